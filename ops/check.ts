@@ -1,0 +1,69 @@
+// Everything a change must pass, as `npm run check` and .ci/run do it. Runs all checks, whatever the
+// earlier ones found; the last line counts the checks and the assertions of the tests.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+
+const CHECKS = ['types', 'lint', 'format:check', 'dead-code', 'docs:check']
+
+async function main() {
+  const counts = { passed: 0, failed: 0 }
+  for (const name of CHECKS) counts[(await run(name)) ? 'passed' : 'failed']++
+  const tests = await runTests()
+  const passed = counts.passed + tests.passed
+  const failed = counts.failed + tests.failed
+  say(`${passed} passed, ${failed} failed`)
+  process.exitCode = failed > 0 ? 1 : 0
+}
+
+/** Runs a script of package.json; says which, and whether it passed. */
+async function run(script: string) {
+  say(`\n> ${script}`)
+  const child = spawn('npm', ['run', '--silent', script], { stdio: 'inherit', shell: ON_WINDOWS })
+  const [code] = (await once(child, 'close')) as [number | null]
+  if (code !== 0) say(`${script} failed`)
+  return code === 0
+}
+
+/** Runs the tests and shows of their TAP output a line a file, and all of what failed. */
+async function runTests() {
+  say('\n> test')
+  const child = spawn('npm', ['run', '--silent', 'test'], {
+    stdio: ['inherit', 'pipe', 'inherit'],
+    env: { ...process.env, TAP: '1' },
+    shell: ON_WINDOWS,
+  })
+  const ended = once(child, 'close') as Promise<[number | null]>
+  const { pass: passed, fail: failed } = await readTap(child.stdout)
+  const [code] = await ended
+  // A run that failed without a failing assertion, or passed without any, is a failure as well.
+  const sane = code === 0 ? passed > 0 && failed === 0 : failed > 0
+  return { passed, failed: sane ? failed : failed + 1 }
+}
+
+/** What the summary at the end of the output counts, which is all assertions. */
+async function readTap(output: Readable) {
+  const counts = { pass: 0, fail: 0 }
+  let inDiagnosis = false
+  for await (const line of createInterface({ input: output })) {
+    const summary = /^# \{ (total: .*) \}$/.exec(line)?.[1]
+    if (summary) {
+      for (const [, word, n] of summary.matchAll(/\b(pass|fail): (\d+)/g)) {
+        counts[word as keyof typeof counts] = Number(n)
+      }
+    }
+    const failure = /^\s*not ok /.test(line)
+    if (failure || inDiagnosis || line.startsWith('ok ')) say(line)
+    inDiagnosis = failure || (inDiagnosis && !/^\s*\.\.\.$/.test(line))
+  }
+  return counts
+}
+
+function say(line: string) {
+  process.stdout.write(`${line}\n`)
+}
+
+const ON_WINDOWS = process.platform === 'win32'
+
+await main()
