@@ -1,0 +1,106 @@
+import postgres from 'postgres'
+
+/** The connection pool. */
+export type Sql = postgres.Sql<{ int8: number }>
+/** An open transaction. */
+export type Transaction = postgres.TransactionSql<{ int8: number }>
+/** Either of the two: what a query function takes first. */
+export type Queryable = postgres.ISql<{ int8: number }>
+
+export interface DatabaseOptions {
+  /** Connections at most; default 10. */
+  readonly max?: number
+  /** The server ends a statement that takes longer; default 30,000. 0 lifts the limit. */
+  readonly statementTimeoutMs?: number
+  /** Shown in `pg_stat_activity`. */
+  readonly applicationName?: string
+}
+
+/**
+ * Opens a pool. Three traps of the driver are closed here. A parameter whose serializer throws wedges
+ * its pooled connection for ever, so no serializer throws: what cannot be written goes as text that
+ * the server refuses. `undefined` is null. JSON text for a json parameter goes as it is, not as a JSON
+ * string holding JSON. `int8` comes back as a number: our counts and sizes stay below 2^53.
+ */
+export function openDatabase(url: string, options: DatabaseOptions = {}): Sql {
+  return postgres(url, {
+    max: options.max ?? 10,
+    connect_timeout: 5,
+    idle_timeout: 60,
+    // Seconds a lost connection waits before it tries again; a request waits as long to hear of it.
+    backoff: () => 0.2,
+    transform: { undefined: null },
+    onnotice: () => undefined,
+    connection: {
+      application_name: options.applicationName ?? 'agent-dataset-lifecycle',
+      statement_timeout: options.statementTimeoutMs ?? 30_000,
+      idle_in_transaction_session_timeout: 60_000,
+      TimeZone: 'UTC',
+    },
+    types: {
+      date: {
+        to: 1184,
+        from: [1082, 1114, 1184],
+        serialize: serializeTime,
+        parse: (text: string) => new Date(text),
+      },
+      json: { to: 114, from: [114, 3802], serialize: serializeJson, parse: JSON.parse },
+      bytea: {
+        to: 17,
+        from: [17],
+        serialize: (value: unknown) =>
+          value instanceof Uint8Array
+            ? `\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}`
+            : 'not bytes',
+        parse: (text: string) => Buffer.from(text.slice(2), 'hex'),
+      },
+      int8: { to: 20, from: [20], serialize: String, parse: Number },
+    },
+  }) as unknown as Sql
+}
+
+/**
+ * JSON text of a value for a json or jsonb column. NUL and lone surrogates, which Postgres refuses
+ * there, become U+FFFD.
+ */
+export function jsonText(value: unknown): string {
+  const text = JSON.stringify(value)
+  return UNSTORABLE.test(text) ? JSON.stringify(value, storable) : text
+}
+
+/** A text that Postgres can hold: NUL and lone surrogates become U+FFFD. */
+export function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd')
+}
+
+/** The database cannot be reached, is starting or stopping, is out of room, or did not answer in time. */
+export function isDatabaseAway(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && DATABASE_AWAY.test(code)
+}
+
+const DATABASE_AWAY =
+  /^(CONNECTION_\w+|CONNECT_TIMEOUT|E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH)|ENOTFOUND|EAI_AGAIN|57P0[1-3]|57014|53\d{3}|08\w{3})$/
+
+/** JSON writes what Postgres refuses, and only that and a few harmless others, as these escapes. */
+const UNSTORABLE = /\\u(?:0000|d[89a-f])/i
+
+function storable(_key: string, value: unknown) {
+  if (typeof value === 'string') return storableText(value)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([k, v]) => [storableText(k), v]))
+}
+
+function serializeTime(value: unknown): string {
+  if (!(value instanceof Date)) return String(value)
+  return Number.isNaN(value.getTime()) ? 'invalid time' : value.toISOString()
+}
+
+function serializeJson(value: unknown): string {
+  if (typeof value === 'string') return value
+  try {
+    return jsonText(value)
+  } catch {
+    return 'not JSON'
+  }
+}

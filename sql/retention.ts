@@ -1,0 +1,45 @@
+import type { Queryable } from './db.ts'
+
+/**
+ * Deletes at most `limit` jobs that ended 30 days ago, with their attempts. Those that something made
+ * by them still shows are kept with it.
+ */
+export async function deleteExpiredJobs(sql: Queryable, limit: number) {
+  const deleted = await sql`
+    delete from jobs where (org_id, id) in (
+      select j.org_id, j.id from jobs j
+      where j.finished_at < ${jobsKeptSince(sql)}
+        and not exists (select from imports i where i.org_id = j.org_id and i.job_id = j.id)
+        and not exists (select from dataset_versions v where v.org_id = j.org_id and v.job_id = j.id)
+      order by j.finished_at limit ${limit} for update skip locked)`
+  return deleted.count
+}
+
+/** Deletes at most `limit` attempts, 30 days old, of jobs that are kept. */
+export async function deleteExpiredAttempts(sql: Queryable, limit: number) {
+  const deleted = await sql`
+    delete from job_attempts where (org_id, job_id, attempt) in (
+      select a.org_id, a.job_id, a.attempt
+      from jobs j join job_attempts a on a.org_id = j.org_id and a.job_id = j.id
+      where j.finished_at < ${jobsKeptSince(sql)}
+      limit ${limit} for update of a skip locked)`
+  return deleted.count
+}
+
+/** Organizations with uploads that are still stored. */
+export async function listUploadOwners(sql: Queryable, limit: number) {
+  const rows = await sql<{ org_id: string }[]>`
+    select distinct org_id from imports where storage_key is not null limit ${limit}`
+  return rows.map(({ org_id }) => org_id)
+}
+
+/** Projects whose score cells are marked and wait to be recomputed. */
+export async function listDirtyProjects(sql: Queryable, limit: number) {
+  return sql<{ org_id: string; project_id: string }[]>`
+    select distinct org_id, project_id from score_cells_dirty limit ${limit}`
+}
+
+/** Finished jobs can be read for 30 days. */
+function jobsKeptSince(sql: Queryable) {
+  return sql`now() - interval '30 days'`
+}

@@ -1,0 +1,96 @@
+import type { TraceRow } from '../jobs/rules/trace-row.ts'
+import { copyRows, openRowWriter } from './copy-rows.ts'
+import type { CopyRows, CopyType } from './copy-rows.ts'
+import type { Queryable, Transaction } from './db.ts'
+import { TRACE_COLUMNS } from './traces.ts'
+
+/** Rows of `traces` as `copyTraces` takes them; made apart from it, because another thread may do that. */
+export function encodeTraces(orgId: string, projectId: string, rows: Iterable<TraceRow>): CopyRows {
+  const writer = openRowWriter()
+  for (const row of rows) {
+    writer.row([
+      ['uuid', orgId],
+      ['uuid', projectId],
+      ...TRACE_COLUMNS.map((column) => [TYPES[column], row[column]] as const),
+    ])
+  }
+  return writer.take()
+}
+
+/**
+ * Inserts rows `from` to `to`, exclusive, but for those whose id their project has already, and returns
+ * the ids of the inserted. Many times faster than an insert of values. Ids go in the same order as in
+ * `insertTraces`, so that two transactions that insert the same ones wait and do not deadlock.
+ */
+export async function copyTraces(tx: Transaction, rows: CopyRows, from: number, to: number) {
+  await tx`
+    create temporary table if not exists traces_staged
+      (like traces including defaults including storage) on commit delete rows`
+  // An earlier part of the same rows may have been staged in this transaction.
+  if (from > 0) await tx`truncate traces_staged`
+  await copyRows(tx, 'traces_staged', COLUMNS, rows, from, to)
+  const inserted = await tx<{ trace_id: string }[]>`
+    insert into traces (${tx(COLUMNS)}) select ${tx(COLUMNS)} from traces_staged
+    order by trace_id collate "C"
+    on conflict (org_id, project_id, trace_id) do nothing
+    returning trace_id`
+  return inserted.map(({ trace_id }) => trace_id)
+}
+
+/** Which of these ids the project has. */
+export async function listKnownTraceIds(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  const rows = await sql<{ trace_id: string }[]>`
+    select trace_id from traces
+    where org_id = ${orgId} and project_id = ${projectId}
+      and trace_id = any(${traceIds as string[]}::text[])`
+  return new Set(rows.map(({ trace_id }) => trace_id))
+}
+
+const COLUMNS = ['org_id', 'project_id', ...TRACE_COLUMNS]
+
+const TYPES: Readonly<Record<(typeof TRACE_COLUMNS)[number], CopyType>> = {
+  trace_id: 'text',
+  agent_name: 'text',
+  manifest_id: 'uuid',
+  manifest_hash: 'text',
+  session_id: 'text',
+  turn_index: 'int4',
+  task_id: 'text',
+  parent_trace_id: 'text',
+  routing_id: 'text',
+  user_id: 'text',
+  environment: 'text',
+  release: 'text',
+  status: 'text',
+  source_type: 'text',
+  started_at: 'timestamptz',
+  ended_at: 'timestamptz',
+  user_input_preview: 'text',
+  final_output_preview: 'text',
+  error_code: 'text',
+  error_message: 'text',
+  tags: 'text[]',
+  metadata: 'jsonb',
+  session_metadata: 'jsonb',
+  active_skills: 'jsonb',
+  skills_offered_in_prompt: 'text[]',
+  skills_loaded_by_agent: 'text[]',
+  skills_delivered: 'text[]',
+  tools_called: 'text[]',
+  span_count: 'int4',
+  llm_call_count: 'int4',
+  tool_call_count: 'int4',
+  tool_error_count: 'int4',
+  input_tokens: 'int8',
+  output_tokens: 'int8',
+  cost_usd: 'float8',
+  llm_latency_ms: 'float8',
+  malformed: 'text',
+  content_hash: 'bytea',
+  content: 'bytea',
+}
