@@ -1,0 +1,48 @@
+/**
+ * Every job, in the order data flows through them.
+ *
+ * - A **job** is a unit of background work; its **queue** holds the jobs of one kind.
+ * - A **pool** is the set of queues one worker process works off; its **slots** are how many at once.
+ * - A **handler** does a job. One execution is a **run**; a worker that took a job holds its **claim**.
+ * - An **attempt** numbers the claims of a job and fences the writes of those that were lost.
+ * - A **checkpoint** is a committed place in the work from which the next run goes on.
+ * - The **job resource** is the row of `jobs` a client polls; an internal job has none.
+ */
+import { aggregateScores } from './aggregate-scores.ts'
+import { analyzeCompatibility } from './analyze-compatibility.ts'
+import { bisectRegression } from './bisect-regression.ts'
+import { buildDataset } from './build-dataset.ts'
+import { checkRegression } from './check-regression.ts'
+import { decideManifest } from './decide-manifest.ts'
+import { deleteExpired } from './delete-expired.ts'
+import { deliverWebhook } from './deliver-webhook.ts'
+import { detectViolations } from './detect-violations.ts'
+import { importTraces } from './import-traces.ts'
+import type { Job } from './job.ts'
+import { judgeTraces } from './judge-traces.ts'
+import { linkTraces } from './link-traces.ts'
+import { reconcileJobs } from './reconcile-jobs.ts'
+import { retargetVerdicts } from './retarget-verdicts.ts'
+import { sendAlertMail } from './send-alert-mail.ts'
+import { settleLostDeliveries } from './settle-lost-deliveries.ts'
+import { sweepRegressions } from './sweep-regressions.ts'
+
+export const jobs: readonly Job[] = [
+  importTraces,
+  judgeTraces,
+  detectViolations,
+  linkTraces,
+  decideManifest,
+  aggregateScores,
+  analyzeCompatibility,
+  retargetVerdicts,
+  checkRegression,
+  bisectRegression,
+  sweepRegressions,
+  buildDataset,
+  deliverWebhook,
+  sendAlertMail,
+  reconcileJobs,
+  settleLostDeliveries,
+  deleteExpired,
+]

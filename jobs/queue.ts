@@ -1,0 +1,164 @@
+import type { ConnectionOptions, PgBoss } from 'pg-boss'
+import type { Job } from './job.ts'
+
+/** A pool or an open transaction; structurally, any postgres.js handle. */
+export interface Executor {
+  unsafe(
+    query: string,
+    parameters?: never[],
+    options?: { prepare: boolean },
+  ): PromiseLike<readonly object[]>
+}
+
+/** What a queue row carries: whose it is, the job resource it belongs to (if any), and the payload. */
+export interface Envelope {
+  /** null: the system's own. */
+  readonly org_id: string | null
+  readonly job_id?: string
+  readonly payload: object
+}
+
+export interface EnqueueOptions {
+  /** null: the job is the system's own. */
+  readonly orgId: string | null
+  /** The row of `jobs` that clients see; without one the job is internal. */
+  readonly jobId?: string
+  /** What the queue's policy is exclusive about. */
+  readonly key?: string
+  /** Higher goes first; default the organization's fair turn, 0 or less. */
+  readonly priority?: number
+  readonly startAfterSeconds?: number
+}
+
+/** Puts jobs into queues. Made once a process by `openQueue`. */
+export interface Queue {
+  /**
+   * Adds a job in the caller's transaction: workers see it when that commits, and never if it rolls
+   * back. Returns the queue row's id, or null where the queue's policy already holds one for the key.
+   */
+  enqueue<T extends object>(
+    tx: Executor,
+    job: Job<T>,
+    payload: T,
+    options: EnqueueOptions,
+  ): Promise<string | null>
+  /** Runs `work` in a transaction and, once it has committed, wakes the workers of what it enqueued. */
+  transaction<Tx extends Executor, T>(
+    sql: { begin(work: (tx: Tx) => Promise<T>): Promise<unknown> },
+    work: (tx: Tx) => Promise<T>,
+  ): Promise<T>
+  /** Tells those who wait for a job resource that it has come to its end. */
+  announceEnd(jobId: string): void
+}
+
+/**
+ * @param notify sends a payload to all processes that listen on a channel; called at most once in
+ * 25 ms and channel, because each NOTIFY serialises the commits of the database.
+ * @param findTurn the priority of an organization's next job in a queue
+ */
+export function openQueue(
+  boss: PgBoss,
+  notify: (channel: string, payload: string) => Promise<unknown>,
+  findTurn: (tx: Executor, queue: string, orgId: string) => Promise<number>,
+): Queue {
+  const wake = throttle((queues) => notify(WAKE_CHANNEL, queues))
+  const announce = throttle((ids) => notify(END_CHANNEL, ids))
+  const transactions = new WeakMap<object, Enqueued>()
+
+  /** Asked once a transaction: what it adds itself stands behind what it added before. */
+  async function takeTurn(tx: Executor, queue: string, orgId: string) {
+    const turns = transactions.get(tx)?.turns
+    const key = `${queue} ${orgId}`
+    const last = turns?.get(key)
+    const turn = last === undefined ? await findTurn(tx, queue, orgId) : last - 1
+    turns?.set(key, turn)
+    return turn
+  }
+
+  return {
+    async enqueue(tx, job, payload, options) {
+      const { error, value } = job.payload.validate(payload)
+      if (error) throw new TypeError(`Payload of ${job.name}: ${error.message}`)
+      const { orgId } = options
+      const priority =
+        options.priority ?? (orgId === null ? 0 : await takeTurn(tx, job.name, orgId))
+      const envelope: Envelope = {
+        org_id: orgId,
+        ...(options.jobId && { job_id: options.jobId }),
+        payload: value,
+      }
+      const id = await boss.send(job.name, envelope, {
+        priority,
+        db: bossDatabase(tx),
+        ...(orgId !== null && { group: { id: orgId } }),
+        ...(options.key && { singletonKey: options.key }),
+        ...(options.startAfterSeconds && { startAfter: options.startAfterSeconds }),
+      })
+      transactions.get(tx)?.queues.add(job.name)
+      return id
+    },
+    async transaction<Tx extends Executor, T>(
+      sql: { begin(work: (tx: Tx) => Promise<T>): Promise<unknown> },
+      work: (tx: Tx) => Promise<T>,
+    ) {
+      const enqueued: Enqueued = { queues: new Set(), turns: new Map() }
+      const result = await sql.begin((tx) => {
+        transactions.set(tx, enqueued)
+        return work(tx)
+      })
+      wake(enqueued.queues)
+      return result as T
+    },
+    announceEnd: (jobId) => announce([jobId]),
+  }
+}
+
+/** pg-boss's view of a postgres.js handle: the rows of every statement of a text, concatenated. */
+export function bossDatabase(sql: Executor): NonNullable<ConnectionOptions['db']> {
+  return {
+    async executeSql(text, values = []) {
+      // The texts with parameters are few; unprepared, each would take two round trips and be planned.
+      const result = await sql.unsafe(text, values as never[], { prepare: values.length > 0 })
+      return { rows: Array.isArray(result[0]) ? result.flat() : [...result] }
+    },
+  }
+}
+
+/** Sends words, joined by commas: the first at once, what gathers later at most once an interval. */
+function throttle(send: (words: string) => Promise<unknown>) {
+  const gathered = new Set<string>()
+  let timer: NodeJS.Timeout | undefined
+  function flush() {
+    timer = undefined
+    // 36 characters a job id: well below the 8,000 bytes a NOTIFY payload may have.
+    const words = [...gathered].slice(0, WORDS_A_NOTIFY)
+    if (words.length === 0) return
+    for (const word of words) gathered.delete(word)
+    // A notification that is lost costs the listener its polling interval, nothing else.
+    send(words.join(',')).catch(() => undefined)
+    timer = setTimeout(flush, NOTIFY_INTERVAL_MS)
+    timer.unref()
+  }
+  return (words: Iterable<string>) => {
+    for (const word of words) gathered.add(word)
+    if (!timer) flush()
+  }
+}
+
+/** What a transaction has put into queues. */
+interface Enqueued {
+  readonly queues: Set<string>
+  /** By queue and organization, the priority of the last job. */
+  readonly turns: Map<string, number>
+}
+
+const NOTIFY_INTERVAL_MS = 25
+const WORDS_A_NOTIFY = 200
+/** NOTIFY channel whose payload names queues that have work, separated by commas. */
+export const WAKE_CHANNEL = 'queue_wake'
+/** NOTIFY channel whose payload is the id of a job that somebody asked to cancel. */
+export const CANCEL_CHANNEL = 'job_cancel'
+/** NOTIFY channel that says that a queue was paused or resumed. */
+export const CONTROL_CHANNEL = 'queue_control'
+/** NOTIFY channel whose payload names jobs that have come to their end, separated by commas. */
+export const END_CHANNEL = 'job_end'

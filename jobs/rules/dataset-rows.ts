@@ -1,0 +1,190 @@
+import { createHash, hash } from 'node:crypto'
+import { conversationText, labelledText } from './dataset-formats.ts'
+import { hasUnfitText, trainingJson } from './dataset-json.ts'
+import { readConversation } from './dataset-messages.ts'
+import type { Dropped, TrainingMessage } from './dataset-messages.ts'
+import { isMiddling } from './dataset-pairs.ts'
+import type { Recipe } from './dataset-recipe.ts'
+import { faultOfCalls, openToolReader, toolsOf } from './dataset-tools.ts'
+import type { Toolbox } from './dataset-tools.ts'
+import type { TraceContent } from './trace-row.ts'
+import { conversationOf, messagesOf } from './trace.ts'
+import type { LlmCall, Message } from './trace.ts'
+import type { Verdict } from './verdict.ts'
+
+/** What is known of a trace that was selected, beside its content. */
+export interface Candidate {
+  readonly trace_id: string
+  readonly agent_name: string
+  readonly manifest_hash: string | null
+  readonly verdict: Verdict
+  readonly eval_verdict: 'pass' | 'review' | 'fail' | null
+  /** Quality, 0 to 1; null when no score tells. */
+  readonly quality: number | null
+  /** By name; the mean where several sources gave one. */
+  readonly scores: Readonly<Record<string, number>>
+  readonly task_id: string | null
+  readonly session_id: string | null
+  /** Code of the reason that decided on the trace. */
+  readonly reason: string | null
+}
+
+/** A trace's content with the previews that stand for it where it has no LLM call. */
+export type CandidateContent = Pick<TraceContent, 'llm_calls'> & {
+  readonly user_input_preview: string | null
+  readonly final_output_preview: string | null
+}
+
+export interface Row {
+  /** Canonical JSON of the training part. */
+  readonly training: Buffer
+  /** SHA-256 of `training`. */
+  readonly hash: Buffer
+  readonly tokens: number
+}
+
+/** Why a selected trace gives no row of this type whatever it says, or undefined. */
+export function ineligibility(candidate: Candidate, { dataset_type: type }: Recipe) {
+  const { verdict, reason, eval_verdict, quality, task_id } = candidate
+  if (reason?.startsWith('policy.') || reason?.startsWith('malformed.')) return reason
+  switch (type) {
+    case 'sft':
+      // Only steps that failed can be repaired here, by masking them.
+      return verdict === 'repair' && reason !== STEPS_MASKED ? 'unrepaired' : undefined
+    case 'kto':
+      if (eval_verdict === null) return 'unscored'
+      return eval_verdict === 'review' ? 'middling' : undefined
+    case 'dpo':
+      if (quality === null) return 'unscored'
+      if (task_id === null) return 'no_task'
+      return isMiddling(quality) ? 'middling' : undefined
+  }
+}
+
+/** Makes the rows of traces one after the other: of a version of type sft or kto. */
+export function openRowMaker(recipe: Recipe) {
+  const { options, dataset_type: type } = recipe
+  const readTools = openToolReader()
+
+  function rowOf(messages: readonly TrainingMessage[], tools: Toolbox, candidate: Candidate) {
+    const trained = options.rows === 'call' ? lastTurnOnly(messages) : messages
+    if (!trained.some(({ weight }) => weight === 1)) return { reason: 'invalid.nothing_trained' }
+    const text =
+      type === 'kto'
+        ? labelledText(labelled(trained, candidate), tools, options.format)
+        : conversationText(trained, tools, options.format)
+    return typeof text === 'string' ? finishRow(text, recipe) : text
+  }
+
+  return (candidate: Candidate, content: CandidateContent): (Row | Dropped)[] => {
+    const masked =
+      type === 'sft' && candidate.verdict === 'repair' ? failedCalls(content) : undefined
+    const declared = readTools(content.llm_calls)
+    return listsOf(content, recipe).map((messages) => {
+      const read = 'reason' in messages ? messages : readTrained(messages, declared, masked)
+      return 'reason' in read ? read : rowOf(read.messages, read.tools, candidate)
+    })
+  }
+}
+
+/** A conversation that passed every check of its form, with its tools. */
+export function readTrained(
+  messages: readonly Message[],
+  declared: Toolbox,
+  masked?: ReadonlySet<string>,
+): { messages: readonly TrainingMessage[]; tools: Toolbox } | Dropped {
+  const read = readConversation(messages, masked)
+  if ('reason' in read) return read
+  const tools = toolsOf(declared, read.messages)
+  const fault = faultOfCalls(read.messages, tools)
+  return fault === undefined ? { messages: read.messages, tools } : { reason: fault }
+}
+
+/** The longest conversation of a trace. Previews stand for it only when they were not cut. */
+export function longestOf(content: CandidateContent): readonly Message[] | Dropped {
+  const { llm_calls: calls, user_input_preview, final_output_preview } = content
+  const previews = [user_input_preview, final_output_preview]
+  if (calls.length === 0 && previews.some((text) => (text?.length ?? 0) >= CUT_PREVIEW - 1)) {
+    return { reason: 'invalid.preview_cut' }
+  }
+  return conversationOf(content)
+}
+
+export function finishRow(text: string, { options }: Recipe): Row | Dropped {
+  if (hasUnfitText(text)) return { reason: 'invalid.text' }
+  if (text.length > MAX_ROW_LENGTH) return { reason: 'too_long' }
+  // Four characters of JSON a token: right within a third for English, code and JSON.
+  const tokens = Math.ceil(text.length / 4)
+  if (options.max_tokens !== null && tokens > options.max_tokens) return { reason: 'too_long' }
+  const training = Buffer.from(text)
+  return { training, hash: hash('sha256', training, 'buffer'), tokens }
+}
+
+/** Canonical JSON of where a row comes from. `row_id` is the first half of the row hash. */
+export function provenanceText(
+  candidate: Candidate,
+  row: Row,
+  { dataset_type: type }: Recipe,
+  rejected?: Candidate,
+) {
+  return trainingJson({
+    ...provenance(candidate),
+    ...(rejected && { rejected: provenance(rejected) }),
+    // Of the traces to repair, only those whose failed steps are masked give rows of this type.
+    repaired: type === 'sft' && candidate.verdict === 'repair',
+    row_id: row.hash.toString('hex', 0, 16),
+  }) as string
+}
+
+/**
+ * Identifies what a version holds: SHA-256 over its row hashes, in the order of the rows.
+ * Give it each hash with `add`.
+ */
+export function openContentHash() {
+  const all = createHash('sha256')
+  return { add: (rowHash: Uint8Array) => all.update(rowHash), hex: () => all.digest('hex') }
+}
+
+function provenance(candidate: Candidate) {
+  const { trace_id, agent_name, manifest_hash, verdict, scores, task_id, session_id } = candidate
+  return { trace_id, agent_name, manifest_hash, verdict, scores, task_id, session_id }
+}
+
+function listsOf(content: CandidateContent, { options }: Recipe): (readonly Message[] | Dropped)[] {
+  if (options.rows === 'conversation') return [longestOf(content)]
+  return content.llm_calls.length > 0
+    ? content.llm_calls.map(messagesOf)
+    : [{ reason: 'no_llm_call' }]
+}
+
+/** Calls that failed; their turns are not to be learned. */
+function failedCalls({ llm_calls }: { llm_calls: readonly LlmCall[] }) {
+  const failed = llm_calls.flatMap(({ tool_calls }) =>
+    tool_calls.filter(({ status }) => status === 'error'),
+  )
+  return new Set(failed.flatMap(({ id }) => id ?? []))
+}
+
+/** What came before a call is given, and other rows train it. */
+function lastTurnOnly(messages: readonly TrainingMessage[]) {
+  return messages.map((message, i) =>
+    message.weight === 0 || i === messages.length - 1
+      ? message
+      : { ...message, weight: 0 as const },
+  )
+}
+
+/**
+ * The last turn, labelled by how the trace did. Trainers take all of a completion for the model's own
+ * words, so it cannot hold the user's turns and the tools' answers of a longer stretch.
+ */
+function labelled(messages: readonly TrainingMessage[], { eval_verdict }: Candidate) {
+  const prompt = messages.slice(0, -1).map((message) => ({ ...message, weight: 0 as const }))
+  return { prompt, completion: messages.at(-1) as TrainingMessage, label: eval_verdict === 'pass' }
+}
+
+const STEPS_MASKED = 'step.masked'
+/** Length at which previews are cut, less one where that would part a surrogate pair. */
+const CUT_PREVIEW = 2000
+/** Of a row's text; what reads the rows needs a bound to its buffers. */
+const MAX_ROW_LENGTH = 4 << 20

@@ -1,0 +1,53 @@
+import ipaddr from 'ipaddr.js'
+
+/** Networks that may be reached although they are not public; see OUTBOUND_ALLOW_CIDRS. */
+export type AllowedNetworks = readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[]
+
+/** @throws Error for what is not a comma-separated list of CIDRs */
+export function parseNetworks(list: string): AllowedNetworks {
+  return list
+    .split(',')
+    .map((cidr) => cidr.trim())
+    .filter((cidr) => cidr !== '')
+    .map((cidr) => ipaddr.parseCIDR(cidr))
+}
+
+/**
+ * Whether a connection to this address may be made: public unicast addresses and the allowed networks,
+ * nothing else. IPv4 in IPv6 counts as the IPv4 address.
+ */
+export function isAllowedAddress(address: string, allowed: AllowedNetworks): boolean {
+  const [bare = ''] = address.split('%')
+  if (!ipaddr.isValid(bare)) return false
+  const ip = ipaddr.process(bare)
+  if (isIn(ip, allowed)) return true
+  return ip.range() === 'unicast' && !isIn(ip, HOST_LOCAL)
+}
+
+/**
+ * Why a client's URL cannot be an address of ours to call, or undefined. Names are checked again when
+ * they are resolved, at every connection.
+ */
+export function findUrlFault(text: string): string | undefined {
+  if (!text.startsWith('https://')) return 'must start with https://'
+  if (text.length > MAX_URL_LENGTH || /[\0-\x20\x7f\\]/.test(text) || !URL.canParse(text)) {
+    return 'must be a valid URL'
+  }
+  const { username, password } = new URL(text)
+  return username || password ? 'must not hold credentials' : undefined
+}
+
+/** Host of a URL as an address or a name, in its canonical spelling. */
+export function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+}
+
+function isIn(ip: ipaddr.IPv4 | ipaddr.IPv6, networks: AllowedNetworks) {
+  return networks.some(
+    ([network, bits]) => ip.kind() === network.kind() && ip.match(network as never, bits),
+  )
+}
+
+/** Public by registration, but the cloud host's own on some providers. */
+const HOST_LOCAL: AllowedNetworks = [ipaddr.parseCIDR('168.63.129.16/32')]
+const MAX_URL_LENGTH = 2048

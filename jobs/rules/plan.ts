@@ -1,0 +1,49 @@
+export const PLANS = ['free', 'core', 'pro', 'enterprise'] as const
+export type Plan = (typeof PLANS)[number]
+
+/** A token bucket: holds `burst` tokens and gains `perMinute` of them in a minute. */
+export interface Rate {
+  readonly perMinute: number
+  readonly burst: number
+}
+
+/** Requests of one key over the whole interface. An enterprise organization may have more. */
+export const PLAN_RATES: Readonly<Record<Plan, Rate>> = {
+  free: { perMinute: 60, burst: 10 },
+  core: { perMinute: 120, burst: 20 },
+  pro: { perMinute: 300, burst: 50 },
+  enterprise: { perMinute: 1000, burst: 200 },
+}
+
+/** Requests of one client address that come without a good credential. */
+export const ANONYMOUS_RATE: Rate = { perMinute: 30, burst: 10 }
+
+/** What an organization has a monthly quota of. */
+export const METRICS = ['traces_ingested', 'sft_rows', 'regression_checks'] as const
+export type Metric = (typeof METRICS)[number]
+
+/** Quotas of each metric by plan. */
+export type Quotas = Readonly<Record<Metric, Readonly<Record<Plan, number>>>>
+
+export const DEFAULT_QUOTAS: Quotas = {
+  traces_ingested: { free: 5000, core: 10_000, pro: 100_000, enterprise: 10_000_000 },
+  sft_rows: { free: 500, core: 5000, pro: 50_000, enterprise: 10_000_000 },
+  regression_checks: { free: 50, core: 500, pro: 5000, enterprise: 1_000_000 },
+}
+
+/** The calendar month, in UTC, that a time is in; `end` is the start of the next one. */
+export function quotaPeriod(at: Date): { start: Date; end: Date } {
+  const [year, month] = [at.getUTCFullYear(), at.getUTCMonth()]
+  return { start: new Date(Date.UTC(year, month)), end: new Date(Date.UTC(year, month + 1)) }
+}
+
+/**
+ * Jobs of one kind that an organization may have waiting. Further ones are refused until some have
+ * begun, so that a client in a loop fills neither the queue nor its own next hours.
+ */
+export const WAITING_JOBS: Readonly<Record<Plan, number>> = {
+  free: 25,
+  core: 100,
+  pro: 500,
+  enterprise: 10_000,
+}

@@ -1,0 +1,59 @@
+import Joi from 'joi'
+
+/** The TypeScript type of the values a joi schema accepts. */
+export type Valid<S> = S extends Joi.AnySchema<infer T> ? T : never
+
+/**
+ * An object schema whose TypeScript type follows from its members: `required` members must be
+ * present, `optional` ones may be absent. Unknown members are accepted and left out of the value.
+ */
+export function shape<R extends Members, O extends Members = Record<never, never>>(
+  required: R,
+  optional?: O,
+) {
+  const members: Members = {}
+  for (const [name, schema] of Object.entries(required)) members[name] = schema.required()
+  for (const [name, schema] of Object.entries(optional ?? {})) members[name] = schema.optional()
+  return Joi.object(members).options({ stripUnknown: { objects: true } }) as Joi.ObjectSchema<
+    Flat<{ [K in keyof R]: Valid<R[K]> } & { [K in keyof O]?: Valid<O[K]> | undefined }>
+  >
+}
+
+/** A string schema that accepts exactly the given words. */
+export function oneOf<const V extends string>(...words: readonly V[]) {
+  return Joi.string<V>().valid(...words)
+}
+
+export function listOf<S extends Joi.Schema>(item: S) {
+  return Joi.array<Valid<S>[]>().items(item)
+}
+
+/**
+ * A text of 1 to `max` characters (256 unless told) without NUL and lone surrogates, which Postgres
+ * cannot hold.
+ */
+export function text(max = 256) {
+  return Joi.string()
+    .max(max)
+    .pattern(/^[^\0\p{Cs}]*$/u, 'text without NUL and lone surrogates')
+}
+
+/** An id we made: a UUID. */
+export const uuid = () => Joi.string().guid()
+
+/** An id a client gave: 1 to 128 printable characters. */
+export const clientId = () =>
+  Joi.string()
+    .max(128)
+    .pattern(/^[^\p{Cc}\p{Cs}]+$/u, 'printable characters')
+
+export const int = (min: number, max: number) => Joi.number().integer().min(min).max(max)
+
+/** An RFC 3339 time; the value is a `Date`. */
+export const time = () => Joi.date().iso().min('0001-01-01T00:00:00Z').max('9999-12-31T23:59:59Z')
+
+/** A JSON object with free-form members. */
+export const freeForm = () => Joi.object<Record<string, unknown>>().unknown(true)
+
+type Members = Record<string, Joi.Schema>
+type Flat<T> = { [K in keyof T]: T[K] } & {}
