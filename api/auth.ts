@@ -1,0 +1,144 @@
+import type { Request, Server } from '@hapi/hapi'
+import { hashKey, isWellFormedKey } from '../jobs/rules/api-key.ts'
+import type { CredentialHash } from '../sql/api-keys.ts'
+import { admitKey } from './admissions.ts'
+import { addressOf } from './client-address.ts'
+import type { AddressRange } from './client-address.ts'
+import type { ApiContext } from './context.ts'
+import type { Endpoint } from './endpoint.ts'
+import { ApiError, forbidden, unauthorized } from './errors.ts'
+import { isSameOrigin } from './origin.ts'
+import type { Access, Caller, Principal } from './principal.ts'
+import { admit } from './rate-limit.ts'
+import type { AddressLimiter, RateState, Refusals } from './rate-limit.ts'
+import { hashSessionToken, readSessionCookie } from './session-cookie.ts'
+
+/** What the door remembers from request to request; made once a process. */
+export interface Door {
+  readonly addresses: AddressLimiter
+  readonly refusals: Refusals
+  /** Proxies whose word about the client's address is believed. */
+  readonly trustedProxies: readonly AddressRange[]
+}
+
+/**
+ * The one place that decides who may call what: the credential (401), its rate limit (429), then
+ * method, permission and class of scope (403), all before the body is read. Which projects a caller
+ * may use is decided in `projects.ts`.
+ */
+export function registerAuth(server: Server, context: ApiContext, door: Door) {
+  server.auth.scheme('key', () => ({
+    async authenticate(request, h) {
+      const { access } = (request.route.settings.app as { operation: Endpoint }).operation
+      const caller = await identify(request, access, context, door)
+      if (caller && access !== 'public') authorize(caller.principal, request, access)
+      return h.authenticated({ credentials: { caller } as object })
+    },
+  }))
+  server.auth.strategy('key', 'key')
+}
+
+/** Who calls; of a public operation, also nobody. Without a good credential the address is limited. */
+async function identify(request: Request, access: Access, context: ApiContext, door: Door) {
+  try {
+    return await authenticate(request, context, door.refusals)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error
+    admit(request, door.addresses.take(addressOf(request, door.trustedProxies)))
+    if (access !== 'public') throw error
+    return undefined
+  }
+}
+
+async function authenticate(request: Request, context: ApiContext, refusals: Refusals) {
+  const credential = readCredential(request, context.keyPrefix)
+  const id = credential.hash.toString('base64')
+  const refused = refusals.find(id)
+  if (refused) admit(request, refused)
+  const { principal, rate } = await findPrincipal(context, credential)
+  if (rate.waitSeconds > 0) refusals.add(id, rate)
+  admit(request, rate)
+  return { principal, secret: credential.secret } satisfies Caller
+}
+
+/** The bearer key, else the key of `x-api-key`, else the session of the cookie. */
+function readCredential({ headers }: Request, keyPrefix: string): Credential {
+  const authorization = headers.authorization as string | undefined
+  if (authorization !== undefined) {
+    return keyCredential(keyPrefix, /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? '')
+  }
+  const bare = headers['x-api-key'] as string | undefined
+  if (bare !== undefined) return keyCredential(keyPrefix, bare)
+  const token = readSessionCookie(headers.cookie as string | undefined)
+  if (token === undefined) throw unauthorized('Missing API key')
+  return { hash: hashSessionToken(token), isSession: true, secret: token }
+}
+
+/** @throws ApiError 401 for a text that cannot be a key, without asking the database */
+export function keyCredential(keyPrefix: string, key: string): Credential {
+  if (key === '' || key.length > MAX_KEY_LENGTH || !key.startsWith(`${keyPrefix}sk_`)) {
+    throw unauthorized('Malformed API key')
+  }
+  if (!isWellFormedKey(keyPrefix, key)) throw unauthorized('Invalid API key')
+  return { hash: hashKey(key), isSession: false, secret: key }
+}
+
+/**
+ * Whom a credential stands for, and what its bucket says after this request.
+ * @throws ApiError 401 for one that is unknown, revoked or expired
+ */
+export async function findPrincipal(context: ApiContext, credential: CredentialHash) {
+  const { isSession } = credential
+  const found = await admitKey(context, credential)
+  if (isSession && (!found || found.revoked || found.expired)) {
+    throw unauthorized('Session has expired')
+  }
+  if (!found) throw unauthorized('Invalid API key')
+  if (found.revoked) throw unauthorized('API key has been revoked')
+  if (found.expired) throw unauthorized('API key has expired')
+  const principal: Principal = {
+    orgId: found.org_id,
+    orgName: found.org_name,
+    plan: found.plan,
+    keyId: found.id,
+    keyLabel: found.label,
+    scope: found.scope,
+    permissions: found.permissions,
+    workspaceId: found.workspace_id,
+    projectId: found.project_id,
+    isSession,
+  }
+  const rate: RateState = {
+    perMinute: found.per_minute,
+    remaining: found.remaining,
+    fullSeconds: found.full_seconds,
+    waitSeconds: found.wait_seconds,
+  }
+  return { principal, rate }
+}
+
+function authorize(principal: Principal, request: Request, access: Access) {
+  const { scope, permissions, isSession } = principal
+  const isReading = request.method === 'get' || request.method === 'head'
+  // A browser sends the cookie along with requests that other sites make.
+  if (isSession && !isReading && !isSameOrigin(request)) {
+    throw forbidden('A session may only be used from the same origin')
+  }
+  if (permissions === 'read' && !isReading) throw forbidden('This API key may only read')
+  if (permissions === 'write' && request.method === 'delete') {
+    throw forbidden('This API key may not delete')
+  }
+  if (access === 'key') return
+  if (scope !== 'global') throw forbidden('This operation needs a global-scoped API key')
+  if (access === 'global-admin' && permissions !== 'admin') {
+    throw forbidden('This operation needs an API key with admin permission')
+  }
+}
+
+const MAX_KEY_LENGTH = 100
+
+interface Credential {
+  readonly hash: Buffer
+  readonly isSession: boolean
+  readonly secret: string
+}

@@ -1,0 +1,47 @@
+import Joi from 'joi'
+import { PLANS } from '../../jobs/rules/plan.ts'
+import { endpoint } from '../endpoint.ts'
+import type { Principal } from '../principal.ts'
+
+export const callerBody = Joi.object({
+  user: Joi.object({ id: Joi.string().guid().required(), name: Joi.string().required() })
+    .required()
+    .description('The API key that the call or the session acts as')
+    .label('User'),
+  org: Joi.object({
+    id: Joi.string().guid().required(),
+    name: Joi.string().required(),
+    plan: Joi.string()
+      .valid(...PLANS)
+      .required(),
+  })
+    .required()
+    .label('Organization'),
+  role: Joi.string()
+    .valid('admin', 'member', 'viewer')
+    .required()
+    .description('admin: admin permission over the whole organization; viewer: may only read'),
+  scope: Joi.string().valid('global', 'workspace', 'project').required(),
+}).label('Caller')
+
+export const showMe = endpoint('GET', '/auth/me', {
+  area: 'auth',
+  summary: 'Who the caller is',
+  access: 'key',
+  answers: { 200: callerBody },
+  handle: async ({ principal }) => showCaller(principal),
+})
+
+export function showCaller(principal: Principal) {
+  return {
+    user: { id: principal.keyId, name: principal.keyLabel },
+    org: { id: principal.orgId, name: principal.orgName, plan: principal.plan },
+    role: roleOf(principal),
+    scope: principal.scope,
+  }
+}
+
+function roleOf({ scope, permissions }: Principal) {
+  if (permissions === 'read') return 'viewer'
+  return scope === 'global' && permissions === 'admin' ? 'admin' : 'member'
+}

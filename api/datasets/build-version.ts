@@ -1,0 +1,153 @@
+import Joi from 'joi'
+import { randomUUIDv7 } from 'node:crypto'
+import { buildDataset } from '../../jobs/build-dataset.ts'
+import { int, listOf, oneOf, shape, text, time, uuid } from '../../jobs/shape.ts'
+import {
+  completeRecipe,
+  DEDUPES,
+  hashFilters,
+  RecipeError,
+  ROW_FORMATS,
+  ROW_STYLES,
+} from '../../jobs/rules/dataset-recipe.ts'
+import type { Recipe, RecipeRequest } from '../../jobs/rules/dataset-recipe.ts'
+import { SOURCE_TYPES, TRACE_STATUSES } from '../../jobs/rules/trace.ts'
+import type { Transaction } from '../../sql/db.ts'
+import type { DatasetRow } from '../../sql/datasets.ts'
+import { insertVersion } from '../../sql/dataset-versions.ts'
+import type { VersionRow } from '../../sql/dataset-versions.ts'
+import type { ApiContext } from '../context.ts'
+import { endpoint } from '../endpoint.ts'
+import { badRequest } from '../errors.ts'
+import { errorBody, quotaBody } from '../fields.ts'
+import type { Principal } from '../principal.ts'
+import { quotaExceeded, requireQuota } from '../quota.ts'
+import { submitJob } from '../submit.ts'
+import { answerLongWork } from '../wait.ts'
+import { datasetPath, findVisibleDataset } from './dataset-fields.ts'
+import { findVisibleVersion, showVersion, versionBody } from './show-version.ts'
+
+const fraction = () => Joi.number().min(0).max(1).empty(null)
+
+const filters = shape(
+  {},
+  {
+    agent_name: text(256).min(1).empty(null).description("Default the dataset's target agent"),
+    manifest_ids: listOf(uuid()).max(100).empty(null),
+    verdicts: listOf(oneOf('keep', 'repair', 'replay', 'drop'))
+      .min(1)
+      .empty(null)
+      .description('Default keep for sft, all four for dpo and kto'),
+    eval_verdict: oneOf('pass', 'review', 'fail').empty(null),
+    min_eval_score: Joi.number().min(0).max(1).empty(null),
+    tags: listOf(text(256)).max(50).empty(null).description('A trace must have all of them'),
+    since: time().empty(null).description('Started at or after'),
+    until: time().empty(null).description('Started before'),
+    status: oneOf(...TRACE_STATUSES).empty(null),
+    tool: text(256).min(1).empty(null).description('A tool that was called'),
+    source_type: oneOf(...SOURCE_TYPES).empty(null),
+    max_rows: int(1, 1_000_000_000).empty(null).description('Of more rows, a fair sample stays'),
+  },
+).label('DatasetFilters')
+
+const split = shape({}, { train: fraction(), validation: fraction(), test: fraction() })
+  .description('Fractions that add up to 1; default all in train')
+  .label('DatasetSplitRequest')
+
+const options = shape(
+  {},
+  {
+    format: oneOf(...ROW_FORMATS).empty(null),
+    rows: oneOf(...ROW_STYLES).empty(null),
+    dedupe: oneOf(...DEDUPES)
+      .empty(null)
+      .messages({
+        'any.only': '{{#label}} must be exact or none: near duplicates cannot be removed yet',
+      }),
+    redact: Joi.array()
+      .max(0)
+      .empty(null)
+      .messages({ 'array.max': '{{#label}} must be empty: rows cannot be redacted yet' }),
+    max_tokens: int(1, 10_000_000).empty(null).description('Longer rows are left out'),
+    include_needs_review: Joi.boolean().empty(null),
+  },
+).label('DatasetOptions')
+
+export const buildVersion = endpoint('POST', '/datasets/{dataset_id}/build', {
+  area: 'datasets',
+  summary: 'Build a version of a dataset',
+  description:
+    'Filters are frozen with the version. Filters that select nothing give a version without rows and the counts of what left the traces out. Answers 202 when the build takes longer than the client waits (`Prefer: wait=<seconds>`).',
+  access: 'key',
+  params: datasetPath,
+  body: shape(
+    {},
+    {
+      filters: filters.empty(null),
+      split: split.empty(null),
+      seed: int(0, Number.MAX_SAFE_INTEGER)
+        .empty(null)
+        .description('Salt of the splits; default 0'),
+      options: options.empty(null),
+    },
+  ).label('DatasetBuildRequest'),
+  answers: { 201: versionBody, 202: versionBody, 402: quotaBody, 404: errorBody },
+  async handle(call) {
+    const { context, principal, params, body } = call
+    const dataset = await findVisibleDataset(context, principal, params.dataset_id)
+    const recipe = readRecipe(dataset, body as RecipeRequest)
+    if (recipe.dataset_type === 'sft') await requireQuota(context, principal, 'sft_rows')
+    const { id, jobId } = await submitBuild(context, principal, dataset, recipe)
+    return answerLongWork(call, jobId, 201, async () => {
+      const reference = { dataset_id: dataset.id, version: id }
+      const version = await findVisibleVersion(context, principal, reference)
+      refuseBeyondQuota(version, context.now())
+      return showVersion(context, principal.orgId, version)
+    })
+  },
+})
+
+/** @throws ApiError 402 when the rows did not fit the quota, as the build has found */
+function refuseBeyondQuota({ error }: VersionRow, at: Date) {
+  if (error?.code !== 'quota_exceeded') return
+  const { limit } = error.details as { limit: number }
+  throw quotaExceeded('sft_rows', limit, at)
+}
+
+async function submitBuild(
+  context: ApiContext,
+  principal: Principal,
+  dataset: DatasetRow,
+  recipe: Recipe,
+) {
+  const id = randomUUIDv7()
+  const submission = {
+    projectId: dataset.project_id,
+    resultRef: `/datasets/${dataset.id}/versions/${id}`,
+  }
+  const jobId = await context.queue.transaction(context.sql, async (tx: Transaction) => {
+    const payload = { version_id: id }
+    const job_id = await submitJob(context, tx, principal, buildDataset, payload, submission)
+    await insertVersion(tx, {
+      id,
+      org_id: principal.orgId,
+      dataset_id: dataset.id,
+      job_id,
+      recipe,
+      filter_hash: hashFilters(recipe.filters),
+      created_by: principal.keyId,
+    })
+    return job_id
+  })
+  return { id, jobId }
+}
+
+/** @throws ApiError 400 */
+function readRecipe({ dataset_type, training_target_agent }: DatasetRow, request: RecipeRequest) {
+  try {
+    return completeRecipe(dataset_type, training_target_agent, request)
+  } catch (error) {
+    if (error instanceof RecipeError) throw badRequest(error.message)
+    throw error
+  }
+}

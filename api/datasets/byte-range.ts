@@ -1,0 +1,33 @@
+/** Bytes `start` to `end` exclusive. */
+export interface ByteRange {
+  readonly start: number
+  readonly end: number
+}
+
+/**
+ * What a `Range` header asks for of `size` bytes: a range; undefined for all, which is also the answer
+ * to several ranges and to what is no range of bytes; or that there is nothing there (416).
+ */
+export function readRange(
+  header: string | undefined,
+  size: number,
+): ByteRange | undefined | 'unsatisfiable' {
+  const match = /^bytes=\s*(\d{0,15})\s*-\s*(\d{0,15})\s*$/i.exec(header ?? '')
+  const [, first = '', last = ''] = match ?? []
+  if (first === '' && last === '') return undefined
+  if (first === '') {
+    const length = Math.min(Number(last), size)
+    return length === 0 ? 'unsatisfiable' : { start: size - length, end: size }
+  }
+  const start = Number(first)
+  const end = last === '' ? size : Math.min(Number(last) + 1, size)
+  if (last !== '' && Number(last) < start) return undefined
+  return start >= size ? 'unsatisfiable' : { start, end }
+}
+
+/** Whether an `If-None-Match` header names the entity tag; tags are compared weakly (RFC 9110). */
+export function matchesTag(header: string | undefined, tag: string) {
+  if (header === undefined) return false
+  if (header.trim() === '*') return true
+  return header.split(',').some((one) => one.trim().replace(/^W\//, '') === tag)
+}

@@ -1,0 +1,20 @@
+import { cancelJob } from '../jobs/cancel-job.ts'
+import { Answer, endpoint } from '../endpoint.ts'
+import { errorBody } from '../fields.ts'
+import { findVisibleVersion, showVersion, versionBody, versionPath } from './show-version.ts'
+
+export const cancelBuild = endpoint('POST', '/datasets/{dataset_id}/versions/{version}/cancel', {
+  area: 'datasets',
+  summary: 'Cancel the build of a version',
+  description:
+    'A build that waits is cancelled at once (200), one that runs at its next safe point (202). The version stays, without rows.',
+  access: 'key',
+  params: versionPath,
+  answers: { 200: versionBody, 202: versionBody, 404: errorBody, 409: errorBody },
+  async handle({ context, principal, params }) {
+    const { id, job_id } = await findVisibleVersion(context, principal, params)
+    const { status, headers } = await cancelJob(context, principal, job_id)
+    const version = await findVisibleVersion(context, principal, { ...params, version: id })
+    return new Answer(status, await showVersion(context, principal.orgId, version), headers)
+  },
+})

@@ -1,0 +1,59 @@
+import { randomUUIDv7 } from 'node:crypto'
+import { oneOf, shape, text } from '../../jobs/shape.ts'
+import { DATASET_TYPES } from '../../jobs/rules/dataset-recipe.ts'
+import { findDatasetByName, insertDataset } from '../../sql/datasets.ts'
+import type { ApiContext } from '../context.ts'
+import { Answer, endpoint } from '../endpoint.ts'
+import { conflictWith } from '../errors.ts'
+import { errorBody, projectField } from '../fields.ts'
+import { writableProject } from '../projects.ts'
+import { datasetBody, findVisibleDataset, showDataset } from './dataset-fields.ts'
+
+export const createDataset = endpoint('POST', '/datasets', {
+  area: 'datasets',
+  summary: 'Create a dataset',
+  description:
+    'Of type sft (conversations to learn from), dpo (pairs of a better and a worse turn) or kto (single turns, each good or bad). It has no rows until a version is built.',
+  access: 'key',
+  body: shape(
+    { name: text(256).min(1), dataset_type: oneOf(...DATASET_TYPES) },
+    {
+      description: text(4000).empty(null),
+      training_target_agent: text(256).min(1).empty(null),
+      project: projectField.empty(null),
+    },
+  ).label('DatasetRequest'),
+  answers: { 201: datasetBody, 409: errorBody },
+  async handle({ context, principal, body }) {
+    const project = await writableProject(context.sql, principal, body.project)
+    const id = randomUUIDv7()
+    const inserted = await insertDataset(context.sql, {
+      id,
+      org_id: principal.orgId,
+      project_id: project.id,
+      name: body.name,
+      description: body.description ?? null,
+      dataset_type: body.dataset_type,
+      training_target_agent: body.training_target_agent ?? null,
+      created_at: context.now(),
+    })
+    if (!inserted) throw await nameTaken(context, principal.orgId, project.id, body.name)
+    const dataset = await findVisibleDataset(context, principal, id)
+    return new Answer(201, showDataset(dataset), { Location: `/api/v1/datasets/${id}` })
+  },
+})
+
+/** 409 naming the dataset that has the name. */
+export async function nameTaken(
+  { sql }: ApiContext,
+  orgId: string,
+  projectId: string,
+  name: string,
+) {
+  const other = await findDatasetByName(sql, orgId, projectId, name)
+  return conflictWith('The project has a dataset of that name', {
+    type: 'dataset',
+    id: other?.id ?? '',
+    name,
+  })
+}

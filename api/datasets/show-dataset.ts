@@ -1,0 +1,32 @@
+import Joi from 'joi'
+import { listOf } from '../../jobs/shape.ts'
+import { listVersions } from '../../sql/dataset-versions.ts'
+import { endpoint } from '../endpoint.ts'
+import { errorBody } from '../fields.ts'
+import { datasetFields, datasetPath, findVisibleDataset, showDataset } from './dataset-fields.ts'
+import { showVersions, versionBody } from './show-version.ts'
+
+export const showDatasetOperation = endpoint('GET', '/datasets/{dataset_id}', {
+  area: 'datasets',
+  summary: 'Read a dataset with its newest versions',
+  access: 'key',
+  params: datasetPath,
+  answers: {
+    200: Joi.object({
+      ...datasetFields,
+      versions: listOf(versionBody).required().description('Newest first, 50 at most'),
+    }).label('DatasetWithVersions'),
+    404: errorBody,
+  },
+  async handle({ context, principal, params }) {
+    const dataset = await findVisibleDataset(context, principal, params.dataset_id)
+    const page = { offset: 0, limit: VERSIONS_SHOWN }
+    const versions = await listVersions(context.sql, principal.orgId, dataset.id, page)
+    return {
+      ...showDataset(dataset),
+      versions: await showVersions(context, principal.orgId, versions),
+    }
+  },
+})
+
+const VERSIONS_SHOWN = 50

@@ -1,0 +1,130 @@
+import Joi from 'joi'
+import { decideManifest } from '../../jobs/decide-manifest.ts'
+import { JUDGE_BATCH } from '../../jobs/judge-traces.ts'
+import { clientId, listOf, shape, uuid } from '../../jobs/shape.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { findJob } from '../../sql/jobs.ts'
+import { listManifestProjects } from '../../sql/trace-lists.ts'
+import { listTraceProjects } from '../../sql/traces.ts'
+import { listVerdicts } from '../../sql/verdicts.ts'
+import type { StoredVerdict } from '../../sql/verdicts.ts'
+import type { ApiContext } from '../context.ts'
+import { endpoint } from '../endpoint.ts'
+import { badRequest, notFound } from '../errors.ts'
+import { errorBody, projectField } from '../fields.ts'
+import type { Principal } from '../principal.ts'
+import { readableProjects } from '../projects.ts'
+import { submitJob } from '../submit.ts'
+import { answerLongWork } from '../wait.ts'
+import { decisionBody, showDecision } from './decision-fields.ts'
+import { judgeNow } from './judge-now.ts'
+
+const batchBody = Joi.object({
+  decisions: listOf(decisionBody).required().description('Empty for a manifest'),
+  total: Joi.number().integer().required().description('Traces decided on'),
+  verdict_counts: Joi.object().pattern(Joi.string(), Joi.number().integer()).required(),
+  errors: listOf(
+    Joi.object({
+      trace_id: Joi.string().required(),
+      code: Joi.string().valid('not_found', 'ambiguous', 'running').required(),
+      message: Joi.string().required(),
+    }).label('DecisionError'),
+  ).description('Traces that are unknown or still running'),
+  job_id: Joi.string().guid().description('Of a manifest'),
+}).label('DecisionBatch')
+
+export const decideBatch = endpoint('POST', '/traces/batch-decision', {
+  area: 'eval-scores',
+  summary: 'Decide on up to 1,000 traces now, or on every trace of a manifest as a job',
+  access: 'key',
+  query: shape({}, { project: projectField }),
+  body: shape(
+    {},
+    {
+      trace_ids: listOf(clientId()).min(1).max(1000),
+      manifest_id: uuid(),
+      project: projectField,
+    },
+  )
+    .xor('trace_ids', 'manifest_id')
+    .label('BatchDecisionRequest'),
+  answers: { 200: batchBody, 202: batchBody, 404: errorBody },
+  async handle(call) {
+    const { context, principal, body, query } = call
+    const named = body.project ?? query.project
+    const visible = await readableProjects(context.sql, principal, named)
+    if (body.trace_ids)
+      return decideTraces(context, principal, visible, [...new Set(body.trace_ids)])
+    const manifestId = body.manifest_id as string
+    const jobId = await submitManifest(context, principal, visible, manifestId)
+    return answerLongWork(call, jobId, 200, async () => {
+      const job = await findJob(context.sql, principal.orgId, jobId)
+      return { decisions: [], total: 0, verdict_counts: {}, ...job?.result }
+    })
+  },
+})
+
+async function decideTraces(
+  context: ApiContext,
+  { orgId }: Principal,
+  visible: readonly string[] | null,
+  traceIds: readonly string[],
+) {
+  const found = await listTraceProjects(context.sql, orgId, visible, traceIds)
+  const placed = traceIds.map((id) => ({ id, projects: found.get(id) ?? [] }))
+  const one = placed.filter(({ projects }) => projects.length === 1)
+  const byProject = Map.groupBy(one, ({ projects }) => projects[0] as string)
+  const decided = new Map<string, StoredVerdict>()
+  for (const [projectId, group] of byProject) {
+    const ids = group.map(({ id }) => id)
+    for (let at = 0; at < ids.length; at += JUDGE_BATCH) {
+      const page = ids.slice(at, at + JUDGE_BATCH)
+      const verdicts = await decidePage(context, orgId, projectId, page)
+      for (const verdict of verdicts) decided.set(verdict.trace_id, verdict)
+    }
+  }
+  const decisions = traceIds.flatMap((id) => decided.get(id) ?? []).map(showDecision)
+  const verdict_counts: Record<string, number> = {}
+  for (const { verdict } of decisions) verdict_counts[verdict] = (verdict_counts[verdict] ?? 0) + 1
+  const errors = placed.flatMap((each) => (decided.has(each.id) ? [] : [refusal(each)]))
+  return { decisions, total: decisions.length, verdict_counts, errors }
+}
+
+async function decidePage(
+  context: ApiContext,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  return context.queue.transaction(context.sql, async (tx: Transaction) => {
+    const judged = await judgeNow(context, tx, orgId, projectId, traceIds)
+    return listVerdicts(tx, orgId, projectId, judged)
+  })
+}
+
+function refusal({ id, projects }: { id: string; projects: readonly string[] }) {
+  if (projects.length === 0) return { trace_id: id, code: 'not_found', message: 'Trace not found' }
+  if (projects.length === 1) {
+    return { trace_id: id, code: 'running', message: 'The trace is still running' }
+  }
+  const message = 'Several projects have a trace of this id: name one as `project`'
+  return { trace_id: id, code: 'ambiguous', message }
+}
+
+async function submitManifest(
+  context: ApiContext,
+  principal: Principal,
+  visible: readonly string[] | null,
+  manifestId: string,
+) {
+  const { sql, queue } = context
+  const [projectId, other] = await listManifestProjects(sql, principal.orgId, visible, manifestId)
+  if (projectId === undefined) throw notFound('Manifest')
+  if (other !== undefined) {
+    throw badRequest('Several projects have traces of this manifest: name one as `project`')
+  }
+  const payload = { project_id: projectId, manifest_id: manifestId }
+  return queue.transaction(sql, (tx: Transaction) =>
+    submitJob(context, tx, principal, decideManifest, payload, { projectId }),
+  )
+}

@@ -1,0 +1,27 @@
+import type { Transaction } from '../../sql/db.ts'
+import { findVerdict } from '../../sql/verdicts.ts'
+import { endpoint } from '../endpoint.ts'
+import { conflict, notFound } from '../errors.ts'
+import { errorBody } from '../fields.ts'
+import { findVisibleTrace, tracePath, traceQuery } from '../traces/find-trace.ts'
+import { decisionBody, showDecision } from './decision-fields.ts'
+import { judgeNow } from './judge-now.ts'
+
+export const decideOperation = endpoint('POST', '/traces/{trace_id}/decision', {
+  area: 'eval-scores',
+  summary: 'Decide on a trace now, by the policy that holds now',
+  access: 'key',
+  params: tracePath,
+  query: traceQuery,
+  answers: { 200: decisionBody, 404: errorBody, 409: errorBody },
+  async handle({ context, principal, params, query }) {
+    const trace = await findVisibleTrace(context.sql, principal, params.trace_id, query.project)
+    if (trace.status === 'running') throw conflict('The trace is still running')
+    const verdict = await context.queue.transaction(context.sql, async (tx: Transaction) => {
+      await judgeNow(context, tx, trace.org_id, trace.project_id, [trace.trace_id])
+      return findVerdict(tx, trace)
+    })
+    if (!verdict) throw notFound('Trace')
+    return showDecision(verdict)
+  },
+})

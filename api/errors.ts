@@ -1,0 +1,113 @@
+import { isBoom } from '@hapi/boom'
+import type { Request, ResponseToolkit } from '@hapi/hapi'
+import type Joi from 'joi'
+import { isDatabaseAway } from '../sql/db.ts'
+
+/**
+ * An answer that is an error. Thrown by operations and plumbing; the server turns it into
+ * `{detail, code, request_id}` and the members and headers given here.
+ */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly members: object
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    status: number,
+    code: string,
+    detail: string,
+    more: { members?: object; headers?: Record<string, string> } = {},
+  ) {
+    super(detail)
+    this.status = status
+    this.code = code
+    this.members = more.members ?? {}
+    this.headers = more.headers ?? {}
+  }
+}
+
+export const badRequest = (detail: string) => new ApiError(400, 'bad_request', detail)
+export const unauthorized = (detail: string) =>
+  new ApiError(401, 'unauthorized', detail, { headers: { 'WWW-Authenticate': 'Bearer' } })
+export const forbidden = (detail: string) => new ApiError(403, 'forbidden', detail)
+/** The same words for what does not exist and what the caller may not see. */
+export const notFound = (what: string) => new ApiError(404, 'not_found', `${what} not found`)
+export const conflict = (detail: string) => new ApiError(409, 'conflict', detail)
+/** 409 whose `detail` is an object: the message and the resource that is in the way. */
+export const conflictWith = (
+  message: string,
+  resource: { type: string; id: string; name: string; version?: number; version_id?: string },
+) => new ApiError(409, 'conflict', message, { members: { detail: { message, resource } } })
+
+export interface FieldFault {
+  /** Where: `body.`, `query.` or `path.` and the member's path. */
+  readonly field: string
+  readonly message: string
+}
+
+/** 422 with every fault of the request. */
+export function validationError(faults: readonly FieldFault[]) {
+  const [first] = faults
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''
+  return new ApiError(422, 'validation_error', `${first?.field}: ${first?.message}${more}`, {
+    members: { details: { errors: faults.slice(0, MAX_FAULTS) } },
+  })
+}
+
+/** The faults joi found, under a prefix such as `body`. */
+export function faultsOf(prefix: string, error: Joi.ValidationError): FieldFault[] {
+  return error.details.map(({ path, message }) => ({
+    field: [prefix, ...path].join('.'),
+    message,
+  }))
+}
+
+/** Turns whatever an operation threw, and hapi's own refusals, into the one error shape. */
+export function answerError(request: Request, h: ResponseToolkit, log: ErrorLog) {
+  const { response } = request
+  if (!isBoom(response)) return h.continue
+  const error = asApiError(response, request, log)
+  const answer = h
+    .response({
+      detail: error.message,
+      code: error.code,
+      request_id: request.info.id,
+      ...error.members,
+    })
+    .code(error.status)
+    .type('application/json')
+  for (const [name, value] of Object.entries(error.headers)) answer.header(name, value)
+  return answer
+}
+
+function asApiError(thrown: unknown, request: Request, log: ErrorLog): ApiError {
+  if (thrown instanceof ApiError) return thrown
+  if (isDatabaseAway(thrown)) {
+    log.warn({ request_id: request.info.id, err: thrown }, 'the database is away')
+    return new ApiError(503, 'unavailable', 'The service is temporarily unavailable', {
+      headers: { 'Retry-After': '5' },
+    })
+  }
+  if (isBoom(thrown) && thrown.output.statusCode < 500) {
+    const { statusCode } = thrown.output
+    // A wrong content type is a bad request in this interface.
+    const status = statusCode === 415 ? 400 : statusCode
+    return new ApiError(status, CODES[status] ?? 'bad_request', thrown.message || 'Bad request')
+  }
+  log.error({ request_id: request.info.id, path: request.path, err: thrown }, 'operation failed')
+  return new ApiError(500, 'internal_error', 'Internal server error')
+}
+
+const CODES: Readonly<Record<number, string>> = {
+  400: 'bad_request',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  413: 'payload_too_large',
+}
+const MAX_FAULTS = 100
+
+interface ErrorLog {
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}

@@ -1,0 +1,57 @@
+import { randomUUIDv7 } from 'node:crypto'
+import Joi from 'joi'
+import { isBuiltInName } from '../../jobs/rules/judgement.ts'
+import { shape, text } from '../../jobs/shape.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { countEvaluators, insertEvaluator } from '../../sql/evaluators.ts'
+import { Answer, endpoint } from '../endpoint.ts'
+import { badRequest, conflict, faultsOf, validationError } from '../errors.ts'
+import { errorBody, projectField } from '../fields.ts'
+import { writableProject } from '../projects.ts'
+import { checkType, CONFIGS, evaluatorBody, showEvaluator } from './evaluator-fields.ts'
+
+export const createEvaluator = endpoint('POST', '/evaluators', {
+  area: 'eval-scores',
+  summary: 'Add a check that every trace judged from now on is scored by',
+  description:
+    'json_valid: the final output is JSON. contains {text, case_sensitive = true}: the final output has the text. max_cost {usd}, max_steps {steps}: the run cost, or took LLM calls, at most that. Traces judged already get the score when they are judged again.',
+  access: 'key',
+  query: shape({}, { project: projectField }),
+  body: shape(
+    { name: text(128).min(1), type: checkType },
+    {
+      config: Joi.object<Record<string, unknown>>().unknown(true).default({}),
+      agent_name: text().min(1).allow(null).description('Null for every agent'),
+      description: text(1000).allow(null, ''),
+      project: projectField,
+    },
+  ).label('EvaluatorRequest'),
+  answers: { 201: evaluatorBody, 409: errorBody },
+  async handle({ context, principal, query, body }) {
+    const { name, type, description } = body
+    if (isBuiltInName(name)) throw conflict(`${name} is an evaluator that is always on`)
+    const { error, value } = CONFIGS[type].validate(body.config ?? {}, { abortEarly: false })
+    if (error) throw validationError(faultsOf('body.config', error))
+    return context.sql.begin(async (tx: Transaction) => {
+      const project = await writableProject(tx, principal, body.project ?? query.project)
+      if ((await countEvaluators(tx, principal.orgId, project.id)) >= MAX_EVALUATORS) {
+        throw badRequest(`A project has at most ${MAX_EVALUATORS} evaluators`)
+      }
+      const evaluator = {
+        id: randomUUIDv7(),
+        project_id: project.id,
+        name,
+        type,
+        agent_name: body.agent_name ?? '',
+        description: description || null,
+        config: value as Record<string, unknown>,
+      }
+      const created_at = await insertEvaluator(tx, principal.orgId, evaluator)
+      if (!created_at) throw conflict(`There is an evaluator ${name} already`)
+      return new Answer(201, showEvaluator({ ...evaluator, created_at }))
+    })
+  },
+})
+
+/** Each of them runs over every trace. */
+export const MAX_EVALUATORS = 100

@@ -1,0 +1,53 @@
+import Joi from 'joi'
+import { BUILT_INS, CHECK_TYPES } from '../../jobs/rules/evaluators.ts'
+import { oneOf, shape, text } from '../../jobs/shape.ts'
+import type { EvaluatorRow } from '../../sql/evaluators.ts'
+import { nullable, times } from '../fields.ts'
+
+const EVALUATOR_TYPES = ['always_on', ...CHECK_TYPES, 'external'] as const
+
+export const evaluatorBody = Joi.object({
+  id: nullable(Joi.string().guid())
+    .required()
+    .description('Null for the evaluators that are always on'),
+  name: Joi.string().required().description('The name of its scores'),
+  type: Joi.string()
+    .valid(...EVALUATOR_TYPES)
+    .required()
+    .description('external: only a name that clients push scores under'),
+  agent_name: nullable(Joi.string()).required().description('Null for every agent'),
+  description: nullable(Joi.string()).required(),
+  config: Joi.object().unknown(true).required(),
+  project_id: nullable(Joi.string().guid()).required(),
+  created_at: nullable(times).required(),
+}).label('Evaluator')
+
+/** What each type of check has to be told. */
+export const CONFIGS = {
+  json_valid: shape({}),
+  contains: shape(
+    { text: text(1000).min(1) },
+    { case_sensitive: Joi.boolean<boolean>().default(true) },
+  ),
+  max_cost: shape({ usd: Joi.number().min(0).max(1_000_000) }),
+  max_steps: shape({ steps: Joi.number().integer().min(0).max(1_000_000) }),
+}
+
+export const checkType = oneOf(...CHECK_TYPES)
+
+/** The evaluators that are always on, as clients see them. */
+export const ALWAYS_ON = BUILT_INS.map(({ name, description }) => ({
+  id: null,
+  name,
+  type: 'always_on',
+  agent_name: null,
+  description,
+  config: {},
+  project_id: null,
+  created_at: null,
+}))
+
+/** An evaluator as clients see it. */
+export function showEvaluator(row: EvaluatorRow) {
+  return { ...row, agent_name: row.agent_name || null }
+}

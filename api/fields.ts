@@ -1,0 +1,90 @@
+import Joi from 'joi'
+import { int, text } from '../jobs/shape.ts'
+import type { Access } from './principal.ts'
+
+/** Schemas shared by many operations. A label makes a schema a named one of the OpenAPI document. */
+
+export const errorBody = Joi.object({
+  detail: Joi.string().required().description('A sentence for people'),
+  code: Joi.string().required().description('A word for programs'),
+  request_id: Joi.string().required(),
+}).label('Error')
+
+/** 402; the header X-Quota-Exceeded names the metric. */
+export const quotaBody = Joi.object({
+  detail: Joi.string().required(),
+  code: Joi.string().valid('quota_exceeded').required(),
+  request_id: Joi.string().required(),
+  resets_in_seconds: Joi.number().integer().required().description('Until the next month begins'),
+}).label('QuotaError')
+
+export const conflictBody = Joi.object({
+  detail: Joi.object({
+    message: Joi.string().required(),
+    resource: Joi.object({
+      type: Joi.string().required(),
+      id: Joi.string().required(),
+      name: Joi.string().required(),
+      version: Joi.number().integer(),
+      version_id: Joi.string(),
+    })
+      .required()
+      .description('What is in the way')
+      .label('ConflictingResource'),
+  })
+    .required()
+    .label('ConflictDetail'),
+  code: Joi.string().valid('conflict').required(),
+  request_id: Joi.string().required(),
+}).label('Conflict')
+
+const validationErrorBody = Joi.object({
+  detail: Joi.string().required(),
+  code: Joi.string().valid('validation_error').required(),
+  request_id: Joi.string().required(),
+  details: Joi.object({
+    errors: Joi.array()
+      .items(
+        Joi.object({ field: Joi.string().required(), message: Joi.string().required() }).label(
+          'FieldError',
+        ),
+      )
+      .required(),
+  })
+    .required()
+    .label('ValidationErrorDetails'),
+}).label('ValidationError')
+
+/** The error answers that every operation of an access class can give. */
+export function errorAnswers(access: Access): Record<number, Joi.Schema> {
+  return {
+    400: errorBody,
+    ...(access !== 'public' && access !== 'open' && { 401: errorBody, 403: errorBody }),
+    422: validationErrorBody,
+    ...(access !== 'open' && { 429: errorBody }),
+    500: errorBody,
+    503: errorBody,
+  }
+}
+
+/** Members of every list answer beside the list itself. */
+export const listMembers = {
+  total: Joi.number().integer().description('Exact up to 10,000'),
+  total_is_capped: Joi.boolean().description('There are more than `total`'),
+  limit: Joi.number().integer(),
+  offset: Joi.number().integer(),
+  next_cursor: Joi.string().allow(null).description('Give it as `cursor` to read on'),
+}
+
+/** Query parameters of every list. */
+export const pageQuery = {
+  limit: int(1, 500).default(50),
+  offset: int(0, 10_000).default(0).description('For shallow paging; read deep by cursor'),
+  cursor: text(512).description('next_cursor of the answer before'),
+}
+
+export const projectField = text(128).description('Project id or name')
+/** An answer without a body. */
+export const noBody = Joi.any().description('No body')
+export const times = Joi.string().isoDate()
+export const nullable = <S extends Joi.Schema>(schema: S) => schema.allow(null)

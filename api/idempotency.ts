@@ -1,0 +1,178 @@
+import type { Request } from '@hapi/hapi'
+import { createHash, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
+import { openSecret, sealSecret } from '../jobs/rules/secret-box.ts'
+import type { Sql } from '../sql/db.ts'
+import {
+  answerIdempotencyKey,
+  claimIdempotencyKey,
+  releaseIdempotencyKey,
+  RENEW_SECONDS,
+  renewIdempotencyClaim,
+} from '../sql/idempotency-keys.ts'
+import type { IdempotencyKey, IdempotencyRow } from '../sql/idempotency-keys.ts'
+import { findJobOfRequest } from '../sql/jobs.ts'
+import type { ApiContext } from './context.ts'
+import { ApiError, validationError } from './errors.ts'
+import type { Caller } from './principal.ts'
+
+/** An answer as it is kept: a JSON body, or null for none. */
+export interface Reply {
+  readonly status: number
+  readonly body: unknown
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** The request's `Idempotency-Key`, if it has one; other methods than POST need none. @throws ApiError 422 */
+export function readIdempotencyKey({ method, headers }: Request): string | undefined {
+  if (method !== 'post') return undefined
+  const key = headers['idempotency-key'] as string | undefined
+  if (key === undefined || /^[\x20-\x7e]{1,255}$/.test(key)) return key
+  const message = 'must be 1 to 255 printable ASCII characters'
+  throw validationError([{ field: 'header.idempotency-key', message }])
+}
+
+/**
+ * Does what a request asks for once for its `Idempotency-Key`: the same request again within 24 hours
+ * gets the same answer, and while the first is being worked on waits for it a little. Only answers are
+ * kept, no errors: a request that had no effect may be sent again under its key. When the process dies
+ * in between, the key is free again within 30 seconds; a job that was submitted by then is found.
+ * @param perform called with what names the request, and what to read in place of a streamed body
+ * @throws ApiError 409 for a key of another request, and with `Retry-After` for one still being done
+ */
+export async function performOnce(
+  { context, request, caller: { principal, secret } }: KeyedRequest,
+  key: string,
+  perform: (context: ApiContext, stream: Readable | undefined) => Promise<Reply>,
+): Promise<Reply> {
+  const { sql, log } = context
+  const named = { orgId: principal.orgId, apiKeyId: principal.keyId, key }
+  const claim = randomUUID()
+  const print = openFingerprint(request)
+  const claimed = await claimKey(sql, named, claim, print.known)
+  if ('found' in claimed) return replay(claimed.found, await print.finish(), sealKey(secret))
+
+  const renewing = setInterval(() => {
+    renewIdempotencyClaim(sql, named, claim).catch(() => undefined)
+  }, RENEW_SECONDS * 1000)
+  try {
+    const { requestId } = claimed
+    const jobId = claim !== requestId && (await findJobOfRequest(sql, principal.orgId, requestId))
+    const reply = jobId ? accepted(jobId) : await perform({ ...context, requestId }, print.stream)
+    const fingerprint = await print.finish()
+    await keep(sql, named, claim, { fingerprint, reply, key: sealKey(secret) }).catch((err) => {
+      log.warn({ err, request_id: request.info.id }, 'an answer could not be kept for its key')
+    })
+    return reply
+  } catch (error) {
+    // A claim that stays because the database is away runs out.
+    await releaseIdempotencyKey(sql, named, claim).catch(() => undefined)
+    throw error
+  } finally {
+    clearInterval(renewing)
+  }
+}
+
+/** Takes the key for this request, or finds the answer of the one before. */
+async function claimKey(
+  sql: Sql,
+  named: IdempotencyKey,
+  claim: string,
+  fingerprint: Buffer | null,
+) {
+  const deadline = performance.now() + WAIT_MS
+  for (;;) {
+    const claimed = await claimIdempotencyKey(sql, named, claim, fingerprint)
+    if (!('found' in claimed) || claimed.found.status !== null) return claimed
+    const { found } = claimed
+    if (fingerprint && found.fingerprint && !found.fingerprint.equals(fingerprint)) throw reused()
+    if (performance.now() > deadline) throw inUse()
+    await setTimeout(LOOK_MS)
+  }
+}
+
+/** For the request of a process that died after it had submitted a job, and before it answered. */
+function accepted(jobId: string): Reply {
+  const headers = { Location: `/api/v1/jobs/${jobId}`, 'Retry-After': '1' }
+  return { status: 202, body: { job_id: jobId }, headers }
+}
+
+async function keep(
+  sql: Sql,
+  named: IdempotencyKey,
+  claim: string,
+  { fingerprint, reply, key }: { fingerprint: Buffer; reply: Reply; key: Buffer },
+) {
+  const { status, headers } = reply
+  const body = sealSecret(key, randomBytes(12), JSON.stringify(reply.body ?? null))
+  await answerIdempotencyKey(sql, named, claim, { fingerprint, status, headers, body })
+}
+
+function replay(found: IdempotencyRow, fingerprint: Buffer, key: Buffer): Reply {
+  if (!found.fingerprint?.equals(fingerprint)) throw reused()
+  return {
+    status: found.status as number,
+    body: JSON.parse(unseal(found.body as Buffer, key)) as unknown,
+    headers: { ...found.headers, 'Idempotent-Replayed': 'true' },
+  }
+}
+
+/** An answer that was given to a session is for no other and not for the key that opened it. */
+function unseal(body: Buffer, key: Buffer): string {
+  try {
+    return openSecret(key, body)
+  } catch {
+    throw reused()
+  }
+}
+
+/** Derived from what only the caller has: the database alone gives away no answer that holds a secret. */
+function sealKey(secret: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', 'idempotent answer', 32))
+}
+
+/** SHA-256 over method, path and body. That of a streamed body is known when it has been read. */
+function openFingerprint({ method, url, payload }: Request) {
+  const hash = createHash('sha256').update(`${method} ${url.pathname}${url.search}\n`)
+  if (!(payload instanceof Readable)) {
+    const known = hash.update(JSON.stringify(payload)).digest()
+    return { known, stream: undefined, finish: async () => known }
+  }
+  const stream = Readable.from(passThrough(payload, hash), { objectMode: false })
+  return {
+    known: null,
+    stream,
+    async finish() {
+      // What the operation left unread belongs to the request too.
+      if (!stream.destroyed) for await (const _ of stream);
+      return hash.digest()
+    },
+  }
+}
+
+async function* passThrough(body: Readable, hash: ReturnType<typeof createHash>) {
+  // Destroying the request would take away the connection that the answer goes out on.
+  const parts = body.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>
+  for await (const part of parts) {
+    hash.update(part)
+    yield part
+  }
+}
+
+const reused = () =>
+  new ApiError(409, 'idempotency_key_reused', 'The Idempotency-Key belongs to another request')
+const inUse = () =>
+  new ApiError(409, 'idempotency_key_in_use', 'The first request of this key is still being done', {
+    headers: { 'Retry-After': '1' },
+  })
+
+/** How long a request waits for an earlier one of its key. */
+const WAIT_MS = 2000
+const LOOK_MS = 50
+
+interface KeyedRequest {
+  readonly context: ApiContext
+  readonly request: Request
+  readonly caller: Caller
+}

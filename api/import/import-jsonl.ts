@@ -1,0 +1,61 @@
+import type { Request } from '@hapi/hapi'
+import Joi from 'joi'
+import type { Readable } from 'node:stream'
+import { endpoint } from '../endpoint.ts'
+import { ApiError, badRequest } from '../errors.ts'
+import { errorBody } from '../fields.ts'
+import { importQuery, receiveImport } from './receive-import.ts'
+import { importBody } from './show-import.ts'
+
+const TYPES = [
+  'application/x-ndjson',
+  'application/jsonl',
+  'application/json',
+  'application/gzip',
+  'application/octet-stream',
+  'text/plain',
+]
+const MAX_UPLOAD_BYTES = 5 * 2 ** 30
+
+export const importJsonl = endpoint('POST', '/import/jsonl', {
+  area: 'import',
+  summary: 'Import traces from a file of JSON Lines or JSON, plain or gzip',
+  description: [
+    'The file is JSON Lines, one JSON array, or one JSON object (a record, or `{traces: [...]}`); its records are traces as `POST /traces` takes them, with inline `scores`, OpenAI chat lines (`messages`, `tools`), or trials of tau-bench result files.',
+    'A trace whose id the project has is skipped, so importing again is safe at any time. A bad record costs only itself: read it under `/import/{import_id}/errors`, by its 1-based line, or in an array by its 1-based number.',
+    'Up to 5 GiB as sent and 20 GiB inflated; a record up to 16 MiB and 64 levels deep.',
+  ].join('\n\n'),
+  access: 'key',
+  query: importQuery,
+  body: {
+    stream: true,
+    documented: Joi.binary().label('ImportFile'),
+    maxBytes: MAX_UPLOAD_BYTES,
+    types: TYPES,
+  },
+  answers: { 200: importBody, 202: importBody, 413: errorBody },
+  async handle(call) {
+    checkType(call.request)
+    return receiveImport(call, readUpload(call.body))
+  },
+})
+
+/** What is compressed in transfer may be of any type: the file says by its first bytes that it is gzip. */
+function checkType(request: Request) {
+  const encoding = request.headers['content-encoding'] as string | undefined
+  if (encoding === 'gzip') return
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw badRequest('Content-Encoding must be gzip or absent')
+  }
+  if (!TYPES.includes(request.mime ?? '')) {
+    throw badRequest(`Content-Type must be one of ${TYPES.join(', ')}`)
+  }
+}
+
+async function* readUpload(body: Readable): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body as AsyncIterable<Uint8Array>
+  } catch (error) {
+    throw error instanceof ApiError ? error : badRequest('The upload ended early')
+  }
+}

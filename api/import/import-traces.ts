@@ -1,0 +1,34 @@
+import Joi from 'joi'
+import { isObject } from '../../jobs/rules/trace.ts'
+import { endpoint } from '../endpoint.ts'
+import type { CheckedBody } from '../endpoint.ts'
+import { importQuery, receiveImport } from './receive-import.ts'
+import { importBody } from './show-import.ts'
+
+const tracesBody: CheckedBody<readonly unknown[]> = {
+  documented: Joi.object({
+    traces: Joi.array().items(Joi.object().unknown(true)).required(),
+  }).label('ImportedTraces'),
+  maxBytes: 50 << 20,
+  read(value) {
+    const traces = isObject(value) ? value['traces'] : undefined
+    if (Array.isArray(traces)) return { value: traces as unknown[] }
+    return { faults: [{ field: 'body.traces', message: 'traces must be a list' }] }
+  },
+}
+
+export const importTracesOperation = endpoint('POST', '/import/traces', {
+  area: 'import',
+  summary: 'Import traces that are in the request',
+  description:
+    'The same as an upload of `traces` as JSON Lines: formats, duplicates and errors are those of `/import/jsonl`, and the line of an error is the 1-based place in `traces`.',
+  access: 'key',
+  query: importQuery,
+  body: tracesBody,
+  answers: { 200: importBody, 202: importBody },
+  handle: (call) => receiveImport(call, linesOf(call.body)),
+})
+
+async function* linesOf(traces: readonly unknown[]) {
+  for (const trace of traces) yield Buffer.from(`${JSON.stringify(trace)}\n`)
+}

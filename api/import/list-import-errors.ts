@@ -1,0 +1,78 @@
+import Joi from 'joi'
+import { Readable } from 'node:stream'
+import { int, listOf, oneOf, shape, text } from '../../jobs/shape.ts'
+import type { Sql } from '../../sql/db.ts'
+import { listImportErrors, MAX_ERRORS_KEPT } from '../../sql/imports.ts'
+import type { ImportError } from '../../sql/imports.ts'
+import { Answer, endpoint } from '../endpoint.ts'
+import { badRequest } from '../errors.ts'
+import { errorBody, listMembers } from '../fields.ts'
+import { listAnswer } from '../pagination.ts'
+import { findVisibleImport, importPath } from './show-import.ts'
+
+export const listImportErrorsOperation = endpoint('GET', '/import/{import_id}/errors', {
+  area: 'import',
+  summary: 'Why records were not imported, by line',
+  description: `\`format=jsonl\` answers with all of them as JSON Lines. The first ${MAX_ERRORS_KEPT.toLocaleString('en')} or so of an import are kept; further ones are only counted.`,
+  access: 'key',
+  params: importPath,
+  query: shape(
+    {},
+    {
+      format: oneOf('json', 'jsonl').default('json'),
+      limit: int(1, 1000).default(1000),
+      cursor: text(512).description('next_cursor of the answer before'),
+    },
+  ),
+  answers: {
+    200: Joi.object({
+      errors: listOf(
+        Joi.object({
+          line: Joi.number().integer().required(),
+          code: Joi.string().required(),
+          message: Joi.string().required(),
+        }).label('ImportError'),
+      ).required(),
+      ...listMembers,
+    }).label('ImportErrorList'),
+    404: errorBody,
+  },
+  async handle({ context, principal, params, query }) {
+    const { sql } = context
+    const item = await findVisibleImport(context, principal, params.import_id)
+    if (query.format === 'jsonl') {
+      const lines = Readable.from(errorLines(sql, item.org_id, item.id), { objectMode: false })
+      return new Answer(200, lines, {
+        'Content-Type': 'application/x-ndjson',
+        'Content-Disposition': `attachment; filename="import-${item.id}-errors.jsonl"`,
+      })
+    }
+    const page = { limit: query.limit ?? 1000, offset: 0 }
+    const after = decodeLine(query.cursor)
+    const rows = await listImportErrors(sql, item.org_id, item.id, after, page.limit + 1)
+    return listAnswer('errors', page, rows, item.error_count, showError, ({ line }) => [line])
+  },
+})
+
+function showError({ line, code, message }: ImportError) {
+  return { line, code, message }
+}
+
+async function* errorLines(sql: Sql, orgId: string, importId: string) {
+  for (let after = 0; ;) {
+    const rows = await listImportErrors(sql, orgId, importId, after, LINES_A_READ)
+    if (rows.length > 0) yield rows.map((row) => `${JSON.stringify(showError(row))}\n`).join('')
+    if (rows.length < LINES_A_READ) return
+    after = (rows.at(-1) as ImportError).line
+  }
+}
+
+/** The last line before a page; 0 for the first page. */
+function decodeLine(cursor: string | undefined) {
+  if (cursor === undefined) return 0
+  const line = Number(/^\[(\d{1,15})\]$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1])
+  if (Number.isNaN(line)) throw badRequest('cursor is not one that this list gave')
+  return line
+}
+
+const LINES_A_READ = 5000

@@ -1,0 +1,90 @@
+import type { Request } from '@hapi/hapi'
+import { randomUUIDv7 } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+
+/** How long clients may take. */
+export interface PatienceLimits {
+  /** From connecting, or the end of the answer before, to the last header. */
+  readonly headersMs: number
+  /** For a body that is not streamed. */
+  readonly bodyMs: number
+  /** How often a streamed upload is looked at, which has to bring `MIN_UPLOAD_BYTES` in between. */
+  readonly uploadCheckMs: number
+}
+
+export const PATIENCE: PatienceLimits = { headersMs: 10_000, bodyMs: 30_000, uploadCheckMs: 60_000 }
+
+/**
+ * The listener under the server. hapi's own time limits do not end slow clients, these do. How long a
+ * body may take is up to who reads it, because streamed uploads may take longer than any one number.
+ */
+export function createListener({ headersMs }: PatienceLimits): Server {
+  const listener = createServer({
+    connectionsCheckingInterval: Math.min(1000, headersMs),
+    headersTimeout: headersMs,
+    requestTimeout: 0,
+    keepAliveTimeout: 65_000,
+  })
+  listener.maxConnections = MAX_CONNECTIONS
+  return listener
+}
+
+/**
+ * Answers what Node's parser refuses before there is a request in the one error shape. What goes wrong
+ * in the midst of a request is left to hapi. Call it when hapi has taken the listener.
+ */
+export function answerUnparsable(listener: Server) {
+  const ofHapi = listener.listeners('clientError') as ((error: Error, socket: Duplex) => void)[]
+  const busy = new WeakSet<Duplex>()
+  listener.on('request', (request, response) => {
+    busy.add(request.socket)
+    response.once('close', () => busy.delete(request.socket))
+  })
+  listener.removeAllListeners('clientError')
+  listener.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (busy.has(socket)) return ofHapi.forEach((handle) => handle(error, socket))
+    if (!socket.writable || error.code === 'ECONNRESET') return socket.destroy()
+    socket.end(unparsableAnswer(error.code))
+  })
+}
+
+/** Ends a streamed upload that does not go on; as long as it does, it takes the time it takes. */
+export function watchUpload({ raw: { req } }: Request, { uploadCheckMs }: PatienceLimits) {
+  if (req.complete !== false) return
+  let seenBytes = req.socket.bytesRead
+  const timer = setInterval(() => {
+    if (req.socket.bytesRead - seenBytes < MIN_UPLOAD_BYTES) req.destroy()
+    seenBytes = req.socket.bytesRead
+  }, uploadCheckMs)
+  req.once('close', () => clearInterval(timer))
+  req.once('end', () => clearInterval(timer))
+}
+
+function unparsableAnswer(code: string | undefined) {
+  const isSlow = code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  const requestId = randomUUIDv7()
+  const body = JSON.stringify({
+    detail: isSlow
+      ? 'The request took too long'
+      : code === 'HPE_HEADER_OVERFLOW'
+        ? 'The headers are too large'
+        : 'Not a well-formed HTTP request',
+    code: isSlow ? 'request_timeout' : 'bad_request',
+    request_id: requestId,
+  })
+  return [
+    `HTTP/1.1 ${isSlow ? '408 Request Timeout' : '400 Bad Request'}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-ID: ${requestId}`,
+    'X-Content-Type-Options: nosniff',
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
+}
+
+const MAX_CONNECTIONS = 10_000
+const MIN_UPLOAD_BYTES = 64 << 10

@@ -1,0 +1,47 @@
+import { quotaPeriod } from '../jobs/rules/plan.ts'
+import type { Metric } from '../jobs/rules/plan.ts'
+import type { Transaction } from '../sql/db.ts'
+import { chargeUsage, findUsageLeft } from '../sql/usage.ts'
+import type { ApiContext } from './context.ts'
+import { ApiError } from './errors.ts'
+import type { Principal } from './principal.ts'
+
+/**
+ * Counts `n` new rows that the transaction wrote; the last thing it does.
+ * @throws ApiError 402, which rolls the transaction back, when they do not fit the month's quota
+ */
+export async function charge(
+  context: ApiContext,
+  tx: Transaction,
+  { orgId }: Principal,
+  metric: Metric,
+  n: number,
+) {
+  if (n === 0) return
+  const at = context.now()
+  const charged = await chargeUsage(tx, context.queue, {
+    orgId,
+    metric,
+    n,
+    quotas: context.quotas,
+    at,
+  })
+  if (!charged.ok) throw quotaExceeded(metric, charged.limit, at)
+}
+
+/** @throws ApiError 402 when nothing of the month's quota is left */
+export async function requireQuota(context: ApiContext, { orgId }: Principal, metric: Metric) {
+  const at = context.now()
+  const { quotas } = context
+  const { left, limit } = await findUsageLeft(context.sql, { orgId, metric, quotas, at })
+  if (left === 0) throw quotaExceeded(metric, limit, at)
+}
+
+/** 402 for a metric of which the month's quota is used up. */
+export function quotaExceeded(metric: Metric, limit: number, at: Date) {
+  const seconds = Math.ceil((quotaPeriod(at).end.getTime() - at.getTime()) / 1000)
+  return new ApiError(402, 'quota_exceeded', `The quota of ${limit} ${metric} a month is used up`, {
+    headers: { 'X-Quota-Exceeded': metric },
+    members: { resets_in_seconds: seconds },
+  })
+}

@@ -1,0 +1,103 @@
+import type { Request } from '@hapi/hapi'
+import { takeToken } from '../jobs/rules/token-bucket.ts'
+import type { Rate } from '../jobs/rules/plan.ts'
+import { ApiError } from './errors.ts'
+
+/** What a request's bucket says; the answer's headers tell it. */
+export interface RateState {
+  readonly perMinute: number
+  /** Requests that would pass now. */
+  readonly remaining: number
+  /** Until the whole burst passes again. */
+  readonly fullSeconds: number
+  /** Until one request passes again; 0 when this one did. */
+  readonly waitSeconds: number
+}
+
+/** Buckets by client address, of this process alone. */
+export interface AddressLimiter {
+  take(address: string): RateState
+}
+
+/** @param now milliseconds of a clock that never goes back */
+export function openAddressLimiter(rate: Rate, now = () => performance.now()): AddressLimiter {
+  const fullAt = new Map<string, number>()
+  return {
+    take(address) {
+      const nowMs = now()
+      const taken = takeToken(rate, fullAt.get(address) ?? 0, nowMs)
+      // Deleted first, so that the map is in order of use and its first entry the longest unused.
+      fullAt.delete(address)
+      fullAt.set(address, taken.fullAtMs)
+      if (fullAt.size > MAX_ADDRESSES) fullAt.delete(fullAt.keys().next().value as string)
+      return {
+        perMinute: rate.perMinute,
+        remaining: taken.remaining,
+        fullSeconds: Math.max(0, taken.fullAtMs - nowMs) / 1000,
+        waitSeconds: taken.waitMs / 1000,
+      }
+    },
+  }
+}
+
+/**
+ * Remembers which credentials were refused, and until when, so that a client that keeps asking costs
+ * the database nothing.
+ */
+export interface Refusals {
+  find(id: string): RateState | undefined
+  add(id: string, state: RateState): void
+}
+
+/** @param now milliseconds of a clock that never goes back */
+export function openRefusals(now = () => performance.now()): Refusals {
+  const refused = new Map<string, { state: RateState; atMs: number }>()
+  return {
+    find(id) {
+      const found = refused.get(id)
+      if (!found) return undefined
+      const passed = (now() - found.atMs) / 1000
+      const { state } = found
+      if (passed >= state.waitSeconds) {
+        refused.delete(id)
+        return undefined
+      }
+      return {
+        ...state,
+        fullSeconds: state.fullSeconds - passed,
+        waitSeconds: state.waitSeconds - passed,
+      }
+    },
+    add(id, state) {
+      refused.set(id, { state, atMs: now() })
+      if (refused.size > MAX_REFUSALS) refused.delete(refused.keys().next().value as string)
+    },
+  }
+}
+
+/** Notes for the answer what the bucket says. @throws ApiError 429 when it is empty */
+export function admit(request: Request, state: RateState): void {
+  ;(request.app as { rate?: RateState }).rate = state
+  if (state.waitSeconds > 0) throw tooManyRequests(state.waitSeconds)
+}
+
+/** The `RateLimit` headers of an answer; none for what is outside every limit. */
+export function rateHeaders(request: Request): Record<string, string> {
+  const { rate } = request.app as { rate?: RateState }
+  if (!rate) return {}
+  return {
+    'RateLimit-Limit': String(rate.perMinute),
+    'RateLimit-Remaining': String(rate.remaining),
+    'RateLimit-Reset': String(Math.ceil(rate.fullSeconds)),
+  }
+}
+
+function tooManyRequests(waitSeconds: number) {
+  return new ApiError(429, 'rate_limited', 'Rate limit exceeded', {
+    headers: { 'Retry-After': String(Math.max(1, Math.ceil(waitSeconds))) },
+  })
+}
+
+/** About 10 MB. */
+const MAX_ADDRESSES = 100_000
+const MAX_REFUSALS = 100_000

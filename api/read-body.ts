@@ -1,0 +1,105 @@
+import Bourne from '@hapi/bourne'
+import type { Request } from '@hapi/hapi'
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { createGunzip, createInflate } from 'node:zlib'
+import type { Body } from './endpoint.ts'
+import { ApiError, badRequest } from './errors.ts'
+
+/**
+ * Takes a request's body in as its operation wants it and puts it where hapi would. hapi's own reading
+ * waits for the end of a body it has refused already.
+ * @throws ApiError 400, 408 or 413
+ */
+export async function takeBody(request: Request, body: Body | undefined, timeoutMs: number) {
+  const { req } = request.raw
+  const maxBytes = body && 'maxBytes' in body ? body.maxBytes : MAX_BODY_BYTES
+  if (Number(req.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  const payload =
+    body && 'stream' in body
+      ? Readable.from(limited(req, maxBytes), { objectMode: false })
+      : await readJson(req, maxBytes, timeoutMs)
+  ;(request as { payload: unknown }).payload = payload
+}
+
+/** Passes a stream on up to its limit. */
+async function* limited(req: IncomingMessage, maxBytes: number) {
+  let bytes = 0
+  // Destroying the request would take away the connection that the answer goes out on.
+  for await (const part of req.iterator({ destroyOnReturn: false })) {
+    bytes += (part as Buffer).length
+    if (bytes > maxBytes) throw tooLarge(maxBytes)
+    yield part as Buffer
+  }
+}
+
+async function readJson(req: IncomingMessage, maxBytes: number, timeoutMs: number) {
+  const type = req.headers['content-type']
+  if (type !== undefined && !/^\s*application\/json\s*(;|$)/i.test(type)) {
+    throw badRequest('Content-Type must be application/json')
+  }
+  const bytes = await readBytes(req, maxBytes, timeoutMs)
+  if (bytes.length === 0) return undefined
+  if (!isUtf8(bytes)) throw badRequest('The body is not UTF-8')
+  try {
+    return Bourne.parse(bytes.toString(), { protoAction: 'error' }) as unknown
+  } catch {
+    throw badRequest('The body is not well-formed JSON, or has a member __proto__')
+  }
+}
+
+/** All of a body, inflated. Whatever goes wrong, the connection is left to the answer. */
+function readBytes(req: IncomingMessage, maxBytes: number, timeoutMs: number): Promise<Buffer> {
+  const inflate = inflater(req)
+  const source = inflate ? req.pipe(inflate) : req
+  const parts: Buffer[] = []
+  let length = 0
+  return new Promise<Buffer>((resolve, reject) => {
+    const timer = setTimeout(() => reject(tooSlow()), timeoutMs)
+    req.once('close', () => clearTimeout(timer))
+    req.once('aborted', () => reject(badRequest('The body was cut off')))
+    source.on('data', (part: Buffer) => {
+      length += part.length
+      if (length > maxBytes) reject(tooLarge(maxBytes))
+      else parts.push(part)
+    })
+    source.once('end', () => {
+      clearTimeout(timer)
+      resolve(Buffer.concat(parts, length))
+    })
+    source.on('error', () => reject(badRequest('The body cannot be inflated')))
+  }).catch((error: unknown) => {
+    source.removeAllListeners('data')
+    if (inflate) req.unpipe(inflate)
+    inflate?.destroy()
+    req.pause()
+    throw error
+  })
+}
+
+function inflater(req: IncomingMessage) {
+  const encoding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
+  switch (encoding) {
+    case 'identity':
+      return undefined
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip()
+    case 'deflate':
+      return createInflate()
+    default:
+      throw badRequest('Content-Encoding must be gzip or deflate')
+  }
+}
+
+function tooLarge(maxBytes: number) {
+  return new ApiError(413, 'payload_too_large', `The body is larger than ${maxBytes} bytes`)
+}
+
+function tooSlow() {
+  return new ApiError(408, 'request_timeout', 'The body took too long')
+}
+
+/** A JSON body, after inflation. */
+const MAX_BODY_BYTES = 5 << 20

@@ -1,0 +1,40 @@
+import { oneOf, shape, text } from '../../jobs/shape.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { registerBaseline, updateDecision } from '../../sql/regression-checks.ts'
+import { endpoint } from '../endpoint.ts'
+import { conflict } from '../errors.ts'
+import { errorBody } from '../fields.ts'
+import { checkBody } from './check-fields.ts'
+import { checkPath, findVisibleCheck, showCheck } from './show-check.ts'
+
+export const decideCheck = endpoint('POST', '/regression-check/{check_id}/decision', {
+  area: 'regression',
+  summary: 'Accept or reject the candidate of a regression check',
+  description:
+    'The candidate that was accepted last is what later checks of the agent compare with. A decision can be changed.',
+  access: 'key',
+  params: checkPath,
+  body: shape(
+    { human_decision: oneOf('accepted', 'rejected') },
+    { note: text(4000).allow('', null) },
+  ).label('CheckDecision'),
+  answers: { 200: checkBody, 404: errorBody, 409: errorBody },
+  async handle({ context, principal, params, body }) {
+    const { orgId, keyId } = principal
+    const check = await findVisibleCheck(context, principal, params.check_id)
+    if (!check.findings) throw conflict('The check is not complete yet')
+    await context.sql.begin(async (tx: Transaction) => {
+      const { human_decision, note } = body
+      const decision = { human_decision, note: note || null, by: keyId, at: context.now() }
+      await updateDecision(tx, orgId, check.id, decision)
+      if (human_decision === 'rejected') return
+      const agent = { orgId, projectId: check.project_id, agentName: check.agent_name }
+      await registerBaseline(tx, agent, {
+        manifestId: check.candidate_manifest_id,
+        checkId: check.id,
+        replace: true,
+      })
+    })
+    return showCheck(await findVisibleCheck(context, principal, check.id))
+  },
+})

@@ -1,0 +1,43 @@
+import { shape, text, uuid } from '../../jobs/shape.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { announceFinding } from '../../sql/finding-events.ts'
+import { findFinding, resolveFinding } from '../../sql/regression-findings.ts'
+import type { FindingRow } from '../../sql/regression-findings.ts'
+import { endpoint } from '../endpoint.ts'
+import { notFound } from '../errors.ts'
+import { errorBody } from '../fields.ts'
+import { maySee, readableProjects } from '../projects.ts'
+import { findingBody, showFinding } from './bisect-fields.ts'
+
+export const resolveFindingOperation = endpoint(
+  'POST',
+  '/agents/{agent_name}/bisect/findings/{finding_id}/resolve',
+  {
+    area: 'regression',
+    summary: 'Mark a regression as resolved',
+    description: 'Again, it changes nothing. Sends `regression.resolved` the first time.',
+    access: 'key',
+    params: shape({ agent_name: text(), finding_id: uuid() }),
+    body: shape({}, { note: text(4000).allow('', null) }).label('FindingResolution'),
+    answers: { 200: findingBody, 404: errorBody },
+    async handle({ context, principal, params, body }) {
+      const { orgId, keyId } = principal
+      const visible = await readableProjects(context.sql, principal, undefined)
+      const finding = await findFinding(context.sql, orgId, params.finding_id)
+      const isVisible = finding && maySee(visible, finding.project_id)
+      if (!isVisible || finding.agent_name !== params.agent_name) throw notFound('Finding')
+      await context.queue.transaction(context.sql, async (tx: Transaction) => {
+        const at = context.now()
+        const resolved = {
+          resolution: 'manual',
+          note: body.note || undefined,
+          by: keyId,
+          at,
+        } as const
+        if (!(await resolveFinding(tx, orgId, finding.id, resolved))) return
+        await announceFinding(tx, context.queue, orgId, 'regression.resolved', finding, at)
+      })
+      return showFinding((await findFinding(context.sql, orgId, finding.id)) as FindingRow)
+    },
+  },
+)

@@ -1,0 +1,43 @@
+import { bisectRegression } from '../../jobs/bisect-regression.ts'
+import { shape } from '../../jobs/shape.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { QUALITY_METRIC } from '../../sql/regression-episodes.ts'
+import { findAgent } from '../agents/find-agent.ts'
+import { endpoint } from '../endpoint.ts'
+import { errorBody, projectField } from '../fields.ts'
+import { submitJob } from '../submit.ts'
+import { answerLongWork } from '../wait.ts'
+import { agentPath, bisectBody, metricField, showBisect, viewFields } from './bisect-fields.ts'
+
+export const runBisect = endpoint('POST', '/agents/{agent_name}/bisect', {
+  area: 'regression',
+  summary: 'Look for the version from which on a metric was worse',
+  description:
+    'Long work: 200 with the view, or 202. From then on the metric is looked at whenever its newest version reaches 30, 60, 120, 240 and 480 traces. Asking more often finds nothing else.',
+  access: 'key',
+  params: agentPath,
+  body: shape({}, { metric: metricField, project: projectField, ...viewFields }).label(
+    'BisectRequest',
+  ),
+  answers: { 200: bisectBody, 202: bisectBody, 404: errorBody },
+  async handle(call) {
+    const { context, principal, params, body } = call
+    const agent = await findAgent(context, principal, params.agent_name, body.project)
+    const metric = body.metric ?? QUALITY_METRIC
+    const path = `/agents/${encodeURIComponent(agent.agentName)}/bisect`
+    const jobId = await context.queue.transaction(context.sql, (tx: Transaction) =>
+      submitJob(
+        context,
+        tx,
+        principal,
+        bisectRegression,
+        { project_id: agent.projectId, agent_name: agent.agentName, metric },
+        {
+          projectId: agent.projectId,
+          resultRef: `${path}?metric=${encodeURIComponent(metric)}&project=${agent.projectId}`,
+        },
+      ),
+    )
+    return answerLongWork(call, jobId, 200, () => showBisect(context.sql, agent, metric, body))
+  },
+})

@@ -1,0 +1,56 @@
+import Joi from 'joi'
+import { shape } from '../../jobs/shape.ts'
+import { Answer, endpoint } from '../endpoint.ts'
+import type { CheckedBody } from '../endpoint.ts'
+import { projectField, quotaBody } from '../fields.ts'
+import { readTraceBody } from './read-trace-body.ts'
+import type { SentTrace } from './read-trace-body.ts'
+import { storeTrace } from './store-traces.ts'
+import type { StoredTrace } from './store-traces.ts'
+import { traceRequest, VERDICTS } from './trace-fields.ts'
+
+const storedBody = Joi.object({
+  id: Joi.string().required(),
+  trace_id: Joi.string().required(),
+  status: Joi.string().valid('ok').required(),
+  agent_name: Joi.string().required(),
+  spans: Joi.number().integer().required(),
+  llm_calls: Joi.number().integer().required(),
+  verdict: Joi.string()
+    .valid(...VERDICTS)
+    .allow(null)
+    .required()
+    .description('Null until the trace was judged'),
+  created: Joi.boolean().required().description('False when the project had the trace already'),
+}).label('StoredTrace')
+
+const body: CheckedBody<SentTrace> = {
+  documented: traceRequest,
+  maxBytes: 5 << 20,
+  read(value, now) {
+    const result = readTraceBody(value, now)
+    if ('value' in result) return result
+    const inBody = (field: string) => (field === 'body' ? field : `body.${field}`)
+    return { faults: result.faults.map((fault) => ({ ...fault, field: inBody(fault.field) })) }
+  },
+}
+
+export const createTrace = endpoint('POST', '/traces', {
+  area: 'traces',
+  summary: 'Store a trace',
+  description:
+    'Safe to repeat: a trace_id that the project has already answers 200 with the stored trace, which stays as it is. Members nobody knows are kept under metadata.extra when they are small.',
+  access: 'key',
+  query: shape({}, { project: projectField }),
+  body,
+  answers: { 200: storedBody, 201: storedBody, 402: quotaBody },
+  async handle({ context, principal, query, body }) {
+    const project = body.project ?? query.project
+    const stored = await storeTrace(context, { ...body, project, principal })
+    return new Answer(stored.created ? 201 : 200, showStored(stored))
+  },
+})
+
+function showStored(stored: StoredTrace) {
+  return { id: stored.trace_id, status: 'ok', ...stored }
+}

@@ -1,0 +1,49 @@
+import Joi from 'joi'
+import { decodeContent } from '../../jobs/rules/trace-row.ts'
+import { int, listOf, shape, text } from '../../jobs/shape.ts'
+import { findTraceContent } from '../../sql/traces.ts'
+import { endpoint } from '../endpoint.ts'
+import { badRequest, notFound } from '../errors.ts'
+import { errorBody, projectField } from '../fields.ts'
+import { encodeCursor } from '../pagination.ts'
+import { findVisibleTrace, tracePath } from './find-trace.ts'
+import { spanBody } from './trace-fields.ts'
+
+export const listSpans = endpoint('GET', '/traces/{trace_id}/spans', {
+  area: 'traces',
+  summary: 'Read the spans of a trace by page, in the order they were sent',
+  access: 'key',
+  params: tracePath,
+  query: shape({}, { project: projectField, limit: int(1, 2000).default(500), cursor: text(512) }),
+  answers: {
+    200: Joi.object({
+      trace_id: Joi.string().required(),
+      spans: listOf(spanBody).required(),
+      total: Joi.number().integer().required(),
+      next_cursor: Joi.string().allow(null).required(),
+    }).label('SpanList'),
+    404: errorBody,
+  },
+  async handle({ context: { sql }, principal, params, query: { project, limit = 500, cursor } }) {
+    const from = decodePlace(cursor)
+    const trace = await findVisibleTrace(sql, principal, params.trace_id, project)
+    const content = await findTraceContent(sql, trace)
+    if (!content) throw notFound('Trace')
+    const { spans } = decodeContent(content)
+    const to = from + limit
+    return {
+      trace_id: trace.trace_id,
+      spans: spans.slice(from, to),
+      total: spans.length,
+      next_cursor: to < spans.length ? encodeCursor([to]) : null,
+    }
+  },
+})
+
+/** A trace never changes, so a place in its list of spans is a cursor. */
+function decodePlace(cursor: string | undefined) {
+  if (cursor === undefined) return 0
+  const place = /^\[(\d{1,9})\]$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]
+  if (place === undefined) throw badRequest('cursor is not one that this list gave')
+  return Number(place)
+}

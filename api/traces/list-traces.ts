@@ -1,0 +1,73 @@
+import Joi from 'joi'
+import { SOURCE_TYPES, TRACE_STATUSES } from '../../jobs/rules/trace.ts'
+import { clientId, listOf, oneOf, shape, text, time, uuid } from '../../jobs/shape.ts'
+import { countTraces, listTraces } from '../../sql/trace-lists.ts'
+import { endpoint } from '../endpoint.ts'
+import { errorBody, listMembers, pageQuery, projectField } from '../fields.ts'
+import { COUNT_LIMIT, decodeTraceCursor, listAnswer } from '../pagination.ts'
+import { readableProjects } from '../projects.ts'
+import { EVAL_VERDICTS, listedTraceBody, showTrace, VERDICTS } from './trace-fields.ts'
+
+export const listTracesOperation = endpoint('GET', '/traces', {
+  area: 'traces',
+  summary: 'Search traces, newest first',
+  description: 'Without spans and LLM calls; read one trace for those.',
+  access: 'key',
+  query: shape(
+    {},
+    {
+      agent_name: text(),
+      manifest_id: uuid(),
+      manifest_hash: text(),
+      session_id: clientId(),
+      task_id: clientId(),
+      parent_trace_id: clientId(),
+      status: oneOf(...TRACE_STATUSES),
+      source_type: oneOf(...SOURCE_TYPES),
+      verdict: oneOf(...VERDICTS),
+      eval_verdict: oneOf(...EVAL_VERDICTS),
+      tag: listOf(text())
+        .single()
+        .max(20)
+        .description('Repeat it for traces that have all of them'),
+      environment: text(),
+      user_id: text(),
+      tool: text().description('A tool that was called'),
+      min_score: score(),
+      max_score: score(),
+      since: time().description('Started at or after'),
+      until: time().description('Started before'),
+      q: text(512).description('Words of the input, the output or the error, as in a search box'),
+      project: projectField,
+      ...pageQuery,
+    },
+  ),
+  answers: {
+    200: Joi.object({ traces: listOf(listedTraceBody).required(), ...listMembers }).label(
+      'TraceList',
+    ),
+    404: errorBody,
+  },
+  async handle({ context: { sql }, principal, query }) {
+    const { project, limit = 50, offset = 0, cursor, tag, ...given } = query
+    const filter = {
+      ...given,
+      tags: tag,
+      projectIds: await readableProjects(sql, principal, project),
+    }
+    const page = { limit: limit + 1, offset, after: decodeTraceCursor(cursor) }
+    const [rows, counted] = await Promise.all([
+      listTraces(sql, principal.orgId, filter, page),
+      countTraces(sql, principal.orgId, filter, COUNT_LIMIT + 1),
+    ])
+    return listAnswer('traces', { limit, offset, cursor }, rows, counted, showTrace, (trace) => [
+      trace.started_at,
+      trace.trace_id,
+      trace.project_id,
+    ])
+  },
+})
+
+function score() {
+  return Joi.number().min(0).max(1)
+}

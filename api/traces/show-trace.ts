@@ -1,0 +1,59 @@
+import Joi from 'joi'
+import { decodeContent } from '../../jobs/rules/trace-row.ts'
+import { shape } from '../../jobs/shape.ts'
+import type { Queryable } from '../../sql/db.ts'
+import { listScores } from '../../sql/eval-scores.ts'
+import { findTraceContent } from '../../sql/traces.ts'
+import type { TraceKey } from '../../sql/traces.ts'
+import { endpoint } from '../endpoint.ts'
+import { notFound } from '../errors.ts'
+import { errorBody, projectField } from '../fields.ts'
+import { showScore } from '../eval-scores/score-fields.ts'
+import { findVisibleTrace, tracePath } from './find-trace.ts'
+import { showTrace, traceBody } from './trace-fields.ts'
+
+export const showTraceOperation = endpoint('GET', '/traces/{trace_id}', {
+  area: 'traces',
+  summary: 'Read a trace',
+  description:
+    'With its spans (the first 2,000: further ones by page), LLM calls and scores, or only the parts named in `fields`.',
+  access: 'key',
+  params: tracePath,
+  query: shape(
+    {},
+    {
+      project: projectField,
+      fields: Joi.string<string>()
+        .pattern(/^(core|spans|llm_calls|scores)(,(core|spans|llm_calls|scores))*$/, 'parts')
+        .description('Comma-separated parts: core, spans, llm_calls, scores. Default all'),
+    },
+  ),
+  answers: { 200: traceBody, 404: errorBody },
+  async handle({ context: { sql }, principal, params, query }) {
+    const trace = await findVisibleTrace(sql, principal, params.trace_id, query.project)
+    const parts = new Set((query.fields ?? 'core,spans,llm_calls,scores').split(','))
+    const { org_id: _, ...row } = trace
+    const { id, trace_id, project, project_id } = showTrace(row)
+    return {
+      ...(parts.has('core') ? showTrace(row) : { id, trace_id, project, project_id }),
+      ...(await readContent(sql, trace, parts)),
+      ...(parts.has('scores') && { eval_scores: (await listScores(sql, trace)).map(showScore) }),
+    }
+  },
+})
+
+async function readContent(sql: Queryable, key: TraceKey, parts: ReadonlySet<string>) {
+  if (!parts.has('spans') && !parts.has('llm_calls')) return {}
+  const content = await findTraceContent(sql, key)
+  if (!content) throw notFound('Trace')
+  const { spans, llm_calls } = decodeContent(content)
+  return {
+    ...(parts.has('spans') && {
+      spans: spans.slice(0, SPANS_SHOWN),
+      spans_truncated: spans.length > SPANS_SHOWN,
+    }),
+    ...(parts.has('llm_calls') && { llm_calls }),
+  }
+}
+
+const SPANS_SHOWN = 2000

@@ -1,0 +1,117 @@
+import type { Request } from '@hapi/hapi'
+import { END_CHANNEL } from '../jobs/queue.ts'
+import { retryAfter } from '../jobs/rules/retry-after.ts'
+import type { Sql } from '../sql/db.ts'
+import type { Listener } from '../sql/listener.ts'
+import { findJob, findUsualSeconds } from '../sql/jobs.ts'
+import type { JobRow } from '../sql/jobs.ts'
+import type { JobWaiter } from './context.ts'
+import { Answer } from './endpoint.ts'
+
+/** Told by notifications; a poll of `POLL_MS` is the floor under those that are lost. */
+export async function openJobWaiter(sql: Sql, listener: Listener): Promise<JobWaiter> {
+  const waiting = new Map<string, Set<() => void>>()
+  const measured = new Map<string, Measured>()
+  let closed = false
+  await listener.listen(END_CHANNEL, (ids) => {
+    for (const id of ids.split(',')) waiting.get(id)?.forEach((look) => look())
+  })
+
+  async function nextLook(id: string, ms: number) {
+    let look = () => {}
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      look = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      waiting.set(id, (waiting.get(id) ?? new Set()).add(look))
+    })
+    const looks = waiting.get(id)
+    looks?.delete(look)
+    if (looks?.size === 0) waiting.delete(id)
+  }
+
+  return {
+    async wait(orgId, id, seconds) {
+      const deadline = performance.now() + seconds * 1000
+      for (;;) {
+        const job = await findJob(sql, orgId, id)
+        const left = deadline - performance.now()
+        if (!job || job.finished_at || left <= 0 || closed) return job
+        await nextLook(id, Math.min(left, POLL_MS))
+      }
+    },
+    async usualSeconds(orgId, kind) {
+      const key = `${orgId} ${kind}`
+      const known = measured.get(key)
+      if (known && performance.now() - known.at < MEASURED_MS) return known.seconds
+      if (measured.size >= MEASURED_MAX) measured.clear()
+      const seconds = await findUsualSeconds(sql, orgId, kind)
+      measured.set(key, { seconds, at: performance.now() })
+      return seconds
+    },
+    async close() {
+      closed = true
+      for (const looks of waiting.values()) looks.forEach((look) => look())
+    },
+  }
+}
+
+/** Seconds, for a `Retry-After` header, after which a job that has not ended may have. */
+export async function jobRetryAfter(
+  { waiter, now }: { waiter: JobWaiter; now: () => Date },
+  job: Pick<JobRow, 'org_id' | 'kind' | 'created_at'>,
+): Promise<number> {
+  const ageSeconds = (now().getTime() - job.created_at.getTime()) / 1000
+  return retryAfter(ageSeconds, await waiter.usualSeconds(job.org_id, job.kind))
+}
+
+/** How long the caller is willing to wait for long work, by its `Prefer` header (RFC 7240). */
+function preferredWait(request: Request): { seconds: number; applied: string | undefined } {
+  const header = (request.headers['prefer'] as string | undefined) ?? ''
+  if (/\brespond-async\b/i.test(header)) return { seconds: 0, applied: 'respond-async' }
+  const wait = /\bwait\s*=\s*"?(\d{1,6})/i.exec(header)?.[1]
+  if (wait === undefined) return { seconds: DEFAULT_WAIT_SECONDS, applied: undefined }
+  const seconds = Math.min(Number(wait), MAX_WAIT_SECONDS)
+  return { seconds, applied: `wait=${seconds}` }
+}
+
+/**
+ * Waits for a job as long as the caller prefers and answers: `doneStatus` with the resource when it
+ * has ended, else 202 with where to look.
+ * @param show reads the resource back, after the wait
+ */
+export async function answerLongWork(
+  call: {
+    context: { waiter: JobWaiter; now: () => Date }
+    principal: { orgId: string }
+    request: Request
+  },
+  jobId: string,
+  doneStatus: 200 | 201,
+  show: () => Promise<object>,
+) {
+  const { seconds, applied } = preferredWait(call.request)
+  const job = await call.context.waiter.wait(call.principal.orgId, jobId, seconds)
+  const headers = applied ? { 'Preference-Applied': applied } : {}
+  const body = { ...(await show()), job_id: jobId }
+  if (job?.finished_at) return new Answer(doneStatus, body, headers)
+  return new Answer(202, body, {
+    ...headers,
+    Location: `/api/v1/jobs/${jobId}`,
+    'Retry-After': String(job ? await jobRetryAfter(call.context, job) : 1),
+  })
+}
+
+const DEFAULT_WAIT_SECONDS = 25
+const MAX_WAIT_SECONDS = 55
+const POLL_MS = 1000
+/** How long a measurement holds, and how many are kept. */
+const MEASURED_MS = 10_000
+const MEASURED_MAX = 10_000
+
+interface Measured {
+  readonly seconds: number | undefined
+  readonly at: number
+}

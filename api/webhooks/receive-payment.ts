@@ -1,0 +1,175 @@
+import Joi from 'joi'
+import type { Readable } from 'node:stream'
+import { readPaymentEvent } from '../../jobs/rules/payment-event.ts'
+import type { PaymentFacts } from '../../jobs/rules/payment-event.ts'
+import { isObject } from '../../jobs/rules/reader.ts'
+import { checkPaymentSignature } from '../../jobs/rules/signature.ts'
+import { oneOf, shape } from '../../jobs/shape.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { emitEvent } from '../../sql/deliveries.ts'
+import {
+  advancePaymentObject,
+  claimPaymentEvent,
+  clearGracePeriod,
+  confirmInvoice,
+  findPayingOrganization,
+  settlePaymentEvent,
+  startGracePeriod,
+} from '../../sql/payments.ts'
+import type { PaymentEvent } from '../../sql/payments.ts'
+import { updatePlan } from '../../sql/organizations.ts'
+import type { ApiContext } from '../context.ts'
+import { endpoint } from '../endpoint.ts'
+import { ApiError, badRequest, notFound, unauthorized } from '../errors.ts'
+import { errorBody } from '../fields.ts'
+
+export const receivePayment = endpoint('POST', '/webhooks/{processor}', {
+  area: 'webhooks',
+  summary: 'Receive an event of the payment processor',
+  description:
+    'The signature is verified over the raw body. An event counts once, however often it is sent; after a failure here it is free to be sent again.',
+  access: 'open',
+  aliases: ['/billing/webhook'],
+  params: shape({}, { processor: oneOf('stripe') }),
+  body: { stream: true, maxBytes: 1 << 20, types: ['application/json'] },
+  answers: {
+    200: Joi.object({
+      received: Joi.boolean().valid(true).required(),
+      duplicate: Joi.boolean().required(),
+    }).label('PaymentEventReceipt'),
+    401: errorBody,
+    501: errorBody,
+  },
+  async handle({ context, params, body, request }) {
+    const { payments } = context
+    if (params.processor && params.processor !== payments.processor) throw notFound('Path')
+    if (payments.secrets.length === 0) {
+      throw new ApiError(501, 'not_implemented', 'Payment webhooks are not configured')
+    }
+    const event = await readVerified(
+      context,
+      body,
+      request.headers['stripe-signature'] as string | undefined,
+    )
+    const claimed = await context.queue.transaction(context.sql, async (tx: Transaction) => {
+      await tx`select set_config('lock_timeout', '3s', true), set_config('statement_timeout', '8s', true)`
+      if (!(await claimPaymentEvent(tx, event))) return false
+      const { orgId, ignored } = await apply(context, tx, event)
+      await settlePaymentEvent(tx, event.id, orgId, ignored)
+      return true
+    })
+    return { received: true, duplicate: !claimed }
+  },
+})
+
+async function readVerified(
+  { payments, now }: ApiContext,
+  body: Readable,
+  signature: string | undefined,
+): Promise<PaymentEvent> {
+  if (!signature) throw unauthorized('Missing signature')
+  const raw = await collect(body)
+  const nowSeconds = Math.floor(now().getTime() / 1000)
+  const check = checkPaymentSignature(signature, raw, payments.secrets, nowSeconds)
+  if (check === 'expired') throw badRequest('Signature timestamp is too far from now')
+  if (check === 'mismatch') throw badRequest('Signature mismatch')
+  return readEvent(raw)
+}
+
+async function collect(body: Readable) {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MAX_EVENT_BYTES) throw new ApiError(413, 'payload_too_large', 'Event is too large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function readEvent(raw: Buffer): PaymentEvent {
+  let event: unknown
+  try {
+    event = JSON.parse(raw.toString('utf8'))
+  } catch {
+    throw badRequest('Body is not JSON')
+  }
+  const { error, value } = envelope.validate(event)
+  if (error) throw badRequest(`Not an event: ${error.message}`)
+  return { ...value, livemode: value.livemode ?? false, payload: event as object }
+}
+
+/** Does what the event says, and tells whose it was and, when it had no effect, why. */
+async function apply(
+  context: ApiContext,
+  tx: Transaction,
+  event: PaymentEvent,
+): Promise<{ orgId: string | null; ignored: string | null }> {
+  if (event.livemode !== context.payments.livemode) return { orgId: null, ignored: 'livemode' }
+  const { data } = event.payload as { data?: unknown }
+  const facts = readPaymentEvent(event.type, isObject(data) ? data['object'] : undefined)
+  if (!facts || facts.meaning.kind === 'not_handled') return { orgId: null, ignored: 'not_handled' }
+  const orgId = await findPayingOrganization(tx, facts.organization, facts.customerId)
+  if (!orgId) return { orgId: null, ignored: 'no_organization' }
+  const newest = await advancePaymentObject(tx, facts.objectId, event.created, facts.terminal)
+  if (!newest) return { orgId, ignored: 'superseded' }
+  await applyMeaning(context, tx, orgId, facts)
+  return { orgId, ignored: null }
+}
+
+async function applyMeaning(
+  { queue, now }: ApiContext,
+  tx: Transaction,
+  orgId: string,
+  { objectId, meaning }: PaymentFacts,
+) {
+  switch (meaning.kind) {
+    case 'plan':
+      return updatePlan(tx, orgId, meaning.plan)
+    case 'payment_failed': {
+      const ends = await startGracePeriod(tx, orgId, new Date(now().getTime() + GRACE_MS))
+      return emitEvent(
+        tx,
+        queue,
+        orgId,
+        'payment.failed',
+        moneyData(objectId, meaning, ends),
+        now(),
+      )
+    }
+    case 'payment_confirmed': {
+      await clearGracePeriod(tx, orgId)
+      if (!(await confirmInvoice(tx, objectId))) return undefined
+      const data = moneyData(objectId, meaning, null)
+      return emitEvent(tx, queue, orgId, 'payment.confirmed', data, now())
+    }
+    case 'unchanged':
+    case 'not_handled':
+      return undefined
+  }
+}
+
+function moneyData(
+  payment_invoice_id: string,
+  { amount, currency }: { amount: number; currency: string },
+  graceEnds: Date | null,
+) {
+  return {
+    payment_invoice_id,
+    amount,
+    currency,
+    grace_period_ends: graceEnds?.toISOString() ?? null,
+  }
+}
+
+const envelope = shape(
+  {
+    id: Joi.string().max(255),
+    type: Joi.string().max(255),
+    created: Joi.number().integer().min(0).max(1e12),
+  },
+  { livemode: Joi.boolean() },
+)
+const MAX_EVENT_BYTES = 1 << 20
+/** How long an organization keeps its plan after a failed payment. */
+const GRACE_MS = 7 * 86_400_000
