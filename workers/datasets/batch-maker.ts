@@ -1,0 +1,193 @@
+import { pairText } from '../../jobs/rules/dataset-formats.ts'
+import type { Dropped } from '../../jobs/rules/dataset-messages.ts'
+import { choosePairs, makeAttempt } from '../../jobs/rules/dataset-pairs.ts'
+import type { Attempt } from '../../jobs/rules/dataset-pairs.ts'
+import type { Recipe } from '../../jobs/rules/dataset-recipe.ts'
+import {
+  finishRow,
+  longestOf,
+  openRowMaker,
+  provenanceText,
+  readTrained,
+} from '../../jobs/rules/dataset-rows.ts'
+import type { Candidate, CandidateContent, Row } from '../../jobs/rules/dataset-rows.ts'
+import { openToolReader, toolsOf } from '../../jobs/rules/dataset-tools.ts'
+import type { Toolbox } from '../../jobs/rules/dataset-tools.ts'
+import { decodeContent } from '../../jobs/rules/trace-row.ts'
+
+/** A selected trace as the list has it. */
+export type ListedTrace = Candidate & {
+  /** Place in the order of trace ids. */
+  no: number
+  /** Place in `SPLITS`. */
+  side: number
+  content_bytes: number
+  created_at: Date
+}
+
+/** A trace with its compressed content. */
+export interface RawTrace {
+  readonly trace: ListedTrace
+  readonly content: Uint8Array
+  readonly user_input_preview: string | null
+  readonly final_output_preview: string | null
+}
+
+/** The lines of rows, one after the other, and what they are. */
+export interface MadeRows {
+  readonly lines: Uint8Array<ArrayBuffer>
+  readonly rows: readonly MadeRow[]
+  /** What gave no row, by reason, as often as it came up. */
+  readonly dropped: readonly string[]
+}
+
+export interface MadeRow {
+  readonly traceNo: number
+  /** Of a pair; otherwise null. */
+  readonly rejectedNo: number | null
+  readonly lengthRatio: number | null
+  readonly side: number
+  readonly hash: Uint8Array
+  readonly tokens: number
+  /** Bytes of its line, line feed included. */
+  readonly length: number
+}
+
+/** Makes rows of traces that come some at a time: of pairs, all traces of one task after the other. */
+export interface BatchMaker {
+  make(traces: readonly RawTrace[]): MadeRows
+  /** What was held back for traces that might have come. */
+  finish(): MadeRows
+}
+
+export function openBatchMaker(recipe: Recipe): BatchMaker {
+  const takes = recipe.dataset_type === 'dpo' ? openPairTaker(recipe) : openRowTaker(recipe)
+  return {
+    make(traces) {
+      const output = openOutput(recipe)
+      for (const { content, trace, ...previews } of traces) {
+        takes.take(trace, { ...decodeContent(content), ...previews }, output)
+      }
+      return output.finish()
+    },
+    finish() {
+      const output = openOutput(recipe)
+      takes.finish(output)
+      return output.finish()
+    },
+  }
+}
+
+function openRowTaker(recipe: Recipe): Taker {
+  const rowsOf = openRowMaker(recipe)
+  return {
+    take(trace, content, output) {
+      for (const row of rowsOf(trace, content)) output.put(row, { trace })
+    },
+    finish: () => undefined,
+  }
+}
+
+/** Task by task: the attempts of one are held together, up to `TASK_LENGTH`. */
+function openPairTaker(recipe: Recipe): Taker {
+  const readTools = openToolReader()
+  let attempts: Tried[] = []
+  let length = 0
+  function finish(output: Output) {
+    pairUp(attempts, recipe, output)
+    attempts = []
+    length = 0
+  }
+  return {
+    finish,
+    take(trace, content, output) {
+      if (attempts[0] && attempts[0].trace.task_id !== trace.task_id) finish(output)
+      const tried = tryOf(trace, content, readTools(content.llm_calls))
+      if ('reason' in tried) return output.drop(tried.reason)
+      length += tried.length
+      if (length > TASK_LENGTH || attempts.length === TASK_ATTEMPTS) {
+        return output.drop('task_too_large')
+      }
+      attempts.push(tried)
+    },
+  }
+}
+
+function tryOf(trace: ListedTrace, content: CandidateContent, declared: Toolbox): Tried | Dropped {
+  const messages = longestOf(content)
+  const read = 'reason' in messages ? messages : readTrained(messages, declared)
+  if ('reason' in read) return read
+  const attempt = makeAttempt(trace.no, trace.quality as number, read.messages, read.tools)
+  return { ...attempt, trace, declared }
+}
+
+function pairUp(attempts: readonly Tried[], recipe: Recipe, output: Output) {
+  const { pairs, dropped } = choosePairs(attempts)
+  for (const [reason, n] of dropped) output.drop(reason, n)
+  for (const { chosen, rejected, turn, chosenTurn, rejectedTurn, lengthRatio } of pairs) {
+    const before = chosen.messages.slice(0, turn)
+    const prompt = before.map((message) => ({ ...message, weight: 0 as const }))
+    const tools = toolsOf(chosen.declared, [...prompt, chosenTurn, rejectedTurn])
+    const sides = { prompt, chosen: chosenTurn, rejected: rejectedTurn }
+    const row = finishRow(pairText(sides, tools, recipe.options.format), recipe)
+    output.put(row, { trace: chosen.trace, rejected: rejected.trace, lengthRatio })
+  }
+}
+
+function openOutput(recipe: Recipe) {
+  const pieces: Buffer[] = []
+  const rows: MadeRow[] = []
+  const dropped: string[] = []
+  let bytes = 0
+  function drop(reason: string, n = 1) {
+    for (let i = 0; i < n; i++) dropped.push(reason)
+  }
+  return {
+    drop,
+    put(row: Row | Dropped, { trace, rejected, lengthRatio }: Origin) {
+      if ('reason' in row) return drop(row.reason)
+      const tail = Buffer.from(`,"provenance":${provenanceText(trace, row, recipe, rejected)}}\n`)
+      const length = row.training.length - 1 + tail.length
+      if (length > MAX_LINE_BYTES) return drop('too_long')
+      pieces.push(row.training.subarray(0, -1), tail)
+      bytes += length
+      rows.push({
+        traceNo: trace.no,
+        rejectedNo: rejected?.no ?? null,
+        lengthRatio: lengthRatio ?? null,
+        side: trace.side,
+        hash: row.hash,
+        tokens: row.tokens,
+        length,
+      })
+    },
+    finish(): MadeRows {
+      // An array of its own memory, which can be handed to another thread.
+      const lines = new Uint8Array(bytes)
+      let at = 0
+      for (const piece of pieces) {
+        lines.set(piece, at)
+        at += piece.length
+      }
+      return { lines, rows, dropped }
+    },
+  }
+}
+
+/** What reads lines has buffers of twice this size. */
+export const MAX_LINE_BYTES = 16 << 20
+/** Of the attempts at one task together, in characters of JSON. */
+const TASK_LENGTH = 64 << 20
+const TASK_ATTEMPTS = 1000
+
+interface Taker {
+  take(trace: ListedTrace, content: CandidateContent, output: Output): void
+  finish(output: Output): void
+}
+type Output = ReturnType<typeof openOutput>
+type Tried = Attempt & { trace: ListedTrace; declared: Toolbox }
+interface Origin {
+  readonly trace: ListedTrace
+  readonly rejected?: ListedTrace
+  readonly lengthRatio?: number
+}

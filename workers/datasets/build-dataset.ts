@@ -1,0 +1,160 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { buildDataset } from '../../jobs/build-dataset.ts'
+import { SPLITS } from '../../jobs/rules/dataset-recipe.ts'
+import { deleteRows } from '../../sql/dataset-rows.ts'
+import { findVersionToBuild } from '../../sql/dataset-versions.ts'
+import type { VersionRow } from '../../sql/dataset-versions.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { handler } from '../handler.ts'
+import type { Run } from '../handler.ts'
+import { describeRows } from './describe-rows.ts'
+import { openDuck } from './duckdb.ts'
+import type { Duck } from './duckdb.ts'
+import { describeStreams, finishFiles } from './finish-files.ts'
+import { makeRows } from './make-rows.ts'
+import { openRowThread } from './open-row-thread.ts'
+import { publish, versionGone } from './publish-version.ts'
+import { openRowList } from './row-list.ts'
+import type { RowList } from './row-list.ts'
+import { selectIntoList } from './select-traces.ts'
+import { countLeaks, settleRows, settlesMore, settleTraces } from './settle-rows.ts'
+import type { Drop } from './settle-rows.ts'
+import { openShardFiles } from './shard-files.ts'
+import type { Shard } from './shard-files.ts'
+import { storeRows } from './store-rows.ts'
+import { openParquetWriter } from './write-parquet.ts'
+import type { ConvertShard } from './write-parquet.ts'
+
+/**
+ * Builds a version: lists its traces in one read, makes their rows, writes JSONL, turns that into
+ * Parquet, proves it, and makes the version ready in one transaction. A run that was cut off starts
+ * anew; nothing of a version can be seen before it is ready.
+ * @param shardBytes of a file, reached by all but the last of a split
+ */
+export function makeBuildHandler({ shardBytes }: { shardBytes: number }) {
+  return handler(buildDataset, async ({ version_id }, run) => {
+    const version = await findVersionToBuild(run.sql, run.orgId, version_id)
+    if (!version) throw versionGone()
+    if (version.ready_at) return { version_id, row_count: version.row_count }
+    await mkdir(run.scratchDir, { recursive: true })
+    const folder = await mkdtemp(join(run.scratchDir, 'dataset-'))
+    const duck = await openDuck(folder, run.signal)
+    const building = { version, run, duck, folder, shardBytes }
+    try {
+      return await build(building)
+    } catch (error) {
+      if (run.signal.reason === 'cancelled') await clearRows(building)
+      throw error
+    } finally {
+      await duck.close()
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+}
+
+export const buildDatasetHandler = makeBuildHandler({ shardBytes: 256_000_000 })
+
+async function build(building: Building) {
+  const { version, run, duck } = building
+  const { recipe } = version
+  const { drop, counts } = countDropped()
+  const list = await openRowList(duck)
+  await clearRows(building)
+  const total = await selectIntoList(version, run, list, drop)
+  await settleTraces(list.connection, drop)
+  run.signal.throwIfAborted()
+  const convert = await openParquetWriter(duck, recipe)
+  const made = await makeFiles({ ...building, list, drop, total, convert })
+  run.signal.throwIfAborted()
+  await settleRows(list.connection, recipe, drop)
+  const jsonl = await finishFiles(list, made.files, building.folder)
+  const converting = convertAll(jsonl, made.converted, convert)
+  run.progress({ done: 0, total: jsonl.length, unit: 'files', note: 'converting' })
+  const content_hash = await storeRows(list, run, version.id)
+  const streams = await describeStreams(jsonl)
+  const files = { jsonl, parquet: await converting }
+  await refuseLeaks(list, version)
+  const described = await describeRows(list.connection)
+  const facts = { ...described, streams, content_hash, dropped_counts: counts() }
+  await publish({ versionId: version.id, recipe, facts, files }, run)
+  return { version_id: version.id, row_count: facts.row_count, content_hash }
+}
+
+/**
+ * Makes the rows and, while it does, turns every file that is full into Parquet, unless rows may still
+ * be taken out of it. Returns all files, and the conversions under way by the path of the file.
+ */
+async function makeFiles({ version, run, folder, shardBytes, list, drop, total, convert }: Making) {
+  const full: Shard[] = []
+  const converted = new Map<string, Promise<Shard>>()
+  const isFull = (shard: Shard) => {
+    full.push(shard)
+    if (settlesMore(version.recipe)) return
+    list.flush()
+    converted.set(shard.localPath, convert(shard, 'rows'))
+  }
+  const sides = SPLITS.flatMap((split, side) => (version.recipe.split[split] > 0 ? [side] : []))
+  const opened = sides.map(async (side) => {
+    return [side, await openShardFiles(folder, side, shardBytes, isFull)] as const
+  })
+  const writers = new Map(await Promise.all(opened))
+  const thread = openRowThread(version.recipe)
+  try {
+    await makeRows({ version, run, list, thread, files: writers, drop, total })
+    const last = await Promise.all([...writers.values()].map((writer) => writer.finish()))
+    const files = SPLITS.flatMap((name) => [...full, ...last].filter(({ split }) => split === name))
+    return { files, converted }
+  } finally {
+    await thread.close()
+    await Promise.all([...writers.values()].map((writer) => writer.close()))
+  }
+}
+
+/** The Parquet files of all files; a file that lost rows after its conversion is converted again. */
+function convertAll(
+  files: readonly Shard[],
+  converted: ReadonlyMap<string, Promise<Shard>>,
+  convert: ConvertShard,
+) {
+  const all = files.map(async (file) => {
+    const parquet = await (converted.get(file.localPath) ?? convert(file, 'chosen'))
+    return { ...parquet, shard: file.shard }
+  })
+  const done = Promise.all(all)
+  // Awaited by the caller, who does other things first.
+  done.catch(() => undefined)
+  return done
+}
+
+function countDropped() {
+  const all = new Map<string, number>()
+  return {
+    drop(reason: string, count = 1) {
+      if (count > 0) all.set(reason, (all.get(reason) ?? 0) + count)
+    },
+    counts: () => Object.fromEntries([...all].sort(([a], [b]) => (a < b ? -1 : 1))),
+  }
+}
+
+/** Takes back what a run that was cut off has stored. */
+async function clearRows({ version, run }: Building) {
+  await run.sql.begin(async (tx: Transaction) => {
+    await run.checkpoint(tx, { done: 0, unit: 'traces', note: 'selecting' })
+    await deleteRows(tx, run.orgId, version.id)
+  })
+}
+
+async function refuseLeaks(list: RowList, { id, recipe }: VersionRow) {
+  const leaks = await countLeaks(list.connection, recipe)
+  if (leaks > 0) throw new Error(`Version ${id} has ${leaks} units in two splits or rows twice`)
+}
+
+interface Building {
+  readonly version: VersionRow
+  readonly run: Run
+  readonly duck: Duck
+  readonly folder: string
+  readonly shardBytes: number
+}
+type Making = Building & { list: RowList; drop: Drop; total: number; convert: ConvertShard }

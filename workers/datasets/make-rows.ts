@@ -1,0 +1,55 @@
+import type { VersionRow } from '../../sql/dataset-versions.ts'
+import type { Run } from '../handler.ts'
+import type { MadeRows } from './batch-maker.ts'
+import type { RowThread } from './open-row-thread.ts'
+import { readContents } from './read-contents.ts'
+import type { RowList } from './row-list.ts'
+import type { Drop } from './settle-rows.ts'
+import type { ShardFiles } from './shard-files.ts'
+
+export interface Making {
+  readonly version: VersionRow
+  readonly run: Run
+  readonly list: RowList
+  readonly thread: RowThread
+  /** By side; the lines of every row made go into them. */
+  readonly files: ReadonlyMap<number, ShardFiles>
+  readonly drop: Drop
+  /** Traces listed. */
+  readonly total: number
+}
+
+/**
+ * Makes the rows of all listed traces: pairs task by task, others in the order of the traces. While
+ * the thread works on one batch, the rows of the one before are written.
+ */
+export async function makeRows(making: Making) {
+  const { version, run, list, thread, drop, total } = making
+  const order = version.recipe.dataset_type === 'dpo' ? 'task_id, no' : 'no'
+  let made: Promise<MadeRows> | undefined
+  let done = 0
+  for await (const { traces, deleted } of readContents(run, version.project_id, list, order)) {
+    const before = made
+    made = thread.make(traces)
+    // Awaited below; an error that comes meanwhile is no unhandled one.
+    made.catch(() => undefined)
+    drop('deleted', deleted)
+    if (before) await take(await before, making)
+    done += traces.length + deleted
+    run.progress({ done, total, unit: 'traces', note: 'making rows' })
+  }
+  if (made) await take(await made, making)
+  await take(await thread.finish(), making)
+  list.flush()
+}
+
+async function take({ lines, rows, dropped }: MadeRows, { list, files, drop }: Making) {
+  for (const reason of dropped) drop(reason)
+  let at = 0
+  for (const row of rows) {
+    const line = lines.subarray(at, at + row.length)
+    at += row.length
+    const file = files.get(row.side) as ShardFiles
+    list.addRow({ ...row, ...(await file.write(line)) })
+  }
+}

@@ -1,0 +1,137 @@
+import type { DatasetType, Recipe } from '../../jobs/rules/dataset-recipe.ts'
+
+/**
+ * A column, from which three things follow that must agree: DuckDB's type, what dataset loaders read
+ * in the file's metadata, and the canonical JSON its value came from.
+ */
+export type Column =
+  | 'text'
+  | 'flag'
+  | 'small'
+  /** Any JSON value, kept as text of the JSON logical type. */
+  | 'json'
+  | { readonly list: Column }
+  | { readonly struct: Columns }
+
+export type Columns = Readonly<Record<string, Column>>
+
+/** The training part of a version's rows. */
+export function trainingColumns({ dataset_type: type, options }: Recipe): Columns {
+  switch (type) {
+    case 'sft':
+      return options.format === 'sharegpt'
+        ? { conversations: { list: TURN }, system: 'text', tools: 'text' }
+        : { messages: MESSAGES, tools: TOOLS }
+    case 'dpo':
+      return { prompt: MESSAGES, chosen: MESSAGES, rejected: MESSAGES, tools: TOOLS }
+    case 'kto':
+      return { prompt: MESSAGES, completion: MESSAGES, label: 'flag', tools: TOOLS }
+  }
+}
+
+/** All columns of a version's files. */
+export function columnsOf(recipe: Recipe): Columns {
+  return { ...trainingColumns(recipe), provenance: { struct: provenance(recipe.dataset_type) } }
+}
+
+/** As DuckDB writes the type itself. */
+export function duckType(column: Column): string {
+  if (typeof column === 'string') return DUCK_TYPES[column]
+  if ('list' in column) return `${duckType(column.list)}[]`
+  const members = Object.entries(column.struct).map(
+    ([name, member]) => `"${name}" ${duckType(member)}`,
+  )
+  return `STRUCT(${members.join(', ')})`
+}
+
+/** Value of the `huggingface` key of the file's metadata. */
+export function loaderFeatures(columns: Columns) {
+  return JSON.stringify({ info: { features: featuresOf(columns) } })
+}
+
+/**
+ * SQL that writes the columns as the canonical JSON they were read from: members by name, `OPTIONAL`
+ * ones left out when null; the first member of an object is none of those. DuckDB escapes control characters in capitals and writes great numbers
+ * shorter than canonical JSON has it; otherwise the text is the same.
+ */
+export function canonicalSql(columns: Columns) {
+  return objectSql(columns, (name) => `"${name}"`, 0)
+}
+
+/** One call joins all parts of a text: each part of its own would be one more copy of all texts. */
+function objectSql(columns: Columns, valueOf: (name: string) => string, depth: number): string {
+  const members = Object.keys(columns)
+    .sort()
+    .map((name, i) => {
+      const value = valueOf(name)
+      const parts = [
+        `'${i === 0 ? '{' : ','}"${name}":'`,
+        ...valueSql(columns[name] as Column, value, depth),
+      ]
+      return OPTIONAL.has(name)
+        ? `case when ${value} is not null then concat(${parts.join(', ')}) end`
+        : parts.join(', ')
+    })
+  return `concat(${members.join(', ')}, '}')`
+}
+
+/** Parts of the text of a value. */
+function valueSql(column: Column, value: string, depth: number): string[] {
+  if (column === 'text') return [`coalesce(to_json(${value})::varchar, 'null')`]
+  if (typeof column === 'string') return [`${value}::varchar`]
+  if ('struct' in column) return [objectSql(column.struct, (name) => `${value}."${name}"`, depth)]
+  const item = `x${depth}`
+  const texts = `concat(${valueSql(column.list, item, depth + 1).join(', ')})`
+  return [`'['`, `array_to_string(list_transform(${value}, lambda ${item}: ${texts}), ',')`, `']'`]
+}
+
+function featuresOf(columns: Columns): object {
+  return Object.fromEntries(
+    Object.entries(columns).map(([name, column]) => [name, featureOf(column)]),
+  )
+}
+
+function featureOf(column: Column): object {
+  if (column === 'json') return { _type: 'Json' }
+  if (typeof column === 'string') return { dtype: LOADER_TYPES[column], _type: 'Value' }
+  if ('list' in column) return { feature: featureOf(column.list), _type: 'List' }
+  return featuresOf(column.struct)
+}
+
+function provenance(type: DatasetType): Columns {
+  return {
+    ...TRACE,
+    ...(type === 'dpo' && { rejected: { struct: TRACE } }),
+    repaired: 'flag',
+    row_id: 'text',
+  }
+}
+
+const DUCK_TYPES = { text: 'VARCHAR', flag: 'BOOLEAN', small: 'UTINYINT', json: 'JSON' } as const
+const LOADER_TYPES = { text: 'string', flag: 'bool', small: 'uint8' } as const
+
+/** Members of a message that are only there when they say something. */
+const OPTIONAL = new Set(['name', 'tool_call_id', 'tool_calls'])
+const MESSAGES: Column = {
+  list: {
+    struct: {
+      role: 'text',
+      content: 'text',
+      tool_calls: { list: 'json' },
+      tool_call_id: 'text',
+      name: 'text',
+      weight: 'small',
+    },
+  },
+}
+const TURN: Column = { struct: { from: 'text', value: 'text', weight: 'small' } }
+const TOOLS: Column = { list: 'json' }
+const TRACE: Columns = {
+  trace_id: 'text',
+  agent_name: 'text',
+  manifest_hash: 'text',
+  verdict: 'text',
+  scores: 'json',
+  task_id: 'text',
+  session_id: 'text',
+}

@@ -1,0 +1,96 @@
+import type { Recipe } from '../../jobs/rules/dataset-recipe.ts'
+import { deleteRows } from '../../sql/dataset-rows.ts'
+import { findVersionToBuild, publishVersion } from '../../sql/dataset-versions.ts'
+import type { FileRow, ReadyFacts } from '../../sql/dataset-versions.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { chargeUsage } from '../../sql/usage.ts'
+import { GiveUp } from '../give-up.ts'
+import type { Run } from '../handler.ts'
+import type { Shard } from './shard-files.ts'
+
+export interface Finished {
+  readonly versionId: string
+  readonly recipe: Recipe
+  readonly facts: ReadyFacts
+  readonly files: Readonly<Record<FileRow['format'], readonly Shard[]>>
+}
+
+/**
+ * Moves the files to where they stay, then makes the version ready and counts its rows, in one
+ * transaction. @throws GiveUp where the quota is used up or the version has been deleted meanwhile
+ */
+export async function publish(finished: Finished, run: Run) {
+  const { versionId, facts, files } = finished
+  const { orgId, storage } = run
+  const stored = (['jsonl', 'parquet'] as const).flatMap((format) =>
+    files[format].map((shard, _, all) => ({
+      localPath: shard.localPath,
+      row: describeFile(`datasets/${orgId}/${versionId}`, format, shard, all),
+    })),
+  )
+  run.signal.throwIfAborted()
+  for (const { localPath, row } of stored) await storage.adopt(row.storage_key, localPath)
+  const rows = stored.map(({ row }) => row)
+  try {
+    await run.queue.transaction(run.sql, async (tx: Transaction) => {
+      const done = rows.length
+      await run.checkpoint(tx, { done, total: done, unit: 'files', note: 'ready' })
+      if (!(await publishVersion(tx, orgId, versionId, facts, rows))) throw versionGone()
+      await chargeRows(tx, finished, run)
+    })
+  } catch (error) {
+    if (error instanceof GiveUp) await takeBack(versionId, rows, run)
+    throw error
+  }
+}
+
+export function versionGone() {
+  return new GiveUp('version_gone', 'The dataset version has been deleted')
+}
+
+/**
+ * Counts the rows of an sft version against the month's quota.
+ * @throws GiveUp, which rolls the transaction back, when they do not fit
+ */
+async function chargeRows(
+  tx: Transaction,
+  { recipe, facts: { row_count: n } }: Finished,
+  run: Run,
+) {
+  if (recipe.dataset_type !== 'sft' || n === 0) return
+  const { orgId, queue, quotas } = run
+  const metric = 'sft_rows'
+  const charged = await chargeUsage(tx, queue, { orgId, metric, n, quotas, at: run.now() })
+  if (charged.ok) return
+  throw new GiveUp(
+    'quota_exceeded',
+    `The version has ${n} rows; of the quota of ${charged.limit} ${metric} a month ${charged.left} are left`,
+    { metric, limit: charged.limit },
+  )
+}
+
+/** Nothing refers to the files and rows of a version that will not be; one that is ready keeps them. */
+async function takeBack(
+  versionId: string,
+  files: readonly FileRow[],
+  { sql, orgId, storage }: Run,
+) {
+  const version = await findVersionToBuild(sql, orgId, versionId)
+  if (version?.ready_at) return
+  for (const { storage_key } of files) await storage.delete(storage_key)
+  await deleteRows(sql, orgId, versionId)
+}
+
+/** Stored under its hash: a run that lost its claim cannot change what another one has published. */
+function describeFile(
+  folder: string,
+  format: FileRow['format'],
+  { split, shard, row_count, size_bytes, sha256 }: Shard,
+  all: readonly Shard[],
+): FileRow {
+  const of = all.filter((other) => other.split === split).length
+  const place = `${String(shard).padStart(5, '0')}-of-${String(of).padStart(5, '0')}`
+  const path = `data/${split}-${place}.${format}`
+  const storage_key = `${folder}/${sha256}.${format}`
+  return { format, split, shard, path, storage_key, row_count, size_bytes, sha256 }
+}

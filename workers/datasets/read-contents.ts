@@ -1,0 +1,69 @@
+import { listContents } from '../../sql/dataset-selection.ts'
+import type { Run } from '../handler.ts'
+import type { ListedTrace, RawTrace } from './batch-maker.ts'
+import type { RowList } from './row-list.ts'
+
+export interface ReadBatch {
+  readonly traces: readonly RawTrace[]
+  /** Traces that were deleted, or replaced by others of their id, since they were listed. */
+  readonly deleted: number
+}
+
+/**
+ * The contents of the listed traces in the order asked for, in batches that are small in bytes. The
+ * next batch is on its way while the caller works on one.
+ */
+export async function* readContents(
+  run: Run,
+  projectId: string,
+  list: Pick<RowList, 'readTraces'>,
+  order: Parameters<RowList['readTraces']>[0],
+): AsyncGenerator<ReadBatch> {
+  let next: Promise<ReadBatch> | undefined
+  for await (const traces of batches(list.readTraces(order))) {
+    const ready = next
+    next = readBatch(run, projectId, traces)
+    // Awaited below; an error that comes meanwhile is no unhandled one.
+    next.catch(() => undefined)
+    if (ready) yield await ready
+    run.signal.throwIfAborted()
+  }
+  if (next) yield await next
+}
+
+async function readBatch(
+  { sql, orgId }: Run,
+  projectId: string,
+  listed: readonly ListedTrace[],
+): Promise<ReadBatch> {
+  const ids = listed.map(({ trace_id }) => trace_id)
+  const rows = await listContents(sql, orgId, projectId, ids)
+  const byId = new Map(rows.map((row) => [row.trace_id, row]))
+  const traces = listed.flatMap((trace): RawTrace[] => {
+    const row = byId.get(trace.trace_id)
+    if (row?.created_at.getTime() !== trace.created_at.getTime()) return []
+    const { content, user_input_preview, final_output_preview } = row
+    return [{ trace, content, user_input_preview, final_output_preview }]
+  })
+  return { traces, deleted: listed.length - traces.length }
+}
+
+async function* batches(chunks: AsyncIterable<ListedTrace[]>) {
+  let batch: ListedTrace[] = []
+  let bytes = 0
+  for await (const chunk of chunks) {
+    for (const trace of chunk) {
+      batch.push(trace)
+      bytes += trace.content_bytes
+      if (batch.length < BATCH_TRACES && bytes < BATCH_BYTES) continue
+      yield batch
+      batch = []
+      bytes = 0
+    }
+  }
+  if (batch.length > 0) yield batch
+}
+
+const BATCH_TRACES = 200
+/** Of compressed contents, about a quarter of what they hold. */
+const BATCH_BYTES = 1 << 20

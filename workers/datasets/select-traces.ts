@@ -1,0 +1,44 @@
+import { ineligibility } from '../../jobs/rules/dataset-rows.ts'
+import { sideOf } from '../../jobs/rules/dataset-split.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { readRowHashes } from '../../sql/dataset-rows.ts'
+import { countFiltered, selectTraces } from '../../sql/dataset-selection.ts'
+import type { VersionRow } from '../../sql/dataset-versions.ts'
+import type { Run } from '../handler.ts'
+import type { RowList } from './row-list.ts'
+import type { Drop } from './settle-rows.ts'
+
+/**
+ * Fixes which traces a version is made of: one read of one state of the database, without contents,
+ * so that its transaction is short. Returns how many traces were listed.
+ */
+export async function selectIntoList(version: VersionRow, run: Run, list: RowList, drop: Drop) {
+  const { recipe, project_id: projectId, parent_version_id: parentId } = version
+  const selection = { orgId: run.orgId, projectId, recipe }
+  let listed = 0
+  await run.sql.begin('isolation level repeatable read read only', async (tx: Transaction) => {
+    await tx`set local statement_timeout = ${tx.unsafe(String(STATEMENT_TIMEOUT_MS))}`
+    for (const [reason, n] of await countFiltered(tx, selection)) drop(reason, n)
+    if (parentId) {
+      for await (const rows of readRowHashes(tx, run.orgId, parentId, BATCH)) {
+        for (const { trace_id, row_hash } of rows) list.addParentRow(trace_id, row_hash)
+      }
+    }
+    for await (const traces of selectTraces(tx, selection, BATCH)) {
+      run.signal.throwIfAborted()
+      for (const trace of traces) {
+        const reason = ineligibility(trace, recipe)
+        if (reason === undefined) list.addTrace(trace, sideOf(trace, recipe))
+        if (reason === undefined) listed++
+        else drop(reason)
+      }
+      run.progress({ done: listed, unit: 'traces', note: 'selecting' })
+    }
+  })
+  list.flush()
+  return listed
+}
+
+const BATCH = 2000
+/** The first rows of millions come only when all are sorted. */
+const STATEMENT_TIMEOUT_MS = 10 * 60_000

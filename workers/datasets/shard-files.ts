@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { SPLITS } from '../../jobs/rules/dataset-recipe.ts'
+import type { Split } from '../../jobs/rules/dataset-recipe.ts'
+import type { FileFacts } from '../../sql/dataset-versions.ts'
+
+/** A finished file of rows. */
+export interface Shard extends FileFacts {
+  readonly split: Split
+  /** Its number among those of its split. */
+  readonly shard: number
+  readonly localPath: string
+  readonly row_count: number
+}
+
+/** The JSONL files of one split, filled one after the other. */
+export interface ShardFiles {
+  /** Adds a line. Returns where it stands. */
+  write(line: Uint8Array): Promise<{ shard: number; place: number }>
+  /** Completes the last file; of a split without rows that is an empty one. */
+  finish(): Promise<Shard>
+  /** Lets go of a file that was not completed. */
+  close(): Promise<void>
+}
+
+/** @param full hears of every file that has reached `shardBytes`, when it is complete */
+export async function openShardFiles(
+  folder: string,
+  side: number,
+  shardBytes: number,
+  full: (shard: Shard) => void,
+): Promise<ShardFiles> {
+  const split = SPLITS[side] as Split
+  let shard = 0
+  let file = await openShardFile(join(folder, `${split}-0.jsonl`))
+  return {
+    async write(line) {
+      if (file.size() >= shardBytes) {
+        full({ split, shard, ...(await file.finish()) })
+        shard++
+        file = await openShardFile(join(folder, `${split}-${shard}.jsonl`))
+      }
+      return { shard, place: await file.write(line) }
+    },
+    finish: async () => ({ split, shard, ...(await file.finish()) }),
+    close: () => file.close(),
+  }
+}
+
+/** A file of lines. */
+export async function openShardFile(localPath: string) {
+  const file = await open(localPath, 'w')
+  const hash = createHash('sha256')
+  let waiting: Uint8Array[] = []
+  let waitingBytes = 0
+  let size_bytes = 0
+  let row_count = 0
+  async function flush() {
+    const bytes = Buffer.concat(waiting, waitingBytes)
+    waiting = []
+    waitingBytes = 0
+    hash.update(bytes)
+    await file.appendFile(bytes)
+  }
+  return {
+    size: () => size_bytes,
+    /** Returns where the line stands, in bytes. The line is not copied until it is written. */
+    async write(line: Uint8Array) {
+      const place = size_bytes
+      size_bytes += line.length
+      row_count++
+      waiting.push(line)
+      waitingBytes += line.length
+      if (waitingBytes >= FLUSH_BYTES) await flush()
+      return place
+    },
+    close: () => file.close(),
+    async finish() {
+      await flush()
+      await file.close()
+      return { localPath, row_count, size_bytes, sha256: hash.digest('hex') }
+    },
+  }
+}
+
+const FLUSH_BYTES = 1 << 20

@@ -1,0 +1,152 @@
+import { createHash, hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import type { DuckDBBlobValue, DuckDBConnection } from '@duckdb/node-api'
+import { SPLITS } from '../../jobs/rules/dataset-recipe.ts'
+import type { Recipe } from '../../jobs/rules/dataset-recipe.ts'
+import { trainingJson } from '../../jobs/rules/dataset-json.ts'
+import { quoted, readChunks, readOne } from './duckdb.ts'
+import type { Duck } from './duckdb.ts'
+import {
+  canonicalSql,
+  columnsOf,
+  duckType,
+  loaderFeatures,
+  trainingColumns,
+} from './parquet-columns.ts'
+import { MAX_LINE_BYTES } from './batch-maker.ts'
+import { bytesOf } from './row-list.ts'
+import type { Shard } from './shard-files.ts'
+
+/**
+ * Rejects with the first fault, this file's or that of one before.
+ * @param source the table of the list that has the rows of the file, under its split and shard
+ */
+export type ConvertShard = (shard: Shard, source: Source) => Promise<Shard>
+
+/**
+ * Turns JSONL files into Parquet files beside them, one at a time, and proves each: it has the columns
+ * declared and, read back, the rows of the list, in their order and to the byte of their hash.
+ */
+export async function openParquetWriter(duck: Duck, recipe: Recipe): Promise<ConvertShard> {
+  const connection = await duck.connect()
+  let last: Promise<unknown> = Promise.resolve()
+  return (shard, source) => {
+    const result = last.then(() => convert(connection, recipe, shard, source))
+    duck.hold(result)
+    last = result
+    return result
+  }
+}
+
+async function convert(
+  connection: DuckDBConnection,
+  recipe: Recipe,
+  shard: Shard,
+  source: Source,
+): Promise<Shard> {
+  const localPath = shard.localPath.replace(/jsonl$/, 'parquet')
+  await write(connection, recipe, shard, localPath)
+  await checkColumns(connection, recipe, localPath)
+  await checkRows(connection, recipe, { ...shard, localPath }, source)
+  const { size } = await stat(localPath)
+  return { ...shard, localPath, size_bytes: size, sha256: await hashFile(localPath) }
+}
+
+async function write(
+  connection: DuckDBConnection,
+  recipe: Recipe,
+  shard: Shard,
+  localPath: string,
+) {
+  const columns = columnsOf(recipe)
+  const types = Object.entries(columns).map(
+    ([name, column]) => `${quoted(name)}: ${quoted(duckType(column))}`,
+  )
+  const [rows] = await readOne<[bigint]>(
+    connection,
+    `copy (
+      select ${Object.keys(columns)
+        .map((name) => `"${name}"`)
+        .join(', ')}
+      from read_json(${quoted(shard.localPath)}, format = 'newline_delimited', auto_detect = false,
+        maximum_object_size = ${MAX_LINE_BYTES}, columns = {${types.join(', ')}}))
+    to ${quoted(localPath)} (format parquet, compression zstd, compression_level 3,
+      row_group_size ${ROW_GROUP_ROWS}, row_group_size_bytes ${ROW_GROUP_BYTES},
+      kv_metadata {huggingface: ${quoted(loaderFeatures(columns))}})`,
+  )
+  if (Number(rows) !== shard.row_count) {
+    throw new Error(
+      `DuckDB read ${rows} of ${shard.row_count} rows of ${shard.split}-${shard.shard}`,
+    )
+  }
+}
+
+async function checkColumns(connection: DuckDBConnection, recipe: Recipe, localPath: string) {
+  const declared = Object.entries(columnsOf(recipe)).map(
+    ([name, column]) => `cast(null as ${duckType(column)}) as "${name}"`,
+  )
+  const [want, have] = [
+    await typesOf(connection, `select ${declared.join(', ')}`),
+    await typesOf(connection, `select * from ${quoted(localPath)}`),
+  ]
+  if (want !== have) throw new Error(`The Parquet file has columns ${have} instead of ${want}`)
+}
+
+async function typesOf(connection: DuckDBConnection, query: string) {
+  const result = await connection.runAndReadAll(`describe ${query}`)
+  return JSON.stringify(result.getRows().map(([name, type]) => [name, type]))
+}
+
+/**
+ * Reads the file back and compares the hash of each row with the one the list has at its place. Where
+ * DuckDB's text differs from canonical JSON in how it is written, it is made canonical here first.
+ */
+async function checkRows(
+  connection: DuckDBConnection,
+  recipe: Recipe,
+  { split, shard, localPath }: Shard,
+  source: Source,
+) {
+  const text = canonicalSql(trainingColumns(recipe))
+  const compared = (columns: string) => `
+    with have as (
+      select file_row_number as n, ${text} as text
+      from read_parquet(${quoted(localPath)}, file_row_number = true)),
+    want as (
+      select row_number() over (order by no) - 1 as n, hash from ${source}
+      where side = ${SPLITS.indexOf(split)} and shard = ${shard})
+    select ${columns}
+    from have full join want using (n)
+    where sha256(have.text) is distinct from lower(hex(want.hash))`
+  const [differing, missing] = await readOne<[bigint, bigint]>(
+    connection,
+    compared('count(*), count(*) filter (where have.text is null or want.hash is null)'),
+  )
+  if (missing > 0n) throw new Error(`${localPath} has other rows than the list`)
+  if (differing === 0n) return
+  const rows = readChunks<[DuckDBBlobValue, DuckDBBlobValue]>(
+    connection,
+    compared('encode(text), hash'),
+  )
+  for await (const chunk of rows) {
+    for (const [have, want] of chunk) {
+      const canonical = trainingJson(JSON.parse(Buffer.from(bytesOf(have)).toString())) ?? ''
+      if (hash('sha256', canonical, 'buffer').equals(bytesOf(want))) continue
+      throw new Error(`${localPath} holds a row otherwise than it was written`)
+    }
+  }
+}
+
+async function hashFile(path: string) {
+  const digest = createHash('sha256')
+  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), digest)
+  return digest.digest('hex')
+}
+
+/** Rows are a few kB: DuckDB's default of 122,880 a group would hold gigabytes. */
+const ROW_GROUP_ROWS = 4096
+const ROW_GROUP_BYTES = 32 << 20
+
+type Source = 'rows' | 'chosen'

@@ -1,0 +1,143 @@
+import { detectViolations } from '../../jobs/detect-violations.ts'
+import { requestJudgement } from '../../jobs/judge-traces.ts'
+import { readHash } from '../../jobs/rules/manifest-hash.ts'
+import { readContract } from '../../jobs/rules/contract.ts'
+import { manifestUnknown } from '../../jobs/rules/violations.ts'
+import { insertEdges, insertParentEdges } from '../../sql/agent-edges.ts'
+import { listClosedTraces } from '../../sql/closed-traces.ts'
+import type { ClosedTraceRow, TracePlace } from '../../sql/closed-traces.ts'
+import { replaceViolations } from '../../sql/contract-violations.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { emitEvent } from '../../sql/deliveries.ts'
+import { activateManifest } from '../../sql/manifest-activations.ts'
+import { linkTracesByHash, listUsedDrafts } from '../../sql/manifest-links.ts'
+import { findManifest, lockAgent } from '../../sql/manifests.ts'
+import { findActiveHashes, insertDrifts } from '../../sql/subagent-drifts.ts'
+import type { Drift } from '../../sql/subagent-drifts.ts'
+import { upsertExaminations } from '../../sql/trace-examinations.ts'
+import { handler } from '../handler.ts'
+import type { Run } from '../handler.ts'
+import { examineTraces, holdActive } from '../regression/examine-traces.ts'
+import type { ExaminedTrace } from '../regression/examine-traces.ts'
+
+export const detectViolationsHandler = handler(
+  detectViolations,
+  async ({ project_id: projectId, trace_ids }, run) => {
+    const linked = await linkToManifests(run, projectId, trace_ids)
+    const filter = { orgId: run.orgId, projectId, traceIds: trace_ids }
+    let after: TracePlace | undefined
+    for (;;) {
+      run.signal.throwIfAborted()
+      const page = await listClosedTraces(run.sql, filter, after)
+      if (page.length === 0) return
+      if (await searchPage(run, projectId, page, linked)) after = page.at(-1)
+    }
+  },
+)
+
+/** Ties traces to the manifests they name, and activates drafts that are in production use by that. */
+async function linkToManifests(run: Run, projectId: string, traceIds: readonly string[]) {
+  const { orgId, queue, now } = run
+  const linked = await run.sql.begin((tx) => linkTracesByHash(tx, orgId, projectId, traceIds))
+  for (const { id, agent_name } of await listUsedDrafts(run.sql, orgId, projectId, traceIds)) {
+    const agent = { orgId, projectId, agentName: agent_name }
+    await queue.transaction(run.sql, async (tx: Transaction) => {
+      await lockAgent(tx, agent)
+      const manifest = await findManifest(tx, orgId, id)
+      if (manifest?.status !== 'draft') return
+      await activateManifest(tx, agent, manifest, { queue, createdBy: null, now: now() })
+    })
+  }
+  return new Set(linked)
+}
+
+/** False when an agent's active manifest has changed meanwhile: what was found is then out of date. */
+async function searchPage(
+  run: Run,
+  projectId: string,
+  page: readonly ClosedTraceRow[],
+  linked: ReadonlySet<string>,
+) {
+  const { orgId, queue } = run
+  const examined = await examineTraces(run.sql, orgId, page, 'all')
+  return queue.transaction(run.sql, async (tx: Transaction) => {
+    if (!(await holdActive(tx, orgId, projectId, page))) return false
+    const ids = page.map(({ trace_id }) => trace_id)
+    await insertEdges(tx, orgId, projectId, examined.flatMap(edgesOf))
+    await insertParentEdges(tx, orgId, projectId, ids)
+    const changed = await upsertExaminations(tx, orgId, projectId, examined.map(toRow))
+    const broken = await replaceViolations(
+      tx,
+      orgId,
+      projectId,
+      ids,
+      examined.flatMap(violationsOf),
+    )
+    await noteDrifts(tx, run, projectId, examined)
+    const rejudged = new Set([...changed, ...broken, ...ids.filter((id) => linked.has(id))])
+    await requestJudgement(queue, tx, orgId, projectId, [...rejudged])
+    return true
+  })
+}
+
+function edgesOf({ edges, trace: { trace_id, started_at } }: ExaminedTrace) {
+  return edges.map((edge) => ({ ...edge, trace_id, seen_at: started_at }))
+}
+
+function toRow({ compatibility, target, trace }: ExaminedTrace) {
+  return {
+    trace_id: trace.trace_id,
+    is_searched: true,
+    target_manifest_id: compatibility && target ? target.id : null,
+    decision: compatibility,
+  }
+}
+
+function violationsOf({ violations, trace, manifest }: ExaminedTrace) {
+  const { trace_id, agent_name, started_at, named_manifest } = trace
+  const unknown = named_manifest !== null && !manifest ? [manifestUnknown(named_manifest)] : []
+  return [...unknown, ...violations].map((violation) => ({
+    ...violation,
+    trace_id,
+    agent_name,
+    manifest_id: manifest?.id ?? null,
+    occurred_at: started_at,
+  }))
+}
+
+/** Sub-agents that were given work and run under another manifest than the one they are pinned to. */
+async function noteDrifts(
+  tx: Transaction,
+  { orgId, queue, now }: Run,
+  projectId: string,
+  examined: readonly ExaminedTrace[],
+) {
+  const pinned = examined.flatMap(pinsOf)
+  if (pinned.length === 0) return
+  const names = pinned.map(({ subagent_name }) => subagent_name)
+  const active = await findActiveHashes(tx, orgId, projectId, [...new Set(names)])
+  const drifts = new Map<string, Drift>()
+  for (const { trace_id, ...pin } of pinned) {
+    const observed_hash = active.get(pin.subagent_name)
+    if (!observed_hash || observed_hash === pin.expected_hash) continue
+    const key = JSON.stringify([pin.agent_name, pin.subagent_name])
+    const drift = drifts.get(key) ?? { ...pin, observed_hash, trace_sample_ids: [] }
+    if (drift.trace_sample_ids.length < MAX_SAMPLES) drift.trace_sample_ids.push(trace_id)
+    drifts.set(key, drift)
+  }
+  for (const drift of await insertDrifts(tx, orgId, projectId, [...drifts.values()])) {
+    await emitEvent(tx, queue, orgId, 'subagent.drift', drift, now())
+  }
+}
+
+function pinsOf({ edges, manifest, trace: { trace_id, agent_name } }: ExaminedTrace) {
+  if (!manifest || edges.length === 0) return []
+  const { subagents } = readContract(manifest)
+  return edges.flatMap(({ parent, child }) => {
+    const expected_hash = readHash(subagents.get(child) ?? '')
+    if (parent !== agent_name || !expected_hash) return []
+    return { agent_name, subagent_name: child, expected_hash, manifest_id: manifest.id, trace_id }
+  })
+}
+
+const MAX_SAMPLES = 10

@@ -1,0 +1,199 @@
+import type { FormatName } from '../../jobs/rules/import/detect.ts'
+import { importTraces } from '../../jobs/import-traces.ts'
+import { findImport, forgetUpload } from '../../sql/imports.ts'
+import type { ImportRow } from '../../sql/imports.ts'
+import { listKnownTraceIds } from '../../sql/trace-copy.ts'
+import { GiveUp } from '../give-up.ts'
+import type { StopReason } from '../give-up.ts'
+import { CONTINUE, handler } from '../handler.ts'
+import type { Run } from '../handler.ts'
+import { inOrder } from './in-order.ts'
+import { openUpload } from './open-upload.ts'
+import type { ImportSettings } from './parse-chunk.ts'
+import { parseInThread } from './parsers.ts'
+import { chunksBefore, readChunks } from './read-chunks.ts'
+import type { Chunk, Start } from './read-chunks.ts'
+import { OverQuota, storeChunk } from './store-chunk.ts'
+import type { ReadyChunk } from './store-chunk.ts'
+
+export interface ImportOptions {
+  /** Bytes of records that are stored in one transaction. */
+  readonly chunkBytes?: number
+  /** After this time the job goes on in another run, so that others get their turn. */
+  readonly sliceSeconds?: number
+}
+
+export const importTracesHandler = importHandler()
+
+export function importHandler({ chunkBytes = 4 << 20, sliceSeconds = 120 }: ImportOptions = {}) {
+  return handler(importTraces, async ({ import_id: id }, run) => {
+    const item = await findImport(run.sql, run.orgId, id)
+    if (!item) throw new GiveUp('import_gone', 'The import is not there any more')
+    const cursor = run.checkpointed as Cursor | undefined
+    if (cursor && wasLostOnTheWay(cursor, run)) return CONTINUE
+    const end = cursor?.end ?? (await workOff(run, item, cursor, chunkBytes, sliceSeconds))
+    if (end === CONTINUE) return CONTINUE
+    await deleteUpload(run, item)
+    if (end.fault) throw new GiveUp(end.fault.code, end.fault.message)
+    return resultOf(run, id)
+  })
+}
+
+/**
+ * Whether the run before this one got on and then was lost. Such a loss costs no retry: the job goes on
+ * in a queue row of its own, so that only losses without any progress add up.
+ */
+function wasLostOnTheWay({ attempt, isSliceEnd }: Cursor, run: Run) {
+  return attempt === run.attempt - 1 && !isSliceEnd
+}
+
+/**
+ * Imports from the cursor on, until the end, the end of the slice, or the line at which the
+ * organization's quota is used up. Where that is turns out when a chunk does not fit; that chunk is
+ * then read again, up to there.
+ */
+async function workOff(
+  run: Run,
+  item: ImportRow,
+  from: Cursor | undefined,
+  chunkBytes: number,
+  sliceSeconds: number,
+  beforeLine = Infinity,
+): Promise<End | typeof CONTINUE> {
+  if (item.storage_key === null) throw new GiveUp('upload_gone', 'The upload is not there any more')
+  const until = performance.now() + sliceSeconds * 1000
+  const upload = await openUpload(run.storage, item.storage_key, from?.offset ?? 0)
+  const chunks = chunksBefore(readChunks(upload, from, chunkBytes), beforeLine)
+  const settings = settingsOf(item, from)
+  let cursor: Cursor | undefined = from
+  try {
+    for await (const ready of inOrder(chunks, CHUNKS_AHEAD, (chunk) =>
+      prepare(run, settings, chunk),
+    )) {
+      run.signal.throwIfAborted()
+      const isSliceEnd = performance.now() > until
+      const next = { ...advance(cursor, ready, settings), attempt: run.attempt, isSliceEnd }
+      await storeChunk(run, item, ready, next)
+      cursor = next
+      if (cursor.end) return cursor.end
+      if (isSliceEnd) return CONTINUE
+    }
+  } catch (error) {
+    if (error instanceof OverQuota) {
+      return await workOff(run, item, cursor, chunkBytes, sliceSeconds, error.line)
+    }
+    if ((run.signal.reason as StopReason | undefined) === 'cancelled') await deleteUpload(run, item)
+    throw error
+  }
+  throw new TypeError('The upload ended without its last chunk')
+}
+
+/** The row names the format that was found once one was; what was asked for is in the cursor then. */
+function settingsOf(item: ImportRow, from: Cursor | undefined): ImportSettings {
+  const asked = item.source === 'auto' ? null : (item.source as FormatName)
+  return {
+    orgId: item.org_id,
+    projectId: item.project_id,
+    format: from ? from.format : asked,
+    agentName: item.agent_name,
+    now: item.created_at,
+    dryRun: item.dry_run,
+  }
+}
+
+/** Parses a chunk and makes rows of the traces that the project does not have yet. */
+async function prepare(run: Run, settings: ImportSettings, chunk: Chunk): Promise<PreparedChunk> {
+  const { orgId, projectId } = settings
+  const parsed = await parseInThread(chunk, settings)
+  const known = await listKnownTraceIds(run.sql, orgId, projectId, parsed.traceIds).catch(
+    (error: unknown) => {
+      parsed.drop()
+      throw error
+    },
+  )
+  const encoded = await parsed.encode(known)
+  return {
+    chunk,
+    encoded,
+    faults: [...chunk.faults, ...parsed.faults, ...encoded.faults],
+    format: parsed.format,
+    readable: parsed.readable,
+  }
+}
+
+/** Where a run goes on after a chunk, or how the import ends with it. */
+function advance(
+  cursor: Cursor | undefined,
+  { chunk, faults, readable }: PreparedChunk,
+  { format }: ImportSettings,
+): Step {
+  const next: Step = {
+    ...chunk.next,
+    container: chunk.container,
+    format,
+    readable: (cursor?.readable ?? false) || readable,
+    faults: (cursor?.faults ?? 0) + faults.length,
+  }
+  if (chunk.cappedAtLine !== undefined) return { ...next, end: {} }
+  const hopeless = !next.readable && next.faults >= (chunk.isLast ? 1 : MAX_UNREADABLE)
+  if (hopeless) return { ...next, end: { fault: hopelessFault(next, chunk) } }
+  return chunk.isLast ? { ...next, end: {} } : next
+}
+
+function hopelessFault({ faults }: Step, chunk: Chunk) {
+  const [fault] = chunk.faults
+  if (faults === 1 && fault) return { code: fault.code, message: fault.message }
+  return { code: 'nothing_readable', message: 'No line of the file is JSON' }
+}
+
+async function resultOf(run: Run, id: string) {
+  const item = (await findImport(run.sql, run.orgId, id)) as ImportRow
+  const { imported_count, skipped_count, error_count, scores_imported, capped_at_line } = item
+  return {
+    import_id: id,
+    imported_count,
+    skipped_count,
+    error_count,
+    scores_imported,
+    ...(capped_at_line !== null && { capped_at_line }),
+  }
+}
+
+async function deleteUpload(
+  run: Run,
+  { id, storage_key: key }: Pick<ImportRow, 'id' | 'storage_key'>,
+) {
+  if (key === null) return
+  await run.storage.delete(key)
+  await forgetUpload(run.sql, run.orgId, id)
+}
+
+/** The job's checkpoint: everything before this place is in, nothing behind it is. */
+interface Cursor extends Step {
+  /** The run that stored it. */
+  readonly attempt: number
+  /** That run ended with it of its own accord. */
+  readonly isSliceEnd: boolean
+}
+interface Step extends Start {
+  /** The one format asked for; null takes each record for what it looks like. */
+  readonly format: FormatName | null
+  /** Whether any record so far was JSON. */
+  readonly readable: boolean
+  readonly faults: number
+  /** Set with the last chunk. */
+  readonly end?: End
+}
+interface End {
+  /** Why the import as a whole has failed. */
+  readonly fault?: { readonly code: string; readonly message: string }
+}
+interface PreparedChunk extends ReadyChunk {
+  readonly chunk: Chunk
+  readonly readable: boolean
+}
+
+/** One being stored, one in each thread. */
+const CHUNKS_AHEAD = 3
+/** A file whose first lines are all no JSON is given up after so many. */
+const MAX_UNREADABLE = 10_000

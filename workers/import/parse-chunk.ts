@@ -1,0 +1,179 @@
+import { isUtf8 } from 'node:buffer'
+import { isDeeperThan } from '../../jobs/rules/depth.ts'
+import { detectFormat, formats } from '../../jobs/rules/import/detect.ts'
+import type { FormatName } from '../../jobs/rules/import/detect.ts'
+import type { Members } from '../../jobs/rules/import/format.ts'
+import { readRecord } from '../../jobs/rules/import/read-record.ts'
+import { toTraceRow } from '../../jobs/rules/trace-row.ts'
+import type { TraceRow } from '../../jobs/rules/trace-row.ts'
+import { isObject } from '../../jobs/rules/trace.ts'
+import type { Fault } from '../../jobs/rules/trace.ts'
+import type { CopyRows } from '../../sql/copy-rows.ts'
+import type { TraceScore } from '../../sql/eval-scores.ts'
+import { encodeTraces } from '../../sql/trace-copy.ts'
+import { measureJson } from './measure-json.ts'
+import type { Chunk } from './read-chunks.ts'
+import type { LineFault } from './upload-fault.ts'
+
+/** What an import says of all its records. */
+export interface ImportSettings {
+  readonly orgId: string
+  readonly projectId: string
+  /** The one format to expect; null takes each record for what it looks like. */
+  readonly format: FormatName | null
+  readonly agentName: string | null
+  readonly now: Date
+  /** Check only. */
+  readonly dryRun: boolean
+}
+
+/** Records of a chunk that are JSON objects of a known format. */
+export interface ParsedChunk {
+  readonly candidates: readonly Candidate[]
+  readonly faults: readonly LineFault[]
+  /** Whether any record was JSON. */
+  readonly readable: boolean
+}
+
+/** A chunk ready to be stored. */
+export interface EncodedChunk {
+  /** None in a dry run. */
+  readonly rows: CopyRows
+  /** Id and line of each trace, in the order of the rows. */
+  readonly traceIds: readonly string[]
+  readonly lines: readonly number[]
+  readonly scores: readonly TraceScore[]
+  readonly skipped: number
+  readonly faults: readonly LineFault[]
+}
+
+/** Parses the records no further than to know which traces they are. */
+export function parseChunk(
+  { bytes, ends, lines }: Pick<Chunk, 'bytes' | 'ends' | 'lines'>,
+  settings: ImportSettings,
+): ParsedChunk {
+  const candidates: Candidate[] = []
+  const faults: LineFault[] = []
+  let readable = false
+  ends.forEach((end, i) => {
+    const start = ends[i - 1] ?? 0
+    const parsed = parseRecord(Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start))
+    const line = lines[i] as number
+    readable ||= !('code' in parsed) || !UNREADABLE.has(parsed.code)
+    if ('code' in parsed) faults.push({ line, ...parsed })
+    else {
+      const candidate = identify(line, parsed.record, settings)
+      if ('code' in candidate) faults.push(candidate)
+      else candidates.push(candidate)
+    }
+  })
+  return { candidates, faults, readable }
+}
+
+/** Checks the traces that are not known yet and makes rows of them. */
+export function encodeChunk(
+  { candidates }: ParsedChunk,
+  known: ReadonlySet<string>,
+  settings: ImportSettings,
+): EncodedChunk {
+  const seen = new Set(known)
+  const rows: TraceRow[] = []
+  const traceIds: string[] = []
+  const lines: number[] = []
+  const scores: TraceScore[] = []
+  const faults: LineFault[] = []
+  let skipped = 0
+  for (const { line, key, traceId, format, record } of candidates) {
+    if (seen.has(key)) {
+      skipped++
+      continue
+    }
+    const read = readRecord(record, formats[format], { ...settings, traceId })
+    if ('faults' in read) {
+      faults.push({ line, code: 'invalid_record', message: sentenceOf(read.faults) })
+      continue
+    }
+    seen.add(key)
+    traceIds.push(key)
+    lines.push(line)
+    if (!settings.dryRun) rows.push(toTraceRow(read.trace))
+    for (const score of read.scores) scores.push({ ...score, trace_id: key })
+  }
+  return {
+    rows: encodeTraces(settings.orgId, settings.projectId, rows),
+    traceIds,
+    lines,
+    scores,
+    skipped,
+    faults,
+  }
+}
+
+function parseRecord(bytes: Buffer): { record: Members } | Refusal {
+  if (!isUtf8(bytes)) return { code: 'invalid_utf8', message: 'The record is not UTF-8' }
+  // What is parsed takes many times the memory of its text when it is made of little else than brackets.
+  if (bytes.length > MEASURED_BYTES) {
+    const { depth, values } = measureJson(bytes)
+    if (depth > MAX_DEPTH) return TOO_DEEP
+    if (values > MAX_VALUES) {
+      return { code: 'too_many_values', message: 'The record holds more than a million values' }
+    }
+  }
+  let record: unknown
+  try {
+    record = JSON.parse(bytes.toString())
+  } catch (error) {
+    return { code: 'invalid_json', message: cut((error as Error).message) }
+  }
+  if (!isObject(record)) return { code: 'not_an_object', message: 'The record is no JSON object' }
+  return isDeeperThan(MAX_DEPTH, record) ? TOO_DEEP : { record }
+}
+
+function identify(line: number, record: Members, settings: ImportSettings): Candidate | LineFault {
+  const format = settings.format ?? detectFormat(record)
+  if (!format || !formats[format].matches(record)) return { line, ...UNKNOWN_FORMAT }
+  const traceId = formats[format].traceIdOf(record)
+  return { line, format, record, traceId, key: keyOf(traceId) }
+}
+
+/** The text an id is stored as; '' for what can be none, which the check of the record will refuse. */
+function keyOf(traceId: unknown) {
+  const text = typeof traceId === 'number' ? String(traceId) : traceId
+  return typeof text === 'string' && text.isWellFormed() && !text.includes('\0') ? text : ''
+}
+
+function sentenceOf(faults: readonly Fault[]) {
+  const shown = faults.slice(0, SHOWN_FAULTS).map(({ message }) => message)
+  const more = faults.length - shown.length
+  return cut(shown.join('; ') + (more > 0 ? ` (and ${more} more)` : ''))
+}
+
+function cut(message: string) {
+  return message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message
+}
+
+interface Candidate {
+  readonly line: number
+  readonly traceId: unknown
+  readonly key: string
+  readonly format: FormatName
+  readonly record: Members
+}
+type Refusal = Pick<LineFault, 'code' | 'message'>
+
+const MAX_DEPTH = 64
+const MAX_VALUES = 1_000_000
+/** Records up to this size are parsed without being measured first. */
+const MEASURED_BYTES = 1 << 20
+const SHOWN_FAULTS = 3
+const MAX_MESSAGE = 500
+const UNREADABLE = new Set(['invalid_json', 'invalid_utf8'])
+const TOO_DEEP = {
+  code: 'too_deep',
+  message: `The record is nested deeper than ${MAX_DEPTH} levels`,
+}
+const UNKNOWN_FORMAT = {
+  code: 'unknown_format',
+  message:
+    'The record is no trace (agent_name, llm_calls or spans), no chat (messages) and no tau-bench trial (traj)',
+}

@@ -1,0 +1,121 @@
+import { Worker } from 'node:worker_threads'
+import type { FormatName } from '../../jobs/rules/import/detect.ts'
+import type { EncodedChunk, ImportSettings } from './parse-chunk.ts'
+import type { Chunk } from './read-chunks.ts'
+import type { LineFault } from './upload-fault.ts'
+
+/** A chunk whose records are parsed, in a thread. Exactly one of `encode` and `drop` is to be called. */
+export interface ThreadChunk {
+  readonly traceIds: readonly string[]
+  /** Format of the first record that has one. */
+  readonly format: FormatName | undefined
+  readonly faults: readonly LineFault[]
+  readonly readable: boolean
+  /** Makes rows of all traces but the known. */
+  encode(known: ReadonlySet<string>): Promise<EncodedChunk>
+  drop(): void
+}
+
+export type ThreadTask = { readonly taskId: number; readonly chunkId: number } & (
+  | { readonly kind: 'parse'; readonly chunk: ChunkBytes; readonly settings: ImportSettings }
+  | { readonly kind: 'encode'; readonly known: ReadonlySet<string> }
+  | { readonly kind: 'drop' }
+)
+export type ThreadReply = { readonly taskId: number } & (
+  { readonly result: unknown } | { readonly error: unknown }
+)
+
+/** Parses a chunk, whose bytes are moved away, in the thread that has the least to do. */
+export async function parseInThread(chunk: Chunk, settings: ImportSettings): Promise<ThreadChunk> {
+  const thread = pickThread()
+  const chunkId = ++lastId
+  thread.chunks++
+  try {
+    const { bytes, ends, lines } = chunk
+    const task = { kind: 'parse', chunkId, chunk: { bytes, ends, lines }, settings } as const
+    const parsed = await thread.run<Omit<ThreadChunk, 'encode' | 'drop'>>(task, [bytes.buffer])
+    return {
+      ...parsed,
+      async encode(known) {
+        try {
+          return await thread.run<EncodedChunk>({ kind: 'encode', chunkId, known })
+        } finally {
+          thread.chunks--
+        }
+      },
+      drop() {
+        thread.chunks--
+        thread.run({ kind: 'drop', chunkId }).catch(() => undefined)
+      },
+    }
+  } catch (error) {
+    thread.chunks--
+    throw error
+  }
+}
+
+/** The threads of this process, for all its imports; started when first needed. */
+const threads: Thread[] = []
+let lastId = 0
+
+function pickThread(): Thread {
+  if (threads.length < THREADS) threads.push(startThread())
+  return threads.reduce((least, each) => (each.chunks < least.chunks ? each : least))
+}
+
+function startThread(): Thread {
+  const worker = new Worker(new URL('./parse-thread.ts', import.meta.url), {
+    resourceLimits: LIMITS,
+  })
+  const waiting = new Map<number, Waiting>()
+  let end: Error | undefined
+
+  function fail(error: Error) {
+    end ??= error
+    const at = threads.indexOf(thread)
+    if (at >= 0) threads.splice(at, 1)
+    for (const { reject } of waiting.values()) reject(error)
+    waiting.clear()
+  }
+  worker.on('error', fail)
+  worker.on('exit', () => fail(new Error('An import thread has ended')))
+  worker.on('message', (reply: ThreadReply) => {
+    const task = waiting.get(reply.taskId)
+    waiting.delete(reply.taskId)
+    if ('error' in reply) task?.reject(reply.error)
+    else task?.resolve(reply.result)
+  })
+  // The process may end while its threads wait for work. Listening has undone it, so it comes last.
+  worker.unref()
+
+  const thread: Thread = {
+    chunks: 0,
+    run: <T>(task: Omit<ThreadTask, 'taskId'>, moved: ArrayBuffer[] = []) =>
+      new Promise<T>((resolve, reject) => {
+        if (end) throw end
+        const taskId = ++lastId
+        waiting.set(taskId, { resolve: resolve as (result: unknown) => void, reject })
+        worker.postMessage({ ...task, taskId }, moved)
+      }),
+  }
+  return thread
+}
+
+const THREADS = 2
+/**
+ * A thread that needs more dies alone; its chunk is retried with the job. A young generation as large
+ * as V8 would have it makes the process larger by half and no faster.
+ */
+const LIMITS = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 16 }
+
+interface Thread {
+  /** Chunks it was given and has not finished. */
+  chunks: number
+  run<T>(task: DistributedOmit<ThreadTask>, moved?: ArrayBuffer[]): Promise<T>
+}
+type DistributedOmit<T> = T extends unknown ? Omit<T, 'taskId'> : never
+export type ChunkBytes = Pick<Chunk, 'bytes' | 'ends' | 'lines'>
+interface Waiting {
+  resolve: (result: unknown) => void
+  reject: (error: unknown) => void
+}

@@ -1,0 +1,42 @@
+import { deleteExpired } from '../../jobs/delete-expired.ts'
+import { deleteOldIdempotencyKeys } from '../../sql/idempotency-keys.ts'
+import { forgetUpload, listLeftUploads } from '../../sql/imports.ts'
+import { deleteExpiredAttempts, deleteExpiredJobs, listUploadOwners } from '../../sql/retention.ts'
+import { handler } from '../handler.ts'
+import type { Run } from '../handler.ts'
+
+export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
+  const { sql } = run
+  const deleted = {
+    jobs: await inChunks(run, () => deleteExpiredJobs(sql, CHUNK)),
+    attempts: await inChunks(run, () => deleteExpiredAttempts(sql, CHUNK)),
+    idempotency_keys: await inChunks(run, () => deleteOldIdempotencyKeys(sql, CHUNK)),
+    uploads: await deleteLeftUploads(run),
+  }
+  run.log.info(deleted, 'expired rows deleted')
+})
+
+/** Each chunk in a transaction of its own, so that nobody waits long for a lock or for vacuum. */
+async function inChunks({ signal }: Run, deleteChunk: () => Promise<number>) {
+  for (let total = 0; ;) {
+    signal.throwIfAborted()
+    const count = await deleteChunk()
+    total += count
+    if (count < CHUNK) return total
+  }
+}
+
+async function deleteLeftUploads({ sql, storage, signal }: Run) {
+  let count = 0
+  for (const orgId of await listUploadOwners(sql, CHUNK)) {
+    for (const { id, storage_key } of await listLeftUploads(sql, orgId, CHUNK)) {
+      signal.throwIfAborted()
+      await storage.delete(storage_key)
+      await forgetUpload(sql, orgId, id)
+      count++
+    }
+  }
+  return count
+}
+
+const CHUNK = 1000

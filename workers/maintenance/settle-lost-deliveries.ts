@@ -1,0 +1,19 @@
+import { deliverWebhook } from '../../jobs/deliver-webhook.ts'
+import { settleLostDeliveries } from '../../jobs/settle-lost-deliveries.ts'
+import { settleLostAttempts } from '../../sql/deliveries.ts'
+import { transactionalHandler } from '../handler.ts'
+
+/** What may be retried is, at once: its interval has passed while nobody knew of the loss. */
+export const settleLostDeliveriesHandler = transactionalHandler(
+  settleLostDeliveries,
+  async (_, { queue, log }, tx) => {
+    const again = await settleLostAttempts(tx, LOST_AFTER_SECONDS)
+    for (const { org_id: orgId, id } of again) {
+      log.warn({ delivery_id: id }, 'the worker of a webhook attempt was lost')
+      await queue.enqueue(tx, deliverWebhook, { delivery_id: id }, { orgId })
+    }
+  },
+)
+
+/** An attempt takes 5 s and a moment to be stored. */
+const LOST_AFTER_SECONDS = 30

@@ -1,0 +1,56 @@
+import { aggregateScoresHandler } from './evals/aggregate-scores.ts'
+import { decideManifestHandler } from './evals/decide-manifest.ts'
+import { detectViolationsHandler } from './evals/detect-violations.ts'
+import { judgeTracesHandler } from './evals/judge-traces.ts'
+import { buildDatasetHandler } from './datasets/build-dataset.ts'
+import type { AnyHandler } from './handler.ts'
+import { importTracesHandler } from './import/import-traces.ts'
+import { deleteExpiredHandler } from './maintenance/delete-expired.ts'
+import { reconcileJobsHandler } from './maintenance/reconcile-jobs.ts'
+import { settleLostDeliveriesHandler } from './maintenance/settle-lost-deliveries.ts'
+import { analyzeCompatibilityHandler } from './regression/analyze-compatibility.ts'
+import { bisectRegressionHandler } from './regression/bisect-regression.ts'
+import { checkRegressionHandler } from './regression/check-regression.ts'
+import { linkTracesHandler } from './regression/link-traces.ts'
+import { retargetVerdictsHandler } from './regression/retarget-verdicts.ts'
+import { sweepRegressionsHandler } from './regression/sweep-regressions.ts'
+import { deliverWebhookHandler } from './webhooks/deliver-webhook.ts'
+import { sendAlertMailHandler } from './webhooks/send-alert-mail.ts'
+
+export interface Pool {
+  /** Jobs that run at once in one process, each queue by itself. */
+  readonly concurrency: number
+  readonly handlers: readonly AnyHandler[]
+}
+
+/** Which pool works off which queues. */
+export const pools: Readonly<Record<string, Pool>> = {
+  import: { concurrency: 2, handlers: [importTracesHandler] },
+  evals: {
+    concurrency: 4,
+    handlers: [
+      judgeTracesHandler,
+      decideManifestHandler,
+      aggregateScoresHandler,
+      detectViolationsHandler,
+    ],
+  },
+  regression: {
+    concurrency: 2,
+    handlers: [
+      analyzeCompatibilityHandler,
+      retargetVerdictsHandler,
+      linkTracesHandler,
+      checkRegressionHandler,
+      bisectRegressionHandler,
+      sweepRegressionsHandler,
+    ],
+  },
+  datasets: { concurrency: 1, handlers: [buildDatasetHandler] },
+  webhooks: { concurrency: 20, handlers: [deliverWebhookHandler, sendAlertMailHandler] },
+  /** Its processes supervise the queue: they rescue lost claims and delete what is old. */
+  maintenance: {
+    concurrency: 1,
+    handlers: [reconcileJobsHandler, settleLostDeliveriesHandler, deleteExpiredHandler],
+  },
+}

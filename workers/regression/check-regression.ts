@@ -1,0 +1,55 @@
+import { checkRegression } from '../../jobs/check-regression.ts'
+import type { Payload } from '../../jobs/job.ts'
+import { firstRunFindings } from '../../jobs/rules/check-findings.ts'
+import type { CheckFindings } from '../../jobs/rules/check-findings.ts'
+import { diffManifests } from '../../jobs/rules/manifest-diff.ts'
+import { reportFindings } from '../../jobs/rules/regression-report.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { findManifest, listStoredManifests } from '../../sql/manifests.ts'
+import type { AgentKey } from '../../sql/manifests.ts'
+import { completeCheck, registerBaseline } from '../../sql/regression-checks.ts'
+import { GiveUp } from '../give-up.ts'
+import { handler } from '../handler.ts'
+import type { Run } from '../handler.ts'
+import { findDownstream } from './downstream.ts'
+import { measureMetrics } from './measure-metrics.ts'
+import { walkBaseline } from './walk-baseline.ts'
+
+export const checkRegressionHandler = handler(checkRegression, async (payload, run) => {
+  const findings = await check(payload, run)
+  if (payload.check_id === undefined) return { findings }
+  const checkId = payload.check_id
+  await run.sql.begin(async (tx: Transaction) => {
+    await completeCheck(tx, run.orgId, checkId, findings)
+    if (findings.verdict !== 'first_run') return
+    await registerBaseline(tx, agentOf(payload, run), {
+      manifestId: payload.candidate_manifest_id,
+      checkId,
+      replace: false,
+    })
+  })
+  return { verdict: findings.verdict }
+})
+
+async function check(payload: CheckPayload, run: Run): Promise<CheckFindings> {
+  const { baseline_manifest_id: baselineId, candidate_manifest_id: candidateId } = payload
+  if (baselineId === undefined) return firstRunFindings()
+  const agent = agentOf(payload, run)
+  const stored = await listStoredManifests(run.sql, run.orgId, [baselineId, candidateId])
+  const [before, after] = [baselineId, candidateId].map((id) => stored.find((m) => m.id === id))
+  const candidate = await findManifest(run.sql, run.orgId, candidateId)
+  if (!before || !after || !candidate) throw new GiveUp('manifest_gone', 'A manifest is gone')
+  const from = new Date(payload.until.getTime() - payload.trace_window_days * 86_400_000)
+  const window = [from, payload.until] as const
+  const changes = diffManifests(before, after)
+  const walked = await walkBaseline(run, agent, { before, after, window })
+  const { metrics, fingerprint } = await measureMetrics(run.sql, agent, { before, after, window })
+  const downstream = await findDownstream(run.sql, agent, { candidate, changes, walked })
+  return reportFindings({ changes, tallies: walked.tallies, metrics, downstream, fingerprint })
+}
+
+function agentOf({ project_id, agent_name }: CheckPayload, { orgId }: Run): AgentKey {
+  return { orgId, projectId: project_id, agentName: agent_name }
+}
+
+type CheckPayload = Payload<typeof checkRegression>

@@ -1,0 +1,139 @@
+// A worker thread: opens traces and holds them against manifests. All schemas of tenants are compiled and
+// run here, where a pattern or a recursion that takes for ever, or all memory, ends the thread and not the
+// process. `examiner.ts` is its other side, and finds out from the shared marks which schema it was.
+import { parentPort, workerData } from 'node:worker_threads'
+import { edgesOf } from '../../jobs/rules/agent-edges.ts'
+import type { CompatDecision } from '../../jobs/rules/compat-decision.ts'
+import { planTransition } from '../../jobs/rules/compat-plan.ts'
+import type { Transition } from '../../jobs/rules/compat-plan.ts'
+import { classify } from '../../jobs/rules/compatibility.ts'
+import { readContract } from '../../jobs/rules/contract.ts'
+import type { Compile } from '../../jobs/rules/schema-check.ts'
+import { decodeContent } from '../../jobs/rules/trace-row.ts'
+import { detectViolations, planDetection } from '../../jobs/rules/violations.ts'
+import type { Detector } from '../../jobs/rules/violations.ts'
+import { BEAT, PLAN, SCHEMA } from './examiner.ts'
+import type {
+  ClosedTrace,
+  Examination,
+  ExamineTask,
+  PlanTask,
+  ThreadReply,
+  ThreadTask,
+} from './examiner.ts'
+import { schemaCompiler } from './schema-compiler.ts'
+
+const marks = workerData as Int32Array
+const plans = new Map<number, Plan>()
+
+// Loaded: from now on the other side looks whether work goes on.
+if (parentPort) Atomics.add(marks, BEAT, 1)
+parentPort?.on('message', (task: ThreadTask) => {
+  switch (task.kind) {
+    case 'plan':
+      plans.set(task.planId, makePlan(task))
+      return
+    case 'forget':
+      plans.delete(task.planId)
+      return
+    case 'examine':
+      parentPort?.postMessage(answer(task))
+  }
+})
+
+/** Schemas for violations are compiled when somebody wants those, and after the others. */
+function makePlan({ planId, manifest, target, slow }: PlanTask): Plan {
+  const compile = markedCompiler(planId, new Set(slow))
+  let detector: Detector | undefined
+  return {
+    transition: manifest && target ? planTransition(manifest, target, compile) : undefined,
+    detector() {
+      if (manifest) detector ??= planDetection(readContract(manifest), compile)
+      return detector
+    },
+  }
+}
+
+function answer(task: ExamineTask): ThreadReply {
+  try {
+    const plan = plans.get(task.planId) as Plan
+    const intern = interner()
+    let at = 0
+    const examinations = task.traces.map(({ length, ...columns }) => {
+      const content = task.contents.subarray(at, at + length)
+      at += length
+      return examine({ ...columns, content }, plan, task.wants, intern)
+    })
+    return { taskId: task.taskId, examinations }
+  } catch (error) {
+    return { taskId: task.taskId, error }
+  }
+}
+
+function examine(
+  { content, ...columns }: ClosedTrace,
+  { transition, detector }: Plan,
+  wants: ExamineTask['wants'],
+  intern: (decision: CompatDecision) => CompatDecision,
+): Examination {
+  Atomics.add(marks, BEAT, 1)
+  const trace = { ...columns, ...decodeContent(content) }
+  const compatibility = transition ? intern(classify(trace, transition)) : null
+  if (wants === 'compatibility') return { compatibility, violations: NONE, edges: NONE }
+  const found = detector()
+  const violations = found ? detectViolations(trace, found) : NONE
+  return { compatibility, violations, edges: edgesOf(trace) }
+}
+
+/** Equal decisions become one, which crosses to the other side once. */
+function interner() {
+  const known = new Map<string, CompatDecision>()
+  return (decision: CompatDecision) => {
+    const key = JSON.stringify(decision)
+    const same = known.get(key)
+    if (!same) known.set(key, decision)
+    return same ?? decision
+  }
+}
+
+/**
+ * A compiler that marks which schema is at work. One that has proved slow cannot tell any more: at once
+ * when the other side says so, and here when its validations take too long on average.
+ */
+function markedCompiler(planId: number, slow: ReadonlySet<number>): Compile {
+  const compile = schemaCompiler()
+  let made = 0
+  return (schema) => {
+    const schemaId = ++made
+    if (slow.has(schemaId)) return () => undefined
+    const validate = marked(planId, schemaId, () => compile(schema))
+    let budgetMs = ALLOWANCE_MS
+    return (value) => {
+      if (budgetMs < 0) return undefined
+      const start = performance.now()
+      const faults = marked(planId, schemaId, () => validate(value))
+      budgetMs += USUAL_MS - (performance.now() - start)
+      return faults
+    }
+  }
+}
+
+function marked<T>(planId: number, schemaId: number, work: () => T): T {
+  Atomics.add(marks, BEAT, 1)
+  Atomics.store(marks, PLAN, planId)
+  Atomics.store(marks, SCHEMA, schemaId)
+  const result = work()
+  Atomics.store(marks, SCHEMA, 0)
+  return result
+}
+
+const NONE: never[] = []
+/** What a schema may take beyond `USUAL_MS` a validation, altogether. */
+const ALLOWANCE_MS = 1000
+const USUAL_MS = 1
+
+interface Plan {
+  transition: Transition | undefined
+  /** Undefined without a manifest. */
+  detector: () => Detector | undefined
+}

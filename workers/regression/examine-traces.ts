@@ -1,0 +1,55 @@
+import type { ClosedTraceRow } from '../../sql/closed-traces.ts'
+import type { Sql, Transaction } from '../../sql/db.ts'
+import { findActiveManifests, holdAgents, listStoredManifests } from '../../sql/manifests.ts'
+import type { StoredManifest } from '../../sql/manifests.ts'
+import { examine } from './examiner.ts'
+import type { Examination, ExaminationRequest } from './examiner.ts'
+
+export interface ExaminedTrace extends Examination {
+  readonly trace: ClosedTraceRow
+  readonly manifest: StoredManifest | null
+  /** What it was compared with; null where that is its own manifest, or it has none. */
+  readonly target: StoredManifest | null
+}
+
+/** Examines traces of any agents, each against the manifest that is active for its agent. */
+export async function examineTraces(
+  sql: Sql,
+  orgId: string,
+  traces: readonly ClosedTraceRow[],
+  wants: ExaminationRequest['wants'],
+): Promise<ExaminedTrace[]> {
+  const ids = traces
+    .flatMap((t) => [t.manifest_id, t.active_manifest_id])
+    .filter((id) => id !== null)
+  const stored = await listStoredManifests(sql, orgId, [...new Set(ids)])
+  const manifests = new Map(stored.map((manifest) => [manifest.id, manifest]))
+  const groups = Map.groupBy(traces, (t) => `${t.manifest_id} ${t.active_manifest_id}`)
+  const examined = [...groups.values()].map(async (group) => {
+    const [first] = group as [ClosedTraceRow]
+    const manifest = manifests.get(first.manifest_id ?? '') ?? null
+    const active = manifests.get(first.active_manifest_id ?? '') ?? null
+    const target = manifest && active !== manifest ? active : null
+    const examinations = await examine({ manifest, target, wants, traces: group })
+    return group.map((trace, i) => ({
+      ...(examinations[i] as Examination),
+      trace,
+      manifest,
+      target,
+    }))
+  })
+  return (await Promise.all(examined)).flat()
+}
+
+/** Holds the agents of traces, and tells whether their active manifests are those the traces say. */
+export async function holdActive(
+  tx: Transaction,
+  orgId: string,
+  projectId: string,
+  traces: readonly ClosedTraceRow[],
+) {
+  const agents = new Map(traces.map((t) => [t.agent_name, t.active_manifest_id]))
+  await holdAgents(tx, projectId, [...agents.keys()])
+  const active = await findActiveManifests(tx, orgId, projectId, [...agents.keys()])
+  return [...agents].every(([agent, id]) => (active.get(agent) ?? null) === id)
+}

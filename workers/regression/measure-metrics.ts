@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto'
+import { checkMetrics } from '../../jobs/rules/metric-check.ts'
+import type { Sql } from '../../sql/db.ts'
+import type { AgentKey } from '../../sql/manifests.ts'
+import { listMetricValues } from '../../sql/metric-values.ts'
+import type { MetricValueRow } from '../../sql/metric-values.ts'
+
+/** Tests every metric that traces of both manifests have. */
+export async function measureMetrics(
+  sql: Sql,
+  agent: AgentKey,
+  compared: {
+    readonly before: { readonly id: string }
+    readonly after: { readonly id: string }
+    readonly window: readonly [Date, Date]
+  },
+) {
+  const { before, after, window } = compared
+  const baseline = await listMetricValues(sql, agent, before.id, window)
+  const candidate = await listMetricValues(sql, agent, after.id, window)
+  const [old, now] = [baseline, candidate].map((rows) => Map.groupBy(rows, ({ metric }) => metric))
+  // The metrics of the most traces, should there be very many; in order of names.
+  const names = [...(now?.keys() ?? [])]
+    .filter((metric) => old?.has(metric))
+    .sort((a, b) => (now?.get(b)?.length ?? 0) - (now?.get(a)?.length ?? 0))
+    .slice(0, MAX_METRICS)
+    .sort()
+  const measured = names.map((metric) => {
+    const arms = { baseline: old?.get(metric) ?? [], candidate: now?.get(metric) ?? [] }
+    return { metric, gating: !HYGIENE.has(metric), ...arms, pairs: pairsOf(arms) }
+  })
+  const isMeasured = baseline.length > 0 && candidate.length > 0
+  return {
+    metrics: checkMetrics(measured),
+    fingerprint: isMeasured ? fingerprintOf([...baseline, ...candidate]) : null,
+  }
+}
+
+function pairsOf(arms: { baseline: MetricValueRow[]; candidate: MetricValueRow[] }) {
+  const sources = new Map(arms.baseline.map((row) => [row.trace_id, row]))
+  return arms.candidate.flatMap((replay) => {
+    const source = replay.source_trace_id === null ? null : sources.get(replay.source_trace_id)
+    return source ? [{ source, replay }] : []
+  })
+}
+
+/** Hexadecimal SHA-256 over the sorted values. */
+function fingerprintOf(rows: readonly MetricValueRow[]) {
+  const lines = rows.map(({ trace_id, metric, value }) => JSON.stringify([trace_id, metric, value]))
+  return createHash('sha256').update(lines.sort().join('\n')).digest('hex')
+}
+
+/** Metrics of how the agent ran, not of what came of it. */
+const HYGIENE = new Set(['latency', 'token_efficiency'])
+const MAX_METRICS = 50

@@ -1,0 +1,109 @@
+import { hostname } from 'node:os'
+import type { PgBoss } from 'pg-boss'
+import { CANCEL_CHANNEL, CONTROL_CHANNEL, WAKE_CHANNEL } from '../jobs/queue.ts'
+import { listCancelRequested } from '../sql/job-claims.ts'
+import { listPausedQueues } from '../sql/queue-control.ts'
+import type { AnyHandler, WorkerContext } from './handler.ts'
+import { startQueueWorker } from './queue-worker.ts'
+import type { QueueStatus, QueueWorker } from './queue-worker.ts'
+import type { Overrun } from './runs.ts'
+
+export interface RunningPools {
+  /** Jobs running in this process now. */
+  running(): number
+  queues(): readonly QueueStatus[]
+  /** Runs that were told to stop and go on; only the end of the process ends them. */
+  overruns(): readonly Overrun[]
+  /**
+   * Asks every handler to stop at its next safe point and waits up to `graceMs` for that. What has
+   * stopped by then is queued again without losing an attempt. Returns how many did not stop.
+   */
+  stop(graceMs: number): Promise<number>
+}
+
+/** Starts working off the queues of the given handlers in this process. */
+export async function runHandlers(
+  context: WorkerContext,
+  boss: PgBoss,
+  handlers: readonly { handler: AnyHandler; concurrency: number }[],
+): Promise<RunningPools> {
+  const worker = `${hostname()}:${process.pid}`
+  const paused = await findPaused(context)
+  const workers = handlers.map(({ handler, concurrency: slots }) =>
+    startQueueWorker(context, boss, handler, {
+      slots,
+      worker,
+      paused: paused.has(handler.job.name),
+    }),
+  )
+  await listen(context, workers)
+  const ticking = setInterval(() => {
+    for (const look of [beat, lookForPauses, lookForCancels]) {
+      look(context, workers).catch((err: unknown) => {
+        context.log.warn({ err }, `${look.name} failed`)
+      })
+    }
+  }, TICK_MS)
+  const queues = () => workers.map((worker) => worker.status())
+  const running = () =>
+    queues().reduce((sum, { running, overruns }) => sum + running + overruns.length, 0)
+
+  return {
+    running,
+    queues,
+    overruns: () => queues().flatMap(({ overruns }) => overruns),
+    async stop(graceMs) {
+      await within(graceMs, Promise.all(workers.map((worker) => worker.drain())))
+      clearInterval(ticking)
+      return running()
+    },
+  }
+}
+
+async function listen(context: WorkerContext, workers: readonly QueueWorker[]) {
+  const { listener } = context
+  const byQueue = new Map(workers.map((worker) => [worker.queue, worker]))
+  await listener.listen(
+    WAKE_CHANNEL,
+    (queues) => queues.split(',').forEach((queue) => byQueue.get(queue)?.wake()),
+    // Whatever was missed is found by looking.
+    () => workers.forEach((worker) => worker.wake()),
+  )
+  await listener.listen(CANCEL_CHANNEL, (id) => workers.forEach((worker) => worker.cancel(id)))
+  await listener.listen(CONTROL_CHANNEL, () => {
+    lookForPauses(context, workers).catch(() => undefined)
+  })
+}
+
+async function beat(_: WorkerContext, workers: readonly QueueWorker[]) {
+  await Promise.all(workers.map((worker) => worker.heartbeat()))
+}
+
+async function lookForPauses(context: WorkerContext, workers: readonly QueueWorker[]) {
+  const paused = await findPaused(context)
+  for (const worker of workers) worker.setPaused(paused.has(worker.queue))
+}
+
+async function lookForCancels({ sql }: WorkerContext, workers: readonly QueueWorker[]) {
+  const ids = workers.flatMap((worker) => worker.jobIds())
+  if (ids.length === 0) return
+  for (const id of await listCancelRequested(sql, ids)) {
+    for (const worker of workers) worker.cancel(id)
+  }
+}
+
+async function findPaused({ sql }: WorkerContext) {
+  return new Set((await listPausedQueues(sql)).map(({ queue }) => queue))
+}
+
+async function within(ms: number, work: Promise<unknown>) {
+  let timer: NodeJS.Timeout | undefined
+  const deadline = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([work, deadline])
+  clearTimeout(timer)
+}
+
+/** What notifications tell at once is looked for this often, in case one is lost. */
+const TICK_MS = 2000

@@ -1,0 +1,131 @@
+import got from 'got'
+import type { Agent } from 'node:https'
+import type { IncomingMessage } from 'node:http'
+import type { AttemptResult } from '../../sql/deliveries.ts'
+import { storableText } from '../../sql/db.ts'
+
+/**
+ * POSTs a body once and tells how it went; never throws. Delivered is a 2xx status within
+ * `TIMEOUT_MS` of the start, resolving and connecting included. What the receiver says further is cut
+ * at `EXCERPT_BYTES`, and a body that stalls or breaks changes nothing.
+ *
+ * A kept-alive connection that its receiver closed while idle fails before any answer: that one is
+ * tried once more on a fresh connection, a fresh one never.
+ */
+export async function postWebhook(
+  agent: Agent,
+  url: string,
+  body: Buffer,
+  headers: Readonly<Record<string, string>>,
+): Promise<AttemptResult & { retryAfterSeconds?: number }> {
+  const started = performance.now()
+  const deadline = AbortSignal.timeout(TIMEOUT_MS)
+  let outcome = await post(agent, url, body, headers, deadline)
+  if (outcome.stale) outcome = await post(agent, url, body, headers, deadline)
+  const { stale: _, ...result } = outcome
+  return { ...result, duration_ms: Math.round(performance.now() - started) }
+}
+
+type Outcome = Omit<AttemptResult, 'duration_ms'> & { stale?: boolean; retryAfterSeconds?: number }
+
+function post(
+  agent: Agent,
+  url: string,
+  body: Buffer,
+  headers: Readonly<Record<string, string>>,
+  deadline: AbortSignal,
+) {
+  return new Promise<Outcome>((resolve) => {
+    const stream = client.stream.post(url, {
+      agent: { https: agent },
+      body,
+      headers: { ...headers },
+    })
+    const excerpt: Buffer[] = []
+    let size = 0
+    let response: IncomingMessage | undefined
+
+    function settle(failure?: Error) {
+      deadline.removeEventListener('abort', expire)
+      stream.destroy()
+      resolve(
+        response
+          ? answered(response, Buffer.concat(excerpt))
+          : refused(failure, stream.reusedSocket),
+      )
+    }
+    function expire() {
+      settle(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' }))
+    }
+    deadline.addEventListener('abort', expire)
+    stream.on('response', (given: IncomingMessage) => {
+      response = given
+    })
+    stream.on('data', (chunk: Buffer) => {
+      excerpt.push(chunk.subarray(0, EXCERPT_BYTES - size))
+      size += chunk.length
+      if (size >= EXCERPT_BYTES) settle()
+    })
+    stream.once('end', () => settle())
+    // Stays listening: destroying the stream may raise another one.
+    stream.on('error', settle)
+    if (deadline.aborted) expire()
+  })
+}
+
+function answered(response: IncomingMessage, excerpt: Buffer): Outcome {
+  const status = response.statusCode ?? 0
+  const retryAfter = Number(response.headers['retry-after'])
+  return {
+    status_code: status,
+    error:
+      status >= 200 && status < 300
+        ? null
+        : status >= 300 && status < 400
+          ? 'redirect'
+          : 'http_status',
+    response_excerpt: storableText(excerpt.toString('utf8')),
+    ...(retryAfter > 0 && { retryAfterSeconds: retryAfter }),
+  }
+}
+
+function refused(failure: Error | undefined, reused: boolean | undefined): Outcome {
+  const code = codeOf(failure)
+  const error = WORDS.find(([pattern]) => pattern.test(code))?.[1] ?? 'connection_error'
+  return {
+    status_code: null,
+    error,
+    response_excerpt: null,
+    ...(reused === true && error === 'connection_reset' && { stale: true }),
+  }
+}
+
+/** The innermost code: got wraps what the socket said. */
+function codeOf(error: unknown): string {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
+  const inner = cause === undefined ? '' : codeOf(cause)
+  return inner || (typeof code === 'string' ? code : '')
+}
+
+const WORDS: readonly (readonly [RegExp, string])[] = [
+  [/^EBLOCKED$/, 'blocked_address'],
+  [/TIMEDOUT|TIMEOUT/, 'timeout'],
+  [/^ECONNREFUSED$/, 'connection_refused'],
+  [/^(ECONNRESET|EPIPE)$/, 'connection_reset'],
+  [/^(ENOTFOUND|ENODATA|EAI_\w+|ESERVFAIL|EREFUSED|EBADNAME)$/, 'dns_error'],
+  [/TLS|SSL|CERT|ISSUER|SELF_SIGNED|UNABLE_TO_VERIFY|EPROTO/, 'tls_error'],
+]
+
+const TIMEOUT_MS = 5000
+const EXCERPT_BYTES = 4096
+
+const client = got.extend({
+  retry: { limit: 0 },
+  followRedirect: false,
+  throwHttpErrors: false,
+  decompress: false,
+  http2: false,
+  enableUnixSockets: false,
+  maxHeaderSize: 8192,
+  headers: { accept: undefined, 'accept-encoding': undefined },
+})
