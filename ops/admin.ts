@@ -1,0 +1,90 @@
+// The operator's command line: node ops/admin.ts. Prints JSON, or its usage on standard error.
+import { parseArgs } from 'node:util'
+import { isDatabaseAway, openDatabase } from '../sql/db.ts'
+import type { Sql } from '../sql/db.ts'
+import { commands } from './commands.ts'
+import type { Command } from './command.ts'
+import { readConfig } from './config.ts'
+import { findDatabase } from './embedded.ts'
+import { databaseTrouble, doesNotAnswer } from './migrate.ts'
+import { sentenceOf } from './process.ts'
+import { Trouble } from './trouble.ts'
+
+class UsageError extends Error {}
+
+async function main(words: string[]) {
+  try {
+    const command = findCommand(words)
+    const options = readOptions(command, words.slice(command.name.split(' ').length))
+    process.stdout.write(`${JSON.stringify(await runCommand(command, options), null, 2)}\n`)
+  } catch (error) {
+    if (error instanceof UsageError) {
+      process.stderr.write(`${error.message}\n\n${usage()}\n`)
+      process.exitCode = 2
+      return
+    }
+    const sentence = sentenceOf(error)
+    if (sentence === undefined) throw error
+    process.stderr.write(`${sentence}\n`)
+    process.exitCode = 1
+  }
+}
+
+function findCommand(words: readonly string[]) {
+  const command = commands.find(({ name }) => `${words.join(' ')} `.startsWith(`${name} `))
+  if (command) return command
+  throw new UsageError(
+    words.length > 0 ? `Unknown command: ${words.join(' ')}` : 'No command given',
+  )
+}
+
+function readOptions(command: Command, words: string[]) {
+  const { error, value } = command.options.validate(parseWords(command, words), {
+    errors: { wrap: { label: false } },
+  })
+  if (error) throw new UsageError(`${command.name}: ${error.message}`)
+  return value as object
+}
+
+function parseWords({ name, options, positional }: Command, args: string[]) {
+  const names = Object.keys(options.describe().keys ?? {}).filter((key) => key !== positional)
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      options: Object.fromEntries(names.map((key) => [key, { type: 'string' as const }])),
+      allowPositionals: positional !== undefined,
+    })
+    const [only, ...more] = positionals
+    if (more.length > 0) throw new Error(`one ${positional} only`)
+    return positional ? { ...values, [positional]: only } : values
+  } catch (error) {
+    throw new UsageError(`${name}: ${(error as Error).message}`)
+  }
+}
+
+async function runCommand(command: Command, options: object): Promise<object> {
+  const config = readConfig()
+  let opened: { url: string; sql: Sql } | undefined
+  async function database() {
+    const url = await findDatabase(config)
+    return (opened ??= { url, sql: openDatabase(url, { max: 3 }) })
+  }
+  try {
+    return await command.run(options as never, { config, database })
+  } catch (error) {
+    if (!opened) throw error
+    if (isDatabaseAway(error)) throw new Trouble(`${doesNotAnswer(opened.url)}.`)
+    throw databaseTrouble(error, opened.url) ?? error
+  } finally {
+    await opened?.sql.end({ timeout: 1 })
+  }
+}
+
+function usage() {
+  return [
+    'Usage:',
+    ...commands.map(({ name, usage }) => `  node ops/admin.ts ${name} ${usage}`.trimEnd()),
+  ].join('\n')
+}
+
+await main(process.argv.slice(2))

@@ -1,0 +1,70 @@
+import { setTimeout } from 'node:timers/promises'
+
+/** A client of the API as anybody could write it: JSON in and out, waiting where it is told to. */
+export interface ApiClient {
+  get<T>(path: string): Promise<T>
+  /** @param allowed statuses that are no error beside 200 and 201, for which undefined is returned */
+  post<T>(path: string, body: unknown, options?: PostOptions): Promise<T | undefined>
+  /** The end of a job, however long it takes. @throws Error when it did not succeed */
+  waitForJob(id: string): Promise<void>
+}
+
+export interface PostOptions {
+  readonly allowed?: readonly number[]
+  /** Of a body that is text already; default `application/json`. */
+  readonly type?: string
+}
+
+/** @param end aborted when the caller wants no more */
+export function openApiClient(address: string, key: string, end: AbortSignal): ApiClient {
+  async function send(path: string, sending: Sending = {}): Promise<unknown> {
+    const { type, body, allowed = [] } = sending
+    const response = await fetch(`${address}/api/v1${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        prefer: 'wait=55',
+        ...(type && { 'content-type': type }),
+      },
+      ...(body !== undefined && { body }),
+      signal: end,
+    })
+    if (response.status === 429) {
+      const seconds = Number(response.headers.get('retry-after') ?? 1)
+      await setTimeout(seconds * 1000, undefined, { signal: end })
+      return send(path, sending)
+    }
+    const answer = (await response.json()) as { detail?: unknown }
+    if (allowed.includes(response.status)) return undefined
+    if (response.ok) return answer
+    throw new Error(`${path} answered ${response.status}: ${String(answer.detail)}`)
+  }
+  const client: ApiClient = {
+    get: (path) => send(path) as Promise<never>,
+    post(path, body, { type = 'application/json', allowed = [] } = {}) {
+      const text = typeof body === 'string' ? body : JSON.stringify(body)
+      return send(path, { type, body: text, allowed }) as Promise<never>
+    },
+    async waitForJob(id) {
+      for (;;) {
+        const job = await client.get<JobAnswer>(`/jobs/${id}?wait=55`)
+        if (job.state === 'succeeded') return
+        if (job.done) throw new Error(`${job.kind} ${job.state}: ${job.error?.message}`)
+      }
+    },
+  }
+  return client
+}
+
+interface Sending {
+  readonly type?: string
+  readonly body?: string
+  readonly allowed?: readonly number[]
+}
+
+interface JobAnswer {
+  readonly kind: string
+  readonly state: string
+  readonly done: boolean
+  readonly error: { message: string } | null
+}

@@ -1,0 +1,56 @@
+import { createWriteStream, mkdirSync, renameSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+
+/** Where the output of one child process goes: all of it to a file, what people should see to a screen. */
+export interface ChildLog {
+  readonly path: string
+  /** Takes all lines of a stream until it ends. */
+  read(stream: Readable): void
+}
+
+/** @param show called with a readable line for each log entry of at least `minLevel` */
+export function openChildLog(
+  folder: string,
+  name: string,
+  minLevel: number,
+  show: (line: string) => void,
+): ChildLog {
+  mkdirSync(folder, { recursive: true })
+  const path = join(folder, `${name}.log`)
+  keepBelowLimit(path)
+  const file = createWriteStream(path, { flags: 'a' })
+  // A full disk must not stop the service: the log then ends, the screen goes on.
+  file.on('error', () => undefined)
+  return {
+    path,
+    read(stream) {
+      createInterface({ input: stream, crlfDelay: Infinity }).on('line', (line) => {
+        file.write(`${line}\n`)
+        const shown = readable(line, minLevel)
+        if (shown) show(`${name}: ${shown}`)
+      })
+    },
+  }
+}
+
+function keepBelowLimit(path: string) {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (size > MAX_LOG_BYTES) renameSync(path, `${path}.1`)
+}
+
+/** A log entry as people read it; undefined for what is below `minLevel` or no log entry. */
+function readable(line: string, minLevel: number) {
+  if (!line.startsWith('{')) return undefined
+  try {
+    const entry = JSON.parse(line) as { level?: number; msg?: string; err?: { message?: string } }
+    if (entry.level === undefined || entry.level < minLevel) return undefined
+    return [entry.msg, entry.err?.message && `(${entry.err.message})`].filter(Boolean).join(' ')
+  } catch {
+    return undefined
+  }
+}
+
+/** Beyond it the next start begins a new file and keeps this one as `.1`. */
+const MAX_LOG_BYTES = 16 << 20

@@ -1,0 +1,224 @@
+import { randomBytes, randomUUIDv7 } from 'node:crypto'
+import Joi from 'joi'
+import { makeKey } from '../jobs/rules/api-key.ts'
+import { sealSecret } from '../jobs/rules/secret-box.ts'
+import { PLAN_RATES } from '../jobs/rules/plan.ts'
+import { int, oneOf, shape, text, time, uuid } from '../jobs/shape.ts'
+import { findKeyOrganization, revokeKey } from '../sql/api-keys.ts'
+import { insertAuditEvent } from '../sql/audit-events.ts'
+import type { Queryable, Sql } from '../sql/db.ts'
+import { setWebhookSecret } from '../sql/notifications.ts'
+import {
+  findOrganization,
+  findProject,
+  findWorkspace,
+  updatePlan,
+  setSuspended,
+  updateRate,
+} from '../sql/organizations.ts'
+import { command } from './command.ts'
+import type { Access, Command } from './command.ts'
+import { migrateAll } from './context.ts'
+import { examine } from './doctor.ts'
+import { createKey, createOrganization } from './organizations.ts'
+import { readMasterKey } from './outbound.ts'
+import { queueCommands } from './queue-commands.ts'
+import { Trouble } from './trouble.ts'
+
+const plan = oneOf('free', 'core', 'pro', 'enterprise')
+
+export const commands: readonly Command[] = [
+  command('org create', {
+    usage: '--name NAME --plan free|core|pro|enterprise [--billing-contact MAIL]',
+    options: shape(
+      { name: text(), plan },
+      { 'billing-contact': Joi.string().email({ tlds: false }) },
+    ),
+    async run({ name, plan, 'billing-contact': billingContact }, { config, database }) {
+      const { sql } = await database()
+      const prefix = config.KEY_PREFIX
+      return sql.begin((tx) => createOrganization(tx, { name, plan, billingContact, prefix }))
+    },
+  }),
+
+  command('org set-plan', {
+    usage: '--org ID --plan free|core|pro|enterprise',
+    options: shape({ org: uuid(), plan }),
+    async run({ org, plan }, { database }) {
+      const { sql } = await database()
+      if (!(await updatePlan(sql, org, plan))) throw noOrganization(org)
+      return { org_id: org, plan }
+    },
+  }),
+
+  command('org set-webhook-secret', {
+    usage: '--org ID --secret SECRET',
+    options: shape({ org: uuid(), secret: text().min(8) }),
+    async run({ org, secret }, { config, database }) {
+      const { sql } = await database()
+      if (!(await findOrganization(sql, org))) throw noOrganization(org)
+      const sealed = sealSecret(await readMasterKey(config), randomBytes(12), secret)
+      await setWebhookSecret(sql, org, sealed)
+      return { org_id: org, signing_secret_configured: true }
+    },
+  }),
+
+  command('org set-rate', {
+    usage: '--org ID [--per-minute N --burst N] # without numbers: those of the enterprise plan',
+    options: shape(
+      { org: uuid() },
+      {
+        'per-minute': int(PLAN_RATES.enterprise.perMinute, 1e9),
+        burst: int(PLAN_RATES.enterprise.burst, 1e9),
+      },
+    ).and('per-minute', 'burst'),
+    async run({ org, 'per-minute': perMinute, burst }, { database }) {
+      const { sql } = await database()
+      const rate = perMinute && burst ? { perMinute, burst } : null
+      if (!(await updateRate(sql, org, rate))) throw noOrganization(org)
+      return { org_id: org, per_minute: perMinute ?? null, burst: burst ?? null }
+    },
+  }),
+
+  command('org suspend', {
+    usage: '--org ID # its keys are refused until org resume',
+    options: shape({ org: uuid() }),
+    run: ({ org }, access) => suspend(org, true, access),
+  }),
+
+  command('org resume', {
+    usage: '--org ID',
+    options: shape({ org: uuid() }),
+    run: ({ org }, access) => suspend(org, false, access),
+  }),
+
+  command('key create', {
+    usage:
+      '--org ID [--scope global|workspace|project] [--workspace ID] [--project ID] [--permissions read|write|admin] [--expires-at TIME] [--label TEXT]',
+    options: shape(
+      { org: uuid() },
+      {
+        scope: oneOf('global', 'workspace', 'project'),
+        workspace: text(),
+        project: text(),
+        permissions: oneOf('read', 'write', 'admin'),
+        'expires-at': time(),
+        label: text(128),
+      },
+    ),
+    async run({ org: org_id, ...options }, { config, database }) {
+      const { sql } = await database()
+      if (!(await findOrganization(sql, org_id))) throw noOrganization(org_id)
+      const { scope = 'global', permissions = 'admin', label = 'made by the operator' } = options
+      const key = {
+        org_id,
+        label,
+        scope,
+        permissions,
+        ...(await findPlace(sql, org_id, scope, options)),
+        expires_at: options['expires-at'] ?? null,
+      }
+      const { id, api_key } = await sql.begin(async (tx) => {
+        const made = await createKey(tx, config.KEY_PREFIX, key)
+        await auditKey(tx, org_id, 'api_key.created', made.id, { label, scope, permissions })
+        return made
+      })
+      return { id, ...key, api_key }
+    },
+  }),
+
+  command('key revoke', {
+    usage: 'ID',
+    options: shape({ id: uuid() }),
+    positional: 'id',
+    async run({ id }, { database }) {
+      const { sql } = await database()
+      const org_id = await findKeyOrganization(sql, id)
+      const revoked_at =
+        org_id &&
+        (await sql.begin(async (tx) => {
+          const at = await revokeKey(tx, org_id, id)
+          if (at) await auditKey(tx, org_id, 'api_key.revoked', id, {})
+          return at
+        }))
+      if (!revoked_at) throw new Trouble(`There is no key ${id} that could be revoked.`)
+      return { id, org_id, revoked: true, revoked_at }
+    },
+  }),
+
+  command('key make', {
+    usage: '# a well-formed key for INIT_API_KEY; stores nothing',
+    options: shape({}),
+    run: async (_, { config }) => ({ api_key: makeKey(config.KEY_PREFIX, randomBytes(64)) }),
+  }),
+
+  ...queueCommands,
+
+  command('migrate', {
+    usage: '',
+    options: shape({}),
+    async run(_, { database }) {
+      const { url } = await database()
+      await migrateAll(url, { warn: () => undefined })
+      return { migrated: true }
+    },
+  }),
+
+  command('doctor', {
+    usage: '',
+    options: shape({}),
+    async run(_, { config, database }) {
+      const { url, sql } = await database()
+      const report = await examine(config, sql, url)
+      if (!report.ok) process.exitCode = 1
+      return report
+    },
+  }),
+]
+
+/** The actor is the operator, who has no key. */
+async function auditKey(
+  tx: Queryable,
+  org_id: string,
+  action: 'api_key.created' | 'api_key.revoked',
+  resource_id: string,
+  data: Record<string, unknown>,
+) {
+  const event = { id: randomUUIDv7(), org_id, action, resource_id, data }
+  await insertAuditEvent(tx, { ...event, actor_key_id: null, resource_type: 'api_key' })
+}
+
+async function suspend(orgId: string, isSuspended: boolean, { database }: Access) {
+  const { sql } = await database()
+  if (!(await setSuspended(sql, orgId, isSuspended))) throw noOrganization(orgId)
+  return { org_id: orgId, suspended: isSuspended }
+}
+
+function noOrganization(id: string) {
+  return new Trouble(`There is no organization ${id}.`)
+}
+
+/** What the key is fixed to, by id or name. @throws Trouble when the organization does not have it */
+async function findPlace(
+  sql: Sql,
+  orgId: string,
+  scope: 'global' | 'workspace' | 'project',
+  named: { workspace?: string | undefined; project?: string | undefined },
+) {
+  switch (scope) {
+    case 'global':
+      return { workspace_id: null, project_id: null }
+    case 'workspace': {
+      const found = await findWorkspace(sql, orgId, named.workspace ?? '')
+      if (!found)
+        throw new Trouble('A workspace-scoped key needs --workspace, one of the organization.')
+      return { workspace_id: found.id, project_id: null }
+    }
+    case 'project': {
+      const found = await findProject(sql, orgId, named.project ?? '')
+      if (!found)
+        throw new Trouble('A project-scoped key needs --project, one of the organization.')
+      return { workspace_id: found.workspace_id, project_id: found.id }
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import { openJobWaiter } from '../api/wait.ts'
+import type { ApiContext } from '../api/context.ts'
+import { jobs } from '../jobs/index.ts'
+import { parseNetworks } from '../jobs/rules/outbound-address.ts'
+import { openDatabase } from '../sql/db.ts'
+import { openListener } from '../sql/listener.ts'
+import { ensureTurnIndex } from '../sql/queue-rows.ts'
+import { migrate } from '../sql/migrate.ts'
+import type { WorkerContext } from '../workers/handler.ts'
+import { superviseJobs } from '../workers/supervise.ts'
+import { silentMeter } from '../workers/meter.ts'
+import type { Meter } from '../workers/meter.ts'
+import { openBoss, openProcessQueue, reconcileQueues, reconcileSchedules } from './boss.ts'
+import type { Config } from './config.ts'
+import { openLog } from './log.ts'
+import { openMailer } from './mail.ts'
+import { openOutbound } from './outbound.ts'
+import { openFolderStorage } from './storage.ts'
+import { join } from 'node:path'
+
+/** What a process holds open, and how it lets go. */
+export interface Opened<Context> {
+  readonly context: Context
+  close(): Promise<void>
+}
+
+/** Brings the database up to date: our schema, the queue's, and the queues themselves. */
+export async function migrateAll(databaseUrl: string, log: Log) {
+  const sql = openDatabase(databaseUrl, { max: 3, statementTimeoutMs: 0 })
+  try {
+    await migrate(sql, async () => {
+      const boss = await openBoss(sql, { log })
+      await ensureTurnIndex(sql)
+      await reconcileQueues(boss)
+      await reconcileSchedules(boss)
+      await boss.stop({ graceful: false })
+    })
+  } finally {
+    await sql.end()
+  }
+}
+
+/** @param databaseUrl of a database that has been migrated */
+export async function openApiContext(
+  config: Config,
+  databaseUrl: string,
+): Promise<Opened<ApiContext> & { drain(): Promise<void> }> {
+  const opened = await openShared(config, databaseUrl, 'api', API_CONNECTIONS)
+  const waiter = await openJobWaiter(opened.sql, opened.context.listener)
+  let stopping = false
+  return {
+    context: {
+      ...opened.context,
+      boss: opened.boss,
+      waiter,
+      outboundNetworks: parseNetworks(config.OUTBOUND_ALLOW_CIDRS),
+      payments: {
+        processor: config.PAYMENT_PROCESSOR,
+        secrets: config.PAYMENT_WEBHOOK_SECRET?.split(',') ?? [],
+        livemode: config.PAYMENT_LIVEMODE,
+      },
+      keyPrefix: config.KEY_PREFIX,
+      isStopping: () => stopping,
+    },
+    /** Takes the process out of readiness and lets requests that wait for a job answer at once. */
+    drain() {
+      stopping = true
+      return waiter.close()
+    },
+    close: opened.close,
+  }
+}
+
+export interface WorkerOptions {
+  /** Jobs that run at once in this process, each of which may hold a connection. */
+  readonly slots: number
+  /** Look after the queues: rescue lost claims, expire and delete. */
+  readonly supervise: boolean
+  /** Shown in the list of live processes; default `workers`. */
+  readonly name?: string
+  readonly meter?: Meter
+}
+
+export async function openWorkerContext(
+  config: Config,
+  databaseUrl: string,
+  { slots, supervise, name = 'workers', meter = silentMeter }: WorkerOptions,
+) {
+  const opened = await openShared(config, databaseUrl, name, slots + SPARE_CONNECTIONS, supervise)
+  const context: WorkerContext = {
+    ...opened.context,
+    mailer: config.SMTP_URL ? openMailer(config.SMTP_URL, config.MAIL_FROM) : undefined,
+    scratchDir: join(config.DATA_DIR, 'scratch'),
+    outbound: await openOutbound(config),
+    meter,
+  }
+  const endSupervision = supervise ? superviseJobs(context, jobs) : async () => {}
+  return {
+    context,
+    boss: opened.boss,
+    async close() {
+      await endSupervision()
+      await opened.close()
+    },
+  }
+}
+
+async function openShared(
+  config: Config,
+  databaseUrl: string,
+  name: string,
+  max: number,
+  supervise = false,
+) {
+  const log = openLog(name, config.LOG_LEVEL)
+  const sql = openDatabase(databaseUrl, { max, applicationName: name })
+  const listener = openListener(databaseUrl, sql, log)
+  // What supervision does may take longer than a request's statement, and must not wait for one.
+  const supervisor = supervise
+    ? openDatabase(databaseUrl, { max: 2, statementTimeoutMs: 0, applicationName: 'supervision' })
+    : undefined
+  const boss = await openBoss(supervisor ?? sql, { log, supervise, name })
+  const queue = openProcessQueue(boss, sql)
+  const storage = openFolderStorage(config.STORAGE_DIR)
+  return {
+    sql,
+    boss,
+    context: { sql, listener, queue, storage, log, now: () => new Date(), quotas: config.quotas },
+    async close() {
+      await boss.stop({ graceful: false })
+      await listener.close()
+      await supervisor?.end({ timeout: 5 })
+      await sql.end({ timeout: 5 })
+    },
+  }
+}
+
+const API_CONNECTIONS = 16
+/** For claims, heartbeats, fetching and settling beside the jobs themselves. */
+const SPARE_CONNECTIONS = 4
+interface Log {
+  warn(fields: object, message: string): void
+}

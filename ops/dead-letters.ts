@@ -1,0 +1,83 @@
+import type { PgBoss } from 'pg-boss'
+import { jobs } from '../jobs/index.ts'
+import { deadLetterName } from '../jobs/job.ts'
+import { bossDatabase } from '../jobs/queue.ts'
+import type { Envelope, Queue } from '../jobs/queue.ts'
+import type { Sql, Transaction } from '../sql/db.ts'
+import { findJob, restartJob } from '../sql/jobs.ts'
+import { Trouble } from './trouble.ts'
+
+/** What is left of a job whose attempts are used up. */
+export interface DeadLetter {
+  readonly id: string
+  readonly org_id: string | null
+  /** The job resource; null for an internal job. */
+  readonly job_id: string | null
+  readonly payload: object
+  readonly error: unknown
+  readonly died_at: Date
+}
+
+/** Oldest first. @throws Trouble for a queue there is not */
+export async function listDeadLetters(
+  boss: PgBoss,
+  queue: string,
+  limit: number,
+): Promise<DeadLetter[]> {
+  findJobOf(queue)
+  const found = await boss.findJobs<Envelope>(deadLetterName(queue), { queued: true, limit })
+  return found.map(({ id, data, createdOn, output }) => ({
+    id,
+    org_id: data.org_id,
+    job_id: data.job_id ?? null,
+    payload: data.payload,
+    error: output,
+    died_at: createdOn,
+  }))
+}
+
+/**
+ * Puts dead letters back into their queue, each in a transaction with its job resource, which starts
+ * over from its last checkpoint. A letter whose job resource is no longer failed, because somebody
+ * retried it meanwhile, is thrown away. With `dryRun` only counts.
+ */
+export async function redriveDeadLetters(
+  { boss, sql, queue: sender }: { boss: PgBoss; sql: Sql; queue: Queue },
+  queue: string,
+  options: { limit: number; dryRun: boolean },
+) {
+  const job = findJobOf(queue)
+  const letters = await listDeadLetters(boss, queue, options.limit)
+  const counts = { queue, found: letters.length, redriven: 0, obsolete: 0 }
+  if (options.dryRun) return { ...counts, dry_run: true }
+  for (const letter of letters) {
+    const redriven = await sender.transaction(sql, async (tx: Transaction) => {
+      await boss.deleteJob(deadLetterName(queue), letter.id, { db: bossDatabase(tx) })
+      if (!(await isStillFailed(tx, letter))) return false
+      const id = await sender.enqueue(tx, job, letter.payload, {
+        orgId: letter.org_id,
+        ...(letter.job_id && { jobId: letter.job_id, key: letter.job_id }),
+      })
+      if (letter.job_id && letter.org_id && id)
+        await restartJob(tx, letter.org_id, letter.job_id, id)
+      return true
+    })
+    counts[redriven ? 'redriven' : 'obsolete']++
+  }
+  return counts
+}
+
+/** An internal job has nothing that could say otherwise. */
+async function isStillFailed(tx: Transaction, { org_id, job_id }: DeadLetter) {
+  if (!job_id || !org_id) return true
+  return (await findJob(tx, org_id, job_id))?.state === 'failed'
+}
+
+/** The job of a queue. @throws Trouble for a queue there is not */
+export function findJobOf(queue: string) {
+  const job = jobs.find(({ name }) => name === queue)
+  if (job) return job
+  throw new Trouble(
+    `There is no queue ${queue}; the queues are ${jobs.map(({ name }) => name).join(', ')}.`,
+  )
+}

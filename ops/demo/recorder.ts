@@ -1,0 +1,103 @@
+export interface RecorderOptions {
+  readonly model: string
+  readonly system: string
+  readonly tools: readonly object[]
+  readonly startedAt: Date
+  /** What was said in the conversation before. */
+  readonly history?: readonly object[] | undefined
+  /** 0 to 1; called for each duration. */
+  readonly random: () => number
+}
+
+export interface ToolUse {
+  readonly name: string
+  readonly args: object
+  readonly result: object
+  readonly failed?: boolean
+}
+
+/** Records what an agent does the way a client library would: a call of the model at a time. */
+export function openRecorder(options: RecorderOptions) {
+  const { model, tools, startedAt, random } = options
+  const messages: object[] = [...(options.history ?? [{ role: 'system', content: options.system }])]
+  const llm_calls: object[] = []
+  const spans: object[] = [span('root', null, 'agent', 'run', startedAt, startedAt)]
+  let at = startedAt
+  let toolCount = 0
+
+  function pass(ms: number) {
+    const from = at
+    at = new Date(at.getTime() + Math.round(ms * (0.5 + random())))
+    return {
+      started_at: from.toISOString(),
+      ended_at: at.toISOString(),
+      latency_ms: at.getTime() - from.getTime(),
+    }
+  }
+
+  function call(content: string, uses: readonly ToolUse[]) {
+    const no = llm_calls.length + 1
+    const asked = uses.map((use) => ({ ...use, id: `call_${++toolCount}` }))
+    const output = {
+      role: 'assistant',
+      content,
+      ...(asked.length > 0 && { tool_calls: asked.map(messageCall) }),
+    }
+    const rendered_input = [...messages]
+    const took = pass(700 + content.length * 6)
+    spans.push(span(`llm-${no}`, 'root', 'llm', model, took.started_at, took.ended_at))
+    messages.push(output)
+    const tool_calls = asked.map(({ id, name, args, result, failed }) => {
+      const { started_at, ended_at, latency_ms } = pass(120)
+      const status = failed ? 'error' : 'success'
+      spans.push({ ...span(`tool-${id}`, `llm-${no}`, 'tool', name, started_at, ended_at), status })
+      messages.push({ role: 'tool', tool_call_id: id, content: JSON.stringify(result) })
+      return { id, tool_name: name, status, args, result, latency_ms }
+    })
+    llm_calls.push({
+      id: `llm-call-${no}`,
+      span_id: `llm-${no}`,
+      provider: 'example',
+      model_name: model,
+      temperature: 0,
+      rendered_input,
+      output,
+      tools,
+      tool_calls,
+      finish_reason: asked.length > 0 ? 'tool_calls' : 'stop',
+      input_tokens: Math.ceil(JSON.stringify(rendered_input).length / 4),
+      output_tokens: Math.ceil(JSON.stringify(output).length / 4),
+      ...took,
+    })
+  }
+
+  return {
+    user: (content: string) => void messages.push({ role: 'user', content }),
+    /** The model answers; with `uses`, it calls tools and gets their results. */
+    agent: (content: string, ...uses: readonly ToolUse[]) => call(content, uses),
+    messages: () => messages,
+    /** The members of a trace that follow from what was recorded. */
+    end: () => ({
+      started_at: startedAt.toISOString(),
+      ended_at: at.toISOString(),
+      llm_calls,
+      spans: [{ ...spans[0], ended_at: at.toISOString() }, ...spans.slice(1)],
+    }),
+  }
+}
+export type Recorder = ReturnType<typeof openRecorder>
+
+function messageCall({ id, name, args }: ToolUse & { id: string }) {
+  return { id, type: 'function', function: { name, arguments: JSON.stringify(args) } }
+}
+
+function span(
+  id: string,
+  parent_span_id: string | null,
+  span_type: string,
+  name: string,
+  started_at: Date | string,
+  ended_at: Date | string,
+) {
+  return { id, parent_span_id, span_type, name, status: 'success', started_at, ended_at }
+}

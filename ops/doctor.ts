@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto'
+import { isDatabaseAway } from '../sql/db.ts'
+import type { Sql } from '../sql/db.ts'
+import { checkSchema } from '../sql/migrate.ts'
+import { isQueueCurrent } from './boss.ts'
+import type { Config } from './config.ts'
+import { checkDatabase, doesNotAnswer } from './migrate.ts'
+import { openFolderStorage } from './storage.ts'
+import { Trouble } from './trouble.ts'
+
+export interface Report {
+  readonly ok: boolean
+  readonly checks: readonly Check[]
+}
+
+export interface Check {
+  readonly name: 'database' | 'schema' | 'queues' | 'storage'
+  readonly ok: boolean
+  /** What is wrong and what to do. */
+  readonly detail?: string
+}
+
+/** Looks whether everything the service stands on is as it must be. Never throws. */
+export async function examine(config: Config, sql: Sql, url: string): Promise<Report> {
+  const checks: Check[] = []
+  async function check(name: Check['name'], look: () => Promise<void>) {
+    const detail = await look().then(
+      () => undefined,
+      (error: Error) => (isDatabaseAway(error) ? `${doesNotAnswer(url)}.` : error.message),
+    )
+    checks.push(detail === undefined ? { name, ok: true } : { name, ok: false, detail })
+    return detail === undefined
+  }
+  if (await check('database', () => checkDatabase(sql))) {
+    await check('schema', () => checkSchemaNumber(sql))
+    await check('queues', () => checkQueues(sql))
+  }
+  await check('storage', () => checkStorage(config))
+  return { ok: checks.every(({ ok }) => ok), checks }
+}
+
+async function checkSchemaNumber(sql: Sql) {
+  if ((await checkSchema(sql)) === 'current') return
+  throw new Trouble('The schema is behind this program. Run: node ops/admin.ts migrate')
+}
+
+async function checkQueues(sql: Sql) {
+  if (await isQueueCurrent(sql)) return
+  throw new Trouble('Queues are missing or out of date. Run: node ops/admin.ts migrate')
+}
+
+async function checkStorage({ STORAGE_DIR }: Config) {
+  const storage = openFolderStorage(STORAGE_DIR)
+  const key = `doctor/${randomUUID()}`
+  await storage.write(
+    key,
+    (async function* () {
+      yield new Uint8Array(1)
+    })(),
+  )
+  await storage.delete(key)
+}

@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { rootCertificates } from 'node:tls'
+import { parseNetworks } from '../jobs/rules/outbound-address.ts'
+import type { OutboundSettings } from '../workers/handler.ts'
+import { guardedAgent } from '../workers/webhooks/guarded-agent.ts'
+import type { Config } from './config.ts'
+
+export async function openOutbound(config: Config): Promise<OutboundSettings> {
+  const { WEBHOOK_CA_FILE: caFile } = config
+  const ca = caFile && [...rootCertificates, await readFile(caFile, 'utf8')]
+  return {
+    agent: guardedAgent(parseNetworks(config.OUTBOUND_ALLOW_CIDRS), ca ? { ca } : {}),
+    retrySchedule: config.WEBHOOK_RETRY_SCHEDULE.split(',').map(Number),
+    masterKey: await readMasterKey(config),
+  }
+}
+
+/**
+ * The key that stored secrets are sealed with: MASTER_KEY, or one that is made once and kept in
+ * DATA_DIR, which is enough while one machine runs everything.
+ */
+export async function readMasterKey({ MASTER_KEY, DATA_DIR }: Config): Promise<Buffer> {
+  if (MASTER_KEY) return Buffer.from(MASTER_KEY, 'hex')
+  const path = join(DATA_DIR, 'master-key')
+  await mkdir(DATA_DIR, { recursive: true })
+  // Of two processes that make it at once, one wins and both read what it wrote.
+  await writeFile(path, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx' }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    },
+  )
+  return Buffer.from(await readFile(path, 'utf8'), 'hex')
+}

@@ -1,0 +1,155 @@
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { openApiClient } from './api-client.ts'
+import type { ApiClient } from './api-client.ts'
+import type { Config } from './config.ts'
+import { makeDemo } from './demo/traces.ts'
+import type { FirstOrganization } from './first-organization.ts'
+
+export interface Seeding {
+  readonly config: Config
+  readonly organization: FirstOrganization
+  /** Of the API, which must be up: the demo comes in as any client's data would. */
+  readonly address: string
+  readonly say: Say
+  readonly end: AbortSignal
+}
+
+/**
+ * Fills the first organization with sample data when SEED says so; by default when this start made it
+ * in an embedded database. Every step can be repeated without harm, so that a seeding that was cut
+ * short is finished by the next start.
+ * @returns the dataset to show, if there is one
+ */
+export async function seedWhenWanted(seeding: Seeding): Promise<DatasetAnswer | undefined> {
+  const { config, organization, say, end } = seeding
+  const { key } = organization
+  const unfinished = join(config.DATA_DIR, 'seeding')
+  const wanted = config.SEED
+    ? config.SEED === 'demo'
+    : !config.DATABASE_URL && (organization.created || existsSync(unfinished))
+  if (key === undefined) {
+    if (config.SEED === 'demo')
+      say('No sample data: the key of the first organization is not known.')
+    return undefined
+  }
+  const client = openApiClient(seeding.address, key, end)
+  if (wanted) {
+    writeFileSync(unfinished, '')
+    try {
+      await seed(client, say)
+      rmSync(unfinished)
+    } catch (error) {
+      end.throwIfAborted()
+      say(`The sample data is not complete (${(error as Error).message}); the next start goes on.`)
+    }
+  }
+  // Only the screen lacks something when the API cannot tell.
+  return findDataset(client, DATASETS[0].name).catch(() => undefined)
+}
+
+async function seed(client: ApiClient, say: Say) {
+  const { traces, scores } = makeDemo(new Date())
+  await importTraces(client, traces, say)
+  await pushScores(client, scores, say)
+  await awaitVerdicts(client, say)
+  for (const dataset of DATASETS) await buildDataset(client, dataset, say)
+}
+
+async function importTraces(client: ApiClient, traces: readonly object[], say: Say) {
+  const lines = traces.map((trace) => JSON.stringify(trace)).join('\n')
+  say(`Importing ${traces.length} sample traces of two agents (${sizeOf(lines.length)}).`)
+  const type = 'application/x-ndjson'
+  const started = await client.post<{ import_id: string; job_id: string }>('/import/jsonl', lines, {
+    type,
+  })
+  await client.waitForJob(started?.job_id ?? '')
+  const done = await client.get<ImportAnswer>(`/import/${started?.import_id}`)
+  say(`${done.imported_count} traces imported, ${done.skipped_count} were there already.`)
+}
+
+/** What is scored again by the same evaluators is updated. */
+async function pushScores(client: ApiClient, scores: readonly object[], say: Say) {
+  const pushed = await client.post<ScoresAnswer>('/eval-scores', { scores })
+  say(`${pushed?.stored} scores of two evaluators pushed.`)
+  for (const id of pushed?.verdict_job_ids ?? []) await client.waitForJob(id)
+}
+
+/** Traces without scores are judged by what the import enqueued, which may come last. */
+async function awaitVerdicts(client: ApiClient, say: Say) {
+  for (;;) {
+    const { by_verdict: verdicts } = await client.get<StatsAnswer>('/traces/stats')
+    if (!verdicts['none']) {
+      const counts = VERDICTS.map((word) => `${verdicts[word] ?? 0} ${word}`)
+      return say(`Verdicts: ${counts.join(', ')}.`)
+    }
+    await setTimeout(POLL_MS)
+  }
+}
+
+async function buildDataset(client: ApiClient, dataset: (typeof DATASETS)[number], say: Say) {
+  await client.post('/datasets', dataset, { allowed: [409] })
+  const found = await findDataset(client, dataset.name)
+  if (!found) throw new Error(`dataset ${dataset.name} cannot be found`)
+  if (!found.current_version_id) {
+    const started = await client.post<{ job_id: string }>(`/datasets/${found.id}/build`, {})
+    await client.waitForJob(started?.job_id ?? '')
+  }
+  const version = await client.get<VersionAnswer>(`/datasets/${found.id}/versions/latest`)
+  const files = version.files.filter(({ format }) => format === 'parquet')
+  const size = files.reduce((sum, { size_bytes }) => sum + size_bytes, 0)
+  say(
+    `Dataset ${dataset.name} ${version.version_label}: ${version.row_count} rows, Parquet ${sizeOf(size)}.`,
+  )
+}
+
+async function findDataset(client: ApiClient, name: string) {
+  const { datasets } = await client.get<{ datasets: DatasetAnswer[] }>('/datasets?limit=500')
+  return datasets.find((dataset) => dataset.name === name)
+}
+
+function sizeOf(bytes: number) {
+  return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
+}
+
+const DATASETS = [
+  {
+    name: 'support-sft',
+    dataset_type: 'sft',
+    training_target_agent: 'support-agent',
+    description: 'Sample: conversations worth learning from',
+  },
+  {
+    name: 'support-dpo',
+    dataset_type: 'dpo',
+    training_target_agent: 'support-agent',
+    description: 'Sample: better and worse answers to the same prompt',
+  },
+] as const
+const VERDICTS = ['keep', 'repair', 'replay', 'drop']
+const POLL_MS = 200
+
+type Say = (sentence: string) => void
+
+interface ImportAnswer {
+  readonly imported_count: number
+  readonly skipped_count: number
+}
+interface ScoresAnswer {
+  readonly stored: number
+  readonly verdict_job_ids: readonly string[]
+}
+interface StatsAnswer {
+  readonly by_verdict: Readonly<Record<string, number>>
+}
+interface DatasetAnswer {
+  readonly id: string
+  readonly name: string
+  readonly current_version_id: string | null
+}
+interface VersionAnswer {
+  readonly version_label: string
+  readonly row_count: number
+  readonly files: readonly { format: string; size_bytes: number }[]
+}

@@ -1,0 +1,71 @@
+// One worker process: node ops/start-workers.ts [--pool import,evals], with DATABASE_URL. Any number of
+// them may run, on any number of machines.
+import { parseArgs } from 'node:util'
+import { pools } from '../workers/pools.ts'
+import { runHandlers } from '../workers/run.ts'
+import type { Config } from './config.ts'
+import { openWorkerContext } from './context.ts'
+import { meterWorkers, openMetrics, showQueues, showSlots } from './metrics.ts'
+import { runProcess } from './process.ts'
+import { Trouble } from './trouble.ts'
+import { workerHealth } from './worker-health.ts'
+
+await runProcess('workers', async (config, databaseUrl, listener) => {
+  const names = choosePools(config)
+  const handlers = names.flatMap((name) => {
+    const { handlers = [], concurrency = 1 } = pools[name] ?? {}
+    return handlers.map((handler) => ({
+      handler,
+      concurrency: config.concurrency[name] ?? concurrency,
+    }))
+  })
+  const slots = handlers.reduce((sum, { concurrency }) => sum + concurrency, 0)
+  const supervise = names.includes('maintenance')
+  const metrics = openMetrics()
+  const name = `workers of ${names.join(',')}`
+  const options = { slots, supervise, name, meter: meterWorkers(metrics) }
+  const opened = await openWorkerContext(config, databaseUrl, options)
+  const { log, sql, now } = opened.context
+  const running = await runHandlers(opened.context, opened.boss, handlers)
+  showSlots(metrics, running)
+  if (supervise) showQueues(metrics, opened.boss)
+  let stopping = false
+  const parts = { sql, boss: opened.boss, pools: running }
+  const health = workerHealth(parts, () => stopping, now)
+  listener.show({ ...health, metrics })
+  log.info({ pools: names, slots, supervise }, 'working')
+  return {
+    async stop() {
+      stopping = true
+      const left = await running.stop(config.DRAIN_SECONDS * 1000)
+      if (left > 0) {
+        log.warn(
+          { jobs: left },
+          'jobs did not stop in time; others take them over when their claims expire',
+        )
+        process.exitCode = 1
+      }
+      await opened.close()
+    },
+  }
+})
+
+/** Of --pool, else POOL, else all. */
+function choosePools({ POOL }: Config): string[] {
+  const { values } = readArguments()
+  const given = values.pool?.join(',') ?? POOL
+  const names = given?.split(',') ?? Object.keys(pools)
+  const unknown = names.filter((name) => !(name in pools))
+  if (unknown.length === 0) return [...new Set(names)]
+  throw new Trouble(
+    `There is no pool ${unknown.join(' and no ')}; the pools are ${Object.keys(pools).join(', ')}.`,
+  )
+}
+
+function readArguments() {
+  try {
+    return parseArgs({ options: { pool: { type: 'string', multiple: true } } })
+  } catch (error) {
+    throw new Trouble(`${(error as Error).message} Usage: start-workers.ts [--pool NAME[,NAME]]`)
+  }
+}

@@ -1,0 +1,58 @@
+import type { PgBoss } from 'pg-boss'
+import { checkSchema } from '../sql/migrate.ts'
+import { findSupervisionAge } from '../sql/queue-rows.ts'
+import type { Sql } from '../sql/db.ts'
+import { pools as allPools } from '../workers/pools.ts'
+import type { RunningPools } from '../workers/run.ts'
+import type { Health } from './health.ts'
+
+/** What a worker process says of itself. `isStopping`: it has been told to stop. */
+export function workerHealth(
+  { sql, boss, pools }: { sql: Sql; boss: PgBoss; pools: RunningPools },
+  isStopping: () => boolean,
+  now: () => Date,
+): Omit<Health, 'metrics'> {
+  return {
+    findDeadly() {
+      const deadline = now().getTime() - OVERRUN_DEADLY_MS
+      return pools
+        .overruns()
+        .filter(({ toldAt }) => toldAt.getTime() < deadline)
+        .map(({ queue, jobId }) => `a run of ${queue} (${jobId ?? 'internal'}) does not stop`)
+    },
+    async findUnready() {
+      if (isStopping()) return ['stopping']
+      if ((await checkSchema(sql)) === 'behind') return ['the schema is behind: run migrate']
+      const deadline = now().getTime() - FETCH_STALE_MS
+      return pools
+        .queues()
+        .filter(({ paused, slots, running }) => !paused && running < slots)
+        .filter(({ fetchedAt }) => (fetchedAt?.getTime() ?? 0) < deadline)
+        .map(({ queue }) => `${queue} has not been looked at lately`)
+    },
+    async findWarnings() {
+      const age = await findSupervisionAge(sql)
+      return age !== undefined && age < SUPERVISION_STALE_SECONDS
+        ? []
+        : ['nobody supervises the queues: start a process with pool maintenance']
+    },
+    autoscale: (pool) => advise(boss, pool),
+  }
+}
+
+/** How many processes of a pool its backlog could keep busy, `ceil((ready + active) / slots)`. */
+async function advise(boss: PgBoss, name: string) {
+  const pool = allPools[name]
+  if (!pool) return undefined
+  const queues = await boss.getQueues(pool.handlers.map(({ job }) => job.name))
+  const ready = queues.reduce((sum, { readyCount }) => sum + readyCount, 0)
+  const active = queues.reduce((sum, { activeCount }) => sum + activeCount, 0)
+  const slots = pool.concurrency
+  return { pool: name, ready, active, slots, desired: Math.ceil((ready + active) / slots) }
+}
+
+/** After this long a run that ignores its signal costs the process its life. */
+const OVERRUN_DEADLY_MS = 60_000
+const FETCH_STALE_MS = 30_000
+/** Supervision is due every 5 s. */
+const SUPERVISION_STALE_SECONDS = 60
