@@ -1,0 +1,301 @@
+import { randomUUIDv7 } from 'node:crypto'
+import t from 'tap'
+import { buildVersion, openDatasetService, pathOf } from '../../built-dataset.ts'
+import { makeTestKey } from '../../service.ts'
+import { hello } from '../../stored-traces.ts'
+
+t.test('datasets', async (t) => {
+  const { service, openOrganization } = await openDatasetService(t)
+  const traces = Array.from({ length: 12 }, (_, n) => ({
+    trace_id: `t-${String(n).padStart(2, '0')}`,
+    task_id: `task ${n}`,
+    messages: hello(`${n}`),
+  }))
+  const { api, ...org } = await openOrganization(traces)
+
+  t.test('201: a dataset is created without rows', async (t) => {
+    const created = await api.post('/datasets', { name: 'a', dataset_type: 'sft', unknown: 1 })
+    t.match(created, { status: 201, headers: { location: `/api/v1/datasets/${created.body.id}` } })
+    t.match(created.body, {
+      name: 'a',
+      dataset_type: 'sft',
+      description: null,
+      training_target_agent: null,
+      project_id: org.projectId,
+      current_version_id: null,
+      row_count: 0,
+      version_count: 0,
+    })
+    const { status, body } = await api.get(`/datasets/${created.body.id}`)
+    t.equal(status, 200)
+    t.same(body, { ...created.body, versions: [] })
+  })
+
+  t.test('409: a name that is taken names the dataset that has it', async (t) => {
+    const { body } = await api.post('/datasets', { name: 'taken', dataset_type: 'sft' })
+    const again = await api.post('/datasets', { name: 'taken', dataset_type: 'dpo' })
+    t.match(again, {
+      status: 409,
+      body: { code: 'conflict', detail: { resource: { type: 'dataset', id: body.id } } },
+    })
+    const elsewhere = { name: 'taken', dataset_type: 'sft', project: 'elsewhere' }
+    t.equal(
+      (await api.post('/datasets', elsewhere)).status,
+      201,
+      'other projects have names of their own',
+    )
+    const other = await api.post('/datasets', { name: 'other', dataset_type: 'sft' })
+    t.equal((await api.patch(`/datasets/${other.body.id}`, { name: 'taken' })).status, 409)
+    t.equal((await api.patch(`/datasets/${other.body.id}`, { name: 'other' })).status, 200)
+  })
+
+  t.test('422: all faults of a request are listed', async (t) => {
+    const { status, body } = await api.post('/datasets', { dataset_type: 'rlhf', name: '' })
+    t.equal(status, 422)
+    const fields = (body.details.errors as { field: string }[]).map(({ field }) => field)
+    t.same([...new Set(fields)].sort(), ['body.dataset_type', 'body.name'])
+    const { body: dataset } = await api.post('/datasets', { name: 'faults', dataset_type: 'sft' })
+    const build = (request: object) => api.post(`/datasets/${dataset.id}/build`, request)
+    const cases: [object, string][] = [
+      [{ filters: { verdicts: ['maybe'] } }, 'body.filters.verdicts.0'],
+      [{ filters: { verdicts: [] } }, 'body.filters.verdicts'],
+      [{ filters: { min_eval_score: 2 } }, 'body.filters.min_eval_score'],
+      [{ filters: { since: 'yesterday' } }, 'body.filters.since'],
+      [{ filters: { manifest_ids: ['x'] } }, 'body.filters.manifest_ids.0'],
+      [{ filters: { max_rows: 0 } }, 'body.filters.max_rows'],
+      [{ filters: { tool: 'a\0' } }, 'body.filters.tool'],
+      [{ split: { train: -1 } }, 'body.split.train'],
+      [{ seed: -1 }, 'body.seed'],
+      [{ options: { format: 'csv' } }, 'body.options.format'],
+      [{ options: { dedupe: 'near' } }, 'body.options.dedupe'],
+      [{ options: { redact: ['email'] } }, 'body.options.redact'],
+    ]
+    for (const [request, field] of cases) {
+      const answer = await build(request)
+      t.equal(answer.status, 422, field)
+      t.equal(answer.body.details.errors[0].field, field)
+    }
+    const near = await build({ options: { dedupe: 'near' } })
+    t.match(near.body.detail, /near duplicates cannot be removed yet/)
+    t.match((await build({ options: { redact: ['email'] } })).body.detail, /cannot be redacted yet/)
+  })
+
+  t.test('400: parts of a request that do not go together', async (t) => {
+    const { body: sft } = await api.post('/datasets', { name: 'parts', dataset_type: 'sft' })
+    const { body: dpo } = await api.post('/datasets', {
+      name: 'parts of pairs',
+      dataset_type: 'dpo',
+    })
+    const build = async (id: string, request: object) =>
+      (await api.post(`/datasets/${id}/build`, request)).status
+    t.equal(await build(sft.id, { split: { train: 0.5, test: 0.4 } }), 400)
+    t.equal(
+      await build(sft.id, {
+        filters: { since: '2026-02-01T00:00:00Z', until: '2026-01-01T00:00:00Z' },
+      }),
+      400,
+    )
+    t.equal(await build(dpo.id, { options: { format: 'sharegpt' } }), 400)
+    t.equal(await build(dpo.id, { options: { rows: 'call' } }), 400)
+    t.equal((await api.get('/datasets?cursor=bm90IG91cnM')).status, 400)
+    t.equal((await api.get(`/datasets/${sft.id}/versions?cursor=bm90IG91cnM`)).status, 400)
+  })
+
+  t.test('201: a build answers with its rows, null members being left out ones', async (t) => {
+    const { body: dataset } = await api.post('/datasets', {
+      name: 'built',
+      dataset_type: 'sft',
+      description: null,
+    })
+    const request = {
+      filters: { agent_name: null, tags: null },
+      split: null,
+      options: { max_tokens: null },
+    }
+    const answer = await api.post(`/datasets/${dataset.id}/build`, request, { prefer: 'wait=50' })
+    t.match(answer, { status: 201, headers: { 'preference-applied': 'wait=50' } })
+    t.match(answer.body, {
+      version_number: 1,
+      version_label: 'v1',
+      row_count: 12,
+      status: 'ready',
+      seed: 0,
+    })
+    t.match(answer.body.content_hash, /^[0-9a-f]{64}$/)
+    t.equal(answer.body.version_id, answer.body.id)
+    t.equal(
+      (await api.get(`/jobs/${answer.body.job_id}`)).body.links.result,
+      `/api/v1${pathOf(answer.body)}`,
+    )
+    t.match((await api.get(`/datasets/${dataset.id}`)).body, {
+      current_version_id: answer.body.id,
+      row_count: 12,
+      version_count: 1,
+      versions: [{ id: answer.body.id }],
+    })
+  })
+
+  t.test('202: a client that does not wait is told where to look', async (t) => {
+    const { body: dataset } = await api.post('/datasets', { name: 'later', dataset_type: 'sft' })
+    const answer = await api.post(`/datasets/${dataset.id}/build`, {}, { prefer: 'respond-async' })
+    t.match(answer, { status: 202, headers: { location: `/api/v1/jobs/${answer.body.job_id}` } })
+    const { body: job } = await api.get(`/jobs/${answer.body.job_id}?wait=50`)
+    t.match(job, { state: 'succeeded', result: { version_id: answer.body.id, row_count: 12 } })
+  })
+
+  t.test('a version is found by id, number, label and as the latest that is ready', async (t) => {
+    const { body: dataset } = await api.post('/datasets', { name: 'versions', dataset_type: 'sft' })
+    const find = (reference: string) => api.get(`/datasets/${dataset.id}/versions/${reference}`)
+    t.equal((await find('latest')).status, 404)
+    const first = await buildVersion(api, dataset.id)
+    const second = await buildVersion(api, dataset.id, { filters: { max_rows: 3 } })
+    for (const reference of [first.id, '1', 'v1'])
+      t.equal((await find(reference)).body.id, first.id)
+    t.equal((await find('latest')).body.id, second.id)
+    t.match((await find('latest')).body, { parent_version_id: first.id, filters: { max_rows: 3 } })
+    for (const reference of ['3', 'v0', 'newest', randomUUIDv7(), 'v1e9'])
+      t.equal((await find(reference)).status, 404)
+    const page = await api.get(`/datasets/${dataset.id}/versions?limit=1`)
+    t.match(page.body, { versions: [{ id: second.id }], total: 2 })
+    const next = await api.get(
+      `/datasets/${dataset.id}/versions?limit=1&cursor=${page.body.next_cursor}`,
+    )
+    t.match(next.body, { versions: [{ id: first.id }], next_cursor: null })
+  })
+
+  t.test('changed members change, and null empties one', async (t) => {
+    const made = {
+      name: 'change',
+      dataset_type: 'sft',
+      description: 'old',
+      training_target_agent: 'nobody',
+    }
+    const { body: dataset } = await api.post('/datasets', made)
+    t.equal((await buildVersion(api, dataset.id)).row_count, 0, 'the target agent is meant')
+    const change = { description: 'new', training_target_agent: null, dataset_type: 'dpo' }
+    const { body } = await api.patch(`/datasets/${dataset.id}`, change)
+    t.match(body, {
+      name: 'change',
+      description: 'new',
+      training_target_agent: null,
+      dataset_type: 'sft',
+    })
+    t.equal((await buildVersion(api, dataset.id)).row_count, 12)
+    t.same((await api.patch(`/datasets/${dataset.id}`, {})).body.name, 'change')
+  })
+
+  t.test('datasets are listed newest first, page by page', async (t) => {
+    const other = await service.makeOrganization()
+    const client = service.client(other.key)
+    for (const name of ['a', 'b', 'c'])
+      await client.post('/datasets', { name, dataset_type: name === 'b' ? 'dpo' : 'sft' })
+    const names = (body: { datasets: { name: string }[] }) => body.datasets.map(({ name }) => name)
+    const page = await client.get('/datasets?limit=2')
+    t.same(names(page.body), ['c', 'b'])
+    t.equal(page.body.total, 3)
+    t.same(names((await client.get(`/datasets?limit=2&cursor=${page.body.next_cursor}`)).body), [
+      'a',
+    ])
+    t.same(names((await client.get('/datasets?offset=1&limit=1')).body), ['b'])
+    t.same(names((await client.get('/datasets?dataset_type=dpo')).body), ['b'])
+  })
+
+  t.test('rows are previewed with their provenance, page by page', async (t) => {
+    const { body: dataset } = await api.post('/datasets', { name: 'rows', dataset_type: 'sft' })
+    const version = await buildVersion(api, dataset.id, { split: { train: 0.5, test: 0.5 } })
+    const page = await api.get(`${pathOf(version)}/rows?limit=5`)
+    t.match(page.body, { total: 12, limit: 5 })
+    t.match(page.body.rows[0], {
+      ordinal: 0,
+      split: 'train',
+      messages: [{ role: 'user' }, { role: 'assistant', weight: 1 }],
+      provenance: { manifest_hash: null, verdict: 'keep', scores: { reward: 1 } },
+    })
+    const seen = [...page.body.rows]
+    for (let cursor = page.body.next_cursor; cursor;) {
+      const { body } = await api.get(`${pathOf(version)}/rows?limit=5&cursor=${cursor}`)
+      seen.push(...body.rows)
+      cursor = body.next_cursor
+    }
+    t.same(
+      seen.map(({ ordinal }) => ordinal),
+      Array.from({ length: 12 }, (_, n) => n),
+    )
+    const ids = new Set(seen.map(({ provenance }) => provenance.trace_id))
+    t.equal(ids.size, 12)
+    const test = await api.get(`${pathOf(version)}/rows?split=test`)
+    t.equal(test.body.total, version.split_counts['test'])
+    t.ok(test.body.rows.every(({ split }: { split: string }) => split === 'test'))
+    t.equal((await api.get(`${pathOf(version)}/rows?cursor=nonsense`)).status, 400)
+  })
+
+  t.test('long rows come in pages of a bounded size, one at least', async (t) => {
+    const long = Array.from({ length: 4 }, (_, n) => ({
+      trace_id: `${n}`,
+      messages: hello(`${n}`.repeat(1_900_000)),
+    }))
+    const other = await openOrganization(long)
+    const { body: dataset } = await other.api.post('/datasets', {
+      name: 'long',
+      dataset_type: 'sft',
+    })
+    const version = await buildVersion(other.api, dataset.id)
+    const page = await other.api.get(`${pathOf(version)}/rows`)
+    t.equal(page.body.rows.length, 2)
+    t.ok(page.body.next_cursor)
+  })
+
+  t.test('what a key may not see is not found, as what does not exist', async (t) => {
+    const { body: dataset } = await api.post('/datasets', { name: 'seen', dataset_type: 'sft' })
+    const version = await buildVersion(api, dataset.id)
+    const apart = await api.post('/datasets', {
+      name: 'apart',
+      dataset_type: 'sft',
+      project: 'apart',
+    })
+    const scoped = await makeTestKey(service.sql, org.orgId, {
+      scope: 'project',
+      permissions: 'admin',
+      workspace_id: org.workspaceId,
+      project_id: apart.body.project_id,
+    })
+    const stranger = await service.makeOrganization()
+    for (const key of [scoped.raw, stranger.key]) {
+      const client = service.client(key)
+      const { datasets } = (await client.get('/datasets')).body
+      t.same(datasets, key === scoped.raw ? [apart.body] : [])
+      const path = `/datasets/${dataset.id}`
+      const missing = `/datasets/${randomUUIDv7()}`
+      const calls = [
+        ['GET', ''],
+        ['PATCH', '', { name: 'mine' }],
+        ['DELETE', ''],
+        ['POST', '/build', {}],
+        ['GET', '/versions'],
+        ['GET', `/versions/${version.id}`],
+        ['GET', '/versions/latest/export'],
+        ['GET', '/versions/1/rows'],
+        ['POST', '/versions/1/cancel', {}],
+      ] as const
+      for (const [method, rest, body] of calls) {
+        const [hidden, absent] = [
+          await client.call(method, path + rest, body),
+          await client.call(method, missing + rest, body),
+        ]
+        t.equal(hidden.status, 404, `${method} ${rest}`)
+        t.same({ ...hidden.body, request_id: '' }, { ...absent.body, request_id: '' })
+      }
+    }
+    t.equal((await api.get(`/datasets/${dataset.id}`)).body.name, 'seen')
+  })
+
+  t.test('403: a key that may only read builds nothing', async (t) => {
+    const { raw } = await makeTestKey(service.sql, org.orgId, {
+      scope: 'global',
+      permissions: 'read',
+    })
+    const { body: dataset } = await api.post('/datasets', { name: 'read', dataset_type: 'sft' })
+    t.equal((await service.client(raw).post(`/datasets/${dataset.id}/build`, {})).status, 403)
+    t.equal((await service.client(raw).get(`/datasets/${dataset.id}`)).status, 200)
+  })
+})

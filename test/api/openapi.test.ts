@@ -1,0 +1,68 @@
+import t from 'tap'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { fullPath } from '../../api/endpoint.ts'
+import { operations } from '../../api/routes.ts'
+import type { Document } from '../document.ts'
+import { openService } from '../service.ts'
+
+t.test('the OpenAPI document', async (t) => {
+  const { server } = await openService(t)
+  const response = await server.inject({ url: '/openapi.json' })
+  const document = JSON.parse(response.payload) as Document
+
+  t.test('is valid to an independent validator', async (t) => {
+    const { valid, errors } = await new Validator().validate(document as never)
+    t.ok(valid, JSON.stringify(errors)?.slice(0, 2000))
+    t.match(document.openapi, /^3\.0/)
+    t.equal(document.info.version, '0.1.0')
+  })
+
+  t.test('describes every operation', async (t) => {
+    for (const { method, path, aliases = [] } of operations) {
+      for (const each of [path, ...aliases]) {
+        const described = document.paths[fullPath(each)]?.[method.toLowerCase()]
+        t.ok(
+          described?.summary && described.tags?.length && described.responses,
+          `${method} ${each}`,
+        )
+      }
+    }
+  })
+
+  t.test('has one schema for each label', async (t) => {
+    const names = Object.keys(document.components.schemas)
+    t.same(
+      names.filter((name) => /\d$/.test(name) && names.includes(name.replace(/\d$/, ''))),
+      [],
+      'another schema has the same label',
+    )
+  })
+
+  t.test('names every operation, and what it takes to call it', async (t) => {
+    const described = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+    const ids = described.map(({ operationId }) => operationId)
+    t.equal(new Set(ids).size, ids.length)
+    for (const { operationId, security, responses } of described) {
+      const isOpen = security?.length === 0
+      t.equal(responses[429] === undefined, isOpen, operationId)
+    }
+    for (const path of [
+      'traces',
+      'traces/batch',
+      'datasets/{dataset_id}/build',
+      'regression-check',
+    ]) {
+      t.ok(document.paths[`/api/v1/${path}`]?.['post']?.responses[402], `${path} is metered`)
+    }
+    t.same(document.paths['/api/v1/traces/skill-rater/config']?.['get']?.security?.[0], {})
+  })
+
+  t.test('is browsable', async (t) => {
+    const page = await server.inject({ url: '/docs' })
+    t.equal(page.statusCode, 200)
+    t.match(page.payload, /swagger/i)
+    for (const [, path] of page.payload.matchAll(/(?:src|href)="([^"]+)"/g)) {
+      t.equal((await server.inject({ url: path as string })).statusCode, 200, path ?? '')
+    }
+  })
+})

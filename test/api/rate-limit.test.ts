@@ -1,0 +1,214 @@
+import t from 'tap'
+import type { Test } from 'tap'
+import type { Server } from '@hapi/hapi'
+import { createApi } from '../../api/server.ts'
+import type { ServerOptions } from '../../api/server.ts'
+import { ANONYMOUS_RATE } from '../../jobs/rules/plan.ts'
+import { openApiContext } from '../../ops/context.ts'
+import { saveKeyUses } from '../../sql/api-keys.ts'
+import { makeTestKey, openService } from '../service.ts'
+import type { Service } from '../service.ts'
+
+t.test('the rate limit', async (t) => {
+  const service = await openService(t)
+  const second = await openSecondServer(t, service)
+
+  t.test('admits exactly the burst of 40 calls at once over two processes', async (t) => {
+    const { key } = await service.makeOrganization('free')
+    const startedAt = performance.now()
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => ask(i % 2 ? service.server : second, key)),
+    )
+    const elapsedSeconds = Math.floor((performance.now() - startedAt) / 1000)
+    const admitted = answers.filter(({ statusCode }) => statusCode === 200)
+    const refused = answers.filter(({ statusCode }) => statusCode === 429)
+    // Exactly 10, unless the machine was so slow that tokens flowed in meanwhile.
+    t.ok(admitted.length >= 10 && admitted.length <= 10 + elapsedSeconds, `${admitted.length}`)
+    t.equal(admitted.length + refused.length, 40)
+    t.match(JSON.parse(refused[0]?.payload ?? ''), { code: 'rate_limited', detail: String })
+    for (const { headers } of refused) t.match(headers['retry-after'], /^[1-9]\d*$/)
+  })
+
+  t.test('lets a call pass after Retry-After', async (t) => {
+    const { key } = await service.makeOrganization('free')
+    const answers = await Promise.all(Array.from({ length: 12 }, () => ask(second, key)))
+    const refused = answers.find(({ statusCode }) => statusCode === 429)
+    const seconds = Number(refused?.headers['retry-after'])
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+    t.equal((await ask(second, key)).statusCode, 200)
+    t.ok(seconds <= 2, 'and the wait is no longer than it has to be')
+  })
+
+  t.test('is told on every answer', async (t) => {
+    const { key } = await service.makeOrganization('free')
+    const read = await makeTestKey(service.sql, (await service.makeOrganization('free')).orgId, {
+      scope: 'global',
+      permissions: 'read',
+    })
+    const answers = {
+      200: await ask(second, key),
+      404: await ask(second, key, '/api/v1/nowhere'),
+      405: await second.inject({ method: 'PUT', url: '/api/v1/jobs', headers: bearer(key) }),
+      422: await ask(second, key, '/api/v1/jobs?limit=0'),
+      403: await second.inject({
+        method: 'POST',
+        url: '/api/v1/api-keys',
+        headers: bearer(read.raw),
+      }),
+      401: await second.inject({ url: '/api/v1/jobs' }),
+    }
+    for (const [status, { statusCode, headers }] of Object.entries(answers)) {
+      t.equal(statusCode, Number(status))
+      t.equal(headers['ratelimit-limit'], status === '401' ? '30' : '60', `limit at ${status}`)
+      t.match(headers['ratelimit-remaining'], /^\d$/, `remaining at ${status}`)
+      t.match(headers['ratelimit-reset'], /^\d+$/, `reset at ${status}`)
+    }
+    t.equal(answers[200].headers['ratelimit-remaining'], '9')
+    t.equal(answers[422].headers['ratelimit-reset'], '4')
+    t.equal((await second.inject({ url: '/livez' })).headers['ratelimit-limit'], undefined)
+  })
+
+  t.test('follows the plan, and of an enterprise organization what was agreed', async (t) => {
+    const limits = { free: ['60', '9'], core: ['120', '19'], pro: ['300', '49'] } as const
+    for (const plan of ['free', 'core', 'pro'] as const) {
+      const { headers } = await ask(second, (await service.makeOrganization(plan)).key)
+      t.same([headers['ratelimit-limit'], headers['ratelimit-remaining']], limits[plan])
+    }
+    const org = await service.makeOrganization('free')
+    await service.sql`
+      update organizations set plan = 'enterprise' where id = ${org.orgId}`
+    t.match((await ask(second, org.key)).headers, {
+      'ratelimit-limit': '1000',
+      'ratelimit-remaining': '199',
+    })
+    await service.sql`
+      update organizations set rate_per_minute = 5000, rate_burst = 900 where id = ${org.orgId}`
+    t.match((await ask(second, org.key)).headers, { 'ratelimit-limit': '5000' })
+    await service.sql`update organizations set plan = 'pro' where id = ${org.orgId}`
+    t.match((await ask(second, org.key)).headers, { 'ratelimit-limit': '300' })
+  })
+
+  t.test('belongs to one key, not to its organization', async (t) => {
+    const org = await service.makeOrganization('free')
+    const other = await makeTestKey(service.sql, org.orgId, {
+      scope: 'global',
+      permissions: 'read',
+    })
+    await Promise.all(Array.from({ length: 12 }, () => ask(second, org.key)))
+    t.equal((await ask(second, org.key)).statusCode, 429)
+    t.equal((await ask(second, other.raw)).statusCode, 200)
+  })
+
+  t.test('refuses before it forbids, and forbids before it reads the body', async (t) => {
+    const org = await service.makeOrganization('free')
+    const read = await makeTestKey(service.sql, org.orgId, { scope: 'global', permissions: 'read' })
+    const post = () =>
+      second.inject({
+        method: 'POST',
+        url: '/api/v1/api-keys',
+        headers: bearer(read.raw),
+        payload: '{',
+      })
+    t.equal((await post()).statusCode, 403)
+    await Promise.all(Array.from({ length: 12 }, post))
+    t.equal((await post()).statusCode, 429)
+  })
+
+  t.test('is remembered by the process that refused, without the database', async (t) => {
+    const org = await service.makeOrganization('free')
+    const answers = await Promise.all(Array.from({ length: 12 }, () => ask(second, org.key)))
+    t.ok(answers.some(({ statusCode }) => statusCode === 429))
+    await service.sql`delete from rate_buckets where org_id = ${org.orgId}`
+    t.equal((await ask(second, org.key)).statusCode, 429)
+    t.equal((await ask(service.server, org.key)).statusCode, 200)
+  })
+
+  t.test('moves last_used_at, which survives the loss of the buckets once saved', async (t) => {
+    const org = await service.makeOrganization()
+    const lastUse = async () => {
+      const { body } = await service.client(org.key).get('/api-keys')
+      return Date.parse(body.api_keys[0].last_used_at)
+    }
+    const first = await lastUse()
+    t.ok(Math.abs(Date.now() - first) < 60_000)
+    await saveKeyUses(service.sql)
+    await service.sql`update rate_buckets set last_used_at = 'epoch' where org_id = ${org.orgId}`
+    await saveKeyUses(service.sql)
+    const [row] = await service.sql<{ last_used_at: Date }[]>`
+      select last_used_at from api_keys where org_id = ${org.orgId}`
+    t.ok(Number(row?.last_used_at) >= first, 'and it never goes back')
+  })
+})
+
+t.test('callers without a good credential', async (t) => {
+  const service = await openService(t, {
+    anonymousRate: ANONYMOUS_RATE,
+    trustedProxies: '127.0.0.1',
+  })
+  const from = (address: string, key?: string) =>
+    service.server.inject({
+      url: '/api/v1/jobs',
+      headers: { 'x-forwarded-for': address, ...(key && bearer(key)) },
+    })
+
+  t.test('are limited by address', async (t) => {
+    const statuses = await Promise.all(
+      Array.from({ length: 15 }, async () => (await from('198.51.100.1')).statusCode),
+    )
+    t.equal(statuses.filter((status) => status === 401).length, 10)
+    t.equal(statuses.filter((status) => status === 429).length, 5)
+    t.match(await from('198.51.100.1'), { statusCode: 429, headers: { 'retry-after': '2' } })
+    t.equal((await from('198.51.100.2')).statusCode, 401)
+  })
+
+  t.test('do not take from those who have one', async (t) => {
+    const { key } = await service.makeOrganization()
+    await Promise.all(Array.from({ length: 12 }, () => from('198.51.100.3')))
+    t.equal((await from('198.51.100.3')).statusCode, 429)
+    t.equal((await from('198.51.100.3', key)).statusCode, 200)
+  })
+
+  t.test('guess unknown, expired and revoked keys no faster', async (t) => {
+    const org = await service.makeOrganization()
+    const expired = await makeTestKey(service.sql, org.orgId, {
+      scope: 'global',
+      permissions: 'admin',
+      expires_at: new Date(0),
+    })
+    const statuses = await Promise.all(
+      Array.from({ length: 14 }, async () => (await from('198.51.100.4', expired.raw)).statusCode),
+    )
+    t.equal(statuses.filter((status) => status === 401).length, 10)
+    t.equal(statuses.filter((status) => status === 429).length, 4)
+  })
+
+  t.test('do not reach the database with a malformed key', async (t) => {
+    const { context } = service
+    const sql = () => {
+      throw new Error('the database was asked')
+    }
+    const server = await createApi({ ...context, sql: sql as never })
+    t.teardown(() => server.stop())
+    const invalid = `${(await service.makeOrganization()).key.slice(0, -1)}!`
+    for (const key of ['', 'x', 'svc_sk_short', invalid]) {
+      t.equal((await ask(server, key)).statusCode, 401)
+    }
+  })
+})
+
+function ask(server: Server, key: string, url = '/api/v1/jobs') {
+  return server.inject({ url, headers: bearer(key) })
+}
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
+
+/** Another API process's server on the same database, as far as anything outside it can tell. */
+async function openSecondServer(t: Test, service: Service, options: ServerOptions = {}) {
+  const opened = await openApiContext(service.config, service.url)
+  const server = await createApi(opened.context, options)
+  t.teardown(async () => {
+    await server.stop()
+    await opened.close()
+  })
+  return server
+}

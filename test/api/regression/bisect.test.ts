@@ -1,0 +1,193 @@
+import t from 'tap'
+import { sweepRegressions } from '../../../jobs/sweep-regressions.ts'
+import { bisectRegressionHandler } from '../../../workers/regression/bisect-regression.ts'
+import { sweepRegressionsHandler } from '../../../workers/regression/sweep-regressions.ts'
+import { registeredAgent } from '../../registered-agent.ts'
+import { openService } from '../../service.ts'
+import { until } from '../../until.ts'
+
+const service = await openService(t)
+await service.startWorkers([bisectRegressionHandler, sweepRegressionsHandler])
+
+t.test('the version that made a metric worse is found and told once', async (t) => {
+  const { client, version, told } = await open()
+  const v1 = await version(90, 0.9)
+  const v2 = await version(60, 0.6)
+  const { status, body } = await client.post('/agents/agent/bisect')
+  t.equal(status, 200)
+  t.match(body, { agent_name: 'agent', metric: 'quality_avg', computed_at: String })
+  t.match(body.versions, [
+    { manifest_id: v1, version_label: 'v1', n: 90, is_below_threshold: false, pass_rate: 1 },
+    { manifest_id: v2, version_label: 'v2', n: 60, is_below_threshold: true, pass_rate: 0 },
+  ])
+  t.match(body.findings, [
+    { status: 'open', manifest_id: v2, version_label: 'v2', previous_version_label: 'v1' },
+  ])
+  const [finding] = body.findings
+  t.ok(Math.abs(finding.delta + 0.3) < 0.01 && finding.p_value < 0.001)
+  t.equal(finding.trace_sample_ids.length, 10)
+  await client.post('/agents/agent/bisect')
+  const again = await client.get('/agents/agent/bisect')
+  t.same(again.body.findings, body.findings)
+  const events = await told()
+  t.match(events, [
+    {
+      event: 'regression.detected',
+      data: {
+        agent_name: 'agent',
+        manifest_id: v2,
+        version_label: 'v2',
+        previous_version_label: 'v1',
+        metric: 'quality_avg',
+        delta: finding.delta,
+        trace_sample_ids: finding.trace_sample_ids,
+      },
+    },
+  ])
+})
+
+t.test('a version as good as the one before has no finding', async (t) => {
+  const { client, version, told } = await open()
+  await version(90, 0.8)
+  await version(60, 0.8)
+  t.same((await client.post('/agents/agent/bisect')).body.findings, [])
+  t.same(await told(), [])
+})
+
+t.test('a finding is resolved when a later version is as good as before', async (t) => {
+  const { client, version, told } = await open()
+  await version(90, 0.9)
+  const v2 = await version(60, 0.6)
+  await client.post('/agents/agent/bisect')
+  await version(60, 0.6)
+  t.match((await client.post('/agents/agent/bisect')).body.findings, [{ status: 'open' }])
+  await version(60, 0.9)
+  t.match((await client.post('/agents/agent/bisect')).body.findings, [
+    { status: 'resolved', resolution: 'recovered', manifest_id: v2, resolved_at: String },
+  ])
+  t.match(
+    (await told()).map(({ event }) => event),
+    ['regression.detected', 'regression.resolved'],
+  )
+})
+
+t.test('a finding is resolved at once when the version before is back', async (t) => {
+  const { client, version, told } = await open()
+  const v1 = await version(90, 0.9)
+  await version(60, 0.6)
+  await client.post('/agents/agent/bisect')
+  await client.post(`/manifests/${v1}/activate`)
+  t.match((await client.post('/agents/agent/bisect')).body.findings, [
+    { status: 'resolved', resolution: 'reverted' },
+  ])
+  t.equal((await told()).length, 2)
+})
+
+t.test('a person resolves a finding once, with a note', async (t) => {
+  const { client, version, told } = await open()
+  await version(90, 0.9)
+  await version(60, 0.6)
+  const [{ id }] = (await client.post('/agents/agent/bisect')).body.findings
+  const path = `/agents/agent/bisect/findings/${id}/resolve`
+  const resolved = await client.post(path, { note: 'meant' })
+  t.match(resolved.body, { id, status: 'resolved', resolution: 'manual', resolution_note: 'meant' })
+  t.same((await client.post(path, { note: 'again' })).body, resolved.body)
+  t.equal((await told()).length, 2)
+  await client.post('/agents/agent/bisect')
+  t.same((await client.get('/agents/agent/bisect')).body.findings, [resolved.body])
+  t.equal((await client.post(path.replace('/agent/', '/other/'))).status, 404)
+})
+
+t.test('a score that somebody asked about is tested by its name', async (t) => {
+  const { client, version } = await open()
+  await version(90, 0.9)
+  const v2 = await version(60, 0.6)
+  const { body } = await client.post('/agents/agent/bisect', { metric: 'reward' })
+  t.match(body, { metric: 'reward', findings: [{ manifest_id: v2, metric: 'reward' }] })
+  t.match((await client.get('/agents/agent/bisect')).body, { findings: [], computed_at: null })
+})
+
+t.test('the sweep bisects what reached a look since, and nothing else', async (t) => {
+  const { client, version, orgId } = await open()
+  await version(90, 0.9)
+  await version(29, 0.6)
+  const looked = async () => (await client.get('/agents/agent/bisect')).body
+  await sweep()
+  const first = await until(async () => {
+    const view = await looked()
+    return view.computed_at && view
+  })
+  t.same(first.findings, [], 'one trace too few')
+  await version(1, 0.6, 'more')
+  await sweep()
+  t.match(
+    await until(async () => {
+      const view = await looked()
+      return view.findings.length > 0 && view
+    }),
+    { findings: [{ version_label: 'v2' }] },
+  )
+  const before = await countBisections(orgId)
+  await sweep()
+  await until(async () => (await countWaiting()) === 0)
+  t.equal(await countBisections(orgId), before)
+})
+
+t.test('an agent nobody knows is 404, one without scores has no means', async (t) => {
+  const { client, register } = await open()
+  t.equal((await client.get('/agents/nobody/bisect')).status, 404)
+  await register([{ component_type: 'tool', component_name: 'a' }])
+  t.match((await client.post('/agents/agent/bisect')).body, {
+    versions: [{ n: 0, mean: null, ci95_low: null, pass_rate: null }],
+    findings: [],
+  })
+})
+
+/** An agent with an address for events. */
+async function open() {
+  const agent = await registeredAgent(service)
+  const { orgId, register, traces } = agent
+  await service.sql`
+    insert into notification_settings (org_id, webhook_url) values (${orgId}, 'https://192.0.2.1/')`
+  let newest = ''
+  let versions = 0
+  return {
+    ...agent,
+    /** A new version with traces whose quality is about as told; with `more`, of the newest version. */
+    async version(n: number, quality: number, more?: 'more') {
+      const tools = [{ component_type: 'tool', component_name: `tool ${versions + 1}` }]
+      if (!more) newest = await register(tools)
+      versions++
+      await traces(newest, n, { tool: 'search', quality: (i) => quality + (i % 2 ? 0.05 : -0.05) })
+      return newest
+    },
+    async told() {
+      const rows = await service.sql<{ event: string; body: Buffer }[]>`
+        select event, body from deliveries
+        where org_id = ${orgId} and event like 'regression.%' order by created_at, id`
+      return rows.map(({ event, body }) => ({ event, data: JSON.parse(body.toString()).data }))
+    },
+  }
+}
+
+async function sweep() {
+  const { context } = service
+  await context.queue.transaction(context.sql, (tx) =>
+    context.queue.enqueue(tx, sweepRegressions, {}, { orgId: null }),
+  )
+  await until(async () => (await countWaiting()) === 0)
+}
+
+async function countWaiting() {
+  const [row] = await service.sql<{ n: number }[]>`
+    select count(*)::int as n from pgboss.job
+    where name in ('regression.sweep', 'regression.bisect') and state < 'completed'`
+  return row?.n
+}
+
+async function countBisections(orgId: string) {
+  const [row] = await service.sql<{ n: number }[]>`
+    select count(*)::int as n from pgboss.job
+    where name = 'regression.bisect' and data ->> 'org_id' = ${orgId}`
+  return row?.n
+}

@@ -1,0 +1,182 @@
+import t from 'tap'
+import { randomUUID } from 'node:crypto'
+import Stripe from 'stripe'
+import { openService } from '../../service.ts'
+
+const SECRET = 'whsec_test'
+const { webhooks } = new Stripe('sk_test_x')
+const seconds = () => Math.floor(Date.now() / 1000)
+
+t.test('payment webhooks', async (t) => {
+  const service = await openService(t, { env: { PAYMENT_WEBHOOK_SECRET: `old,${SECRET}` } })
+
+  async function send(
+    event: object,
+    path = '/webhooks/stripe',
+    sign: { secret?: string; timestamp?: number } = {},
+  ) {
+    const payload = JSON.stringify(event)
+    const header = webhooks.generateTestHeaderString({
+      payload,
+      secret: SECRET,
+      timestamp: seconds(),
+      ...sign,
+    })
+    const response = await service.server.inject({
+      method: 'POST',
+      url: `/api/v1${path}`,
+      headers: { 'content-type': 'application/json', 'stripe-signature': header },
+      payload,
+    })
+    return { status: response.statusCode, body: JSON.parse(response.payload) as object }
+  }
+  const makeEvent = (type: string, object: object, more: object = {}) => ({
+    id: `evt_${randomUUID()}`,
+    type,
+    created: seconds(),
+    livemode: false,
+    data: { object },
+    ...more,
+  })
+  async function makePayer() {
+    const org = await service.makeOrganization('pro')
+    const client = service.client(org.key)
+    await service.sql`
+      insert into notification_settings (org_id, webhook_url) values (${org.orgId}, 'https://example.com/')`
+    const events = async () =>
+      (await client.get('/org/webhook-deliveries')).body.deliveries.map(
+        ({ event }: { event: string }) => event,
+      )
+    const invoice = (more: object = {}) => ({
+      id: `in_${randomUUID()}`,
+      customer: `cus_${org.orgId}`,
+      metadata: { org_id: org.orgId },
+      amount_due: 4200,
+      amount_paid: 4200,
+      currency: 'EUR',
+      ...more,
+    })
+    return { ...org, events, invoice, billing: async () => (await client.get('/billing')).body }
+  }
+  const ignoredWhy = async (id: string) => {
+    const [row] = await service.sql<{ ignored: string | null }[]>`
+      select ignored from payment_events where id = ${id}`
+    return row?.ignored
+  }
+
+  t.test('a failed payment starts a grace period and tells the organization once', async (t) => {
+    const payer = await makePayer()
+    const event = makeEvent('invoice.payment_failed', payer.invoice())
+    t.match(await send(event), { status: 200, body: { received: true, duplicate: false } })
+    t.match(await send(event, '/billing/webhook'), { status: 200, body: { duplicate: true } })
+    t.same(await payer.events(), ['payment.failed'])
+    const { grace_period_ends, degraded } = await payer.billing()
+    const days = (new Date(grace_period_ends).getTime() - Date.now()) / 86_400_000
+    t.ok(days > 6.9 && days <= 7)
+    t.equal(degraded, false)
+    const [row] = await service.sql<{ body: Buffer }[]>`
+      select body from deliveries where org_id = ${payer.orgId}`
+    t.match(JSON.parse(String(row?.body)), {
+      event: 'payment.failed',
+      data: { amount: 4200, currency: 'eur', grace_period_ends, payment_invoice_id: /^in_/ },
+    })
+  })
+
+  t.test('the same event at once counts once', async (t) => {
+    const payer = await makePayer()
+    const event = makeEvent('invoice.payment_failed', payer.invoice())
+    const answers = await Promise.all(Array.from({ length: 10 }, () => send(event)))
+    t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
+    t.equal(answers.filter(({ body }) => !(body as { duplicate: boolean }).duplicate).length, 1)
+    t.same(await payer.events(), ['payment.failed'])
+  })
+
+  t.test('a confirmed payment ends it, and two kinds of confirmation confirm once', async (t) => {
+    const payer = await makePayer()
+    const invoice = payer.invoice()
+    await send(makeEvent('invoice.payment_failed', invoice))
+    await send(makeEvent('invoice.paid', invoice))
+    await send(makeEvent('invoice.payment_succeeded', invoice))
+    t.same(await payer.events(), ['payment.confirmed', 'payment.failed'])
+    t.match(await payer.billing(), { grace_period_ends: null })
+  })
+
+  t.test('an older event that comes late changes nothing', async (t) => {
+    const payer = await makePayer()
+    const invoice = payer.invoice()
+    await send(makeEvent('invoice.paid', invoice))
+    const late = makeEvent('invoice.payment_failed', invoice, { created: seconds() - 60 })
+    t.match(await send(late), { status: 200 })
+    t.equal(await ignoredWhy(late.id), 'superseded')
+    t.match(await payer.billing(), { grace_period_ends: null })
+    const tied = makeEvent('invoice.payment_failed', invoice)
+    await service.sql`update payment_objects set created = ${tied.created} where id = ${invoice.id}`
+    await send(tied)
+    t.equal(await ignoredWhy(tied.id), 'superseded', 'at a tie the final state wins')
+  })
+
+  t.test('a subscription sets the plan, and its end sets the free one', async (t) => {
+    const payer = await makePayer()
+    const subscription = {
+      id: `sub_${randomUUID()}`,
+      client_reference_id: payer.orgId,
+      customer: { id: `cus_${payer.orgId}` },
+      status: 'active',
+      items: { data: [{ price: { lookup_key: 'enterprise' } }] },
+    }
+    await send(makeEvent('customer.subscription.created', subscription))
+    t.match(await payer.billing(), { plan: 'enterprise' })
+    const unpaid = { ...subscription, status: 'unpaid', metadata: { plan: 'core' } }
+    await send(makeEvent('customer.subscription.updated', unpaid))
+    t.match(await payer.billing(), { plan: 'enterprise' })
+    const { client_reference_id: _, ...bound } = subscription
+    await send(makeEvent('customer.subscription.deleted', bound))
+    t.match(await payer.billing(), { plan: 'free' }, 'by the customer it was bound to')
+  })
+
+  t.test('what does not concern us is stored and acknowledged', async (t) => {
+    const payer = await makePayer()
+    const live = makeEvent('invoice.payment_failed', payer.invoice(), { livemode: true })
+    const other = makeEvent('charge.refunded', { id: 'ch_1' })
+    const nobody = makeEvent('invoice.paid', payer.invoice({ metadata: {}, customer: 'cus_none' }))
+    for (const event of [live, other, nobody]) t.match(await send(event), { status: 200 })
+    t.equal(await ignoredWhy(live.id), 'livemode')
+    t.equal(await ignoredWhy(other.id), 'not_handled')
+    t.equal(await ignoredWhy(nobody.id), 'no_organization')
+    t.same(await payer.events(), [])
+  })
+
+  t.test('a handler that fails releases its claim', async (t) => {
+    const payer = await makePayer()
+    const event = makeEvent('invoice.payment_failed', payer.invoice())
+    await service.sql`alter table payment_objects rename to payment_objects_away`
+    t.match(await send(event), { status: 500, body: { code: 'internal_error' } })
+    await service.sql`alter table payment_objects_away rename to payment_objects`
+    t.match(await send(event), { status: 200, body: { duplicate: false } })
+    t.same(await payer.events(), ['payment.failed'])
+  })
+
+  t.test('only what the processor signed just now is believed', async (t) => {
+    const event = makeEvent('invoice.paid', { id: 'in_x' })
+    t.equal((await send(event, undefined, { secret: 'wrong' })).status, 400)
+    t.equal((await send(event, undefined, { timestamp: seconds() - 301 })).status, 400)
+    t.equal((await send(event, undefined, { secret: 'old' })).status, 200, 'any configured secret')
+    const bare = { method: 'POST', url: '/api/v1/webhooks/stripe', payload: '{}' } as const
+    t.equal((await service.server.inject(bare)).statusCode, 401)
+    const garbage = { ...bare, headers: { 'stripe-signature': '\u00e9=,,t=1' } }
+    t.equal((await service.server.inject(garbage)).statusCode, 400)
+    t.equal((await send([] as never)).status, 400, 'signed, but no event')
+  })
+})
+
+t.test('without a configured secret the receivers answer 501', async (t) => {
+  const service = await openService(t)
+  for (const path of ['/webhooks/stripe', '/billing/webhook']) {
+    const response = await service.server.inject({
+      method: 'POST',
+      url: `/api/v1${path}`,
+      payload: '{}',
+    })
+    t.equal(response.statusCode, 501)
+  }
+})

@@ -1,0 +1,30 @@
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { startPostgres, stopPostgres } from '../../ops/postgres.ts'
+
+/** A PostgreSQL of the test's own, to be killed and started again. */
+export async function openCluster(t: Test) {
+  const folder = await mkdtemp(join(tmpdir(), 'adl-cluster-'))
+  // The user that PostgreSQL runs as has to get in.
+  await chmod(folder, 0o755)
+  // A killed postmaster leaves what it wrote to the operating system.
+  const cluster = { dataDir: join(folder, 'postgres'), detached: true, settings: { fsync: 'off' } }
+  const { url, dataDir } = await startPostgres(cluster)
+  t.teardown(async () => {
+    await stopPostgres(cluster.dataDir)
+    await rm(folder, { recursive: true, force: true })
+  })
+  return {
+    url,
+    dataDir,
+    start: async () => void (await startPostgres({ ...cluster, port: Number(new URL(url).port) })),
+    stop: () => stopPostgres(cluster.dataDir),
+    /** SIGKILL of the postmaster; its other processes notice by themselves. */
+    async kill() {
+      const pid = (await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n')[0]
+      process.kill(Number(pid), 'SIGKILL')
+    },
+  }
+}

@@ -1,0 +1,67 @@
+import { setTimeout } from 'node:timers/promises'
+import { handler, transactionalHandler } from '../../workers/handler.ts'
+import type { AnyHandler } from '../../workers/handler.ts'
+import { numberJob } from '../queues.ts'
+
+/**
+ * What the workers under fault do. Each effect is a row in `effects`, so that an effect without its
+ * job, or twice, can be seen afterwards.
+ */
+
+/** Effect and settlement in one transaction. */
+export const effectJob = numberJob('fault.effect', { retryLimit: 5 })
+/** `STEPS` effects, each with a checkpoint. */
+export const stepsJob = numberJob('fault.steps', { policy: 'exclusive', retryLimit: 8 })
+/** Waits for something outside, `n` milliseconds, to the end. */
+export const ioJob = numberJob('fault.io')
+/** Ends the process that takes it, each time. */
+export const poisonJob = numberJob('fault.poison', { retryLimit: 1 })
+/** Blocks the event loop for `n` milliseconds when it runs first. */
+export const blockJob = numberJob('fault.block')
+/** Never ends, and does not listen. */
+export const deafJob = numberJob('fault.deaf', { retryLimit: 0 })
+
+export const STEPS = 20
+
+export const faultHandlers: readonly AnyHandler[] = [
+  transactionalHandler(effectJob, async ({ n }, { jobId = null, orgId }, tx) => {
+    await setTimeout(n % 20)
+    await tx`insert into effects (org_id, job_id, n, step) values (${orgId}, ${jobId}, ${n}, 0)`
+    await setTimeout(n % 10)
+  }),
+
+  handler(stepsJob, async ({ n }, run) => {
+    const { sql, orgId, jobId = null, checkpointed } = run
+    for (let step = (checkpointed as { step: number } | undefined)?.step ?? 0; step < STEPS;) {
+      run.signal.throwIfAborted()
+      await setTimeout(30)
+      step++
+      await sql.begin(async (tx) => {
+        await tx`
+          insert into effects (org_id, job_id, n, step) values (${orgId}, ${jobId}, ${n}, ${step})`
+        await run.checkpoint(tx, { done: step, total: STEPS }, { step })
+      })
+    }
+    return { steps: STEPS }
+  }),
+
+  handler(ioJob, async ({ n }) => {
+    await setTimeout(n)
+  }),
+
+  handler(poisonJob, async () => {
+    process.kill(process.pid, 'SIGKILL')
+  }),
+
+  handler(blockJob, async ({ n }, { sql, orgId, jobId = null, attempt, checkpoint }) => {
+    if (attempt === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, n)
+    await sql.begin(async (tx) => {
+      await tx`
+        insert into effects (org_id, job_id, n, step) values (${orgId}, ${jobId}, ${n}, ${attempt})`
+      await checkpoint(tx, { done: 1 })
+    })
+    return { attempt }
+  }),
+
+  handler(deafJob, () => new Promise<void>(() => {})),
+]

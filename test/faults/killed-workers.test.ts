@@ -1,0 +1,63 @@
+import t from 'tap'
+import { setTimeout } from 'node:timers/promises'
+import { checkInvariants, UNCLAIMED_SECONDS } from './invariants.ts'
+import { effectJob, stepsJob } from './jobs.ts'
+import { LONG, openStage } from './stage.ts'
+import type { Worker } from './stage.ts'
+import { checkPace } from '../pace.ts'
+
+// They mostly wait for heartbeats to be missed.
+t.jobs = 2
+const SECONDS = LONG ? 60 : 8
+const BOTH = [effectJob, stepsJob]
+
+t.test('F1: workers killed at random', { buffered: true }, async (t) => {
+  const stage = await openStage(t)
+  await stage.startWorker([], { supervise: true })
+  const workers: Worker[] = []
+  for (let i = 0; i < 3; i++) workers.push(await stage.startWorker(BOTH))
+  const watching = stage.watch()
+  const accepted: string[] = []
+  const until = performance.now() + SECONDS * 1000
+  while (performance.now() < until) {
+    for (let n = 0; n < 20; n++) accepted.push(await stage.submit(effectJob, accepted.length))
+    for (let n = 0; n < 8; n++) accepted.push(await stage.submit(stepsJob, accepted.length))
+    await setTimeout(Math.random() * 500)
+    const [victim] = workers.splice(Math.floor(Math.random() * workers.length), 1)
+    if (!victim) continue
+    await stage.busy(victim)
+    await stage.kill(victim)
+    workers.push(await stage.startWorker(BOTH))
+  }
+  await stage.allEnded(60_000)
+  const takeover = await stage.slowestTakeover()
+  t.ok(takeover.count > 0, `${takeover.count} attempts were lost with their workers`)
+  checkPace(t, takeover.seconds, 16, 'taken over')
+  const unclaimed = watching.stop()
+  checkPace(t, unclaimed, UNCLAIMED_SECONDS, 'I3: running without a worker')
+  await checkInvariants(t, stage.sql, accepted)
+  t.same(stage.fallen(), [])
+})
+
+t.test('F2: all workers killed, others started', { buffered: true }, async (t) => {
+  const stage = await openStage(t)
+  await stage.startWorker([], { supervise: true })
+  const first = [await stage.startWorker(BOTH), await stage.startWorker(BOTH)]
+  const accepted: string[] = []
+  for (let n = 0; n < (LONG ? 2000 : 300); n++) {
+    accepted.push(await stage.submit(n % 10 === 0 ? stepsJob : effectJob, n))
+  }
+  await Promise.all(first.map((worker) => stage.kill(worker)))
+  const [before] = await stage.sql`select count(*)::int as n from jobs where finished_at is null`
+  t.ok(before?.['n'] > 0, `${before?.['n']} jobs left`)
+  const startedAt = new Date()
+  await stage.startWorker(BOTH)
+  await stage.allEnded(120_000)
+  const [resumed] = await stage.sql<{ seconds: number }[]>`
+    select extract(epoch from min(finished_at) - ${startedAt})::float8 as seconds from jobs
+    where finished_at > ${startedAt}`
+  checkPace(t, resumed?.seconds ?? Infinity, 16, 'the backlog goes on')
+  const takeover = await stage.slowestTakeover()
+  checkPace(t, takeover.seconds, 16, 'what ran is taken over')
+  await checkInvariants(t, stage.sql, accepted)
+})

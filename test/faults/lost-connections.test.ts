@@ -1,0 +1,83 @@
+import t from 'tap'
+import { setTimeout } from 'node:timers/promises'
+import { openDatabase } from '../../sql/db.ts'
+import { openProxy } from '../proxy.ts'
+import { until } from '../until.ts'
+import { checkInvariants } from './invariants.ts'
+import { effectJob, ioJob, stepsJob } from './jobs.ts'
+import { LONG, openStage } from './stage.ts'
+import { checkPace } from '../pace.ts'
+
+t.jobs = 2
+
+t.test(
+  'F7: the connection that hears notifications dies silently',
+  { buffered: true },
+  async (t) => {
+    const stage = await openStage(t)
+    const proxy = await openProxy(t, stage.url)
+    await stage.startWorker([ioJob], { through: proxy.url })
+    /** Seconds until a job that is submitted now is begun. */
+    async function measurePickUp() {
+      const id = await stage.submit(ioJob, 0)
+      const job = await until(async () => {
+        const [row] = await stage.sql<{ seconds: number | null }[]>`
+        select extract(epoch from started_at - created_at)::float8 as seconds from jobs
+        where id = ${id}`
+        return row?.seconds !== null && row
+      })
+      return job.seconds as number
+    }
+    checkPace(t, await measurePickUp(), 0.5, 'a job is begun')
+
+    const diedAt = performance.now()
+    t.equal(proxy.swallow('listener'), 1)
+    await setTimeout(100)
+    const polled = await measurePickUp()
+    checkPace(t, polled, 2.2, 'then by polling')
+    let inARow = 0
+    await until(async () => {
+      inARow = (await measurePickUp()) < 0.3 ? inARow + 1 : 0
+      return inARow === 6
+    }, 25_000)
+    const seconds = (performance.now() - diedAt) / 1000
+    checkPace(t, seconds, 20, 'and at once again')
+    t.same(stage.fallen(), [])
+  },
+)
+
+t.test('F8: every connection is terminated each second', { buffered: true }, async (t) => {
+  const stage = await openStage(t)
+  await stage.startWorker([effectJob, stepsJob], { supervise: true })
+  await stage.startWorker([effectJob, stepsJob])
+  const reaper = openDatabase(stage.url, { max: 1, applicationName: 'reaper' })
+  t.teardown(() => reaper.end())
+  const accepted: string[] = []
+  let refused = 0
+  let isLoading = true
+  const loading = (async () => {
+    while (isLoading) {
+      const job = (accepted.length + refused) % 5 === 0 ? stepsJob : effectJob
+      await stage.submit(job, 0).then(
+        (id) => accepted.push(id),
+        () => refused++,
+      )
+      await setTimeout(25)
+    }
+  })()
+  let terminated = 0
+  for (let second = 0; second < (LONG ? 20 : 6); second++) {
+    await setTimeout(1000)
+    const rows = await reaper`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name <> 'reaper'`
+    terminated += rows.length
+  }
+  isLoading = false
+  await loading
+  await stage.allEnded(60_000)
+  t.ok(terminated > 20, `${terminated} connections terminated, ${refused} submissions refused`)
+  t.ok(accepted.length > 20, `${accepted.length} accepted`)
+  await checkInvariants(t, stage.sql, accepted)
+  t.same(stage.fallen(), [], 'no process ended of it')
+})

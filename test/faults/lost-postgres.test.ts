@@ -1,0 +1,155 @@
+import t from 'tap'
+import type { Test } from 'tap'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { createApi } from '../../api/server.ts'
+import { readConfig } from '../../ops/config.ts'
+import { migrateAll, openApiContext } from '../../ops/context.ts'
+import { makeTestKey } from '../service.ts'
+import { until } from '../until.ts'
+import { openCluster } from './cluster.ts'
+import { checkInvariants } from './invariants.ts'
+import { effectJob, stepsJob } from './jobs.ts'
+import { LONG, openStage } from './stage.ts'
+import { checkPace } from '../pace.ts'
+
+t.jobs = 2
+const silent = { warn: () => undefined }
+
+t.test('F5: the database is killed and started again', { buffered: true }, async (t) => {
+  const cluster = await openCluster(t)
+  await migrateAll(cluster.url, silent)
+  const stage = await openStage(t, cluster.url)
+  const answers = await askApi(stage.sql, stage.org.orgId, cluster.url)
+  await stage.startWorker([effectJob, stepsJob], { supervise: true })
+  await stage.startWorker([effectJob, stepsJob])
+  const accepted: string[] = []
+  let isLoading = true
+  const loading = (async () => {
+    while (isLoading) {
+      await stage.submit(accepted.length % 5 === 0 ? stepsJob : effectJob).then(
+        (id) => accepted.push(id),
+        () => setTimeout(50),
+      )
+      await setTimeout(20)
+    }
+  })()
+
+  const recoveries: number[] = []
+  for (let round = 0; round < (LONG ? 5 : 1); round++) {
+    await setTimeout(1500)
+    await cluster.kill()
+    await setTimeout(1500)
+    await cluster.start()
+    const upAt = performance.now()
+    const [up] = await until(() => stage.sql`select clock_timestamp() as at`.catch(() => undefined))
+    await until(async () => {
+      const ended = await stage.sql`select from jobs where finished_at > ${up?.['at']} limit 1`
+      return ended.length > 0
+    }, 10_000)
+    recoveries.push((performance.now() - upAt) / 1000)
+  }
+  isLoading = false
+  await loading
+  await stage.allEnded(60_000)
+  const slowest = Math.max(...recoveries)
+  checkPace(t, slowest, 3, 'work goes on after it is up')
+  t.same(stage.fallen(), [], 'no process ended of it')
+  await checkInvariants(t, stage.sql, accepted)
+  const statuses = await answers.stop()
+  t.ok(statuses.get(503), `${statuses.get(503)} requests were answered with 503`)
+  t.same(
+    [...statuses.keys()].sort((a, b) => a - b),
+    [200, 503],
+    'I4: and none with another error',
+  )
+})
+
+t.test('F6: the database is down when processes start', { buffered: true }, async (t) => {
+  const cluster = await openCluster(t)
+  await migrateAll(cluster.url, silent)
+  await cluster.stop()
+  const processes = await Promise.all(
+    ['start-api.ts', 'start-workers.ts'].map((script) => launch(t, script, cluster.url)),
+  )
+  const everyOne = async (path: string, status: number) => {
+    const found = await Promise.all(processes.map(({ ask }) => ask(path)))
+    return found.every((answer) => answer === status)
+  }
+  await until(() => everyOne('/livez', 200))
+  const end = performance.now() + (LONG ? 30_000 : 4000)
+  while (performance.now() < end) {
+    await setTimeout(500)
+    if (!(await everyOne('/livez', 200)) || !(await everyOne('/readyz', 503))) {
+      t.fail('alive, and not ready')
+    }
+  }
+  t.same(
+    processes.map(({ child }) => child.exitCode),
+    [null, null],
+    'both wait',
+  )
+  await cluster.start()
+  const upAt = performance.now()
+  await until(() => everyOne('/readyz', 200))
+  t.pass(`ready ${((performance.now() - upAt) / 1000).toFixed(1)} s after the database`)
+})
+
+/** Asks an API of its own all the time, and counts what it answers. */
+async function askApi(sql: Parameters<typeof makeTestKey>[0], orgId: string, url: string) {
+  const { raw } = await makeTestKey(sql, orgId, { scope: 'global', permissions: 'read' })
+  const opened = await openApiContext(readConfig({ LOG_LEVEL: 'silent' }), url)
+  const server = await createApi(opened.context)
+  const statuses = new Map<number, number>()
+  let isAsking = true
+  const asking = (async () => {
+    while (isAsking) {
+      const headers = { authorization: `Bearer ${raw}` }
+      const { statusCode } = await server.inject({ url: '/api/v1/jobs', headers })
+      statuses.set(statusCode, (statuses.get(statusCode) ?? 0) + 1)
+      await setTimeout(20)
+    }
+  })()
+  return {
+    async stop() {
+      isAsking = false
+      await asking
+      await server.stop()
+      await opened.close()
+      return statuses
+    },
+  }
+}
+
+/** A process of the service; `ask` gives the status its internal listener answers with, 0 for none. */
+async function launch(t: Test, script: string, url: string) {
+  const port = await findFreePort()
+  const child = spawn(process.execPath, [`ops/${script}`], {
+    env: {
+      ...process.env,
+      DATABASE_URL: url,
+      PORT: '0',
+      HEALTH_PORT: String(port),
+      LOG_LEVEL: 'silent',
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const ask = (path: string) =>
+    fetch(`http://127.0.0.1:${port}${path}`).then(
+      ({ status }) => status,
+      () => 0,
+    )
+  return { child, ask }
+}
+
+async function findFreePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}

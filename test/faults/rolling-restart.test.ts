@@ -1,0 +1,55 @@
+import t from 'tap'
+import { setTimeout } from 'node:timers/promises'
+import { checkPace } from '../pace.ts'
+import { checkInvariants } from './invariants.ts'
+import { effectJob, stepsJob } from './jobs.ts'
+import { LONG, openStage } from './stage.ts'
+import type { Worker } from './stage.ts'
+
+const ROUNDS = LONG ? 5 : 2
+const BOTH = [effectJob, stepsJob]
+
+t.test('F3: a rolling restart under load', async (t) => {
+  const stage = await openStage(t)
+  const { sql } = stage
+  const maintenance = await stage.startWorker([], { supervise: true })
+  let workers: Worker[] = []
+  for (let i = 0; i < 3; i++) workers.push(await stage.startWorker(BOTH))
+  const accepted: string[] = []
+  let isLoading = true
+  const loading = (async () => {
+    while (isLoading) {
+      accepted.push(await stage.submit(accepted.length % 4 === 0 ? stepsJob : effectJob))
+      await setTimeout(LONG ? 20 : 30)
+    }
+  })()
+
+  const drains: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const restarted: Worker[] = []
+    for (const worker of workers) {
+      await stage.busy(worker)
+      const { code, seconds } = await stage.stop(worker)
+      t.equal(code, 0)
+      drains.push(seconds)
+      restarted.push(await stage.startWorker(BOTH))
+    }
+    workers = restarted
+  }
+  t.equal((await stage.stop(maintenance)).code, 0)
+  isLoading = false
+  await loading
+  await stage.allEnded(60_000)
+
+  checkPace(t, Math.max(...drains), 10, 'the slowest drain')
+  const released = await sql`select from job_attempts where outcome = 'released'`
+  t.ok(released.length > 0, `${released.length} runs were interrupted`)
+  const consumed = await sql`
+    select from job_attempts where outcome in ('failed', 'lost')
+    union all select from pgboss.job where name like 'fault.%' and retry_count > 0`
+  t.equal(consumed.length, 0, 'and none cost an attempt')
+  const failed = await sql`select from jobs where state <> 'succeeded'`
+  t.equal(failed.length, 0, 'no job failed')
+  await checkInvariants(t, sql, accepted)
+  t.same(stage.fallen(), [])
+})

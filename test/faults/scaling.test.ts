@@ -1,0 +1,52 @@
+import t from 'tap'
+import { setTimeout } from 'node:timers/promises'
+import { checkPace } from '../pace.ts'
+import { checkInvariants } from './invariants.ts'
+import { ioJob } from './jobs.ts'
+import { LONG, openStage } from './stage.ts'
+
+const BACKLOG = LONG ? 5000 : 900
+const PHASE_MS = LONG ? 8000 : 2500
+
+t.test('F21: a pool scaled from 1 to 4 processes and back under a backlog', async (t) => {
+  const stage = await openStage(t)
+  await stage.startWorker([], { supervise: true })
+  const first = await stage.startWorker([ioJob], { slots: 2 })
+  const accepted: string[] = []
+  for (let n = 0; n < BACKLOG; n += 25) {
+    const batch = Array.from({ length: 25 }, () => stage.submit(ioJob, 50))
+    accepted.push(...(await Promise.all(batch)))
+  }
+  /** Jobs done in a second. */
+  async function measure() {
+    const [before] = await stage.sql<{ n: number; at: Date }[]>`
+      select count(*)::int as n, clock_timestamp() as at from jobs where finished_at is not null`
+    await setTimeout(PHASE_MS)
+    const [after] = await stage.sql<{ n: number; at: Date }[]>`
+      select count(*)::int as n, clock_timestamp() as at from jobs where finished_at is not null`
+    if (!before || !after) throw new Error('no answer')
+    return ((after.n - before.n) / (after.at.getTime() - before.at.getTime())) * 1000
+  }
+
+  const one = await measure()
+  const more = await Promise.all([1, 2, 3].map(() => stage.startWorker([ioJob], { slots: 2 })))
+  const four = await measure()
+  const [left] = await stage.sql`select count(*)::int as n from jobs where finished_at is null`
+  t.ok(left?.['n'] > 50, `${left?.['n']} jobs are left when it is scaled down`)
+  const stops = await Promise.all(more.map((worker) => stage.stop(worker)))
+  t.same(
+    stops.map(({ code }) => code),
+    [0, 0, 0],
+  )
+  if (!LONG) await stage.startWorker([ioJob], { slots: 20 })
+  await stage.allEnded(LONG ? 240_000 : 60_000)
+  // Of 2.5 times the pace, the time that one job may take at most.
+  checkPace(t, 1 / four, 1 / (2.5 * one), 'a job with 4 processes instead of 1')
+  const cut = await stage.sql`
+    select from job_attempts where outcome not in ('succeeded', 'released')
+    union all select from jobs where state <> 'succeeded'`
+  t.equal(cut.length, 0, 'nothing was begun twice: what was put back had not begun')
+  await checkInvariants(t, stage.sql, accepted)
+  t.same(stage.fallen(), [])
+  t.equal((await stage.stop(first)).code, 0)
+})

@@ -1,0 +1,82 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { detectFormat, formats } from '../../../../jobs/rules/import/detect.ts'
+import { readRecord } from '../../../../jobs/rules/import/read-record.ts'
+
+const DEFAULTS = { agentName: 'a', now: new Date(0) }
+const read = (name: keyof typeof formats, record: Record<string, unknown>) =>
+  readRecord(record, formats[name], { ...DEFAULTS, traceId: formats[name].traceIdOf(record) })
+
+/** Members that the formats look at, with anything in them. */
+const names = fc.constantFrom(
+  ...`id trace_id agent_name task_id trial reward info traj messages tools input output scores eval_scores
+  metadata tags llm_calls spans started_at duration_ms usage model temperature cost_usd role content
+  tool_calls tool_call_id function name arguments choices message is_error status`.split(/\s+/),
+)
+const leaf = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.constant('user'), fc.constant('tool'))
+const { record: anyRecord } = fc.letrec<{ value: unknown; record: Record<string, unknown> }>(
+  (tie) => ({
+    value: fc.oneof({ maxDepth: 4 }, leaf, fc.array(tie('value'), { maxLength: 4 }), tie('record')),
+    record: fc.dictionary(names, tie('value'), { maxKeys: 6 }),
+  }),
+)
+
+t.test('reading records', async (t) => {
+  t.test('anything is either a trace or refused', async (t) => {
+    let traces = 0
+    let refused = 0
+    fc.assert(
+      fc.property(
+        fc.constantFrom('traces', 'openai_chat', 'tau_bench'),
+        anyRecord,
+        (name, record) => {
+          const result = read(name, record)
+          if ('trace' in result) traces++
+          else refused++
+          return 'trace' in result ? result.trace.agent_name !== '' : result.faults.length > 0
+        },
+      ),
+      { numRuns: 3000 },
+    )
+    t.ok(traces > 50 && refused > 50, `${traces} traces, ${refused} refused`)
+  })
+
+  t.test('the shape of a record tells its format', async (t) => {
+    t.equal(detectFormat({ agent_name: 'a' }), 'traces')
+    t.equal(detectFormat({ llm_calls: [], messages: [] }), 'traces')
+    t.equal(detectFormat({ messages: [], agent_name: 'a' }), 'openai_chat')
+    t.equal(detectFormat({ input: { messages: [] } }), 'openai_chat')
+    t.equal(detectFormat({ traj: [], task_id: 1 }), 'tau_bench')
+    t.equal(detectFormat({ trace: {}, observations: [] }), undefined)
+    t.equal(detectFormat({ id: '1', run_type: 'llm', inputs: {} }), undefined)
+  })
+
+  t.test('our own lines are traces with their scores beside', async (t) => {
+    const result = read('traces', {
+      trace_id: 't1',
+      source_type: 'production',
+      llm_calls: [{ rendered_input: [{ role: 'user', content: 'x' }], output: 'y' }],
+      scores: [{ name: 'a', score: 0.5 }],
+      eval_scores: [
+        { name: 'b', value: 1, source: 'human', score_id: 'ignored' },
+        { name: 'a', value: 0.75 },
+      ],
+    })
+    t.match(result, { trace: { trace_id: 't1', source_type: 'production', metadata: {} } })
+    t.match(result, {
+      scores: [
+        { name: 'a', value: 0.75 },
+        { name: 'b', source_kind: 'human' },
+      ],
+    })
+  })
+
+  t.test('a line without an id has one that all it says decides', async (t) => {
+    const id = formats.traces.traceIdOf({ agent_name: 'a' })
+    t.match(id, /^trace-[0-9a-f]{32}$/)
+    t.not(formats.traces.traceIdOf({ agent_name: 'b' }), id)
+    t.match(read('traces', { agent_name: 'a' }), {
+      trace: { trace_id: id, source_type: 'imported' },
+    })
+  })
+})

@@ -1,0 +1,79 @@
+import { existsSync, readFileSync } from 'node:fs'
+import t from 'tap'
+import { detectFormat } from '../../../../jobs/rules/import/detect.ts'
+import { readRecord } from '../../../../jobs/rules/import/read-record.ts'
+import { tauBench } from '../../../../jobs/rules/import/tau-bench.ts'
+import { conversationOf, factsOf } from '../../../../jobs/rules/trace.ts'
+
+const SAMPLE = '../shared/samples/tau-bench/gpt-4o-airline.json'
+const TRIAL = {
+  task_id: 3,
+  trial: 1,
+  reward: 1,
+  info: { cost: 2 },
+  traj: [{ role: 'user', content: 'x' }],
+}
+
+function read(record: Record<string, unknown>, agentName: string | null = null) {
+  const traceId = tauBench.traceIdOf(record)
+  return readRecord(record, tauBench, { traceId, agentName, now: new Date(0) })
+}
+
+t.test('tau-bench trials', async (t) => {
+  t.test('become a trace with the reward as its score', async (t) => {
+    const result = read(TRIAL)
+    if ('faults' in result) throw new Error(JSON.stringify(result.faults))
+    t.match(result.trace, {
+      trace_id: /^tau-3-1-[0-9a-f]{12}$/,
+      agent_name: 'tau-bench',
+      task_id: '3',
+      metadata: { import: { source: 'tau_bench', task_id: 3, trial: 1, info: { cost: 2 } } },
+    })
+    t.match(result.scores, [{ name: 'reward', value: 1, source: 'custom', source_kind: 'custom' }])
+  })
+
+  t.test('of several attempts at a task are different traces', async (t) => {
+    const ids = [TRIAL, { ...TRIAL, trial: 2 }, { ...TRIAL, traj: [] }].map(tauBench.traceIdOf)
+    t.equal(new Set(ids).size, 3)
+    t.equal(tauBench.traceIdOf({ ...TRIAL, reward: 0 }), ids[0])
+  })
+
+  t.test('keep what does not fit as a warning', async (t) => {
+    const large = read({ ...TRIAL, reward: 1.5, info: 'x'.repeat(20_000) }, 'airline')
+    if ('faults' in large) throw new Error(JSON.stringify(large.faults))
+    t.match(large.trace, {
+      agent_name: 'airline',
+      metadata: {
+        import: {
+          warnings: ['info was left out because it is large', 'reward 1.5 was clipped to 0..1'],
+        },
+      },
+    })
+    t.match(large.scores, [{ value: 1 }])
+  })
+
+  t.test('without a reward have no score, and with a wrong one are refused', async (t) => {
+    t.match(read({ ...TRIAL, reward: null }), { scores: [] })
+    t.match(read({ ...TRIAL, reward: 'good' }), {
+      faults: [{ message: 'reward must be a number from 0 to 1, true or false' }],
+    })
+    t.match(read({ ...TRIAL, traj: 5 }), { faults: [{ message: 'traj must be a list' }] })
+  })
+
+  t.test('of a real file are all there', { skip: !existsSync(SAMPLE) }, async (t) => {
+    const trials = JSON.parse(readFileSync(SAMPLE, 'utf8')) as Record<string, unknown>[]
+    t.ok(trials.every((trial) => detectFormat(trial) === 'tau_bench'))
+    const traces = trials.map((trial) => {
+      const result = read(trial)
+      if ('faults' in result) throw new Error(JSON.stringify(result.faults))
+      t.equal(conversationOf(result.trace).length, (trial['traj'] as unknown[]).length)
+      t.equal(result.scores[0]?.value, trial['reward'])
+      return result.trace
+    })
+    t.equal(new Set(traces.map(({ trace_id }) => trace_id)).size, 200)
+    t.equal(new Set(traces.map(({ task_id }) => task_id)).size, 50)
+    const calls = traces.flatMap(({ llm_calls }) => llm_calls.flatMap((call) => call.tool_calls))
+    t.equal(calls.length, 1164)
+    t.ok(traces.every((trace) => factsOf(trace).malformed === null))
+  })
+})

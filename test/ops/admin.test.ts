@@ -1,0 +1,168 @@
+import { execFile } from 'node:child_process'
+import { randomUUIDv7 } from 'node:crypto'
+import t from 'tap'
+import type { Test } from 'tap'
+import { isWellFormedKey } from '../../jobs/rules/api-key.ts'
+import { openService } from '../service.ts'
+
+// Each command is a process of its own.
+t.setTimeout(120_000)
+
+t.test('the admin command line', async (t) => {
+  const service = await openService(t)
+  const admin = (...args: string[]) => run(t, args, { DATABASE_URL: service.url })
+  const org = (await admin('org', 'create', '--name', 'Acme', '--plan', 'pro')).printed
+
+  t.test('org create makes an organization whose key works', async (t) => {
+    t.match(org, { org_id: UUID, workspace_id: UUID, project_id: UUID })
+    const me = await service.client(String(org['api_key'])).get('/api-keys')
+    t.match(me, { status: 200, body: { api_keys: [{ scope: 'global', permissions: 'admin' }] } })
+  })
+
+  t.test('org set-plan changes the plan of an organization that exists', async (t) => {
+    const set = await admin('org', 'set-plan', '--org', String(org['org_id']), '--plan', 'core')
+    t.match(set, { code: 0, printed: { org_id: org['org_id'], plan: 'core' } })
+    const none = await admin('org', 'set-plan', '--org', randomUUIDv7(), '--plan', 'core')
+    t.match(none, { code: 1, stderr: /^There is no organization .*\n$/ })
+  })
+
+  t.test('org set-rate gives an enterprise organization more, or its plan again', async (t) => {
+    const { printed } = await admin('org', 'create', '--name', 'Big', '--plan', 'enterprise')
+    const id = String(printed['org_id'])
+    const limit = async () => {
+      const { headers } = await service.client(String(printed['api_key'])).get('/jobs')
+      return headers['ratelimit-limit']
+    }
+    const more = await admin(
+      'org',
+      'set-rate',
+      '--org',
+      id,
+      '--per-minute',
+      '2000',
+      '--burst',
+      '400',
+    )
+    t.match(more, { code: 0, printed: { org_id: id, per_minute: 2000, burst: 400 } })
+    t.equal(await limit(), '2000')
+    t.match(await admin('org', 'set-rate', '--org', id), { code: 0, printed: { per_minute: null } })
+    t.equal(await limit(), '1000')
+    t.match(await admin('org', 'set-rate', '--org', id, '--burst', '400'), { code: 2 })
+  })
+
+  t.test('org suspend refuses the keys of an organization until org resume', async (t) => {
+    const { printed } = await admin('org', 'create', '--name', 'Late', '--plan', 'free')
+    const id = String(printed['org_id'])
+    const client = service.client(String(printed['api_key']))
+    t.match(await admin('org', 'suspend', '--org', id), { printed: { suspended: true } })
+    t.match(await client.get('/jobs'), { status: 401, body: { detail: 'Invalid API key' } })
+    t.match(await admin('org', 'resume', '--org', id), { printed: { suspended: false } })
+    t.equal((await client.get('/jobs')).status, 200)
+  })
+
+  t.test('key create makes keys of each scope, key revoke ends them', async (t) => {
+    const create = (...args: string[]) =>
+      admin('key', 'create', '--org', String(org['org_id']), ...args)
+    const project = await create(
+      '--scope',
+      'project',
+      '--project',
+      'default',
+      '--permissions',
+      'read',
+    )
+    t.match(project.printed, {
+      scope: 'project',
+      permissions: 'read',
+      project_id: org['project_id'],
+    })
+    const client = service.client(String(project.printed['api_key']))
+    t.equal((await client.get('/jobs')).status, 200)
+
+    t.match(await create('--scope', 'workspace'), { code: 1, stderr: /needs --workspace/ })
+    t.match(await create('--scope', 'project', '--project', randomUUIDv7()), { code: 1 })
+    const elsewhere = await admin('key', 'create', '--org', randomUUIDv7())
+    t.match(elsewhere, { code: 1, stderr: /There is no organization/ })
+
+    const revoke = () => admin('key', 'revoke', String(project.printed['id']))
+    t.match(await revoke(), { code: 0, printed: { revoked: true } })
+    t.equal((await client.get('/jobs')).status, 401)
+    t.match(await revoke(), { code: 1, stderr: /^There is no key/ })
+    const audited = await service.sql`
+      select action, actor_key_id from audit_events
+      where resource_id = ${String(project.printed['id'])} order by id`
+    t.match(audited, [
+      { action: 'api_key.created', actor_key_id: null },
+      { action: 'api_key.revoked', actor_key_id: null },
+    ])
+  })
+
+  t.test('what is not a command gets the usage and exit code 2', async (t) => {
+    for (const words of [
+      [],
+      ['org'],
+      ['org', 'destroy'],
+      ['org', 'create'],
+      ['doctor', '--loud'],
+    ]) {
+      t.match(await admin(...words), { code: 2, stdout: '', stderr: /Usage:\n {2}node ops/ })
+    }
+    const plan = await admin('org', 'create', '--name', 'x', '--plan', 'gold')
+    t.match(plan, { code: 2, stderr: /plan must be one of/ })
+  })
+
+  t.test('doctor tells what is wrong and what to do', async (t) => {
+    t.match(await admin('doctor'), { code: 0, printed: { ok: true } })
+    const sql = service.sql
+    await sql`delete from schema_migrations where number = (select max(number) from schema_migrations)`
+    const behind = await admin('doctor')
+    t.match(behind, { code: 1, printed: { ok: false } })
+    t.match(failing(behind.printed), [{ name: 'schema', detail: /node ops\/admin.ts migrate/ }])
+  })
+
+  t.test('migrate sets an empty database up', async (t) => {
+    const { pathname } = new URL(service.url)
+    const empty = `${pathname.slice(1)}_empty`
+    await service.sql.unsafe(`create database ${empty}`)
+    t.teardown(() => service.sql.unsafe(`drop database ${empty} with (force)`))
+    const DATABASE_URL = service.url.replace(pathname, `/${empty}`)
+    const create = ['org', 'create', '--name', 'x', '--plan', 'free']
+    t.match(await run(t, create, { DATABASE_URL }), { code: 1, stderr: /admin.ts migrate\n$/ })
+    t.match(await run(t, ['migrate'], { DATABASE_URL }), { code: 0 })
+    t.match(await run(t, create, { DATABASE_URL }), { code: 0 })
+  })
+
+  t.test('a database that is not there is told in a sentence', async (t) => {
+    const DATABASE_URL = 'postgres://nobody:secret@127.0.0.1:1/none'
+    const migrate = await run(t, ['migrate'], { DATABASE_URL })
+    t.match(migrate, { code: 1, stderr: 'The database at 127.0.0.1:1/none does not answer.\n' })
+    const doctor = await run(t, ['doctor'], { DATABASE_URL })
+    t.match(failing(doctor.printed), [{ name: 'database', detail: /does not answer/ }])
+    const none = await run(t, ['doctor'], {})
+    t.match(none, { code: 1, stderr: /^No database runs in .*\n$/ })
+  })
+
+  t.test('key make prints a key INIT_API_KEY accepts', async (t) => {
+    const { printed } = await run(t, ['key', 'make'], {})
+    t.ok(isWellFormedKey('svc_', String(printed['api_key'])))
+  })
+})
+
+const UUID = /^[0-9a-f-]{36}$/
+
+function failing(report: Record<string, unknown>) {
+  return (report['checks'] as { ok: boolean }[]).filter(({ ok }) => !ok)
+}
+
+async function run(t: Test, args: string[], env: Record<string, string>) {
+  const result = await new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+    const child = execFile(
+      process.execPath,
+      ['ops/admin.ts', ...args],
+      { env: { PATH: process.env['PATH'], DATA_DIR: t.testdir(), ...env } },
+      (_, stdout, stderr) => resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+    )
+  })
+  const printed = result.stdout.startsWith('{') ? (JSON.parse(result.stdout) as object) : {}
+  return { ...result, printed: printed as Record<string, unknown> }
+}

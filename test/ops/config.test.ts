@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto'
+import { resolve } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import { makeKey } from '../../jobs/rules/api-key.ts'
+import { environment, POOLS, readConfig } from '../../ops/config.ts'
+import { editDistance } from '../../ops/edit-distance.ts'
+import { pools } from '../../workers/pools.ts'
+
+t.test('an empty environment gives defaults that work', async (t) => {
+  t.match(readConfig({ PATH: '/bin', PORT: '' }), {
+    PORT: 3000,
+    HOST: '127.0.0.1',
+    DATA_DIR: resolve('.data'),
+    STORAGE_DIR: resolve('.data/storage'),
+    DRAIN_SECONDS: 20,
+    concurrency: {},
+  })
+})
+
+t.test('every fault is named in one message', async (t) => {
+  const env = { PORT: '70000', DATABASE_URL: 'mysql://x', SEED: 'some', STORAGE_URL: 's3://x' }
+  t.throws(() => readConfig(env), /^Environment: .*PORT.*DATABASE_URL.*STORAGE_URL.*SEED/)
+})
+
+t.test('a name that is nearly one of ours is refused with the one that is meant', async (t) => {
+  const cases = {
+    POOL_CONCURENCY_IMPORT: 'POOL_CONCURRENCY_IMPORT',
+    DATBASE_URL: 'DATABASE_URL',
+    DATADIR: 'DATA_DIR',
+    LOGLEVEL: 'LOG_LEVEL',
+    PORTS: 'PORT',
+  }
+  for (const [name, meant] of Object.entries(cases)) {
+    t.throws(() => readConfig({ [name]: '1' }), { message: new RegExp(`${name} .*; ${meant} is`) })
+  }
+})
+
+t.test('the usual variables of other programs are left alone', async (t) => {
+  const names = `HOME HOSTNAME PATH PWD USER SHELL LANG TERM EDITOR PGDATA PGHOST PGPORT DB_PORT INIT_CWD
+    NODE_ENV NODE_OPTIONS npm_config_port SEEDS_URL LOG_FORMAT DATABASE_NAME PUBLIC_KEY KUBERNETES_PORT`
+  const env = Object.fromEntries(names.split(/\s+/).map((name) => [name, 'x']))
+  t.equal(readConfig(env).PORT, 3000)
+})
+
+t.test('the slots of each pool can be set', async (t) => {
+  const env = { POOL_CONCURRENCY_IMPORT: '3', POOL_CONCURRENCY_EVALS: '8' }
+  t.same(readConfig(env).concurrency, { import: 3, evals: 8 })
+  t.throws(() => readConfig({ POOL_CONCURRENCY_EVALS: '0' }), /POOL_CONCURRENCY_EVALS must be/)
+  t.same([...POOLS].sort(), Object.keys(pools).sort())
+})
+
+t.test('INIT_API_KEY must be well-formed, and the message says how to make one', async (t) => {
+  const key = makeKey('svc_', randomBytes(64))
+  t.equal(readConfig({ INIT_API_KEY: key }).INIT_API_KEY, key)
+  for (const wrong of [
+    key.slice(1),
+    `${key}x`,
+    key.replace(/.$/, (c) => (c === '0' ? '1' : '0')),
+  ]) {
+    t.throws(() => readConfig({ INIT_API_KEY: wrong }), /node ops\/admin\.ts key make$/)
+  }
+  t.throws(() => readConfig({ INIT_API_KEY: key, KEY_PREFIX: 'acme_' }), /begins|well-formed/)
+  t.notMatch(
+    messageOf(() => readConfig({ INIT_API_KEY: `${key}x` })),
+    key,
+  )
+})
+
+t.test('every variable says what it is for', async (t) => {
+  const keys = environment.describe()['keys'] as Record<
+    string,
+    { flags?: { description?: string } }
+  >
+  t.ok(Object.keys(keys).length > 10)
+  for (const [name, { flags }] of Object.entries(keys)) t.ok(flags?.description, name)
+})
+
+t.test('the edit distance is a metric, and one for one edit', async () => {
+  const word = fc.string({ maxLength: 8 })
+  fc.assert(
+    fc.property(word, word, word, fc.nat(8), (a, b, c, at) => {
+      const ab = editDistance(a, b)
+      const inserted = a.slice(0, at) + '~' + a.slice(at)
+      return (
+        ab === editDistance(b, a) &&
+        (ab === 0) === (a === b) &&
+        ab <= editDistance(a, c) + editDistance(c, b) &&
+        editDistance(a, inserted) === 1
+      )
+    }),
+  )
+})
+
+function messageOf(work: () => unknown) {
+  try {
+    work()
+    return ''
+  } catch (error) {
+    return (error as Error).message
+  }
+}

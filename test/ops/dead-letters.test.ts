@@ -1,0 +1,75 @@
+import t from 'tap'
+import { randomUUIDv7 } from 'node:crypto'
+import { submitJob } from '../../api/submit.ts'
+import type { Principal } from '../../api/principal.ts'
+import { buildDataset } from '../../jobs/build-dataset.ts'
+import { listDeadLetters, redriveDeadLetters } from '../../ops/dead-letters.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { findJob } from '../../sql/jobs.ts'
+import { handler } from '../../workers/handler.ts'
+import { openService } from '../service.ts'
+import { until } from '../until.ts'
+
+t.test('dead letters', async (t) => {
+  const { context, sql, makeOrganization, startWorkers } = await openService(t)
+  const org = await makeOrganization()
+  const { boss, queue } = context
+  const redrive = (dryRun = false) =>
+    redriveDeadLetters({ boss, sql, queue }, buildDataset.name, { limit: 100, dryRun })
+
+  /** A job whose attempts are used up. */
+  async function makeDead() {
+    const principal = { orgId: org.orgId, keyId: org.keyId, plan: 'pro' } as Principal
+    const id = await queue.transaction(sql, (tx: Transaction) =>
+      submitJob(
+        context,
+        tx,
+        principal,
+        buildDataset,
+        { version_id: randomUUIDv7() },
+        {
+          projectId: org.projectId,
+        },
+      ),
+    )
+    const [queued] = await boss.fetch(buildDataset.name, { includeMetadata: true })
+    await sql`update pgboss.job set retry_limit = 0 where id = ${queued?.id ?? null}`
+    await boss.fail(buildDataset.name, queued?.id ?? '', { message: 'broken' })
+    await sql`
+      update jobs set state = 'failed', started_at = now(), finished_at = now(),
+        error = '{"code": "x", "message": "broken", "retryable": true}' where id = ${id}`
+    return id
+  }
+
+  t.test('are listed with what they carried and why they died', async (t) => {
+    const id = await makeDead()
+    const [letter] = await listDeadLetters(boss, buildDataset.name, 10)
+    t.match(letter, { org_id: org.orgId, job_id: id, payload: { version_id: /-/ } })
+    t.ok(letter?.died_at)
+    await t.rejects(listDeadLetters(boss, 'no.queue', 10), /There is no queue no.queue/)
+  })
+
+  t.test('are counted and left alone by a dry run', async (t) => {
+    t.match(await redrive(true), { found: 1, redriven: 0, dry_run: true })
+    t.equal((await listDeadLetters(boss, buildDataset.name, 10)).length, 1)
+  })
+
+  t.test('go back into their queue together with their job resource', async (t) => {
+    const [letter] = await listDeadLetters(boss, buildDataset.name, 10)
+    t.match(await redrive(), { found: 1, redriven: 1, obsolete: 0 })
+    t.match(await findJob(sql, org.orgId, letter?.job_id ?? ''), { state: 'queued', error: null })
+    t.equal((await listDeadLetters(boss, buildDataset.name, 10)).length, 0)
+    const worker = await startWorkers([handler(buildDataset, async () => ({ built: true }))])
+    await until(
+      async () => (await findJob(sql, org.orgId, letter?.job_id ?? ''))?.state === 'succeeded',
+    )
+    await worker.stop()
+  })
+
+  t.test('of a job that was retried meanwhile are thrown away', async (t) => {
+    const id = await makeDead()
+    await sql`update jobs set state = 'queued', finished_at = null where id = ${id}`
+    t.match(await redrive(), { found: 1, redriven: 0, obsolete: 1 })
+    t.equal((await listDeadLetters(boss, buildDataset.name, 10)).length, 0)
+  })
+})

@@ -1,0 +1,52 @@
+import t from 'tap'
+import { globSync, readFileSync } from 'node:fs'
+import {
+  meterRequests,
+  meterWorkers,
+  openMetrics,
+  showQueues,
+  showSlots,
+} from '../../ops/metrics.ts'
+import { pools } from '../../workers/pools.ts'
+
+const read = (file: string) => readFileSync(`ops/deploy/${file}`, 'utf8')
+
+t.test('every metric of the dashboard and the alerts is one that is made', async (t) => {
+  const registry = openMetrics()
+  meterWorkers(registry)
+  showSlots(registry, { queues: () => [] } as never)
+  showQueues(registry, { getQueues: async () => [] } as never)
+  meterRequests(registry, { events: { on: () => undefined } } as never)
+  const made = new Set(registry.getMetricsAsArray().map(({ name }) => name))
+  for (const file of ['dashboard.json', 'alerts.yaml']) {
+    const used = new Set(read(file).match(/\b(adl|nodejs|process)_\w+/g))
+    t.ok(used.size > 5, `${file} names metrics`)
+    for (const name of used) {
+      t.ok(made.has(name) || made.has(name.replace(/_(bucket|count|sum)$/, '')), `${file}: ${name}`)
+    }
+  }
+  const shown = `${read('dashboard.json')}${read('alerts.yaml')}`
+  for (const name of made)
+    if (name.startsWith('adl_')) t.ok(shown.includes(name), `${name} is shown`)
+})
+
+t.test('every pool is deployed, and every pool that is deployed exists', async (t) => {
+  const names = Object.keys(pools)
+  for (const file of ['compose.yaml', 'kubernetes/pools.yaml']) {
+    const deployed = [...read(file).matchAll(/--pool, (\w+)/g)].map(([, name = '']) => name)
+    t.same(deployed.sort(), names.sort(), file)
+  }
+  const scaled = [...read('kubernetes/keda.yaml').matchAll(/pool=(\w+)/g)].map(
+    ([, name = '']) => name,
+  )
+  t.same(scaled.sort(), names.filter((name) => name !== 'maintenance').sort())
+})
+
+t.test('the image holds what the processes need and no tests', async (t) => {
+  const copied = [...read('Dockerfile').matchAll(/^COPY (\w+) \1$/gm)].map(([, name = '']) => name)
+  t.same(copied.sort(), ['api', 'jobs', 'ops', 'sql', 'workers'])
+  t.match(read('Dockerfile'), /^USER node$/m)
+  for (const file of globSync('ops/deploy/**/*.yaml')) {
+    t.notMatch(readFileSync(file, 'utf8'), /\t/, `${file} has no tabs`)
+  }
+})

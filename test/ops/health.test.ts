@@ -1,0 +1,147 @@
+import t from 'tap'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import type { Job } from '../../jobs/job.ts'
+import { job } from '../../jobs/job.ts'
+import { shape } from '../../jobs/shape.ts'
+import { reconcileQueues } from '../../ops/boss.ts'
+import { readConfig } from '../../ops/config.ts'
+import { startHealth } from '../../ops/health.ts'
+import {
+  meterRequests,
+  meterWorkers,
+  openMetrics,
+  showQueues,
+  showSlots,
+} from '../../ops/metrics.ts'
+import { workerHealth } from '../../ops/worker-health.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { handler } from '../../workers/handler.ts'
+import { pools as declaredPools } from '../../workers/pools.ts'
+import { openService } from '../service.ts'
+import { until } from '../until.ts'
+
+t.test('the internal listener of a worker process', async (t) => {
+  const service = await openService(t)
+  const org = await service.makeOrganization()
+  const declared: Job = job('test.health', shape({}), {
+    retryLimit: 0,
+    retryDelaySeconds: 1,
+    retryDelayMaxSeconds: 1,
+    expireInSeconds: 60,
+    heartbeatSeconds: 10,
+  })
+  await reconcileQueues(service.context.boss, [declared])
+  const metrics = openMetrics()
+  let stopping = false
+  const worker = await service.startWorkers(
+    [handler(declared, async () => {})],
+    3,
+    meterWorkers(metrics),
+  )
+  showSlots(metrics, worker.pools)
+  showQueues(metrics, worker.boss)
+  meterRequests(metrics, service.server)
+  const port = await findFreePort()
+  const parts = { sql: service.sql, boss: worker.boss, pools: worker.pools }
+  const listener = await startHealth(readConfig({ HEALTH_PORT: String(port) }))
+  t.teardown(listener.close)
+  listener.show({ ...workerHealth(parts, () => stopping, service.context.now), metrics })
+  const get = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`)
+    const text = await response.text()
+    return { status: response.status, text, body: text.startsWith('{') ? JSON.parse(text) : null }
+  }
+
+  t.test('is alive and ready while it works', async (t) => {
+    t.match(await get('/livez'), { status: 200, body: { status: 'ok' } })
+    const ready = await until(async () => {
+      const answer = await get('/readyz')
+      return answer.status === 200 && answer
+    })
+    t.match(ready.body, { status: 'ok', reasons: [] })
+    t.equal((await get('/nowhere')).status, 404)
+  })
+
+  t.test('warns while nobody supervises the queues, without being unready', async (t) => {
+    await service.sql`update pgboss.queue set monitor_on = now() - interval '10 minutes'`
+    const { status, body } = await get('/readyz')
+    if (body.warnings.length > 0) t.match(body.warnings[0], /pool maintenance/)
+    t.equal(status, 200)
+    await until(async () => (await get('/readyz')).body.warnings.length === 0)
+  })
+
+  t.test('shows what was done in Prometheus text', async (t) => {
+    await service.context.queue.transaction(service.sql, async (tx: Transaction) => {
+      await service.context.queue.enqueue(tx, declared, {}, { orgId: org.orgId })
+    })
+    await service.client(org.key).get('/jobs')
+    const { text } = await until(async () => {
+      const answer = await get('/metrics')
+      return (
+        answer.text.includes('adl_jobs_ran_total{queue="test.health",outcome="done"} 1') && answer
+      )
+    })
+    t.match(text, /adl_slots\{queue="test\.health",state="idle"\} 3/)
+    t.match(text, /adl_queue_jobs\{queue="test\.health",state="ready"\} \d/)
+    t.match(
+      text,
+      /adl_http_request_seconds_count\{method="get",route="\/api\/v1\/jobs",status="200"\} 1/,
+    )
+    t.match(text, /adl_job_wait_seconds_bucket/)
+    t.match(text, /adl_looks_for_jobs_total\{queue="test\.health",way="notified"\} [1-9]/)
+  })
+
+  t.test('advises how many processes a pool could use', async (t) => {
+    const [name = '', pool] =
+      Object.entries(declaredPools).find(([, { handlers }]) => handlers.length > 0) ?? []
+    await service.sql`
+      update pgboss.queue set ready_count = 41, active_count = 0
+      where name = ${pool?.handlers[0]?.job.name ?? ''}`
+    const { body } = await get(`/autoscale?pool=${name}`)
+    t.match(body, { pool: name, slots: pool?.concurrency })
+    t.equal(body.desired, Math.ceil((body.ready + body.active) / body.slots))
+    t.equal((await get('/autoscale?pool=nothing')).status, 404)
+  })
+
+  t.test('is not ready when it has been told to stop, and still alive', async (t) => {
+    stopping = true
+    t.match(await get('/readyz'), { status: 503, body: { reasons: ['stopping'] } })
+    t.equal((await get('/livez')).status, 200)
+    stopping = false
+  })
+})
+
+t.test('a run that ignores its signal costs the process its life after a minute', async (t) => {
+  const toldAt = new Date()
+  const overrun = {
+    queue: 'q',
+    queueJobId: 'x',
+    jobId: undefined,
+    reason: 'draining',
+    toldAt,
+  } as const
+  const pools = {
+    overruns: () => [overrun],
+    queues: () => [],
+    running: () => 1,
+    stop: async () => 1,
+  }
+  const at = (ms: number) =>
+    workerHealth(
+      { pools } as never,
+      () => false,
+      () => new Date(toldAt.getTime() + ms),
+    ).findDeadly()
+  t.same(at(59_000), [])
+  t.match(at(61_000), [/q .* does not stop/])
+})
+
+async function findFreePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}

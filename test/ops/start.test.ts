@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { isAlive, makeFolder, run, start } from '../started.ts'
+import { until } from '../until.ts'
+import { checkPace } from '../pace.ts'
+
+// A dozen processes on a busy machine take their time.
+t.setTimeout(120_000)
+
+t.test('npm start', async (suite) => {
+  const DATA_DIR = await makeFolder(suite)
+  let service = await start(suite, { DATA_DIR })
+  const { key } = service
+
+  suite.test('ends with one screen whose address and key work', async (t) => {
+    t.match(service.output(), /Address +http:\/\/127\.0\.0\.1:\d+\n +Docs +http:.*\/docs\n/)
+    t.equal((await fetch(`${service.address}/readyz`)).status, 200)
+    t.equal((await fetch(`${service.address}/docs`)).status, 200)
+    t.equal((await service.get('/api-keys')).status, 200)
+    const made = await service.post('/api-keys', { label: 'kept', scope: 'global' })
+    t.equal(made.status, 201)
+  })
+
+  suite.test('the admin command line finds its database', async (t) => {
+    const env = { PATH: process.env['PATH'], DATA_DIR }
+    const admin = promisify(execFile)(process.execPath, ['ops/admin.ts', 'doctor'], { env })
+    t.match(JSON.parse((await admin).stdout), { ok: true })
+  })
+
+  suite.test('a second start on the same folder is told so in a sentence', async (t) => {
+    const second = await run(t, { DATA_DIR })
+    t.match(second, {
+      code: 1,
+      stderr: /^The database in .* is already being used by process \d+.*\n$/,
+    })
+  })
+
+  suite.test('a child that dies comes back at its address', async (t) => {
+    const [pid] = await service.pids('api')
+    process.kill(pid as number, 'SIGKILL')
+    await until(async () => (await service.pids('api')).length === 2)
+    t.equal((await service.get('/api-keys')).status, 200)
+    t.match(service.output(), /API ended unexpectedly \(SIGKILL\); starting again\./)
+  })
+
+  suite.test('a database that dies comes back at its address', async () => {
+    const postmaster = Number(
+      (await readFile(join(DATA_DIR, 'postgres/postmaster.pid'), 'utf8')).split('\n')[0],
+    )
+    process.kill(postmaster, 'SIGKILL')
+    await until(() => service.output().includes('The database ended unexpectedly'))
+    await until(async () => (await service.get('/api-keys')).status === 200)
+  })
+
+  suite.test(
+    'Ctrl-C leaves nothing running, also when npm passes it on a second time',
+    async (t) => {
+      const pids = await service.pids()
+      t.ok(pids.length >= 5, `${pids.length} processes`)
+      service.child.kill('SIGINT')
+      service.child.kill('SIGINT')
+      const [code] = (await once(service.child, 'exit')) as [number]
+      t.equal(code, 0)
+      t.notMatch(service.output(), /at once/)
+      t.same(pids.filter(isAlive), [])
+      await t.rejects(readFile(join(DATA_DIR, 'postgres/postmaster.pid')), { code: 'ENOENT' })
+    },
+  )
+
+  suite.test('the next start is quick and has the data and the key', async (t) => {
+    const before = performance.now()
+    service = await start(suite, { DATA_DIR })
+    checkPace(t, (performance.now() - before) / 1000, 15, 'started again')
+    t.equal(service.key, key)
+    const { body } = await service.get('/api-keys')
+    t.match(body, { api_keys: [{ label: 'kept' }, { label: 'first key' }] })
+  })
+
+  suite.test(
+    'children of a killed parent stop, and the next start takes the database over',
+    async (t) => {
+      const pids = await service.pids()
+      service.child.kill('SIGKILL')
+      await until(() => pids.every((pid) => !isAlive(pid)))
+      service = await start(suite, { DATA_DIR })
+      t.match(service.output(), /is running already/)
+      t.equal((await service.get('/api-keys')).status, 200)
+    },
+  )
+})

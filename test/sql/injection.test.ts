@@ -1,0 +1,73 @@
+import { globSync, readFileSync } from 'node:fs'
+import t from 'tap'
+import { openService } from '../service.ts'
+
+t.test('SQL is not put together from texts', async (t) => {
+  const files = globSync('{api,jobs,sql,workers}/**/*.ts')
+  t.ok(files.length > 200, `${files.length} files`)
+  const unsafe = files.filter((file) => readFileSync(file, 'utf8').includes('.unsafe('))
+  // pg-boss's statements with their parameters; the files of migrations; a constant in milliseconds.
+  t.same(unsafe.sort(), ['jobs/queue.ts', 'sql/migrate.ts', 'workers/datasets/select-traces.ts'])
+})
+
+t.test('what a client writes is data', async (t) => {
+  const service = await openService(t)
+  const { key } = await service.makeOrganization()
+  const { get, post } = service.client(key)
+  const hostile = [
+    "'; drop table traces; --",
+    "' or '1'='1",
+    '%',
+    '_',
+    '\\',
+    '$1',
+    '${x}',
+    'a & !b | (',
+    '"; select pg_sleep(10); --',
+  ]
+  await post('/traces', {
+    trace_id: 'plain',
+    agent_name: 'plain',
+    tags: ['plain'],
+    user_id: 'plain',
+  })
+
+  t.test('in filters, which match it and nothing else', async (t) => {
+    const filters = [
+      'agent_name',
+      'session_id',
+      'task_id',
+      'tag',
+      'tool',
+      'user_id',
+      'environment',
+      'q',
+    ]
+    for (const filter of filters) {
+      for (const text of hostile) {
+        const { status, body } = await get(`/traces?${filter}=${encodeURIComponent(text)}`)
+        t.equal(status, 200, `${filter} ${text}`)
+        t.same(body.traces, [], `${filter} ${text}`)
+      }
+    }
+  })
+
+  t.test('in members, which come back as they were', async (t) => {
+    for (const [i, text] of hostile.entries()) {
+      const trace = {
+        trace_id: `t${i}`,
+        agent_name: text,
+        tags: [text],
+        metadata: { [text]: text },
+      }
+      t.equal((await post('/traces', trace)).status, 201, text)
+      t.match((await get(`/traces/t${i}`)).body, trace)
+      const { body } = await get(`/traces?agent_name=${encodeURIComponent(text)}`)
+      t.same(
+        body.traces.map(({ trace_id }: { trace_id: string }) => trace_id),
+        [`t${i}`],
+        text,
+      )
+    }
+  })
+})

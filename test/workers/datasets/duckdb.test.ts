@@ -1,0 +1,42 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { openDuck, readOne } from '../../../workers/datasets/duckdb.ts'
+
+t.test('DuckDB', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'adl-duck-'))
+  const duck = await openDuck(folder, new AbortController().signal)
+  const connection = await duck.connect()
+  t.teardown(async () => {
+    await duck.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  t.test('reads and writes in its folder', async (t) => {
+    await writeFile(join(folder, 'in.csv'), 'a\n1\n')
+    await connection.run(`copy (from read_csv('${folder}/in.csv')) to '${folder}/out.parquet'`)
+    t.same(await readOne(connection, `select a::int from '${folder}/out.parquet'`), [1])
+  })
+
+  t.test('reaches nothing else, and cannot be told to', async (t) => {
+    const statements = [
+      `from read_csv('/etc/passwd')`,
+      `from read_text('/etc/passwd')`,
+      `from read_blob('${folder}/../../etc/passwd')`,
+      `from glob('/etc/*')`,
+      `copy (select 1) to '/tmp/adl-duck-escape.csv'`,
+      `copy (select 1) to '${folder}/../adl-duck-escape.csv'`,
+      `attach '/tmp/adl-duck-escape.db'`,
+      `export database '/tmp/adl-duck-escape'`,
+      `install httpfs`,
+      `load httpfs`,
+      `from read_csv('https://example.com/x.csv')`,
+      `set enable_external_access = true`,
+      `set allowed_directories = ['/']`,
+      `set lock_configuration = false`,
+      `pragma enable_external_access`,
+    ]
+    for (const statement of statements) await t.rejects(connection.run(statement), statement)
+  })
+})

@@ -1,0 +1,162 @@
+import t from 'tap'
+import {
+  buildDataset,
+  buildVersion,
+  openDatasetService,
+  readJsonl,
+  readParquet,
+} from '../../built-dataset.ts'
+import { hello, storeJudged } from '../../stored-traces.ts'
+
+t.test('what a dataset is made of', async (t) => {
+  const { service, openOrganization } = await openDatasetService(t)
+
+  t.test('each filter passes what it says and counts what it leaves out', async (t) => {
+    const manifest_id = '018f0000-0000-7000-8000-000000000001'
+    const odd = {
+      agent_name: 'other',
+      manifest_id,
+      quality: 0.75,
+      tags: ['x', 'y'],
+      started_at: '2026-05-01T00:00:00Z',
+      status: 'partial',
+      source_type: 'synthetic',
+      needs_review: true,
+      llm_calls: [{ rendered_input: hello('odd'), tool_calls: [{ tool_name: 'find', args: {} }] }],
+    }
+    const { api } = await openOrganization([
+      { trace_id: 'odd', ...odd },
+      {
+        trace_id: 'plain',
+        messages: hello('plain'),
+        tags: ['x'],
+        started_at: '2026-04-01T00:00:00Z',
+      },
+      { trace_id: 'unjudged', messages: hello('unjudged'), verdict: null },
+      { trace_id: 'bad', messages: hello('bad'), quality: 0.1 },
+    ])
+    const cases: [object, string[], Record<string, number>][] = [
+      [{}, ['odd', 'plain'], { unjudged: 1, verdicts: 1 }],
+      [{ verdicts: ['drop'] }, ['bad'], { unjudged: 1, verdicts: 2 }],
+      [{ agent_name: 'other' }, ['odd'], { agent_name: 3 }],
+      [{ manifest_ids: [manifest_id] }, ['odd'], { manifest_ids: 3 }],
+      [{ eval_verdict: 'fail' }, [], { unjudged: 1, verdicts: 1, eval_verdict: 2 }],
+      [{ min_eval_score: 0.8 }, ['plain'], { unjudged: 1, verdicts: 1, min_eval_score: 1 }],
+      [{ tags: ['x'] }, ['odd', 'plain'], { tags: 2 }],
+      [{ tags: ['y', 'x'] }, ['odd'], { tags: 3 }],
+      [{ since: '2026-05-01T00:00:00Z' }, ['odd'], { since: 3 }],
+      [{ until: '2026-05-01T00:00:00Z' }, ['plain'], { until: 1, unjudged: 1, verdicts: 1 }],
+      [{ status: 'partial' }, ['odd'], { status: 3 }],
+      [{ tool: 'find' }, ['odd'], { tool: 3 }],
+      [{ source_type: 'synthetic' }, ['odd'], { source_type: 3 }],
+    ]
+    for (const [filters, ids, filtered] of cases) {
+      const version = await buildDataset(api, 'sft', { filters })
+      const rows = await readJsonl(api, version)
+      t.same(
+        rows.map(({ provenance }) => provenance.trace_id),
+        ids,
+        JSON.stringify(filters),
+      )
+      const counts = Object.entries(filtered).map(([name, n]) => [`filtered.${name}`, n])
+      t.same(version.dropped_counts, Object.fromEntries(counts), JSON.stringify(filters))
+    }
+    const reviewed = await buildDataset(api, 'sft', { options: { include_needs_review: false } })
+    t.equal(reviewed.row_count, 1)
+    t.equal(reviewed.dropped_counts['filtered.needs_review'], 1)
+    const locked = await buildDataset(api, 'sft')
+    t.same(locked.manifest_ids, [manifest_id])
+  })
+
+  t.test(
+    'filters that select nothing give a version without rows and the counts of why',
+    async (t) => {
+      const { api, key } = await openOrganization([{ trace_id: 'a' }])
+      const version = await buildDataset(api, 'sft', { filters: { agent_name: 'nobody' } })
+      t.equal(version.row_count, 0)
+      t.same(version.dropped_counts, { 'filtered.agent_name': 1 })
+      t.same(await readJsonl(api, version), [])
+      t.same(await readParquet(service, key, version), [])
+    },
+  )
+
+  t.test('of more rows than wanted a sample stays, the same one again', async (t) => {
+    const traces = Array.from({ length: 30 }, (_, n) => ({
+      trace_id: `t-${n}`,
+      messages: hello(`${n}`),
+    }))
+    const { api, ...org } = await openOrganization(traces)
+    const few = await buildDataset(api, 'sft', { filters: { max_rows: 5 } })
+    t.equal(few.row_count, 5)
+    t.same(few.dropped_counts, { max_rows: 25 })
+    await storeJudged(service.sql, org, [{ trace_id: 'one-more', messages: hello('more') }])
+    const again = await buildVersion(api, few.dataset_id, { filters: { max_rows: 6 } })
+    const ids = async (version: typeof few) =>
+      (await readJsonl(api, version)).map(({ provenance }) => provenance.row_id)
+    const [before, after] = [await ids(few), await ids(again)]
+    t.equal(before.filter((id) => after.includes(id)).length, 5)
+  })
+
+  t.test('one bad trace costs only itself', async (t) => {
+    const { api } = await openOrganization([
+      { trace_id: 'good' },
+      { trace_id: 'nul', messages: hello('a\0b') },
+      { trace_id: 'surrogate', messages: hello('\ud800') },
+      {
+        trace_id: 'image',
+        messages: [
+          { role: 'user', content: [{ type: 'image_url' }] },
+          { role: 'assistant', content: 'Nice' },
+        ],
+      },
+      { trace_id: 'long', messages: hello('x'.repeat(4000)) },
+    ])
+    const version = await buildDataset(api, 'sft', { options: { max_tokens: 500 } })
+    t.equal(version.row_count, 1)
+    t.same(version.dropped_counts, { 'invalid.content': 1, 'invalid.text': 2, too_long: 1 })
+  })
+
+  t.test('failed steps of a trace to repair are masked when such traces are wanted', async (t) => {
+    const call = (id: string) => ({
+      role: 'assistant',
+      tool_calls: [{ id, function: { name: 'f', arguments: '{}' } }],
+    })
+    const masked = [{ rule: 9, code: 'step.masked', subject: 'tool_calls', message: '' }]
+    const llm_calls = [
+      {
+        rendered_input: [
+          { role: 'user', content: 'Hi' },
+          call('1'),
+          { role: 'tool', tool_call_id: '1', content: 'boom' },
+        ],
+        output: { content: 'Done' },
+        tool_calls: [{ id: '1', tool_name: 'f', status: 'error' }],
+      },
+    ]
+    const other = [{ rule: 8, code: 'compat.repair', subject: 'f', message: '' }]
+    const { api } = await openOrganization([
+      { trace_id: 'masked', verdict: 'repair', reasons: masked, llm_calls },
+      { trace_id: 'other', verdict: 'repair', reasons: other, messages: hello('other') },
+    ])
+    t.equal((await buildDataset(api, 'sft')).row_count, 0)
+    const version = await buildDataset(api, 'sft', { filters: { verdicts: ['keep', 'repair'] } })
+    const [row] = await readJsonl(api, version)
+    t.same(
+      row?.messages.map(({ weight }) => weight),
+      [0, 0, 0, 1],
+    )
+    t.equal(row?.provenance.repaired, true)
+    t.same(version.dropped_counts, { unrepaired: 1 })
+  })
+
+  t.test('provenance has the scores of the trace by name', async (t) => {
+    const { api, ...org } = await openOrganization([{ trace_id: 'a', quality: 0.75 }])
+    await service.sql`
+      insert into eval_scores (org_id, project_id, trace_id, name, source, identifier, score_id, value,
+        data_type, category, source_kind)
+      select ${org.orgId}, ${org.projectId}, 'a', 'tone', 'human', n::text, gen_random_uuid(), n * 0.25,
+        'numeric', 'quality', 'human' from generate_series(1, 2) n`
+    const [row] = await readJsonl(api, await buildDataset(api, 'sft'))
+    t.same(row?.provenance.scores, { reward: 0.75, tone: 0.375 })
+  })
+})

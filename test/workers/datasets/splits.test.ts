@@ -1,0 +1,149 @@
+import t from 'tap'
+import { buildDataset, buildVersion, openDatasetService, readJsonl } from '../../built-dataset.ts'
+import { hello, storeJudged } from '../../stored-traces.ts'
+
+t.test('the splits of a dataset', async (t) => {
+  const { service, openOrganization } = await openDatasetService(t)
+
+  t.test('no unit is in two splits, and no row changes its split when traces come', async (t) => {
+    const random = seeded(7)
+    const trace = (n: number) => ({
+      trace_id: `t-${n}`,
+      task_id: random() < 0.5 ? `task ${Math.floor(random() * 40)}` : null,
+      session_id: random() < 0.7 ? `session ${Math.floor(random() * 60)}` : null,
+      parent_trace_id: n > 0 && random() < 0.3 ? `t-${Math.floor(random() * n)}` : null,
+      messages: hello(`I am ${Math.floor(random() * 150)}`),
+    })
+    const traces = Array.from({ length: 300 }, (_, n) => trace(n))
+    const { api, ...org } = await openOrganization(traces.slice(0, 150))
+    const recipe = {
+      split: { train: 0.6, validation: 0.1, test: 0.3 },
+      options: { dedupe: 'none' },
+    }
+    const first = await buildDataset(api, 'sft', recipe)
+    await storeJudged(service.sql, org, traces.slice(150))
+    const second = await buildVersion(api, first.dataset_id, recipe)
+    const [before, after] = [await splitsOf(first), await splitsOf(second)]
+    t.ok((second.dropped_counts['split.bridging'] ?? 0) > 0, 'some traces bridge two splits')
+    t.ok(before.size > 60 && after.size > before.size, `${before.size} and ${after.size} rows`)
+    for (const [id, split] of before) if (after.has(id)) t.equal(after.get(id), split, id)
+    for (const link of ['task_id', 'session_id', 'source', 'content'] as const) {
+      const sides = new Map<string, Set<string>>()
+      for (const one of traces.filter(({ trace_id }) => after.has(trace_id))) {
+        for (const key of linksOf(one, link)) {
+          sides.set(key, (sides.get(key) ?? new Set()).add(after.get(one.trace_id) as string))
+        }
+      }
+      t.ok(sides.size > 20)
+      t.same(
+        [...sides].filter(([, splits]) => splits.size > 1),
+        [],
+        `a ${link} is in two splits`,
+      )
+    }
+
+    async function splitsOf(version: typeof first) {
+      const splits = new Map<string, string>()
+      for (const split of ['train', 'validation', 'test']) {
+        for (const { provenance } of await readJsonl(api, version, split))
+          splits.set(provenance.trace_id, split)
+      }
+      return splits
+    }
+    function linksOf(
+      one: (typeof traces)[number],
+      link: 'task_id' | 'session_id' | 'source' | 'content',
+    ) {
+      if (link === 'content') return [one.messages[0]?.content as string]
+      if (link === 'source') return [one.trace_id, one.parent_trace_id].filter((id) => id !== null)
+      return one[link] === null ? [] : [one[link]]
+    }
+  })
+
+  t.test(
+    'a trace that would tie two splits of the version before together is left out',
+    async (t) => {
+      // With half and half, these two tasks are on different sides: one of many pairs is.
+      const { api, ...org } = await openOrganization(
+        Array.from({ length: 20 }, (_, n) => ({
+          trace_id: `t-${n}`,
+          task_id: `task ${n}`,
+          session_id: `session ${n}`,
+          messages: hello(`${n}`),
+        })),
+      )
+      const recipe = { split: { train: 0.5, test: 0.5 } }
+      const first = await buildDataset(api, 'sft', recipe)
+      const [train] = await readJsonl(api, first, 'train')
+      const [test] = await readJsonl(api, first, 'test')
+      const sessionOf = (id: string | undefined) => id?.replace('t-', 'session ')
+      const taskOf = (id: string | undefined) => id?.replace('t-', 'task ')
+      const [one, other] = [train?.provenance.trace_id, test?.provenance.trace_id]
+      await storeJudged(service.sql, org, [
+        {
+          trace_id: 'a-bridge',
+          task_id: taskOf(one),
+          session_id: sessionOf(other),
+          messages: hello('a'),
+        },
+        {
+          trace_id: 'z-bridge',
+          task_id: taskOf(other),
+          session_id: sessionOf(one),
+          messages: hello('z'),
+        },
+      ])
+      const second = await buildVersion(api, first.dataset_id, recipe)
+      t.same(second.dropped_counts, { 'split.bridging': 2 })
+      t.equal(second.content_hash, first.content_hash)
+    },
+  )
+
+  t.test('of equal rows the best stays, and without deduplication all in one split', async (t) => {
+    const same = (trace_id: string, quality: number, id: string) => ({
+      trace_id,
+      quality,
+      session_id: trace_id,
+      messages: [
+        { role: 'user', content: 'Hi' },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id, function: { name: 'f', arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: id, content: 'ok' },
+        { role: 'assistant', content: 'Done' },
+      ],
+    })
+    const traces = [
+      same('a', 0.8, 'x'),
+      same('b', 0.9, 'y'),
+      same('c', 0.9, 'z'),
+      same('d', 0.7, 'w'),
+    ]
+    const { api } = await openOrganization(traces)
+    const once = await buildDataset(api, 'sft')
+    t.same(
+      (await readJsonl(api, once)).map(({ provenance }) => provenance.trace_id),
+      ['b'],
+    )
+    t.same(once.dropped_counts, { duplicate: 3 })
+    const all = await buildDataset(api, 'sft', {
+      options: { dedupe: 'none' },
+      split: { train: 0.5, test: 0.5 },
+    })
+    t.same(
+      Object.values(all.split_counts).filter((n) => n > 0),
+      [all.row_count],
+    )
+    t.equal(all.row_count + (all.dropped_counts['split.bridging'] ?? 0), 4)
+  })
+})
+
+function seeded(seed: number) {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff
+    return state / 0x8000_0000
+  }
+}

@@ -1,0 +1,212 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { importHandler } from '../../../workers/import/import-traces.ts'
+import { openService } from '../../service.ts'
+import { until } from '../../until.ts'
+
+const CHUNK_BYTES = 3000
+const COUNT = 1000
+const LINES = { 'content-type': 'application/x-ndjson', prefer: 'respond-async' }
+
+t.test('working off an import', async (t) => {
+  const service = await openService(t)
+  const { sql } = service
+
+  /** A file of traces, some lines of it bad and some traces in it twice. */
+  function fileOf(count: number) {
+    return Array.from({ length: count }, (_, i) => {
+      if (i % 50 === 7) return '{"broken":'
+      const id = i % 10 === 3 ? i - 1 : i
+      return JSON.stringify({
+        trace_id: `t${id}`,
+        agent_name: 'a',
+        task_id: `${i}`,
+        scores: { s: 1 },
+      })
+    }).join('\n')
+  }
+  async function submit(file: string | Buffer, query = '') {
+    const org = await service.makeOrganization()
+    const client = service.client(org.key)
+    const { body } = await client.call('POST', `/import/jsonl${query}`, file, LINES)
+    return {
+      ...org,
+      ...client,
+      importId: body.import_id as string,
+      jobId: body.job_id as string,
+      show: async () => (await client.get(`/import/${body.import_id}`)).body,
+      ended: () =>
+        until(async () => {
+          const shown = (await client.get(`/import/${body.import_id}`)).body
+          return shown.finished_at ? shown : undefined
+        }, 60_000),
+    }
+  }
+  type Submitted = Awaited<ReturnType<typeof submit>>
+
+  /** Everything that an import leaves behind, without ids and times made on the way. */
+  async function stateOf({ orgId, importId, show }: Submitted) {
+    const traces = await sql`
+      select trace_id, agent_name, task_id, started_at - (select created_at from imports where id = ${importId})
+        as since, content_hash, content from traces where org_id = ${orgId} order by trace_id`
+    const scores = await sql`
+      select trace_id, name, value from eval_scores where org_id = ${orgId} order by trace_id, name`
+    const errors = await sql`
+      select line, code from import_errors where org_id = ${orgId} order by line`
+    const judged = await sql<{ id: string }[]>`
+      select jsonb_array_elements_text(data->'payload'->'trace_ids') as id from pgboss.job
+      where name = 'evals.judge' and data->>'org_id' = ${orgId} order by id`
+    const { imported_count, skipped_count, error_count, scores_imported, progress } = await show()
+    return {
+      traces: [...traces],
+      scores: [...scores],
+      errors: [...errors],
+      judged: judged.map(({ id }) => id),
+      counts: { imported_count, skipped_count, error_count, scores_imported, progress },
+    }
+  }
+  const claimOf = async ({ jobId }: Submitted) => {
+    const [row] = await sql`
+      select j.state, attempt, interruptions, retry_count
+      from jobs j left join pgboss.job q on q.id = j.queue_job_id where j.id = ${jobId}`
+    return row
+  }
+
+  const file = fileOf(COUNT)
+  const undisturbed = await submit(file)
+  const { stop } = await service.startWorkers([importHandler({ chunkBytes: CHUNK_BYTES })])
+  await undisturbed.ended()
+  const expected = await stateOf(undisturbed)
+  await stop()
+
+  await t.test('leaves every trace, score, error and judgement once', async (t) => {
+    t.equal(expected.traces.length, 880)
+    t.equal(expected.scores.length, expected.traces.length)
+    t.same(expected.judged.length, expected.traces.length)
+    t.same(expected.counts, {
+      imported_count: 880,
+      skipped_count: 100,
+      error_count: 20,
+      scores_imported: 880,
+      progress: { bytes: file.length, bytes_total: file.length, lines: COUNT },
+    })
+  })
+
+  await t.test('goes on where a killed process stopped, losing and doubling nothing', async (t) => {
+    for (const upload of [Buffer.from(file), gzipSync(file)]) {
+      const killed = await submit(upload)
+      let kills = 0
+      let seen = 0
+      for (; kills < 2; kills++) {
+        const child = startProcess()
+        await until(async () => (await killed.show()).progress.lines > seen)
+        child.kill('SIGKILL')
+        await once(child, 'exit')
+        seen = (await killed.show()).progress.lines
+        await rescue(killed)
+      }
+      t.ok(seen < COUNT, `${kills} kills up to line ${seen}`)
+      t.match(await killed.show(), { finished_at: null })
+      const child = startProcess()
+      await killed.ended()
+      child.kill('SIGKILL')
+      const state = await stateOf(killed)
+      const { progress: _, ...counts } = expected.counts
+      t.match(state.counts, counts)
+      t.strictSame({ ...state, counts }, { ...expected, counts })
+      t.equal((await claimOf(killed))?.retry_count, 0, 'losses on the way cost no retry')
+    }
+  })
+
+  await t.test('goes on in slices', async (t) => {
+    const sliced = await submit(file)
+    const handler = importHandler({ chunkBytes: 20_000, sliceSeconds: 0 })
+    const workers = await service.startWorkers([handler])
+    await sliced.ended()
+    t.strictSame(await stateOf(sliced), expected)
+    t.ok(((await claimOf(sliced))?.attempt ?? 0) > 3, 'it took several runs')
+    await workers.stop()
+  })
+
+  await t.test('stops with its process and goes on with another, costing no attempt', async (t) => {
+    const drained = await submit(file)
+    const first = await service.startWorkers([importHandler({ chunkBytes: CHUNK_BYTES })])
+    await until(async () => (await drained.show()).progress.lines > 0)
+    await first.stop()
+    t.match(await claimOf(drained), { state: 'queued', interruptions: 1 })
+    const second = await service.startWorkers([importHandler({ chunkBytes: CHUNK_BYTES })])
+    await drained.ended()
+    t.strictSame(await stateOf(drained), expected)
+    await second.stop()
+  })
+
+  await t.test('stops when it is cancelled and keeps what it has', async (t) => {
+    const cancelled = await submit(fileOf(20_000))
+    const workers = await service.startWorkers([importHandler({ chunkBytes: CHUNK_BYTES })])
+    await until(async () => (await cancelled.show()).progress.lines > 0)
+    t.equal((await cancelled.post(`/import/${cancelled.importId}/cancel`)).status, 202)
+    const shown = await cancelled.ended()
+    t.match(shown, { status: 'canceled' })
+    t.ok(shown.imported_count > 0 && shown.imported_count < 10_000)
+    const { traces, counts } = await stateOf(cancelled)
+    t.equal(traces.length, counts.imported_count)
+    const [{ storage_key: key } = {}] = await sql`
+      select storage_key from imports where id = ${cancelled.importId}`
+    t.equal(key, null, 'the upload is gone')
+    await workers.stop()
+  })
+
+  await t.test('a record that the database refuses costs only itself', async (t) => {
+    await sql`alter table traces add constraint odd check (task_id not in ('0', '78', '299')) not valid`
+    t.teardown(() => sql`alter table traces drop constraint odd`)
+    const refused = await submit(fileOf(300))
+    const workers = await service.startWorkers([importHandler({ chunkBytes: 1 << 20 })])
+    t.match(await refused.ended(), {
+      status: 'succeeded',
+      imported_count: 261,
+      skipped_count: 30,
+      error_count: 9,
+    })
+    const { errors, scores } = await stateOf(refused)
+    const lines = errors.filter(({ code }) => code === 'refused').map(({ line }) => line as number)
+    t.same(lines, [1, 79, 300])
+    t.equal(scores.length, 261)
+    await workers.stop()
+  })
+
+  await t.test('a trace that another import brings meanwhile is skipped', async (t) => {
+    const first = await submit(file)
+    const again = () => first.call('POST', '/import/jsonl', file, LINES)
+    const others = await Promise.all([again(), again()])
+    const workers = await service.startWorkers([importHandler({ chunkBytes: 10_000 })], 3)
+    await first.ended()
+    const ids = others.map(({ body }) => body.import_id as string)
+    await until(async () => {
+      const shown = await Promise.all(ids.map((id) => first.get(`/import/${id}`)))
+      return shown.every(({ body }) => body.finished_at)
+    })
+    const [sums] = await sql`
+      select sum(imported_count)::int as imported, sum(skipped_count)::int as skipped,
+        sum(error_count)::int as errors from imports where org_id = ${first.orgId}`
+    t.same(sums, { imported: 880, skipped: 100 + 2 * 980, errors: 60 })
+    t.equal((await stateOf(first)).traces.length, 880)
+    await workers.stop()
+  })
+
+  function startProcess() {
+    const program = new URL('./import-process.ts', import.meta.url).pathname
+    const args = [program, service.url, service.config.DATA_DIR, String(CHUNK_BYTES)]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+    t.teardown(() => child.kill('SIGKILL'))
+    return child
+  }
+
+  /** What supervision does once it has missed the heartbeats of a claim, without the wait. */
+  async function rescue({ jobId }: Submitted) {
+    await sql`
+      update pgboss.job set state = 'retry', retry_count = retry_count + 1, start_after = now()
+      where state = 'active' and data->>'job_id' = ${jobId}`
+  }
+})

@@ -1,0 +1,105 @@
+import t from 'tap'
+import { randomUUIDv7 } from 'node:crypto'
+import { deleteExpired } from '../../../jobs/delete-expired.ts'
+import type { Transaction } from '../../../sql/db.ts'
+import { deleteExpiredHandler } from '../../../workers/maintenance/delete-expired.ts'
+import { openService } from '../../service.ts'
+import { until } from '../../until.ts'
+
+t.test('retention', async (t) => {
+  const service = await openService(t)
+  const { sql, context } = service
+  const org = await service.makeOrganization()
+  await service.startWorkers([deleteExpiredHandler])
+
+  async function makeJobs(count: number, endedDaysAgo: number) {
+    const rows = await sql<{ id: string }[]>`
+      insert into jobs
+        (org_id, id, project_id, kind, queue_job_id, state, started_at, created_at, finished_at)
+      select ${org.orgId}, gen_random_uuid(), ${org.projectId}, 'import.run', gen_random_uuid(),
+        'succeeded', now(), now() - interval '40 days', now() - ${endedDaysAgo} * interval '1 day'
+      from generate_series(1, ${count}) returning id`
+    await sql`
+      insert into job_attempts (org_id, job_id, attempt, worker, ended_at, outcome)
+      select ${org.orgId}, id, 1, 'w', now(), 'succeeded'
+      from unnest(${rows.map(({ id }) => id)}::uuid[]) id`
+    return rows.map(({ id }) => id)
+  }
+
+  async function makeImport(jobId: string) {
+    const key = `imports/${randomUUIDv7()}`
+    await context.storage.write(
+      key,
+      (async function* () {
+        yield Buffer.from('upload')
+      })(),
+    )
+    await sql`
+      insert into imports (org_id, project_id, id, job_id, source, storage_key, bytes_total, created_at)
+      values (${org.orgId}, ${org.projectId}, ${randomUUIDv7()}, ${jobId}, 'auto', ${key}, 6, now())`
+    return key
+  }
+
+  /** Runs the job and waits for its end. */
+  async function run() {
+    const id = await context.queue.transaction(sql, (tx: Transaction) =>
+      context.queue.enqueue(tx, deleteExpired, {}, { orgId: null }),
+    )
+    await until(async () => {
+      const [job] = await context.boss.findJobs(deleteExpired.name, { id: id as string })
+      return job?.state === 'completed'
+    })
+  }
+
+  const count = async (table: string) => {
+    const [row] = await sql<{ n: number }[]>`
+      select count(*)::int as n from ${sql(table)} where org_id = ${org.orgId}`
+    return row?.n
+  }
+
+  t.test('deletes jobs 30 days after their end, however many, with their attempts', async (t) => {
+    await makeJobs(2500, 31)
+    await makeJobs(3, 29)
+    await run()
+    t.equal(await count('jobs'), 3)
+    t.equal(await count('job_attempts'), 3)
+  })
+
+  t.test(
+    'keeps a job that an import shows, without its attempts, and deletes its upload',
+    async (t) => {
+      const [old] = await makeJobs(1, 31)
+      const key = await makeImport(old as string)
+      await run()
+      const [row] = await sql`select id from jobs where id = ${old as string}`
+      t.ok(row)
+      const attempts = await sql`select from job_attempts where job_id = ${old as string}`
+      t.equal(attempts.length, 0)
+      await t.rejects(context.storage.read(key))
+      const [left] = await sql`select storage_key from imports where job_id = ${old as string}`
+      t.equal(left?.['storage_key'], null)
+    },
+  )
+
+  t.test('forgets idempotency keys after 24 hours', async (t) => {
+    await sql`
+      insert into idempotency_keys
+        (org_id, api_key_id, key, claim, claimed_until, request_id, created_at)
+      select ${org.orgId}, ${org.keyId}, n::text, gen_random_uuid(), now(), gen_random_uuid(),
+        now() - n * interval '1 hour'
+      from generate_series(1, 30) n`
+    await run()
+    t.equal(await count('idempotency_keys'), 23)
+  })
+
+  t.test('knows every table that keeps a job from being deleted', async (t) => {
+    const rows = await sql<{ name: string }[]>`
+      select conrelid::regclass::text as name from pg_constraint
+      where confrelid = 'jobs'::regclass and contype = 'f' and confdeltype <> 'c' order by 1`
+    t.same(
+      rows.map(({ name }) => name),
+      ['dataset_versions', 'imports'],
+      'sql/retention.ts names them',
+    )
+  })
+})

@@ -1,0 +1,74 @@
+import t from 'tap'
+import { randomUUIDv7 } from 'node:crypto'
+import { readTrace } from '../../../jobs/rules/trace.ts'
+import { toTraceRow } from '../../../jobs/rules/trace-row.ts'
+import { findJob } from '../../../sql/jobs.ts'
+import { insertTraces } from '../../../sql/traces.ts'
+import { analyzeCompatibilityHandler } from '../../../workers/regression/analyze-compatibility.ts'
+import { makeAgent, toolComponent } from '../../agents.ts'
+import { openService } from '../../service.ts'
+import { until } from '../../until.ts'
+
+t.test('an analysis that is stopped goes on after its last page', async (t) => {
+  const service = await openService(t)
+  const { sql } = service
+  const { org, client, register } = await makeAgent(service)
+  const before = await register([toolComponent('a', { n: { type: 'integer' } })])
+  const maximum = 99
+  const after = await register([toolComponent('a', { n: { type: 'integer', maximum } })])
+  await sql`delete from pgboss.job where name = 'compat.analyze'`
+  await insertTraces(
+    sql,
+    Array.from({ length: 3500 }, (_, n) => rowOf(n, before.manifest_id, org)),
+  )
+
+  const path = `/manifests/${after.manifest_id}/compatibility/run`
+  const body = { old_manifest_id: before.manifest_id }
+  const { job_id, report_id } = (await client.post(path, body, { prefer: 'respond-async' })).body
+  const job = async () => {
+    const row = await findJob(sql, org.orgId, job_id)
+    if (!row) throw new Error('The job is gone')
+    return row
+  }
+
+  const holder = await sql.reserve()
+  await holder`begin`
+  await holder`lock table compat_findings in share mode`
+  const first = await service.startWorkers([analyzeCompatibilityHandler])
+  await until(async () => {
+    const [row] = await sql`
+      select 1 from pg_locks where relation = 'compat_findings'::regclass and not granted`
+    return row !== undefined
+  })
+  const stopping = first.stop()
+  await holder`rollback`
+  holder.release()
+  await stopping
+  const stopped = await job()
+  t.match(stopped, { state: 'queued', interruptions: 1 })
+  t.ok(stopped.progress_done >= 1000 && stopped.progress_done < 3500, 'in the middle')
+
+  await service.startWorkers([analyzeCompatibilityHandler])
+  await until(async () => (await job()).finished_at !== null)
+  t.match(await job(), { state: 'succeeded', result: { total_episodes: 3500 } })
+  const report = await client.get(`/manifests/${after.manifest_id}/compatibility/${report_id}`)
+  t.match(report.body, { total_episodes: 3500, keep: 1800, replay: 1700, status: 'completed' })
+  const [counted] = await sql<{ n: number }[]>`
+    select count(*) as n from compat_episodes where report_id = ${report_id}`
+  t.equal(counted?.n, 3500, 'each trace once')
+})
+
+/** Of 200 traces in a row the first 100 fit the new maximum. */
+function rowOf(n: number, manifest_id: string, org: { orgId: string; projectId: string }) {
+  const tool_calls = [{ tool_name: 'a', args: { n: n % 200 } }]
+  const given = {
+    agent_name: 'support',
+    manifest_id,
+    user_input_preview: 'x',
+    llm_calls: [{ tool_calls }],
+  }
+  const now = new Date(Date.now() - n * 1000)
+  const read = readTrace(given, { traceId: randomUUIDv7, now })
+  if ('faults' in read) throw new Error(read.faults[0]?.message)
+  return { ...toTraceRow(read.trace), org_id: org.orgId, project_id: org.projectId }
+}

@@ -1,0 +1,200 @@
+import t from 'tap'
+import { createHmac } from 'node:crypto'
+import { sealSecret } from '../../../jobs/rules/secret-box.ts'
+import { readMasterKey } from '../../../ops/outbound.ts'
+import type { Transaction } from '../../../sql/db.ts'
+import { emitEvent, settleLostAttempts, startAttempt } from '../../../sql/deliveries.ts'
+import { setWebhookSecret } from '../../../sql/notifications.ts'
+import { deliverWebhookHandler } from '../../../workers/webhooks/deliver-webhook.ts'
+import { startReceiver } from '../../receiver.ts'
+import { openService } from '../../service.ts'
+import { until } from '../../until.ts'
+import { checkPace } from '../../pace.ts'
+
+const REGRESSION = {
+  agent_name: 'a',
+  manifest_id: 'm',
+  version_label: 'v2',
+  previous_version_label: 'v1',
+  metric: 'quality',
+  delta: -0.1,
+  trace_sample_ids: [],
+}
+const MANIFEST = {
+  agent_name: 'a',
+  version_label: 'v2',
+  previous_version_label: 'v1',
+  manifest_id: 'm',
+  traces_affected: 3,
+}
+
+t.test('webhook deliveries', async (t) => {
+  const receiver = await startReceiver(t)
+  const service = await openService(t, {
+    env: {
+      OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8',
+      WEBHOOK_CA_FILE: receiver.caFile,
+      WEBHOOK_RETRY_SCHEDULE: '0,0',
+    },
+  })
+  await service.startWorkers([deliverWebhookHandler], 20)
+  const { sql } = service
+  const { queue } = service.context
+
+  async function makeReceiver(path: string, events?: string[]) {
+    const org = await service.makeOrganization()
+    const client = service.client(org.key)
+    const settings = { webhook_url: `${receiver.url}${path}`, ...(events && { events }) }
+    t.match(await client.patch('/org/notifications', settings), { status: 200 })
+    const emit = <E extends 'manifest.changed' | 'regression.detected'>(event: E) =>
+      queue.transaction(sql, (tx: Transaction) =>
+        emitEvent(
+          tx,
+          queue,
+          org.orgId,
+          event,
+          (event === 'manifest.changed' ? MANIFEST : REGRESSION) as never,
+          new Date(),
+        ),
+      )
+    const ended = (id: string | undefined) =>
+      until(async () => {
+        const { body } = await client.get(`/org/webhook-deliveries/${id}`)
+        return body.finished_at && body
+      })
+    return {
+      ...org,
+      client,
+      emit,
+      ended,
+      of: (path_: string) => receiver.received.filter((r) => r.path === path_),
+    }
+  }
+
+  t.test('an event reaches the receiver with envelope, headers and signature', async (t) => {
+    const org = await makeReceiver('/200/envelope')
+    const masterKey = await readMasterKey(service.config)
+    await setWebhookSecret(sql, org.orgId, sealSecret(masterKey, Buffer.alloc(12, 1), 'whsec_x'))
+    const id = await org.emit('manifest.changed')
+    t.match(await org.ended(id), {
+      status: 'delivered',
+      attempt_count: 1,
+      attempts: [{ number: 1, status_code: 200, error: null, response_excerpt: 'answer 200' }],
+    })
+    const [request] = org.of('/200/envelope')
+    t.match(request?.headers, {
+      'content-type': 'application/json',
+      'user-agent': 'Service-Webhooks/1.0',
+      'x-service-event': 'manifest.changed',
+      'x-service-event-id': id,
+    })
+    const expected = createHmac('sha256', 'whsec_x')
+      .update(request?.body ?? '')
+      .digest('hex')
+    t.equal(request?.headers['x-service-signature'], `sha256=${expected}`)
+    const envelope = JSON.parse(String(request?.body)) as { timestamp: string; org_name: string }
+    t.match(envelope, { event: 'manifest.changed', org_id: org.orgId, data: MANIFEST })
+    t.match(envelope.timestamp, /^\d{4}-.*\+00:00$/)
+  })
+
+  t.test('without a secret there is no signature header', async (t) => {
+    const org = await makeReceiver('/200/unsigned')
+    await org.ended(await org.emit('manifest.changed'))
+    t.notOk('x-service-signature' in (org.of('/200/unsigned')[0]?.headers ?? {}))
+  })
+
+  t.test('an event that is sent once fails at its first failure', async (t) => {
+    const org = await makeReceiver('/500/once')
+    const delivery = await org.ended(await org.emit('manifest.changed'))
+    t.match(delivery, { status: 'failed', attempt_count: 1, error: 'http_status' })
+    t.equal(org.of('/500/once').length, 1)
+  })
+
+  t.test('regression.detected is tried three times with one id and the same bytes', async (t) => {
+    const org = await makeReceiver('/500/thrice')
+    const id = await org.emit('regression.detected')
+    const delivery = await org.ended(id)
+    t.match(delivery, { status: 'failed', attempt_count: 3 })
+    t.equal(delivery.attempts.length, 3)
+    const requests = org.of('/500/thrice')
+    t.equal(requests.length, 3)
+    t.same(new Set(requests.map(({ headers }) => headers['x-service-event-id'])), new Set([id]))
+    t.same(new Set(requests.map(({ body }) => body.toString())).size, 1)
+  })
+
+  t.test('what is not selected, or has nowhere to go, is not written', async (t) => {
+    const org = await makeReceiver('/200/selected', ['manifest.changed'])
+    t.equal(await org.emit('regression.detected'), undefined)
+    t.ok(await org.emit('manifest.changed'))
+    await org.client.patch('/org/notifications', { webhook_url: null })
+    t.equal(await org.emit('manifest.changed'), undefined)
+    t.equal((await org.client.get('/org/webhook-deliveries')).body.total, 1)
+  })
+
+  t.test('every event is sent while none was ever selected', async (t) => {
+    const org = await makeReceiver('/200/all')
+    t.match((await org.client.get('/org/notifications')).body, { events_configured: false })
+    t.ok(await org.emit('regression.detected'), 'which the reported default leaves out')
+  })
+
+  t.test('an attempt whose worker was lost is not repeated for an event sent once', async (t) => {
+    const org = await makeReceiver('/200/lost')
+    const once = await sql.begin((tx) => lose(tx, org.orgId, 'manifest.changed', 1))
+    const thrice = await sql.begin((tx) => lose(tx, org.orgId, 'regression.detected', 3))
+    const again = await sql.begin((tx) => settleLostAttempts(tx, 30))
+    t.same(
+      again.map(({ id }) => id),
+      [thrice],
+    )
+    t.match(await org.ended(once), {
+      status: 'failed',
+      error: 'worker_lost',
+      attempts: [{ error: 'worker_lost' }],
+    })
+    t.match((await org.client.get(`/org/webhook-deliveries/${thrice}`)).body, {
+      status: 'retry_wait',
+    })
+    t.equal(org.of('/200/lost').length, 0)
+  })
+
+  t.test('a dead receiver delays nobody else', async (t) => {
+    const slow = await makeReceiver('/slow-headers')
+    const quick = await makeReceiver('/200/quick')
+    for (let i = 0; i < 10; i++) await slow.emit('manifest.changed')
+    const started = performance.now()
+    await quick.ended(await quick.emit('manifest.changed'))
+    checkPace(t, (performance.now() - started) / 1000, 4, 'delivered beside a dead receiver')
+  })
+
+  t.test(
+    'redeliver sends the same bytes under a new id; the test event ignores the selection',
+    async (t) => {
+      const org = await makeReceiver('/200/again', [])
+      const test = await org.client.post('/org/notifications/test')
+      t.equal(test.status, 201)
+      await org.ended(test.body.id)
+      const again = await org.client.post(`/org/webhook-deliveries/${test.body.id}/redeliver`)
+      t.match(again, { status: 201, body: { redelivery_of: test.body.id } })
+      await org.ended(again.body.id)
+      const [first, second] = org.of('/200/again')
+      t.same(first?.body, second?.body)
+      t.not(first?.headers['x-service-event-id'], second?.headers['x-service-event-id'])
+      const other = await service.makeOrganization()
+      const foreign = service.client(other.key)
+      t.equal((await foreign.post(`/org/webhook-deliveries/${test.body.id}/redeliver`)).status, 404)
+      t.equal((await foreign.get(`/org/webhook-deliveries/${test.body.id}`)).status, 404)
+      t.equal((await foreign.post('/org/notifications/test')).status, 409)
+    },
+  )
+
+  /** A delivery whose attempt began a minute ago and never ended. */
+  async function lose(tx: Transaction, orgId: string, event: string, max: number) {
+    const [row] = await tx<{ id: string }[]>`
+      insert into deliveries (org_id, id, event, body, max_attempts)
+      values (${orgId}, gen_random_uuid(), ${event}, ${Buffer.from('{}')}, ${max}) returning id`
+    const id = row?.id as string
+    await startAttempt(tx, orgId, id)
+    await tx`update deliveries set attempted_at = now() - interval '1 minute' where id = ${id}`
+    return id
+  }
+})

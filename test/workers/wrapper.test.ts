@@ -1,0 +1,204 @@
+import t from 'tap'
+import type { JobQueueOptions } from '../../jobs/job.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { findJob, requestCancel } from '../../sql/jobs.ts'
+import { GiveUp } from '../../workers/give-up.ts'
+import { CONTINUE, handler, transactionalHandler } from '../../workers/handler.ts'
+import type { AnyHandler, Run } from '../../workers/handler.ts'
+import { openQueues, untilAborted } from '../queues.ts'
+import type { NumberJob } from '../queues.ts'
+import { until } from '../until.ts'
+
+t.test('the worker wrapper', async (t) => {
+  const queues = await openQueues(t)
+  const { service, sql, org, ended } = queues
+  await sql`create table effects (n int not null)`
+
+  /** A queue of its own for a test, with its handler running. */
+  async function start(
+    make: (declared: NumberJob) => AnyHandler,
+    { slots, ...options }: Partial<JobQueueOptions> & { slots?: number } = {},
+  ) {
+    const declared = await queues.declare(options)
+    const workers = await queues.start(make(declared), slots)
+    return { declared, submit: (n?: number) => queues.submit(declared, n), ...workers }
+  }
+
+  t.test('stores what a handler returns and ends the job once', async (t) => {
+    const { submit } = await start((declared) => handler(declared, async ({ n }) => ({ n })))
+    const job = await ended(await submit(7))
+    t.match(job, { state: 'succeeded', result: { n: 7 }, attempt: 1, error: null })
+  })
+
+  t.test('a rolled back transaction leaves no job', async (t) => {
+    const { declared, boss } = await start((d) => handler(d, async () => {}))
+    const { queue } = service.context
+    await t.rejects(
+      queue.transaction(sql, async (tx: Transaction) => {
+        await queue.enqueue(tx, declared, { n: 1 }, { orgId: org.orgId })
+        throw new Error('no')
+      }),
+    )
+    t.equal((await boss.findJobs(declared.name)).length, 0)
+  })
+
+  t.test('retries after an error and keeps the error until then', async (t) => {
+    let runs = 0
+    const { submit } = await start((declared) =>
+      handler(declared, async () => {
+        if (++runs === 1) throw new Error('first time')
+        return { runs }
+      }),
+    )
+    const id = await submit()
+    await until(async () => {
+      const waiting = await findJob(sql, org.orgId, id)
+      return waiting?.state === 'queued' && waiting.error?.message === 'first time'
+    })
+    t.match(await ended(id), { state: 'succeeded', attempt: 2, error: null })
+  })
+
+  t.test('fails after the last retry and leaves a dead letter', async (t) => {
+    const { submit, declared, boss } = await start(
+      (d) =>
+        handler(d, async () => {
+          throw new Error('always')
+        }),
+      { retryLimit: 1 },
+    )
+    const job = await ended(await submit())
+    t.match(job, { state: 'failed', attempt: 2, error: { message: 'always', retryable: true } })
+    t.equal((await boss.findJobs(`${declared.name}.dlq`)).length, 1)
+  })
+
+  t.test('does not retry what a handler gives up', async (t) => {
+    const { submit } = await start((declared) =>
+      handler(declared, async () => {
+        throw new GiveUp('hopeless', 'There is no way', { where: 'here' })
+      }),
+    )
+    const job = await ended(await submit())
+    t.match(job, {
+      state: 'failed',
+      attempt: 1,
+      error: { code: 'hopeless', retryable: false, details: { where: 'here' } },
+    })
+  })
+
+  t.test('does the work of a transactional handler and its settlement together', async (t) => {
+    const { submit } = await start((declared) =>
+      transactionalHandler(declared, async ({ n }, run, tx) => {
+        await tx`insert into effects (n) values (${n})`
+        if (run.attempt === 1) throw new Error('after the effect')
+      }),
+    )
+    const job = await ended(await submit(41))
+    t.match(job, { state: 'succeeded', attempt: 2 })
+    const [effects] = await sql<
+      { n: number }[]
+    >`select count(*)::int as n from effects where n = 41`
+    t.equal(effects?.n, 1)
+  })
+
+  t.test('goes on from the last checkpoint when a handler continues', async (t) => {
+    const { submit } = await start((declared) =>
+      handler(declared, async (_, run) => {
+        const at = ((run.checkpointed as { at: number } | undefined)?.at ?? 0) + 1
+        await run.sql.begin((tx) =>
+          run.checkpoint(tx, { done: at, total: 3, unit: 'steps' }, { at }),
+        )
+        return at < 3 ? CONTINUE : { at }
+      }),
+    )
+    const job = await ended(await submit())
+    t.match(job, { state: 'succeeded', attempt: 3, interruptions: 0, result: { at: 3 } })
+    t.match(job, { progress_done: 3, progress_total: 3, progress_unit: 'steps' })
+  })
+
+  t.test('a cancelled running job stops and is settled as cancelled', async (t) => {
+    const { submit, pools } = await start((declared) => handler(declared, untilAborted))
+    const id = await submit()
+    await until(() => pools.running() === 1)
+    await requestCancel(sql, org.orgId, id)
+    await sql`select pg_notify('job_cancel', ${id})`
+    t.match(await ended(id), { state: 'cancelled', result: null })
+  })
+
+  t.test('a cancel whose notification is lost is found by the heartbeat', async (t) => {
+    const { submit, pools } = await start((declared) => handler(declared, untilAborted))
+    const id = await submit()
+    await until(() => pools.running() === 1)
+    await requestCancel(sql, org.orgId, id)
+    t.match(await ended(id), { state: 'cancelled' })
+  })
+
+  t.test('a stopping worker puts its job back without losing an attempt of it', async (t) => {
+    let runs = 0
+    const work = async (_: object, run: Run) => {
+      if (++runs === 1) await untilAborted(_, run)
+      return { runs }
+    }
+    const { submit, stop, declared } = await start((d) => handler(d, work), {
+      policy: 'exclusive',
+      retryLimit: 0,
+    })
+    const id = await submit()
+    await until(() => runs === 1)
+    await stop()
+    t.match(await findJob(sql, org.orgId, id), { state: 'queued', interruptions: 1 })
+    await service.startWorkers([handler(declared, work)])
+    t.match(await ended(id), { state: 'succeeded', result: { runs: 2 } })
+  })
+
+  t.test('a run that lost its claim can write nothing any more', async (t) => {
+    let release = () => {}
+    const blocked = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const { submit, pools } = await start((declared) =>
+      handler(declared, async (_, run) => {
+        await blocked
+        await run.sql.begin(async (tx) => {
+          await tx`insert into effects (n) values (99)`
+          await run.checkpoint(tx, { done: 1 })
+        })
+      }),
+    )
+    const id = await submit()
+    await until(async () => (await queues.find(id))?.state === 'running')
+    await sql`update jobs set attempt = attempt + 1 where id = ${id}`
+    release()
+    await until(() => pools.running() === 0)
+    const [effects] = await sql<
+      { n: number }[]
+    >`select count(*)::int as n from effects where n = 99`
+    t.equal(effects?.n, 0)
+    t.match(await findJob(sql, org.orgId, id), { state: 'running', attempt: 2 })
+  })
+
+  t.test('a payload that does not fit is refused when it is sent', async (t) => {
+    const { declared } = await start((d) => handler(d, async () => {}))
+    const { queue } = service.context
+    await t.rejects(
+      queue.enqueue(sql as never, declared, { n: -1 }, { orgId: org.orgId }),
+      /Payload of test/,
+    )
+  })
+
+  t.test('one wake-up is enough for a backlog', async (t) => {
+    let done = 0
+    const { declared } = await start(
+      (d) =>
+        handler(d, async () => {
+          done++
+        }),
+      { slots: 3 },
+    )
+    const { queue } = service.context
+    await queue.transaction(sql, async (tx: Transaction) => {
+      for (let n = 0; n < 60; n++) await queue.enqueue(tx, declared, { n }, { orgId: org.orgId })
+    })
+    await until(() => done === 60)
+    t.equal(done, 60)
+  })
+})
