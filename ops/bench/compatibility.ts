@@ -1,0 +1,317 @@
+// How fast the traces of an old manifest are analysed against a new one, in one job, and how much memory
+// that takes, beside the pure rule on traces that are open in memory already:
+// DATABASE_URL=... node ops/bench/compatibility.ts [--traces 100000] [--seed 1]
+// Rates are by the clock and by the seconds of CPU the worker process (or the rule) was given, which say
+// the same on a machine that has nothing else to do.
+// Needs a server on which it may create a database; leaves nothing behind. Memory is read from /proc.
+import { spawn } from 'node:child_process'
+import { randomBytes, randomUUIDv7 } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import postgres from 'postgres'
+import { uniformInt } from 'pure-rand/distribution/uniformInt'
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
+import { createApi } from '../../api/server.ts'
+import { displayPrefix, hashKey, makeKey } from '../../jobs/rules/api-key.ts'
+import { planTransition } from '../../jobs/rules/compat-plan.ts'
+import { classify } from '../../jobs/rules/compatibility.ts'
+import { readComponents } from '../../jobs/rules/manifest-components.ts'
+import { decodeContent, toTraceRow } from '../../jobs/rules/trace-row.ts'
+import { readTrace } from '../../jobs/rules/trace.ts'
+import type { Trace } from '../../jobs/rules/trace.ts'
+import { insertKey } from '../../sql/api-keys.ts'
+import { openDatabase } from '../../sql/db.ts'
+import type { Sql } from '../../sql/db.ts'
+import { insertOrganization } from '../../sql/organizations.ts'
+import { insertTraces } from '../../sql/traces.ts'
+import { schemaCompiler } from '../../workers/regression/schema-compiler.ts'
+import { readConfig } from '../config.ts'
+import { migrateAll, openApiContext } from '../context.ts'
+
+const string = { type: 'string' }
+const BEFORE = [
+  tool('search', { q: string, limit: { type: 'integer' } }, ['q']),
+  tool('refund', { order: string, amount: { type: 'number' } }, ['order']),
+  tool('lookup', { id: string }, ['id']),
+  tool('mail', { to: string, body: string }, ['to']),
+]
+const AFTER = [
+  tool('search', { q: string, limit: { type: 'integer', maximum: 50 } }, ['q']),
+  tool(
+    'refund',
+    { order_id: string, amount: { type: 'number' }, currency: { ...string, default: 'usd' } },
+    ['order_id', 'currency'],
+    { additionalProperties: false },
+  ),
+  tool('find', { id: string }, ['id']),
+  tool('mail', { to: { type: 'array', items: string }, body: string }, ['to']),
+]
+
+const { values } = parseArgs({
+  options: {
+    traces: { type: 'string', default: '100000' },
+    seed: { type: 'string', default: '1' },
+  },
+})
+const server = process.env['DATABASE_URL']
+if (!server) throw new Error('DATABASE_URL names the server to use')
+
+const folder = await mkdtemp(join(tmpdir(), 'bench-compatibility-'))
+const admin = postgres(server, { max: 1, onnotice: () => undefined })
+const database = `bench_compatibility_${process.pid}`
+await admin.unsafe(`create database ${database}`)
+try {
+  await measure(databaseUrl(server, database), Number(values.traces), Number(values.seed))
+} finally {
+  await admin.unsafe(`drop database ${database} with (force)`)
+  await admin.end()
+  await rm(folder, { recursive: true, force: true })
+}
+
+async function measure(url: string, count: number, seed: number) {
+  await migrateAll(url, { warn: () => undefined })
+  const sql = openDatabase(url)
+  const org = await makeOrganization(sql)
+  const service = await startService(url, org.key)
+  try {
+    const [before, after] = [await service.register(BEFORE), await service.register(AFTER)]
+    await service.idle()
+    const bytes = await storeTraces(sql, org, before, count, seed)
+    await sql`vacuum analyze`
+    const job = await service.analyze(before, after)
+    const { rule, open } = measureRule(count, seed)
+    const rate = (seconds: number) => Math.round(count / seconds)
+    print({
+      ...job.result,
+      trace_kb: round(bytes / count / 1000),
+      job_s: round(job.seconds),
+      job_cpu_s: round(job.cpuSeconds),
+      worker_rss_peak_mib: await peakMiB(service.pid),
+      traces_per_s: { job: rate(job.seconds), rule: rule.perSecond, open_and_rule: open.perSecond },
+      traces_per_cpu_s: {
+        job: rate(job.cpuSeconds),
+        rule: rule.perCpuSecond,
+        open_and_rule: open.perCpuSecond,
+      },
+      ratio_to_rule: round(rate(job.seconds) / rule.perSecond),
+      ratio_to_open_and_rule: round(rate(job.seconds) / open.perSecond),
+    })
+  } finally {
+    await service.stop()
+    await sql.end()
+  }
+}
+
+/** Five tool calls, of which some need a repair, some a replay, and one does not care. */
+function* makeTraces(count: number, seed: number): Generator<Trace> {
+  const random = xoroshiro128plus(seed)
+  const below = (n: number) => uniformInt(random, 0, n - 1)
+  const now = Date.now()
+  for (let i = 0; i < count; i++) {
+    const calls = [
+      ['search', { q: `query ${i}`, limit: below(70) }],
+      ['refund', { order: `o${i}`, amount: below(1000) / 10 }],
+      ['lookup', { id: `${i}` }],
+      ['mail', { to: `user-${i}@example.com`, body: 'x'.repeat(below(400)) }],
+      ['search', { q: 'again' }],
+    ] as const
+    const tool_calls = calls.map(([tool_name, args]) => ({ tool_name, args, result: { ok: true } }))
+    const rendered_input = [
+      { role: 'system', content: 'You are the support agent of a shop. '.repeat(10) },
+      { role: 'user', content: `Request ${i}: ${'where is my order? '.repeat(below(20))}` },
+    ]
+    const call = { model_name: 'gpt-4o', rendered_input, output: { content: 'Done.' }, tool_calls }
+    const given = {
+      trace_id: `t${i}`,
+      agent_name: 'support',
+      started_at: new Date(now - below(29 * 86_400_000)).toISOString(),
+      llm_calls: [call],
+    }
+    const read = readTrace(given, { traceId: () => '', now: new Date(now) })
+    if ('faults' in read) throw new Error(read.faults[0]?.message)
+    yield read.trace
+  }
+}
+
+async function storeTraces(
+  sql: Sql,
+  { orgId, projectId }: { orgId: string; projectId: string },
+  manifestId: string,
+  count: number,
+  seed: number,
+) {
+  let bytes = 0
+  let batch: Parameters<typeof insertTraces>[1][number][] = []
+  const flush = async () => {
+    await insertTraces(sql, batch)
+    batch = []
+  }
+  for (const trace of makeTraces(count, seed)) {
+    bytes += JSON.stringify(trace.llm_calls).length
+    const row = toTraceRow({ ...trace, manifest_id: manifestId })
+    batch.push({ ...row, org_id: orgId, project_id: projectId })
+    if (batch.length === 1000) await flush()
+  }
+  await flush()
+  return bytes
+}
+
+/** On one core: the rule alone, and with opening the compressed content before. The best of three runs. */
+function measureRule(count: number, seed: number) {
+  const [before, after] = [manifestOf(BEFORE), manifestOf(AFTER)]
+  const transition = planTransition(before, after, schemaCompiler())
+  const traces = [...makeTraces(Math.min(count, 20_000), seed)]
+  const contents = traces.map((trace) => toTraceRow(trace).content)
+  const best = (work: () => void) => {
+    const runs = Array.from({ length: 3 }, () => {
+      const [start, cpu] = [performance.now(), process.cpuUsage()]
+      work()
+      const { user, system } = process.cpuUsage(cpu)
+      return { seconds: (performance.now() - start) / 1000, cpuSeconds: (user + system) / 1e6 }
+    })
+    const rate = (of: 'seconds' | 'cpuSeconds') =>
+      Math.round(traces.length / Math.min(...runs.map((run) => run[of])))
+    return { perSecond: rate('seconds'), perCpuSecond: rate('cpuSeconds') }
+  }
+  return {
+    rule: best(() => traces.forEach((trace) => classify(trace, transition))),
+    open: best(() =>
+      traces.forEach((trace, i) => {
+        classify({ ...trace, ...decodeContent(contents[i] as Buffer) }, transition)
+      }),
+    ),
+  }
+}
+
+function manifestOf(components: readonly object[]) {
+  return { components: readComponents(components, []), is_closed_world: false }
+}
+
+/** An API in this process and a worker in one of its own. */
+async function startService(url: string, key: string) {
+  const settings = { DATABASE_URL: url, DATA_DIR: folder, LOG_LEVEL: 'warn' }
+  const opened = await openApiContext(readConfig(settings), url)
+  const api = await createApi(opened.context)
+  const worker = spawn(process.execPath, ['ops/start-workers.ts', '--pool', 'regression'], {
+    env: { ...process.env, ...settings, HEALTH_PORT: String(await freePort()) },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  const call = async (method: string, path: string, payload?: object) => {
+    if (worker.exitCode !== null) throw new Error(`The worker ended with ${worker.exitCode}`)
+    const headers = { authorization: `Bearer ${key}`, prefer: 'respond-async' }
+    const options = { method, url: `/api/v1${path}`, headers, ...(payload && { payload }) }
+    return JSON.parse((await api.inject(options)).payload) as Answer
+  }
+  return {
+    pid: worker.pid as number,
+    async register(components: object[]) {
+      return (await call('POST', '/manifests', { agent_name: 'support', components })).manifest_id
+    },
+    async idle() {
+      for (;;) {
+        const { jobs } = await call('GET', '/jobs')
+        if (jobs.every(({ done }) => done)) return
+        await setTimeout(100)
+      }
+    },
+    async analyze(before: string, after: string) {
+      const body = { old_manifest_id: before }
+      const cpu = await cpuSeconds(worker.pid as number)
+      const { job_id } = await call('POST', `/manifests/${after}/compatibility/run`, body)
+      for (;;) {
+        const job = await call('GET', `/jobs/${job_id}`)
+        if (job.error) throw new Error(JSON.stringify(job.error))
+        if (job.done) {
+          const seconds = (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000
+          const spent = (await cpuSeconds(worker.pid as number)) - cpu
+          return { seconds, cpuSeconds: spent, result: job.result }
+        }
+        await setTimeout(200)
+      }
+    },
+    async stop() {
+      if (worker.kill('SIGTERM')) await once(worker, 'exit')
+      await api.stop()
+      await opened.close()
+    },
+  }
+}
+
+async function makeOrganization(sql: Sql) {
+  const org = { id: randomUUIDv7(), workspace_id: randomUUIDv7(), project_id: randomUUIDv7() }
+  await insertOrganization(sql, {
+    ...org,
+    name: 'bench',
+    plan: 'enterprise',
+    billing_contact: null,
+  })
+  const key = makeKey('svc_', randomBytes(64))
+  await insertKey(sql, {
+    org_id: org.id,
+    id: randomUUIDv7(),
+    key_hash: hashKey(key),
+    key_prefix: displayPrefix('svc_', key),
+    label: 'bench',
+    scope: 'global',
+    permissions: 'admin',
+    workspace_id: null,
+    project_id: null,
+    expires_at: null,
+  })
+  return { key, orgId: org.id, projectId: org.project_id }
+}
+
+function tool(name: string, properties: object, required: string[], more: object = {}) {
+  const input_schema = { type: 'object', properties, required, ...more }
+  return { component_type: 'tool', component_name: name, schema_json: { input_schema } }
+}
+
+async function peakMiB(pid: number) {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024)
+}
+
+/** Of all threads of a process; the clock has 100 ticks a second. */
+async function cpuSeconds(pid: number) {
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+async function freePort() {
+  const listener = createServer().listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const { port } = listener.address() as AddressInfo
+  listener.close()
+  return port
+}
+
+function databaseUrl(serverUrl: string, name: string) {
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+function round(value: number) {
+  return Math.round(value * 100) / 100
+}
+
+function print(figures: object) {
+  process.stdout.write(`${JSON.stringify(figures)}\n`)
+}
+
+interface Answer {
+  readonly manifest_id: string
+  readonly job_id: string
+  readonly jobs: readonly { readonly done: boolean }[]
+  readonly done: boolean
+  readonly error: unknown
+  readonly result: object
+  readonly started_at: string
+  readonly finished_at: string
+}

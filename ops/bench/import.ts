@@ -1,0 +1,274 @@
+// How fast a file is imported, against a raw COPY of the same file into an unlogged text table, and how
+// much memory that takes: DATABASE_URL=... node ops/bench/import.ts [--megabytes 1000] [--seed 1]
+// With --kills 10 instead: the import worker is killed at random moments so many times, and what is in
+// the database afterwards is compared with an import that nobody disturbed. A killed worker is missed
+// after 35 s or so; allow a minute a kill.
+// Needs a server on which it may create a database; leaves nothing behind. Memory is read from /proc.
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { randomBytes, randomInt, randomUUIDv7 } from 'node:crypto'
+import { once } from 'node:events'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { request } from 'node:http'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setTimeout } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import postgres from 'postgres'
+import { displayPrefix, hashKey, makeKey } from '../../jobs/rules/api-key.ts'
+import { insertKey } from '../../sql/api-keys.ts'
+import { openDatabase } from '../../sql/db.ts'
+import type { Sql } from '../../sql/db.ts'
+import { insertOrganization } from '../../sql/organizations.ts'
+import { migrateAll } from '../context.ts'
+import { generateTraceLines } from './generate.ts'
+
+const { values } = parseArgs({
+  options: {
+    megabytes: { type: 'string', default: '1000' },
+    seed: { type: 'string', default: '1' },
+    rounds: { type: 'string', default: '1' },
+    kills: { type: 'string', default: '0' },
+  },
+})
+/** A worker works at most so long behind its first chunk before it is killed. */
+const RUN_MS = 1500
+
+const server = process.env['DATABASE_URL']
+if (!server) throw new Error('DATABASE_URL names the server to use')
+
+const folder = await mkdtemp(join(tmpdir(), 'bench-import-'))
+const file = join(folder, 'traces.jsonl')
+const admin = postgres(server, { max: 1, onnotice: () => undefined })
+const database = `bench_import_${process.pid}`
+const url = Object.assign(new URL(server), { pathname: `/${database}` }).href
+const children: ChildProcess[] = []
+await admin.unsafe(`create database ${database}`)
+try {
+  const lines = generateTraceLines(Number(values.megabytes) * 1e6, Number(values.seed))
+  await pipeline(Readable.from(lines), createWriteStream(file, { highWaterMark: 4 << 20 }))
+  await migrateAll(url, { warn: () => undefined })
+  const sql = openDatabase(url, { statementTimeoutMs: 0 })
+  await (Number(values.kills) > 0 ? measureKills(sql) : measureSpeed(sql))
+  await sql.end()
+} finally {
+  for (const child of children) child.kill('SIGKILL')
+  await admin.unsafe(`drop database ${database} with (force)`)
+  await admin.end()
+  await rm(folder, { recursive: true, force: true })
+}
+
+async function measureSpeed(sql: Sql) {
+  const megabytes = (await stat(file)).size / 1e6
+  const api = await start('ops/start-api.ts', [])
+  const worker = await start('ops/start-workers.ts', ['--pool', 'import'])
+  for (let round = 0; round < Number(values.rounds); round++) {
+    const raw = await copyRaw()
+    const key = await makeOrganization(sql)
+    const first = await importFile(sql, api, key)
+    const lag = Number(/^nodejs_eventloop_lag_p99_seconds (\S+)/m.exec(await metricsOf(api))?.[1])
+    const again = await importFile(sql, api, key)
+    print({
+      file_mb: Math.round(megabytes),
+      traces: first.imported,
+      raw_copy_mb_s: round1(megabytes / raw),
+      upload_mb_s: round1(megabytes / first.uploadSeconds),
+      import_mb_s: round1(megabytes / first.seconds),
+      ratio: round1((100 * raw) / first.seconds) / 100,
+      again_skipped: again.skipped,
+      again_mb_s: round1(megabytes / again.seconds),
+      again_times_faster: round1(first.seconds / again.seconds),
+      worker_peak_mib: await peakMiB(worker.child),
+      api_peak_mib: await peakMiB(api.child),
+      api_lag_p99_ms: round1(1000 * lag),
+    })
+  }
+}
+
+/** Two organizations import the same file, one of them with a worker that is killed again and again. */
+async function measureKills(sql: Sql) {
+  const api = await start('ops/start-api.ts', [])
+  await start('ops/start-workers.ts', ['--pool', 'maintenance'])
+  const key = await makeOrganization(sql)
+  const importId = await upload(api, key)
+  const kills = Number(values.kills)
+  for (let kill = 1; kill <= kills; kill++) {
+    const before = await findImport(sql, importId)
+    const worker = await start('ops/start-workers.ts', ['--pool', 'import'])
+    while ((await findImport(sql, importId)).lines <= before.lines) await setTimeout(10)
+    await setTimeout(randomInt(RUN_MS))
+    worker.child.kill('SIGKILL')
+    const { lines, finished } = await findImport(sql, importId)
+    process.stdout.write(`kill ${kill} after line ${lines}\n`)
+    if (finished) throw new Error('The import was done before its kills: use a larger file')
+  }
+  await start('ops/start-workers.ts', ['--pool', 'import'])
+  await ended(sql, importId)
+  await importFile(sql, api, await makeOrganization(sql))
+  const states = await sql`
+    select i.imported_count, i.skipped_count, i.error_count, i.scores_imported, i.lines_done,
+      (select md5(string_agg(concat_ws(' ', trace_id, agent_name, task_id, started_at, content_hash,
+        md5(content)), ',' order by trace_id)) from traces t where t.org_id = i.org_id) as traces,
+      (select md5(string_agg(concat_ws(' ', trace_id, name, value), ',' order by trace_id, name))
+        from eval_scores s where s.org_id = i.org_id) as scores,
+      (select md5(string_agg(trace_id, ',' order by trace_id)) from pgboss.job,
+        jsonb_array_elements_text(data->'payload'->'trace_ids') as each (trace_id)
+        where name = 'evals.judge' and data->>'org_id' = i.org_id::text) as judged
+    from imports i order by i.created_at`
+  const [killed, undisturbed] = states.map((state) => JSON.stringify(state))
+  process.stdout.write(
+    `${killed}\n${undisturbed}\n${killed === undisturbed ? 'equal' : 'DIFFERENT'}\n`,
+  )
+}
+
+/** Seconds of `copy ... from stdin` of the file's lines as they are. */
+async function copyRaw() {
+  const sql = postgres(url, { max: 1, onnotice: () => undefined })
+  await sql`create unlogged table raw_lines (line text)`
+  const start = performance.now()
+  const into = await sql`
+    copy raw_lines from stdin (format csv, delimiter e'\x02', quote e'\x01')`.writable()
+  await pipeline(createReadStream(file, { highWaterMark: 1 << 20 }), into)
+  const seconds = (performance.now() - start) / 1000
+  await sql`drop table raw_lines`
+  await sql.end()
+  return seconds
+}
+
+async function importFile(sql: Sql, api: Started, key: string) {
+  const start = performance.now()
+  const id = await upload(api, key)
+  const uploadSeconds = (performance.now() - start) / 1000
+  return { ...(await ended(sql, id)), uploadSeconds }
+}
+
+/** The import's id; it goes on behind the answer. */
+async function upload(api: Started, key: string) {
+  const call = request(`${api.address}/api/v1/import/jsonl`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/x-ndjson',
+      prefer: 'respond-async',
+    },
+  })
+  const answered = once(call, 'response') as Promise<[AsyncIterable<Buffer>]>
+  await pipeline(createReadStream(file, { highWaterMark: 1 << 20 }), call)
+  const [response] = await answered
+  const text = Buffer.concat(await Array.fromAsync(response)).toString()
+  const { import_id: id } = JSON.parse(text) as { import_id?: string }
+  if (!id) throw new Error(text)
+  return id
+}
+
+async function ended(sql: Sql, importId: string) {
+  for (;;) {
+    const found = await findImport(sql, importId)
+    if (found.finished) {
+      if (found.state !== 'succeeded') throw new Error(`The import ${found.state}`)
+      return found
+    }
+    await setTimeout(100)
+  }
+}
+
+async function findImport(sql: Sql, id: string) {
+  const [row] = await sql<Found[]>`
+    select state, finished_at is not null as finished, lines_done as lines,
+      imported_count as imported, skipped_count as skipped,
+      extract(epoch from finished_at - started_at)::float8 as seconds
+    from imports i join jobs j on j.org_id = i.org_id and j.id = i.job_id where i.id = ${id}`
+  return row as Found
+}
+
+/** With a key of its own, which no rate limit and no quota stops. */
+async function makeOrganization(sql: Sql) {
+  const org = { id: randomUUIDv7(), workspace_id: randomUUIDv7(), project_id: randomUUIDv7() }
+  await insertOrganization(sql, {
+    ...org,
+    name: org.id,
+    plan: 'enterprise',
+    billing_contact: null,
+  })
+  const key = makeKey('svc_', randomBytes(64))
+  await insertKey(sql, {
+    org_id: org.id,
+    id: randomUUIDv7(),
+    key_hash: hashKey(key),
+    key_prefix: displayPrefix('svc_', key),
+    label: 'bench',
+    scope: 'global',
+    permissions: 'admin',
+    workspace_id: null,
+    project_id: null,
+    expires_at: null,
+  })
+  return key
+}
+
+/** A process of the service, ready. */
+async function start(script: string, args: readonly string[]): Promise<Started> {
+  const healthPort = await freePort()
+  const child = spawn(process.execPath, [script, ...args], {
+    env: {
+      ...process.env,
+      DATABASE_URL: url,
+      DATA_DIR: folder,
+      PORT: '0',
+      HEALTH_PORT: String(healthPort),
+      LOG_LEVEL: 'warn',
+    },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  children.push(child)
+  const [{ address }] = (await once(child, 'message')) as [{ address?: string }]
+  return { child, healthPort, address }
+}
+
+async function metricsOf({ healthPort }: Started) {
+  const response = await fetch(`http://127.0.0.1:${healthPort}/metrics`)
+  return response.text()
+}
+
+async function peakMiB({ pid }: ChildProcess) {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024)
+}
+
+async function freePort() {
+  const listener = createServer().listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const { port } = listener.address() as AddressInfo
+  listener.close()
+  return port
+}
+
+function round1(value: number) {
+  return Math.round(10 * value) / 10
+}
+
+function print(row: Record<string, number>) {
+  const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |\n`
+  const names = Object.keys(row)
+  process.stdout.write(line(names) + line(names.map(() => '---')) + line(Object.values(row)))
+}
+
+interface Started {
+  child: ChildProcess
+  healthPort: number
+  /** Where it listens, if it does. */
+  address: string | undefined
+}
+interface Found {
+  state: string
+  finished: boolean
+  lines: number
+  imported: number
+  skipped: number
+  seconds: number
+}

@@ -1,0 +1,160 @@
+// How fast traces are taken in, one by one and in batches, against a bare hapi route that does one
+// INSERT of the same body, both over the network from this process:
+// DATABASE_URL=... node ops/bench/ingest.ts [--seconds 5] [--connections 32] [--batch 100]
+// Needs a server on which it may create a database; leaves nothing behind.
+import { server as hapiServer } from '@hapi/hapi'
+import { randomUUIDv7 } from 'node:crypto'
+import { parseArgs } from 'node:util'
+import postgres from 'postgres'
+import { createApi } from '../../api/server.ts'
+import { readConfig } from '../config.ts'
+import { openApiContext } from '../context.ts'
+import { measureServer, median, print } from './http-load.ts'
+import { withBenchDatabase } from './prepare.ts'
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '5' },
+    connections: { type: 'string', default: '32' },
+    batch: { type: 'string', default: '100' },
+    serve: { type: 'string' },
+    url: { type: 'string', default: '' },
+  },
+})
+const PROSE =
+  'You help customers of a shop. Be brief, never guess, and use the tools you have. '.repeat(24)
+const ROUNDS = 3
+
+if (values.serve === 'service') await serveService(values.url)
+else if (values.serve === 'bare') await serveBare(values.url)
+else await compare()
+
+async function compare() {
+  await withBenchDatabase('ingest', async ({ url, sql, key }) => {
+    await sql`create table bare (trace_id text primary key, body jsonb not null)`
+    print(await measureBoth(url, key))
+  })
+}
+
+/** The two take turns, so that a disturbance meets both. */
+async function measureBoth(url: string, key: string) {
+  const rows = []
+  for (const [name, path, batch] of [
+    ['single', '/api/v1/traces', 1],
+    ['batch', '/api/v1/traces/batch', Number(values.batch)],
+  ] as const) {
+    const rates: { service: number[]; bare: number[] } = { service: [], bare: [] }
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const kind of ['bare', 'service'] as const) {
+        rates[kind].push(await measure(kind, url, key, path, batch))
+      }
+    }
+    const [bare, service] = [median(rates.bare), median(rates.service)]
+    rows.push({
+      ingest: name,
+      bare_traces_s: Math.round(bare),
+      service_traces_s: Math.round(service),
+      ratio: Math.round((100 * service) / bare) / 100,
+    })
+  }
+  return rows
+}
+
+/** Traces a second that one server takes in. */
+async function measure(kind: string, url: string, key: string, path: string, batch: number) {
+  const script = [import.meta.filename, '--serve', kind, '--url', url]
+  const load = { connections: Number(values.connections), ms: Number(values.seconds) * 1000 }
+  return batch * (await measureServer(script, () => makeRequest(key, path, batch), load))
+}
+
+function makeRequest(key: string, path: string, batch: number) {
+  const traces = Array.from({ length: batch }, makeTrace)
+  const body = JSON.stringify(batch === 1 ? traces[0] : traces)
+  return Buffer.from(
+    `POST ${path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${key}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+}
+
+/** About 3 kB: a short conversation with one tool call. */
+function makeTrace() {
+  const id = randomUUIDv7()
+  const call = {
+    id: 'call_1',
+    type: 'function',
+    function: { name: 'find_order', arguments: '{"id":"W1"}' },
+  }
+  return {
+    trace_id: id,
+    agent_name: 'bench-agent',
+    session_id: id.slice(0, 13),
+    tags: ['bench'],
+    metadata: { region: 'eu' },
+    started_at: '2026-01-02T03:04:05Z',
+    ended_at: '2026-01-02T03:04:09Z',
+    spans: [{ id: 'span-1', span_type: 'agent', name: 'run' }],
+    llm_calls: [
+      {
+        span_id: 'span-1',
+        model_name: 'model-1',
+        rendered_input: [
+          { role: 'system', content: PROSE },
+          { role: 'user', content: `Where is my order ${id}?` },
+          { role: 'assistant', content: null, tool_calls: [call] },
+          {
+            role: 'tool',
+            tool_call_id: 'call_1',
+            content: '{"status":"shipped","eta":"tomorrow"}',
+          },
+        ],
+        output: { content: 'It was shipped and arrives tomorrow.' },
+        tool_calls: [
+          { id: 'call_1', tool_name: 'find_order', args: { id: 'W1' }, status: 'success' },
+        ],
+        input_tokens: 600,
+        output_tokens: 12,
+        latency_ms: 900,
+        cost_usd: 0.002,
+      },
+    ],
+  }
+}
+
+async function serveService(url: string) {
+  const config = readConfig({ LOG_LEVEL: 'error', DATABASE_URL: url })
+  const opened = await openApiContext(config, url)
+  const server = await createApi(opened.context, { port: 0 })
+  await server.start()
+  process.stdout.write(`${server.info.port}\n`)
+}
+
+async function serveBare(url: string) {
+  const sql = postgres(url, { max: 16 })
+  const server = hapiServer({ host: '127.0.0.1', port: 0 })
+  server.route([
+    {
+      method: 'POST',
+      path: '/api/v1/traces',
+      handler: async (request) => {
+        const trace = request.payload as { trace_id: string }
+        await sql`
+          insert into bare (trace_id, body)
+          values (${trace.trace_id}, ${JSON.stringify(trace)}::text::jsonb)`
+        return { trace_id: trace.trace_id }
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/v1/traces/batch',
+      options: { payload: { maxBytes: 50 << 20 } },
+      handler: async (request) => {
+        await sql`
+          insert into bare (trace_id, body) select value ->> 'trace_id', value
+          from jsonb_array_elements(${JSON.stringify(request.payload)}::text::jsonb)`
+        return { count: (request.payload as unknown[]).length }
+      },
+    },
+  ])
+  await server.start()
+  process.stdout.write(`${server.info.port}\n`)
+}

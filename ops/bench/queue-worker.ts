@@ -1,0 +1,22 @@
+// A worker process for queue.ts: works off one queue, each job taking as many milliseconds as its
+// payload says. Arguments: database address, queue, slots.
+import { setTimeout } from 'node:timers/promises'
+import { readConfig } from '../config.ts'
+import { openWorkerContext } from '../context.ts'
+import { handler } from '../../workers/handler.ts'
+import { runHandlers } from '../../workers/run.ts'
+import { benchJob } from './queue-job.ts'
+
+const [url = '', queue = '', slots = '1'] = process.argv.slice(2)
+const config = readConfig({ LOG_LEVEL: 'silent' })
+const concurrency = Number(slots)
+const { context, boss, close } = await openWorkerContext(config, url, {
+  slots: concurrency,
+  supervise: false,
+})
+const work = handler(benchJob(queue), async ({ ms }) => {
+  await setTimeout(ms)
+})
+const pools = await runHandlers(context, boss, [{ handler: work, concurrency }])
+process.send?.('ready')
+process.once('disconnect', () => void pools.stop(5000).then(close))

@@ -1,0 +1,367 @@
+// How fast the queue is, against pg-boss and graphile-worker alone on the same database, and how fair:
+// [DATABASE_URL=...] node ops/bench/queue.ts [--scale 1]
+// Without DATABASE_URL it starts a PostgreSQL of its own, which syncs its commits to the disk.
+import { makeWorkerUtils } from 'graphile-worker'
+import { spawn } from 'node:child_process'
+import { randomUUIDv7 } from 'node:crypto'
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { PgBoss } from 'pg-boss'
+import postgres from 'postgres'
+import type { Job } from '../../jobs/job.ts'
+import { openDatabase } from '../../sql/db.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { insertJob } from '../../sql/jobs.ts'
+import { insertOrganization } from '../../sql/organizations.ts'
+import { handler } from '../../workers/handler.ts'
+import type { AnyHandler } from '../../workers/handler.ts'
+import { runHandlers } from '../../workers/run.ts'
+import { openBoss, openProcessQueue, reconcileQueues } from '../boss.ts'
+import { readConfig } from '../config.ts'
+import { migrateAll, openWorkerContext } from '../context.ts'
+import { startPostgres } from '../postgres.ts'
+import { benchJob } from './queue-job.ts'
+
+const CLIENTS = 8
+const SLOTS = 8
+
+const { values } = parseArgs({ options: { scale: { type: 'string', default: '1' } } })
+const scaled = (count: number) => Math.ceil(count * Number(values.scale))
+const config = readConfig({ LOG_LEVEL: 'silent' })
+const rows: Row[] = []
+
+await withDatabase(async (url) => {
+  await migrateAll(url, { warn: () => undefined })
+  const bench = await openBench(url)
+  try {
+    await measureEnqueue(bench)
+    await measureThroughput(bench)
+    await measurePickUp(bench)
+    await measureDrain(bench)
+    await measureFairness(bench)
+    await measureScale(bench)
+  } finally {
+    await bench.close()
+  }
+})
+print(rows)
+
+/** Row and job in one transaction, against the job alone of two libraries. */
+async function measureEnqueue(bench: Bench) {
+  const declared = await bench.declare()
+  const owner = await bench.makeOrganization()
+  const ours = await perSecond(() => bench.submit(declared, owner))
+  const pgBoss = await perSecond(() => bench.bare.send('bare', { ms: 0 }))
+  const utils = await makeWorkerUtils({ connectionString: bench.url, maxPoolSize: CLIENTS })
+  await utils.migrate()
+  const graphile = await perSecond(() => utils.addJob('bare', { ms: 0 }))
+  await utils.release()
+  add('enqueue, pg-boss send', pgBoss, 'jobs/s')
+  add('enqueue, graphile-worker addJob', graphile, 'jobs/s')
+  add('enqueue, row + job', ours, 'jobs/s', `${ratio(ours, pgBoss)} of pg-boss`)
+}
+
+/** Jobs that do nothing, worked off by one process, against pg-boss waking itself. */
+async function measureThroughput(bench: Bench) {
+  const count = scaled(5000)
+  const declared = await bench.declare()
+  await bench.enqueue(declared, await bench.makeOrganization(), count, 0)
+  const ours = await bench.drain(declared, count)
+
+  await bench.bare.deleteAllJobs('bare')
+  const jobs = Array.from({ length: count }, () => ({ data: { ms: 0 } }))
+  for (let i = 0; i < count; i += 500) await bench.bare.insert('bare', jobs.slice(i, i + 500))
+  const startedAt = performance.now()
+  let done = 0
+  await new Promise<void>((resolve, reject) => {
+    const options = { localConcurrency: SLOTS, pollingIntervalSeconds: 0.5 }
+    const working = bench.bare.work('bare', options, async () => {
+      bench.bare.notifyWorker(await working)
+      if (++done === count) resolve()
+    })
+    working.catch(reject)
+  })
+  const pgBoss = count / ((performance.now() - startedAt) / 1000)
+  await bench.bare.offWork('bare')
+  add('work off, pg-boss work()', pgBoss, 'jobs/s')
+  add('work off, wrapper', ours.perSecond, 'jobs/s', `${ratio(ours.perSecond, pgBoss)} of pg-boss`)
+
+  const owner = await bench.makeOrganization()
+  const withRows = await bench.declare()
+  for (let left = scaled(2000); left > 0; left -= 50) {
+    await Promise.all(Array.from({ length: 50 }, () => bench.submit(withRows, owner)))
+  }
+  const visible = await bench.drain(withRows, scaled(2000))
+  add('work off, wrapper, with job resources', visible.perSecond, 'jobs/s')
+}
+
+/** From the call that enqueues until the handler begins, with nothing else to do. */
+async function measurePickUp(bench: Bench) {
+  const declared = await bench.declare()
+  const owner = await bench.makeOrganization()
+  const times: number[] = []
+  let begun = () => {}
+  const stop = await bench.work(handler(declared, async () => begun()))
+  for (let i = 0; i < scaled(200); i++) {
+    const startedAt = performance.now()
+    const beginning = new Promise<void>((resolve) => {
+      begun = resolve
+    })
+    await bench.enqueue(declared, owner, 1, 0)
+    await beginning
+    times.push(performance.now() - startedAt)
+    await setTimeout(40)
+  }
+  await stop()
+  add('pick-up of an idle queue, p50', quantile(times, 0.5), 'ms')
+  add('pick-up of an idle queue, p95', quantile(times, 0.95), 'ms', 'wanted: 50')
+}
+
+async function measureDrain(bench: Bench) {
+  const count = scaled(10_000)
+  const declared = await bench.declare()
+  await bench.enqueue(declared, await bench.makeOrganization(), count, 0)
+  const { perSecond, longestGapMs } = await bench.drain(declared, count)
+  add(`drain of ${count}`, perSecond, 'jobs/s')
+  add(`drain of ${count}, longest gap`, longestGapMs, 'ms', 'wanted: 250')
+}
+
+async function measureFairness(bench: Bench) {
+  const crowded = await bench.declare()
+  const whale = await bench.makeOrganization()
+  const minnow = await bench.makeOrganization()
+  await bench.enqueue(crowded, whale, scaled(3000), 0)
+  await bench.enqueue(crowded, minnow, 10, 0)
+  const served = await bench.serve(crowded)
+  const place = served.lastIndexOf(minnow) + 1
+  add(`place of 10 jobs behind ${scaled(3000)}`, place, '', 'wanted: 50')
+
+  const shared = await bench.declare()
+  const equals = await Promise.all([1, 2, 3, 4, 5].map(() => bench.makeOrganization()))
+  for (const owner of equals) await bench.enqueue(shared, owner, scaled(400), 0)
+  const half = (await bench.serve(shared)).slice(0, scaled(1000))
+  const shares = equals.map((owner) => half.filter((served) => served === owner).length)
+  const sum = shares.reduce((a, b) => a + b)
+  const jain = sum ** 2 / (shares.length * shares.reduce((a, b) => a + b * b, 0))
+  add('Jain index of 5 equal tenants', jain, '', 'wanted: 0.95')
+}
+
+/** Jobs that wait 50 ms for something outside, with one process and with four. */
+async function measureScale(bench: Bench) {
+  const declared = await bench.declare()
+  await bench.enqueue(declared, await bench.makeOrganization(), scaled(6000), 50)
+  const workers = [await startWorker(bench.url, declared)]
+  const one = await bench.rate(declared)
+  for (let i = 1; i < 4; i++) workers.push(await startWorker(bench.url, declared))
+  const four = await bench.rate(declared)
+  for (const worker of workers) worker.disconnect()
+  await Promise.all(workers.map((worker) => once(worker, 'exit')))
+  add('I/O-bound work, 1 process', one, 'jobs/s')
+  add('I/O-bound work, 4 processes', four, 'jobs/s', `${ratio(four, one)} times, wanted: 2.5`)
+}
+
+async function openBench(url: string) {
+  const sql = openDatabase(url, { max: CLIENTS })
+  const boss = await openBoss(sql, { log: { warn: () => undefined } })
+  const queue = openProcessQueue(boss, sql)
+  const bare = new PgBoss({
+    connectionString: url,
+    schema: 'bare',
+    max: CLIENTS,
+    supervise: false,
+    schedule: false,
+  })
+  bare.on('error', () => undefined)
+  await bare.start()
+  await bare.createQueue('bare')
+  let serial = 0
+
+  async function enqueue(declared: Declared, orgId: string, count: number, ms: number) {
+    for (let made = 0; made < count; made += 500) {
+      const batch = Array.from({ length: Math.min(500, count - made) }, () => ({ ms }))
+      await queue.transaction(sql, async (tx: Transaction) => {
+        const [first, ...others] = batch.map((payload) => () => {
+          return queue.enqueue(tx, declared, payload, { orgId })
+        })
+        // The first one takes the turn that the others follow.
+        await first?.()
+        await Promise.all(others.map((each) => each()))
+      })
+    }
+  }
+
+  async function work(each: AnyHandler) {
+    const opened = await openWorkerContext(config, url, { slots: SLOTS, supervise: false })
+    const handlers = [{ handler: each, concurrency: SLOTS }]
+    const pools = await runHandlers(opened.context, opened.boss, handlers)
+    return async () => {
+      await pools.stop(5000)
+      await opened.close()
+    }
+  }
+
+  /** Takes a queue's jobs one after another and tells whose they were. */
+  async function serve({ name }: Declared) {
+    const served: string[] = []
+    for (;;) {
+      const jobs = await boss.fetch<{ org_id: string }>(name, { batchSize: SLOTS })
+      if (jobs.length === 0) return served
+      await boss.complete(name, jobs)
+      served.push(...jobs.map(({ data }) => data.org_id))
+    }
+  }
+
+  return {
+    url,
+    bare,
+    enqueue,
+    work,
+    serve,
+    async declare() {
+      const declared = benchJob(`bench.run-${++serial}`)
+      await reconcileQueues(boss, [declared])
+      return declared
+    },
+    async makeOrganization() {
+      const [id, workspace_id, project_id] = [randomUUIDv7(), randomUUIDv7(), randomUUIDv7()]
+      const org = { id, workspace_id, project_id, name: id, billing_contact: null }
+      await insertOrganization(sql, { ...org, plan: 'enterprise' })
+      return id
+    },
+    /** As the API does: the row that clients poll and the job, in one transaction. */
+    async submit(declared: Declared, orgId: string) {
+      const id = randomUUIDv7()
+      await queue.transaction(sql, async (tx: Transaction) => {
+        const options = { orgId, jobId: id, key: id }
+        const queueJobId = await queue.enqueue(tx, declared, { ms: 0 }, options)
+        await insertJob(tx, {
+          id,
+          org_id: orgId,
+          project_id: null,
+          kind: declared.name,
+          queue_job_id: queueJobId as string,
+          request: { ms: 0 },
+          result_ref: null,
+          created_by: null,
+        })
+      })
+    },
+    /** Works off `count` jobs in one process. */
+    async drain(declared: Declared, count: number) {
+      const ends: number[] = []
+      let finish = () => {}
+      const finished = new Promise<void>((resolve) => {
+        finish = resolve
+      })
+      const stop = await work(
+        handler(declared, async () => {
+          if (ends.push(performance.now()) === count) finish()
+        }),
+      )
+      await finished
+      await stop()
+      const [first = 0, last = 0] = [ends[0], ends.at(-1)]
+      const gaps = ends.slice(1).map((end, i) => end - (ends[i] as number))
+      const perSecond = count / ((last - first) / 1000)
+      return { perSecond, longestGapMs: Math.max(...gaps) }
+    },
+    /** Jobs of a queue that are done in a second, while others work. */
+    async rate({ name }: Declared) {
+      const count = async () => {
+        const [row] = await sql<{ n: number; at: Date }[]>`
+          select count(*)::int as n, clock_timestamp() as at from pgboss.job
+          where name = ${name} and state = 'completed'`
+        return { n: row?.n ?? 0, at: row?.at.getTime() ?? 0 }
+      }
+      await setTimeout(1000)
+      const before = await count()
+      await setTimeout(4000)
+      const after = await count()
+      return ((after.n - before.n) / (after.at - before.at)) * 1000
+    },
+    async close() {
+      await bare.stop({ graceful: false })
+      await boss.stop({ graceful: false })
+      await sql.end()
+    },
+  }
+}
+
+async function startWorker(url: string, { name }: Declared) {
+  const program = new URL('./queue-worker.ts', import.meta.url).pathname
+  const child = spawn(process.execPath, [program, url, name, '4'], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  await once(child, 'message')
+  return child
+}
+
+/** How often a second `CLIENTS` at once can do something. */
+async function perSecond(once: () => Promise<unknown>) {
+  const end = performance.now() + 4000 * Math.min(1, Number(values.scale))
+  const startedAt = performance.now()
+  let count = 0
+  await Promise.all(
+    Array.from({ length: CLIENTS }, async () => {
+      while (performance.now() < end) {
+        await once()
+        count++
+      }
+    }),
+  )
+  return count / ((performance.now() - startedAt) / 1000)
+}
+
+async function withDatabase(work: (url: string) => Promise<void>) {
+  const given = process.env['DATABASE_URL']
+  const folder = given ? undefined : await mkdtemp(join(tmpdir(), 'bench-queue-'))
+  // The user that PostgreSQL runs as has to get in.
+  if (folder) await chmod(folder, 0o755)
+  const cluster = folder ? await startPostgres({ dataDir: join(folder, 'postgres') }) : undefined
+  const server = given ?? (cluster?.url as string)
+  const admin = postgres(server, { max: 1, onnotice: () => undefined })
+  const name = `bench_queue_${process.pid}`
+  await admin.unsafe(`create database ${name}`)
+  try {
+    const url = new URL(server)
+    url.pathname = `/${name}`
+    await work(url.href)
+  } finally {
+    await admin.unsafe(`drop database ${name} with (force)`)
+    await admin.end()
+    await cluster?.stop()
+    if (folder) await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function quantile(values: readonly number[], q: number) {
+  return values.toSorted((a, b) => a - b)[Math.floor(q * (values.length - 1))] ?? 0
+}
+
+function ratio(a: number, b: number) {
+  return (a / b).toFixed(2)
+}
+
+function add(what: string, value: number, unit: string, remark = '') {
+  rows.push({ what, value, unit, remark })
+}
+
+function print(table: readonly Row[]) {
+  for (const { what, value, unit, remark } of table) {
+    const shown = value >= 100 ? value.toFixed(0) : value.toFixed(2)
+    process.stdout.write(`${what.padEnd(42)}${shown.padStart(8)} ${unit.padEnd(7)} ${remark}\n`)
+  }
+}
+
+interface Row {
+  readonly what: string
+  readonly value: number
+  readonly unit: string
+  readonly remark: string
+}
+type Declared = Job<{ ms: number }>
+type Bench = Awaited<ReturnType<typeof openBench>>

@@ -1,0 +1,69 @@
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { findSuspects } from '../../jobs/rules/bisect.ts'
+import { openSimulation } from './score-simulation.ts'
+import { experiments } from './statistics-experiments.ts'
+import type { Experiment } from './statistics-experiments.ts'
+
+/**
+ * Repeats every experiment and prints a table: the share of runs in which our rules and a fixed
+ * threshold said yes, on the same simulated scores.
+ */
+async function main() {
+  const { values } = parseArgs({
+    options: {
+      runs: { type: 'string', default: '1000' },
+      seed: { type: 'string', default: '1' },
+      out: { type: 'string' },
+    },
+  })
+  const [runs, seed] = [Number(values.runs), Number(values.seed)]
+  const rows = experiments.map((experiment, i) => measure(experiment, runs, seed + i))
+  const text = [
+    '| what is simulated | aim | ours | fixed threshold |',
+    '|---|---|---|---|',
+    ...rows,
+    '',
+    ...timings(seed),
+  ].join('\n')
+  if (values.out) await writeFile(values.out, `${text}\n`)
+  else process.stdout.write(`${text}\n`)
+}
+
+function measure({ name, aim, run }: Experiment, runs: number, seed: number) {
+  const simulation = openSimulation(seed)
+  const outcomes = Array.from({ length: runs }, () => run(simulation))
+  const ours = share(outcomes.map(({ ours }) => ours))
+  const compared = outcomes.flatMap(({ threshold }) => threshold ?? [])
+  const theirs = compared.length > 0 ? percent(share(compared)) : ''
+  return `| ${name} | ${showAim(aim)} | ${percent(ours)} | ${theirs} |`
+}
+
+/** Of the scan of one metric, once without a change and once with one. */
+function timings(seed: number) {
+  return ([0.75, 0.65] as const).map((mean) => {
+    const simulation = openSimulation(seed)
+    const episodes = Array.from({ length: 50 }, (_, k) =>
+      simulation.episode(k, { kind: 'judge', mean: k < 25 ? 0.75 : mean, n: 200 }),
+    )
+    const startedAt = performance.now()
+    findSuspects(episodes, seed)
+    const ms = Math.round(performance.now() - startedAt)
+    return `50 episodes of 200 sessions, ${mean === 0.75 ? 'unchanged' : 'one drop'}: ${ms} ms.  `
+  })
+}
+
+function share(answers: readonly boolean[]) {
+  return answers.filter(Boolean).length / answers.length
+}
+
+function percent(share: number) {
+  return `${(100 * share).toFixed(1)} %`
+}
+
+function showAim(aim: Experiment['aim']) {
+  if (!aim) return ''
+  return 'atMost' in aim ? `<= ${percent(aim.atMost)}` : `>= ${percent(aim.atLeast)}`
+}
+
+await main()

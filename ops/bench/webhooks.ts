@@ -1,0 +1,135 @@
+// How fast webhooks are delivered, outbox, attempts and log included, against a bare loop of POSTs with
+// the same HTTP client to the same receiver on this machine:
+// DATABASE_URL=... node ops/bench/webhooks.ts [--deliveries 2000]
+// Needs a server on which it may create a database, and openssl for a certificate; leaves nothing behind.
+import { execFileSync } from 'node:child_process'
+import { randomUUIDv7 } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import postgres from 'postgres'
+import { parseNetworks } from '../../jobs/rules/outbound-address.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { emitEvent } from '../../sql/deliveries.ts'
+import { upsertNotificationSettings } from '../../sql/notifications.ts'
+import { insertOrganization } from '../../sql/organizations.ts'
+import { runHandlers } from '../../workers/run.ts'
+import { deliverWebhookHandler } from '../../workers/webhooks/deliver-webhook.ts'
+import { guardedAgent } from '../../workers/webhooks/guarded-agent.ts'
+import { postWebhook } from '../../workers/webhooks/post-webhook.ts'
+import { readConfig } from '../config.ts'
+import { migrateAll, openWorkerContext } from '../context.ts'
+
+const CONCURRENCY = 20
+const { values } = parseArgs({ options: { deliveries: { type: 'string', default: '2000' } } })
+const count = Number(values.deliveries)
+const server = process.env['DATABASE_URL']
+if (!server) throw new Error('DATABASE_URL names the server to use')
+
+const folder = await mkdtemp(join(tmpdir(), 'bench-webhooks-'))
+const admin = postgres(server, { max: 1, onnotice: () => undefined })
+const database = `bench_webhooks_${process.pid}`
+await admin.unsafe(`create database ${database}`)
+try {
+  const receiver = await startReceiver()
+  const bare = await measureBare(receiver.url)
+  const own = await measureOwn(receiver.url)
+  receiver.close()
+  process.stdout.write(
+    `| deliveries/s | bare POSTs/s | ratio |\n| ---: | ---: | ---: |\n` +
+      `| ${own.toFixed(0)} | ${bare.toFixed(0)} | ${(own / bare).toFixed(2)} |\n`,
+  )
+} finally {
+  await admin.unsafe(`drop database ${database} with (force)`)
+  await admin.end()
+  await rm(folder, { recursive: true, force: true })
+}
+
+async function measureBare(url: string) {
+  const agent = guardedAgent(parseNetworks('127.0.0.0/8'), { ca: await readFile(certificate()) })
+  const body = Buffer.alloc(400, 'x')
+  const started = performance.now()
+  let sent = 0
+  await Promise.all(
+    Array.from({ length: CONCURRENCY }, async () => {
+      while (sent++ < count) await postWebhook(agent, url, body, {})
+    }),
+  )
+  agent.destroy()
+  return count / ((performance.now() - started) / 1000)
+}
+
+/** From the moment all are waiting to the end of the last. */
+async function measureOwn(url: string) {
+  const databaseUrl = Object.assign(new URL(server as string), { pathname: `/${database}` }).href
+  await migrateAll(databaseUrl, { warn: () => undefined })
+  const config = readConfig({
+    DATA_DIR: folder,
+    LOG_LEVEL: 'silent',
+    OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8',
+    WEBHOOK_CA_FILE: certificate(),
+  })
+  const worker = await openWorkerContext(config, databaseUrl, {
+    slots: CONCURRENCY,
+    supervise: false,
+  })
+  const { sql, queue } = worker.context
+  const org = { id: randomUUIDv7(), workspace_id: randomUUIDv7(), project_id: randomUUIDv7() }
+  await insertOrganization(sql, {
+    ...org,
+    name: 'bench',
+    plan: 'enterprise',
+    billing_contact: null,
+  })
+  await upsertNotificationSettings(sql, org.id, { webhook_url: url })
+  await queue.transaction(sql, async (tx: Transaction) => {
+    const data = { message: 'x'.repeat(250) }
+    for (let i = 0; i < count; i++) await emitEvent(tx, queue, org.id, 'test', data, new Date())
+  })
+  const started = performance.now()
+  const handlers = [{ handler: deliverWebhookHandler, concurrency: CONCURRENCY }]
+  const pools = await runHandlers(worker.context, worker.boss, handlers)
+  for (;;) {
+    const [row] = await sql<{ n: number }[]>`
+      select count(*)::int as n from deliveries where state = 'delivered'`
+    if (row?.n === count) break
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  const rate = count / ((performance.now() - started) / 1000)
+  await pools.stop(5000)
+  await worker.close()
+  return rate
+}
+
+async function startReceiver() {
+  const key = join(folder, 'key.pem')
+  execFileSync(
+    'openssl',
+    `req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 -keyout ${key} -out ${certificate()}`.split(
+      ' ',
+    ),
+    { stdio: 'ignore' },
+  )
+  const receiver = createServer(
+    { key: await readFile(key), cert: await readFile(certificate()) },
+    (request, response) => {
+      request.resume().on('end', () => response.end('ok'))
+    },
+  )
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  const { port } = receiver.address() as AddressInfo
+  return {
+    url: `https://127.0.0.1:${port}/`,
+    close() {
+      receiver.closeAllConnections()
+      receiver.close()
+    },
+  }
+}
+
+function certificate() {
+  return join(folder, 'certificate.pem')
+}

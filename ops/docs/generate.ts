@@ -1,0 +1,65 @@
+// Writes the generated parts of the documentation: npm run docs. With --check it only says whether
+// they are up to date, by its exit code.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { operations } from '../../api/routes.ts'
+import { environment } from '../config.ts'
+import { accessTable } from './access-table.ts'
+
+/** File and name of each generated part: it stands between `<!-- <name> -->` and `<!-- /<name> -->`. */
+const PARTS = [
+  { path: 'README.md', name: 'environment', write: environmentTable },
+  { path: 'ops/docs/access.md', name: 'access', write: accessPart },
+] as const
+
+function main(check: boolean) {
+  for (const { path, name, write } of PARTS) {
+    const before = readFileSync(path, 'utf8')
+    const after = replacePart(before, name, write())
+    if (before === after) continue
+    if (check) {
+      process.stderr.write(`${path}: its part "${name}" is out of date. Run: npm run docs\n`)
+      process.exitCode = 1
+    } else {
+      writeFileSync(path, after)
+    }
+  }
+}
+
+function replacePart(text: string, name: string, content: string) {
+  const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
+  const from = text.indexOf(begin)
+  const to = text.indexOf(end)
+  if (from < 0 || to < from) throw new Error(`There is no ${begin} ... ${end}`)
+  return `${text.slice(0, from + begin.length)}\n\n${content}\n\n${text.slice(to)}`
+}
+
+/** The variables of `ops/config.ts` in their order. */
+function environmentTable() {
+  const keys = environment.describe()['keys'] as Record<string, Described>
+  const rows = Object.entries(keys).map(([name, { flags }]) => {
+    const description = flags?.description ?? ''
+    const standard = flags?.default === undefined ? '' : String(flags.default)
+    return [`\`${name}\``, standard && `\`${standard}\``, description]
+  })
+  return table(['variable', 'default', 'meaning'], rows)
+}
+
+function accessPart() {
+  const { head, rows } = accessTable(operations)
+  return table(head, rows)
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]) {
+  const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))
+  const widths = head.map((_, i) => Math.max(...cells.map((row) => (row[i] ?? '').length)))
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`
+  const [first, ...rest] = cells.map(line)
+  return [first, `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rest].join('\n')
+}
+
+interface Described {
+  readonly flags?: { readonly description?: string; readonly default?: string | number | boolean }
+}
+
+main(process.argv.includes('--check'))
