@@ -13,7 +13,7 @@ import { analyzeCompatibility } from './analyze-compatibility.ts'
 import { bisectRegression } from './bisect-regression.ts'
 import { buildDataset } from './build-dataset.ts'
 import { checkRegression } from './check-regression.ts'
-import { decideManifest } from './decide-manifest.ts'
+import { decideTraces } from './decide-traces.ts'
 import { deleteExpired } from './delete-expired.ts'
 import { deliverWebhook } from './deliver-webhook.ts'
 import { detectViolations } from './detect-violations.ts'
@@ -32,7 +32,7 @@ export const jobs: readonly Job[] = [
   judgeTraces,
   detectViolations,
   linkTraces,
-  decideManifest,
+  decideTraces,
   aggregateScores,
   analyzeCompatibility,
   retargetVerdicts,

@@ -75,23 +75,6 @@ export async function listTraces(
     order by t.started_at desc, t.trace_id desc, t.project_id desc`
 }
 
-/** In order of the ids, those after `after`; '' begins. */
-export async function listManifestTraceIds(
-  sql: Queryable,
-  orgId: string,
-  projectId: string,
-  manifestId: string,
-  after: string,
-  limit: number,
-) {
-  const rows = await sql<{ trace_id: string }[]>`
-    select trace_id from traces
-    where org_id = ${orgId} and project_id = ${projectId} and manifest_id = ${manifestId}
-      and trace_id > ${after}
-    order by trace_id limit ${limit}`
-  return rows.map(({ trace_id }) => trace_id)
-}
-
 /** The projects with traces of a manifest, at most two. @param projectIds null for all projects */
 export async function listManifestProjects(
   sql: Queryable,

@@ -1,5 +1,5 @@
 import { aggregateScoresHandler } from './evals/aggregate-scores.ts'
-import { decideManifestHandler } from './evals/decide-manifest.ts'
+import { decideTracesHandler } from './evals/decide-traces.ts'
 import { detectViolationsHandler } from './evals/detect-violations.ts'
 import { judgeTracesHandler } from './evals/judge-traces.ts'
 import { buildDatasetHandler } from './datasets/build-dataset.ts'
@@ -30,7 +30,7 @@ export const pools: Readonly<Record<string, Pool>> = {
     concurrency: 4,
     handlers: [
       judgeTracesHandler,
-      decideManifestHandler,
+      decideTracesHandler,
       aggregateScoresHandler,
       detectViolationsHandler,
     ],

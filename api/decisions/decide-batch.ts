@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { decideManifest } from '../../jobs/decide-manifest.ts'
+import { decideTraces as decideAll } from '../../jobs/decide-traces.ts'
 import { JUDGE_BATCH } from '../../jobs/judge-traces.ts'
 import { clientId, listOf, shape, uuid } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/db.ts'
@@ -125,6 +125,6 @@ async function submitManifest(
   }
   const payload = { project_id: projectId, manifest_id: manifestId }
   return queue.transaction(sql, (tx: Transaction) =>
-    submitJob(context, tx, principal, decideManifest, payload, { projectId }),
+    submitJob(context, tx, principal, decideAll, payload, { projectId }),
   )
 }

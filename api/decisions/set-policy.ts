@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { decideTraces } from '../../jobs/decide-traces.ts'
 import { PRESETS, resolvePolicy, TRUSTS } from '../../jobs/rules/decision-policy.ts'
 import type { Trust } from '../../jobs/rules/decision-policy.ts'
 import { oneOf, shape, text } from '../../jobs/shape.ts'
@@ -7,8 +8,9 @@ import { insertPolicyVersion, listCurrentPolicies } from '../../sql/decision-pol
 import type { PolicyRow } from '../../sql/decision-policies.ts'
 import { endpoint } from '../endpoint.ts'
 import { badRequest } from '../errors.ts'
-import { projectField } from '../fields.ts'
+import { nullable, projectField } from '../fields.ts'
 import { writableProject } from '../projects.ts'
+import { submitJob } from '../submit.ts'
 import { policyBody, showPolicy } from './decision-fields.ts'
 
 const share = () => Joi.number().min(0).max(1)
@@ -21,7 +23,7 @@ export const setPolicy = endpoint('PUT', '/decision-policy', {
   area: 'eval-scores',
   summary: 'Set the decision policy of a project, or of one of its agents',
   description:
-    'What is not named is as in the preset. Other settings make a new version; the same ones answer the version that holds. Decisions made already keep the version they name until the trace is judged again.',
+    'What is not named is as in the preset. Other settings make a new version, by which a job decides anew on all traces the policy is for; until it comes to a trace, its decision keeps the version it names. The same settings answer the version that holds.',
   access: 'key',
   query: shape({}, { project: projectField }),
   body: shape(
@@ -34,7 +36,15 @@ export const setPolicy = endpoint('PUT', '/decision-policy', {
       project: projectField,
     },
   ).label('DecisionPolicyRequest'),
-  answers: { 200: policyBody },
+  answers: {
+    200: policyBody
+      .keys({
+        job_id: nullable(Joi.string().guid())
+          .required()
+          .description('What decides anew on the traces; null where nothing has changed'),
+      })
+      .label('SetDecisionPolicy'),
+  },
   async handle({ context, principal, query, body }) {
     const settings = resolvePolicy(body)
     if (settings.drop_at > settings.keep_at) {
@@ -44,12 +54,18 @@ export const setPolicy = endpoint('PUT', '/decision-policy', {
     }
     const agent_name = body.agent_name ?? ''
     const policy = { agent_name, settings, created_by: principal.keyId }
-    return context.sql.begin(async (tx: Transaction) => {
-      const project = await writableProject(tx, principal, body.project ?? query.project)
-      const inserted = await insertPolicyVersion(tx, principal.orgId, project.id, policy)
-      if (inserted) return showPolicy(inserted)
-      const current = await listCurrentPolicies(tx, principal.orgId, project.id)
-      return showPolicy(current.find((each) => each.agent_name === agent_name) as PolicyRow)
+    return context.queue.transaction(context.sql, async (tx: Transaction) => {
+      const { id: projectId } = await writableProject(tx, principal, body.project ?? query.project)
+      const inserted = await insertPolicyVersion(tx, principal.orgId, projectId, policy)
+      if (inserted) {
+        const { version } = inserted
+        const payload = { project_id: projectId, policy: { agent_name, version } }
+        const job_id = await submitJob(context, tx, principal, decideTraces, payload, { projectId })
+        return { ...showPolicy(inserted), job_id }
+      }
+      const current = await listCurrentPolicies(tx, principal.orgId, projectId)
+      const held = current.find((each) => each.agent_name === agent_name) as PolicyRow
+      return { ...showPolicy(held), job_id: null }
     })
   },
 })

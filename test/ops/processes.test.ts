@@ -53,6 +53,7 @@ t.test('a process on its own', async (t) => {
   })
 
   t.test('says in a sentence what it cannot mend', async (t) => {
+    const guessed = Object.assign(new URL(url), { password: 'guess' }).href
     const cases: [string, string[], Record<string, string>, RegExp][] = [
       ['start-api.ts', [], {}, /^DATABASE_URL is not set\..*\n/],
       [
@@ -62,7 +63,7 @@ t.test('a process on its own', async (t) => {
         /^There is no pool imports; .*\n$/,
       ],
       ['start-workers.ts', ['--all'], { DATABASE_URL }, /Usage: start-workers\.ts.*\n/],
-      ['start-api.ts', [], { DATABASE_URL: url.replace('password', 'guess') }, /refuses us: .*\n/],
+      ['start-api.ts', [], { DATABASE_URL: guessed }, /refuses us: .*\n/],
       ['start-api.ts', [], { DATABASE_URL: url.replace(/\/\w+$/, '/none') }, /refuses us: .*\n/],
       ['start-api.ts', [], { DATABASE_URL, INIT_API_KEY: 'svc_sk_1' }, /^INIT_API_KEY is not .*\n/],
     ]

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openService } from '../../service.ts'
 import { until } from '../../until.ts'
-import { decideManifestHandler } from '../../../workers/evals/decide-manifest.ts'
+import { decideTracesHandler } from '../../../workers/evals/decide-traces.ts'
 import { judgeTracesHandler } from '../../../workers/evals/judge-traces.ts'
 
 t.test('decisions', async (t) => {
@@ -130,7 +130,7 @@ t.test('decisions', async (t) => {
       { prefer: 'respond-async' },
     )
     t.equal(async.status, 202)
-    const workers = await service.startWorkers([decideManifestHandler])
+    const workers = await service.startWorkers([decideTracesHandler])
     const { body: job } = await client.get(`/jobs/${async.body.job_id}?wait=55`)
     t.match(job, {
       state: 'succeeded',
