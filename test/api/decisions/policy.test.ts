@@ -1,5 +1,8 @@
 import t from 'tap'
+import { decideTracesHandler } from '../../../workers/evals/decide-traces.ts'
+import { judgeTracesHandler } from '../../../workers/evals/judge-traces.ts'
 import { makeTestKey, openService } from '../../service.ts'
+import { until } from '../../until.ts'
 
 t.test('the decision policy', async (t) => {
   const service = await openService(t)
@@ -27,10 +30,10 @@ t.test('the decision policy', async (t) => {
     const first = await client.put('/decision-policy', { preset: 'strict' })
     t.match(first, {
       status: 200,
-      body: { version: 1, preset: 'strict', thresholds: { keep_at: 0.8 } },
+      body: { version: 1, preset: 'strict', thresholds: { keep_at: 0.8 }, job_id: String },
     })
     const same = await client.put('/decision-policy', { preset: 'strict' })
-    t.same(same.body, first.body)
+    t.same(same.body, { ...first.body, job_id: null })
     const second = await client.put('/decision-policy', { thresholds: { keep_at: 0.9 } })
     t.match(second.body, {
       version: 2,
@@ -48,10 +51,11 @@ t.test('the decision policy', async (t) => {
       body.versions.map(({ version }: { version: number }) => version),
       [2, 1],
     )
-    t.same(body.versions[0], second.body)
+    const { job_id: _, ...held } = second.body
+    t.same(body.versions[0], held)
     t.match((await client.get('/decision-policy/versions?agent_name=a')).body, { total: 1 })
-    t.same((await client.get('/decision-policy?agent_name=a')).body, own.body)
-    t.same((await client.get('/decision-policy?agent_name=b')).body, second.body, "the project's")
+    t.match(own.body, (await client.get('/decision-policy?agent_name=a')).body)
+    t.same((await client.get('/decision-policy?agent_name=b')).body, held, "the project's")
   })
 
   t.test('gets versions without a gap when many set it at once', async (t) => {
@@ -93,12 +97,76 @@ t.test('the decision policy', async (t) => {
     t.match(
       (await client.get('/traces/p/decision')).body,
       { policy: { version: 1 } },
-      'not made again',
+      'not made again before the job has come to it',
     )
     t.match((await client.post('/traces/p/decision')).body, {
       verdict: 'drop',
       policy: { version: 2 },
     })
+  })
+
+  t.test('is what stored traces are decided by anew, page by page', async (t) => {
+    const put = async (body: object) => {
+      const { status, body: set } = await client.put('/decision-policy?project=stored', body)
+      t.equal(status, 200)
+      return set.job_id as string
+    }
+    const ended = async (id: string) => (await client.get(`/jobs/${id}?wait=55`)).body
+    const decisions = () => service.sql`
+      select policy_agent_name as agent, policy_version as version, verdict, count(*)::int as n
+      from verdicts v join projects p on p.org_id = v.org_id and p.id = v.project_id
+      where v.org_id = ${org.orgId} and p.name = 'stored' group by 1, 2, 3 order by 1, 2, 3`
+
+    const trace = (agent_name: string, i: number) => ({
+      agent_name,
+      trace_id: `stored-${String(i).padStart(3, '0')}`,
+      user_input_preview: `${i}`,
+      final_output_preview: 'done',
+      scores: { reward: 0.75 },
+    })
+    const traces = Array.from({ length: 602 }, (_, i) => trace(i < 600 ? 'many' : 'own', i))
+    await client.post('/traces/batch?project=stored', traces)
+    await put({ agent_name: 'own', preset: 'permissive' })
+    const judging = await service.startWorkers([judgeTracesHandler])
+    await until(async () => {
+      const { body } = await client.get('/traces/eval/stats?project=stored')
+      return body.total_evaluated === 602
+    })
+    await judging.stop()
+    t.match(await decisions(), [
+      { agent: '', version: 0, verdict: 'keep', n: 600 },
+      { agent: 'own', version: 1, verdict: 'keep', n: 2 },
+    ])
+
+    const [first, second] = [
+      await put({ thresholds: { keep_at: 0.8 } }),
+      await put({ thresholds: { keep_at: 1, drop_at: 0.99 } }),
+    ]
+    await service.startWorkers([decideTracesHandler])
+    t.match(await ended(first), { state: 'succeeded', result: { total: 0, superseded: true } })
+    t.match(await ended(second), {
+      state: 'succeeded',
+      progress: { done: 600, total: 600 },
+      result: { total: 600, verdict_counts: { drop: 600 } },
+    })
+    t.match(await decisions(), [
+      { agent: '', version: 2, verdict: 'drop', n: 600 },
+      { agent: 'own', version: 1, verdict: 'keep', n: 2 },
+    ])
+
+    const [third, fourth] = await service.sql.begin(async (tx) => {
+      await tx`
+        select from traces where org_id = ${org.orgId} and trace_id = 'stored-550' for update`
+      const third = await put({ preset: 'strict' })
+      await until(async () => (await client.get(`/jobs/${third}`)).body.progress.done === 500)
+      return [third, await put({ preset: 'permissive' })]
+    })
+    t.match(await ended(third as string), { result: { superseded: true } })
+    t.match(await ended(fourth as string), { result: { total: 600 } })
+    t.match(await decisions(), [
+      { agent: '', version: 4, verdict: 'keep', n: 600 },
+      { agent: 'own', version: 1, verdict: 'keep', n: 2 },
+    ])
   })
 
   t.test('is refused when it is none', async (t) => {
