@@ -37,11 +37,12 @@ export async function listEvaluators(
     order by name, agent_name, id limit ${MAX_EVALUATORS_SHOWN}`
 }
 
+/** How many a project has, and how many of them are patterns. */
 export async function countEvaluators(sql: Queryable, orgId: string, projectId: string) {
-  const [row] = await sql<{ n: number }[]>`
-    select count(*)::int as n from evaluators
-    where org_id = ${orgId} and project_id = ${projectId}`
-  return row?.n ?? 0
+  const [row] = await sql<[{ total: number; patterns: number }]>`
+    select count(*)::int as total, (count(*) filter (where type = 'regex'))::int as patterns
+    from evaluators where org_id = ${orgId} and project_id = ${projectId}`
+  return row
 }
 
 /** Undefined when the project has one of that name for that agent already. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { judgeTrace, needsOutput } from '../jobs/rules/judgement.ts'
 import type { Judgement, JudgedTrace } from '../jobs/rules/judgement.ts'
 import type { JudgedScore } from '../jobs/rules/quality.ts'
@@ -47,7 +48,8 @@ export async function judgeTraces(
   const fitOf = new Map(fits.map((fit) => [fit.trace_id, fit]))
   const brokenOf = new Map(broken.map(({ trace_id, subject }) => [trace_id, subject]))
 
-  const judgements = locked.map((row) => {
+  const judgements: (Judgement & { trace: JudgedTrace })[] = []
+  for (const row of locked) {
     const first = oldest.get(row.trace_id) ?? row.trace_id
     const trace = {
       ...row,
@@ -57,8 +59,10 @@ export async function judgeTraces(
     }
     const scores = scoresOf.get(row.trace_id) ?? []
     const output = outputs.get(row.trace_id) ?? ''
-    return { trace, ...judgeTrace(trace, scores, checks, policies, output) }
-  })
+    judgements.push({ trace, ...judgeTrace(trace, scores, checks, policies, output) })
+    // Patterns over long outputs take their time: between traces it is the turn of others.
+    if (output !== '') await setImmediate()
+  }
   const changed = await storeJudgements(tx, orgId, projectId, judgements)
   await markCellsDirty(tx, orgId, projectId, changed)
   const own = new Set(judged)

@@ -14,7 +14,7 @@ export const createEvaluator = endpoint('POST', '/evaluators', {
   area: 'eval-scores',
   summary: 'Add a check that every trace judged from now on is scored by',
   description:
-    'json_valid: the final output is JSON. contains {text, case_sensitive = true}: the final output has the text. max_cost {usd}, max_steps {steps}: the run cost, or took LLM calls, at most that. Traces judged already get the score when they are judged again.',
+    'json_valid: the final output is JSON. contains {text, case_sensitive = true}: the final output has the text. regex {pattern}: it has a match of the pattern, in the syntax of RE2, anywhere. max_cost {usd}, max_steps {steps}: the run cost, or took LLM calls, at most that. Traces judged already get the score when they are judged again.',
   access: 'key',
   query: shape({}, { project: projectField }),
   body: shape(
@@ -34,8 +34,12 @@ export const createEvaluator = endpoint('POST', '/evaluators', {
     if (error) throw validationError(faultsOf('body.config', error))
     return context.sql.begin(async (tx: Transaction) => {
       const project = await writableProject(tx, principal, body.project ?? query.project)
-      if ((await countEvaluators(tx, principal.orgId, project.id)) >= MAX_EVALUATORS) {
+      const { total, patterns } = await countEvaluators(tx, principal.orgId, project.id)
+      if (total >= MAX_EVALUATORS) {
         throw badRequest(`A project has at most ${MAX_EVALUATORS} evaluators`)
+      }
+      if (type === 'regex' && patterns >= MAX_PATTERNS) {
+        throw badRequest(`A project has at most ${MAX_PATTERNS} evaluators of type regex`)
       }
       const evaluator = {
         id: randomUUIDv7(),
@@ -55,3 +59,5 @@ export const createEvaluator = endpoint('POST', '/evaluators', {
 
 /** Each of them runs over every trace. */
 export const MAX_EVALUATORS = 100
+/** Each of them may take 40 ms of the process that runs it. */
+const MAX_PATTERNS = 10

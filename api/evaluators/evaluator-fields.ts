@@ -1,5 +1,6 @@
 import Joi from 'joi'
 import { BUILT_INS, CHECK_TYPES } from '../../jobs/rules/evaluators.ts'
+import { faultOfPattern } from '../../jobs/rules/pattern.ts'
 import { oneOf, shape, text } from '../../jobs/shape.ts'
 import type { EvaluatorRow } from '../../sql/evaluators.ts'
 import { nullable, times } from '../fields.ts'
@@ -29,11 +30,17 @@ export const CONFIGS = {
     { text: text(1000).min(1) },
     { case_sensitive: Joi.boolean<boolean>().default(true) },
   ),
+  regex: shape({ pattern: text(500).min(1).custom(checkPattern) }),
   max_cost: shape({ usd: Joi.number().min(0).max(1_000_000) }),
   max_steps: shape({ steps: Joi.number().integer().min(0).max(1_000_000) }),
 }
 
 export const checkType = oneOf(...CHECK_TYPES)
+
+function checkPattern(source: string, { message }: Joi.CustomHelpers) {
+  const fault = faultOfPattern(source)
+  return fault === undefined ? source : message({ custom: '{#label} {#fault}' }, { fault })
+}
 
 /** The evaluators that are always on, as clients see them. */
 export const ALWAYS_ON = BUILT_INS.map(({ name, description }) => ({

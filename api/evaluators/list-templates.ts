@@ -16,6 +16,13 @@ const templates = [
     config: { text: 'thank you', case_sensitive: false },
   },
   {
+    type: 'regex',
+    category: 'output',
+    description:
+      'The final output has a match of a pattern in the syntax of RE2; not applicable where the output is too long for the pattern',
+    config: { pattern: '(?i)order #?\\d+' },
+  },
+  {
     type: 'max_cost',
     category: 'budget',
     description:

@@ -54,7 +54,7 @@ export const registerEvaluators = endpoint('POST', '/evaluators/register', {
         })
         if (inserted) registered.push(name)
       }
-      const total = await countEvaluators(tx, principal.orgId, project_id)
+      const { total } = await countEvaluators(tx, principal.orgId, project_id)
       if (total > MAX_EVALUATORS) {
         throw badRequest(`A project has at most ${MAX_EVALUATORS} evaluators`)
       }

@@ -1,3 +1,5 @@
+import { compilePattern } from './pattern.ts'
+import type { Pattern } from './pattern.ts'
 import type { Trace, TraceFacts } from './trace.ts'
 import type { NewScore } from './score.ts'
 
@@ -26,6 +28,7 @@ export type CheckType = (typeof CHECK_TYPES)[number]
 export type CheckConfig =
   | { readonly [member: string]: never }
   | { readonly text: string; readonly case_sensitive: boolean }
+  | { readonly pattern: string }
   | { readonly usd: number }
   | { readonly steps: number }
 
@@ -45,17 +48,18 @@ export function evaluate(trace: Evaluated): NewScore[] {
   ]
 }
 
-/** @param output all of the final output; only `json_valid` and `contains` look at it */
+/** @param output all of the final output, for those that `readsOutput` */
 export function runCheck(check: Check, trace: Evaluated, output: string): NewScore {
   return { ...builtIn(check.name, passes(check, trace, output)), source_label: check.type }
 }
 
 /** Whether a check looks at the final output, which is kept with the content. */
 export function readsOutput({ type }: { type: string }) {
-  return type === 'json_valid' || type === 'contains'
+  return type === 'json_valid' || type === 'contains' || type === 'regex'
 }
 
-function passes({ type, config }: Check, trace: Evaluated, output: string) {
+function passes(check: Check, trace: Evaluated, output: string) {
+  const { type, config } = check
   switch (type) {
     case 'json_valid':
       return isJson(output)
@@ -64,11 +68,22 @@ function passes({ type, config }: Check, trace: Evaluated, output: string) {
       if (case_sensitive) return output.includes(text)
       return output.toLowerCase().includes(text.toLowerCase())
     }
+    case 'regex':
+      return patternOf(check).test(output)
     case 'max_cost':
       return trace.cost_usd === null ? null : trace.cost_usd <= (config as { usd: number }).usd
     case 'max_steps':
       return trace.llm_call_count <= (config as { steps: number }).steps
   }
+}
+
+/** Compiled once for all traces of a batch. */
+function patternOf(check: Check): Pattern {
+  const known = PATTERNS.get(check)
+  if (known) return known
+  const pattern = compilePattern((check.config as { pattern: string }).pattern)
+  PATTERNS.set(check, pattern)
+  return pattern
 }
 
 function isJson(text: string) {
@@ -116,8 +131,9 @@ export const BUILT_INS = [
   { name: 'latency', description: '1 falling to 0 at 10 s an LLM call' },
   { name: 'token_efficiency', description: '1 falling to 0 at 5,000 output tokens an LLM call' },
 ] as const
-export const CHECK_TYPES = ['json_valid', 'contains', 'max_cost', 'max_steps'] as const
+export const CHECK_TYPES = ['json_valid', 'contains', 'regex', 'max_cost', 'max_steps'] as const
 
+const PATTERNS = new WeakMap<Check, Pattern>()
 const VERSION = '1'
 const ZERO_AT_MS_A_CALL = 10_000
 const ZERO_AT_TOKENS_A_CALL = 5000

@@ -122,7 +122,7 @@ function round(value: number) {
 }
 
 /** Built-in checks that tell whether the outcome is right. */
-const OUTCOME_CHECKS: ReadonlySet<string> = new Set(['json_valid', 'contains'])
+const OUTCOME_CHECKS: ReadonlySet<string> = new Set(['json_valid', 'contains', 'regex'])
 /** Built-ins that hardly tell anything of whether the run was good. */
 const SIDE_ISSUES: ReadonlySet<string> = new Set(['latency', 'token_efficiency'])
 const SIDE_ISSUE_WEIGHT = 0.1

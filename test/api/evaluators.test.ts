@@ -58,6 +58,9 @@ t.test('evaluators', async (t) => {
       type: 'contains',
       config: { text: 'THE END', case_sensitive: false },
     })
+    await add({ name: 'ends', type: 'regex', config: { pattern: '(?i)x+ THE end$' } })
+    await add({ name: 'asks', type: 'regex', config: { pattern: '\\?$' } })
+    await add({ name: 'wide', type: 'regex', config: { pattern: 'x{240}' } })
     await add({ name: 'cheap', type: 'max_cost', config: { usd: 0.25 } })
     const short = await add({
       name: 'short',
@@ -68,11 +71,21 @@ t.test('evaluators', async (t) => {
     await add({ name: 'short', type: 'max_steps', config: { steps: 0 } })
     await add({ name: 'other', type: 'json_valid', agent_name: 'b' })
     t.match(short, { id: String, agent_name: 'a', config: { steps: 1 }, project_id: String })
-    t.match(await scoresOf('run'), { is_json: 0, says_end: 1, cheap: 0, short: 1, completion: 1 })
+    t.match(await scoresOf('run'), {
+      is_json: 0,
+      says_end: 1,
+      ends: 1,
+      asks: 0,
+      wide: null,
+      cheap: 0,
+      short: 1,
+      completion: 1,
+    })
     t.notOk('other' in (await scoresOf('run')))
     const { body } = await client.get('/traces/run/eval-breakdown')
     const verifiers = body.source_groups.filter(({ weight }: { weight: number }) => weight === 1)
     t.match(verifiers, [{ source: 'built_in', source_avg: 0.5 }], 'checks of the outcome weigh 1')
+    t.equal(verifiers[0].scores.length, 4, 'those that could tell')
 
     t.equal((await client.delete(`/evaluators/${short.id}`)).status, 204)
     t.equal((await client.delete(`/evaluators/${short.id}`)).status, 404)
@@ -83,7 +96,6 @@ t.test('evaluators', async (t) => {
     const add = async (body: object) => (await client.post('/evaluators', body)).status
     t.equal(await add({ name: 'is_json', type: 'json_valid' }), 409)
     t.equal(await add({ name: 'completion', type: 'json_valid' }), 409)
-    t.equal(await add({ name: 'x', type: 'regex', config: { pattern: '(a+)+$' } }), 422)
     t.equal(await add({ name: 'x', type: 'contains' }), 422)
     t.equal(await add({ name: 'x', type: 'max_cost', config: { usd: 'much' } }), 422)
     t.equal(await add({ type: 'json_valid' }), 422)
@@ -92,6 +104,34 @@ t.test('evaluators', async (t) => {
     const [mine] = body.evaluators.filter(({ id }: { id: string | null }) => id)
     t.equal((await stranger.delete(`/evaluators/${mine.id}`)).status, 404)
     t.equal((await stranger.get('/evaluators')).body.total, ALWAYS_ON.length)
+  })
+
+  t.test('are refused with what is wrong with their pattern', async (t) => {
+    const add = (pattern: unknown) =>
+      client.post('/evaluators', { name: 'x', type: 'regex', config: { pattern } })
+    const wrong = ['(a', '(?=a)', '\\1', '[{#label}', 'x{1000}', 'a\0', '\ud800', '', 7, undefined]
+    for (const pattern of wrong) {
+      const { status, body } = await add(pattern)
+      t.equal(status, 422, String(pattern))
+      t.match(body.details.errors, [{ field: 'body.config.pattern' }])
+    }
+    const { body } = await add('[{#label}')
+    t.match(body.detail, 'missing closing ]: `[{#label}`')
+  })
+
+  t.test('are ten patterns a project at most', async (t) => {
+    const org = await service.makeOrganization()
+    const { post } = service.client(org.key)
+    const add = (n: number, type: string, config: object) =>
+      post('/evaluators', { name: `${n}`, type, config })
+    for (let n = 0; n < 10; n++) {
+      t.equal((await add(n, 'regex', { pattern: '(a+)+$' })).status, 201)
+    }
+    t.match(await add(10, 'regex', { pattern: 'a' }), {
+      status: 400,
+      body: { detail: /at most 10/ },
+    })
+    t.equal((await add(10, 'json_valid', {})).status, 201)
   })
 
   t.test('of clients are names that are registered once', async (t) => {
@@ -117,7 +157,7 @@ t.test('evaluators', async (t) => {
   t.test('have templates that can be added as they are', async (t) => {
     const { body } = await client.get('/evaluators/templates')
     t.same(body.categories, {
-      output: ['json_valid', 'contains'],
+      output: ['json_valid', 'contains', 'regex'],
       budget: ['max_cost', 'max_steps'],
     })
     for (const { type, config } of body.templates) {
