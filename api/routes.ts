@@ -84,6 +84,7 @@ import { runBisect } from './regression/run-bisect.ts'
 import { runCheck } from './regression/run-check.ts'
 import { showBisectOperation } from './regression/show-bisect.ts'
 import { showCheckOperation } from './regression/show-check.ts'
+import { annotateTrace } from './traces/annotate-trace.ts'
 import { createTrace } from './traces/create-trace.ts'
 import { createTraces } from './traces/create-traces.ts'
 import { deleteTraceOperation } from './traces/delete-trace.ts'
@@ -116,6 +117,7 @@ export const operations: readonly Endpoint[] = [
   showSkillRaterConfig,
   showTraceOperation,
   listSpans,
+  annotateTrace,
   deleteTraceOperation,
 
   pushTraceScores,

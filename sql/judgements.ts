@@ -4,6 +4,7 @@ import type { Judgement, JudgedTrace } from '../jobs/rules/judgement.ts'
 import type { JudgedScore } from '../jobs/rules/quality.ts'
 import { conversationOf, textOf } from '../jobs/rules/trace.ts'
 import { decodeContent } from '../jobs/rules/trace-row.ts'
+import { listFlagged } from './annotations.ts'
 import { listBrokenOutputs } from './contract-violations.ts'
 import type { Queryable, Transaction } from './db.ts'
 import { listCurrentPolicies } from './decision-policies.ts'
@@ -33,13 +34,14 @@ export async function judgeTraces(
   await indexTraces(tx, orgId, projectId, traceIds)
   const judged = locked.map(({ trace_id }) => trace_id)
   if (judged.length === 0) return { judged, copies: [], changed: false }
-  const [family, given, checks, policies, fits, broken] = await Promise.all([
+  const [family, given, checks, policies, fits, broken, flagged] = await Promise.all([
     listOldest(tx, orgId, projectId, locked),
     listJudgedScores(tx, orgId, projectId, judged),
     listChecks(tx, orgId, projectId),
     listCurrentPolicies(tx, orgId, projectId),
     listFits(tx, orgId, projectId, judged),
     listBrokenOutputs(tx, orgId, projectId, judged),
+    listFlagged(tx, orgId, projectId, judged),
   ])
   const reading = locked.filter(({ agent_name }) => needsOutput(checks, agent_name))
   const outputs = await readOutputs(tx, orgId, projectId, reading)
@@ -56,6 +58,7 @@ export async function judgeTraces(
       duplicate_of: first === row.trace_id ? null : first,
       fit: fitOf.get(row.trace_id) ?? null,
       broken_output: brokenOf.get(row.trace_id) ?? null,
+      flagged: flagged.has(row.trace_id),
     }
     const scores = scoresOf.get(row.trace_id) ?? []
     const output = outputs.get(row.trace_id) ?? ''
@@ -120,7 +123,7 @@ async function lockJudged(
   traceIds: readonly string[],
 ) {
   return tx<
-    (Omit<JudgedTrace, 'duplicate_of' | 'fit' | 'broken_output'> & {
+    (Omit<JudgedTrace, 'duplicate_of' | 'fit' | 'broken_output' | 'flagged'> & {
       content_hash: Buffer | null
     })[]
   >`

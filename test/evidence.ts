@@ -54,6 +54,7 @@ export function evidenceOf(scores: readonly JudgedScore[], more: Partial<Evidenc
     compatibility: null,
     contract: null,
     tool_error_count: 0,
+    flagged: false,
     scores: [...builtIns(), ...scores],
     ...more,
   }

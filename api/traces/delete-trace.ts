@@ -13,7 +13,7 @@ export const deleteTraceOperation = endpoint('DELETE', '/traces/{trace_id}', {
   area: 'traces',
   summary: 'Delete a trace',
   description:
-    'Its scores and its decision go with it; dataset versions that were built with it keep their rows. Traces with the same conversation are judged anew.',
+    'Its scores, its annotations and its decision go with it; dataset versions that were built with it keep their rows. Traces with the same conversation are judged anew.',
   access: 'key',
   params: tracePath,
   query: traceQuery,

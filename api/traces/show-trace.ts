@@ -2,6 +2,7 @@ import Joi from 'joi'
 import { decodeContent } from '../../jobs/rules/trace-row.ts'
 import { shape } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/db.ts'
+import { listAnnotations } from '../../sql/annotations.ts'
 import { listScores } from '../../sql/eval-scores.ts'
 import { findTraceContent } from '../../sql/traces.ts'
 import type { TraceKey } from '../../sql/traces.ts'
@@ -12,11 +13,14 @@ import { showScore } from '../eval-scores/score-fields.ts'
 import { findVisibleTrace, tracePath } from './find-trace.ts'
 import { showTrace, traceBody } from './trace-fields.ts'
 
+const PARTS = ['core', 'spans', 'llm_calls', 'scores', 'annotations']
+const PART = PARTS.join('|')
+
 export const showTraceOperation = endpoint('GET', '/traces/{trace_id}', {
   area: 'traces',
   summary: 'Read a trace',
   description:
-    'With its spans (the first 2,000: further ones by page), LLM calls and scores, or only the parts named in `fields`.',
+    'With its spans (the first 2,000: further ones by page), LLM calls, scores and annotations, or only the parts named in `fields`.',
   access: 'key',
   params: tracePath,
   query: shape(
@@ -24,20 +28,21 @@ export const showTraceOperation = endpoint('GET', '/traces/{trace_id}', {
     {
       project: projectField,
       fields: Joi.string<string>()
-        .pattern(/^(core|spans|llm_calls|scores)(,(core|spans|llm_calls|scores))*$/, 'parts')
-        .description('Comma-separated parts: core, spans, llm_calls, scores. Default all'),
+        .pattern(new RegExp(`^(${PART})(,(${PART}))*$`), 'parts')
+        .description(`Comma-separated parts: ${PARTS.join(', ')}. Default all`),
     },
   ),
   answers: { 200: traceBody, 404: errorBody },
   async handle({ context: { sql }, principal, params, query }) {
     const trace = await findVisibleTrace(sql, principal, params.trace_id, query.project)
-    const parts = new Set((query.fields ?? 'core,spans,llm_calls,scores').split(','))
+    const parts = new Set(query.fields?.split(',') ?? PARTS)
     const { org_id: _, ...row } = trace
     const { id, trace_id, project, project_id } = showTrace(row)
     return {
       ...(parts.has('core') ? showTrace(row) : { id, trace_id, project, project_id }),
       ...(await readContent(sql, trace, parts)),
       ...(parts.has('scores') && { eval_scores: (await listScores(sql, trace)).map(showScore) }),
+      ...(parts.has('annotations') && { annotations: await listAnnotations(sql, trace) }),
     }
   },
 })

@@ -136,12 +136,28 @@ const shownFields = {
   created_at: times,
 }
 
+export const annotationBody = Joi.object({
+  id: Joi.string().guid().required(),
+  label: nullable(Joi.string()).required(),
+  rating: nullable(Joi.number().integer()).required(),
+  correctness: nullable(Joi.string()).required(),
+  error_categories: strings().required(),
+  corrected_output: nullable(Joi.string()).required(),
+  tags: strings().required(),
+  notes: nullable(Joi.string()).required(),
+  score: nullable(Joi.number()).required(),
+  flagged_for_review: nullable(Joi.boolean()).required(),
+  created_by: Joi.string().guid().required().description('The API key'),
+  created_at: times.required(),
+}).label('Annotation')
+
 export const listedTraceBody = Joi.object(shownFields).label('ListedTrace')
 export const traceBody = Joi.object({
   ...shownFields,
   ...contentFields,
   spans_truncated: Joi.boolean().description('There are more spans than shown: read them by page'),
   eval_scores: listOf(scoreBody),
+  annotations: listOf(annotationBody).description('Newest first'),
 }).label('Trace')
 
 /** A trace as clients see it, without its content. */

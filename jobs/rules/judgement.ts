@@ -23,6 +23,8 @@ export interface JudgedTrace extends Evaluated {
   fit: Fit | null
   /** What of its output broke the contract of its manifest. */
   broken_output: string | null
+  /** An annotation asks for a review. */
+  flagged: boolean
   /** Somebody said something that it could be run again with. */
   has_input: boolean
 }
@@ -65,6 +67,7 @@ export function judgeTrace(
     contract:
       broken_output === null ? null : { subject: broken_output, rerunnable: trace.has_input },
     tool_error_count: trace.tool_error_count,
+    flagged: trace.flagged,
     scores: [...others, ...scores.map((score) => ({ ...score, family: null }))],
   }
   const decision = decide(evidence, policy.settings)

@@ -168,4 +168,4 @@ const KIND_OF: Readonly<Record<Source, SourceKind>> = {
 /** Scores that one trace brings at once. */
 const MAX_SCORES = 1000
 const MAX_LABEL = 256
-const MAX_REASON = 4000
+export const MAX_REASON = 4000

@@ -16,6 +16,8 @@ export interface Evidence {
   /** How the outcome broke the output contract; null when it did not, or there is none. */
   readonly contract: { readonly subject: string; readonly rerunnable: boolean } | null
   readonly tool_error_count: number
+  /** Somebody wants a person to look at the trace. */
+  readonly flagged: boolean
   readonly scores: readonly JudgedScore[]
 }
 
@@ -73,7 +75,7 @@ export function decide(evidence: Evidence, policy: PolicySettings): Decision {
   const doubted = deciding.doubted || (facts.onlyBuiltIns && deciding.rule >= FIRST_RULE_ON_SCORES)
   const replayed = doubted && policy.on_doubt === 'replay'
   const verdict = replayed ? 'replay' : deciding.verdict
-  const flagged = evidence.compatibility?.needs_review && USABLE.has(verdict)
+  const flagged = (evidence.flagged || evidence.compatibility?.needs_review) && USABLE.has(verdict)
   return {
     verdict,
     needs_review: (doubted && !replayed) || flagged === true,
