@@ -1,0 +1,124 @@
+import { randomUUIDv7 } from 'node:crypto'
+import Joi from 'joi'
+import { judgeTraces } from '../../jobs/judge-traces.ts'
+import { scoreOfAnnotation } from '../../jobs/rules/annotation.ts'
+import type { Annotation } from '../../jobs/rules/annotation.ts'
+import { int, listOf, shape, text } from '../../jobs/shape.ts'
+import type { Valid } from '../../jobs/shape.ts'
+import { countAnnotations, insertAnnotation, MAX_ANNOTATIONS } from '../../sql/annotations.ts'
+import type { Transaction } from '../../sql/db.ts'
+import { lockTraces } from '../../sql/traces.ts'
+import type { TraceKey } from '../../sql/traces.ts'
+import type { ApiContext } from '../context.ts'
+import { Answer, endpoint } from '../endpoint.ts'
+import { badRequest, notFound } from '../errors.ts'
+import { storeScores } from '../eval-scores/store-scores.ts'
+import { errorBody, nullable } from '../fields.ts'
+import type { Principal } from '../principal.ts'
+import { submitJob } from '../submit.ts'
+import { findVisibleTrace, tracePath, traceQuery } from './find-trace.ts'
+import { annotationBody } from './trace-fields.ts'
+
+/** Null, an empty text and an empty list say nothing. */
+const members = {
+  label: text().empty([null, '']),
+  rating: int(1, 5).empty(null).description('Counts as the score (rating - 1) / 4'),
+  correctness: Joi.alternatives<boolean | string>()
+    .try(Joi.boolean(), text(64))
+    .empty([null, ''])
+    .description('true stands for correct, false for incorrect'),
+  error_categories: words(),
+  corrected_output: text(100_000)
+    .empty([null, ''])
+    .description('What the trace should have ended in'),
+  tags: words().description('Of the annotation, not of the trace'),
+  notes: text(10_000).empty([null, '']),
+  score: Joi.number<number>().min(0).max(1).empty(null).description('Goes before the rating'),
+  flagged_for_review: Joi.boolean<boolean>()
+    .empty(null)
+    .description('true marks the decision needs_review, false takes that back'),
+}
+
+const body = shape({}, members)
+  .or(...Object.keys(members))
+  .label('AnnotationRequest')
+
+export const annotateTrace = endpoint('POST', '/traces/{trace_id}/annotations', {
+  area: 'traces',
+  summary: 'Say what a person thinks of a trace',
+  description:
+    'At least one member must say something. A score or rating becomes the human score `annotation` of the key, in the place of its last one, and the trace is judged anew by the job that is named. Read annotations back with the trace.',
+  access: 'key',
+  params: tracePath,
+  query: traceQuery,
+  body,
+  answers: {
+    201: annotationBody
+      .keys({
+        trace_id: Joi.string().required(),
+        verdict_job_id: nullable(Joi.string().guid())
+          .required()
+          .description('Null where nothing was said that a decision depends on'),
+      })
+      .label('StoredAnnotation'),
+    404: errorBody,
+  },
+  async handle({ context, principal, params, query, body }) {
+    const trace = await findVisibleTrace(context.sql, principal, params.trace_id, query.project)
+    const said = readAnnotation(body)
+    return context.queue.transaction(context.sql, async (tx: Transaction) => {
+      const there = await lockTraces(tx, trace.org_id, trace.project_id, [trace.trace_id])
+      if (!there.has(trace.trace_id)) throw notFound('Trace')
+      if ((await countAnnotations(tx, trace)) >= MAX_ANNOTATIONS) {
+        throw badRequest(`A trace has at most ${MAX_ANNOTATIONS} annotations`)
+      }
+      const row = { ...said, id: randomUUIDv7(), created_by: principal.keyId }
+      const stored = await insertAnnotation(tx, trace, row)
+      const verdict_job_id = await judgeAnew(context, tx, principal, trace, said)
+      return new Answer(201, { ...stored, trace_id: trace.trace_id, verdict_job_id })
+    })
+  },
+})
+
+function words() {
+  return listOf(text(128).min(1))
+    .max(50)
+    .empty([null, Joi.array().length(0)])
+}
+
+function readAnnotation({ correctness, ...said }: Valid<typeof body>): Annotation {
+  return {
+    label: said.label ?? null,
+    rating: said.rating ?? null,
+    correctness:
+      typeof correctness === 'boolean'
+        ? correctness
+          ? 'correct'
+          : 'incorrect'
+        : (correctness ?? null),
+    error_categories: said.error_categories ?? [],
+    corrected_output: said.corrected_output ?? null,
+    tags: said.tags ?? [],
+    notes: said.notes ?? null,
+    score: said.score ?? null,
+    flagged_for_review: said.flagged_for_review ?? null,
+  }
+}
+
+/** Returns the id of the job; null where the decision depends on nothing that was said. */
+async function judgeAnew(
+  context: ApiContext,
+  tx: Transaction,
+  principal: Principal,
+  { project_id, trace_id }: TraceKey,
+  said: Annotation,
+) {
+  const score = scoreOfAnnotation(said, principal.keyId)
+  if (score) {
+    const [jobId] = await storeScores(context, tx, principal, project_id, [{ ...score, trace_id }])
+    return jobId
+  }
+  if (said.flagged_for_review === null) return null
+  const payload = { project_id, trace_ids: [trace_id] }
+  return submitJob(context, tx, principal, judgeTraces, payload, { projectId: project_id })
+}
