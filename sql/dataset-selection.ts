@@ -30,13 +30,15 @@ export function selectTraces(sql: Queryable, selection: Selection, batch: number
   return sql<SelectedTrace[]>`
     select t.trace_id, t.agent_name, t.manifest_id, t.manifest_hash, t.task_id, t.session_id,
       t.parent_trace_id, p.task_id as parent_task_id, p.session_id as parent_session_id,
-      t.created_at, octet_length(t.content) as content_bytes,
+      t.created_at, octet_length(t.content) + coalesce(c.bytes, 0) as content_bytes,
+      c.id as annotation_id,
       v.verdict, v.eval_verdict, v.quality_avg as quality, v.reasons -> 0 ->> 'code' as reason,
       v.policy_agent_name, v.policy_version,
       coalesce(${scores(sql)}, '{}') as scores, ${scoreFingerprint(sql)} as score_fingerprint
     from ${judgedTraces(sql)}
       left join traces p on p.org_id = t.org_id and p.project_id = t.project_id
         and p.trace_id = t.parent_trace_id
+      ${newestCorrection(sql, selection.recipe)}
     where ${ofProject(sql, selection)} ${passing(sql, selection.recipe)}
     order by t.trace_id collate "C"`.cursor(batch) as AsyncIterable<SelectedTrace[]>
 }
@@ -61,6 +63,8 @@ export interface SelectedContent {
   /** Only of traces without an LLM call. */
   user_input_preview: string | null
   final_output_preview: string | null
+  /** Of the annotation that was selected with the trace. */
+  corrected_output: string | null
 }
 
 /** In no order; those that are gone are missing. */
@@ -68,15 +72,28 @@ export async function listContents(
   sql: Queryable,
   orgId: string,
   projectId: string,
-  traceIds: readonly string[],
+  traces: readonly Pick<SelectedTrace, 'trace_id' | 'annotation_id'>[],
 ) {
+  const traceIds = traces.map(({ trace_id }) => trace_id)
+  const annotationIds = traces.flatMap(({ annotation_id }) => annotation_id ?? [])
   return sql<SelectedContent[]>`
-    select trace_id, content, created_at,
-      case when llm_call_count = 0 then user_input_preview end as user_input_preview,
-      case when llm_call_count = 0 then final_output_preview end as final_output_preview
-    from traces
-    where org_id = ${orgId} and project_id = ${projectId}
-      and trace_id = any(${traceIds as string[]}::text[])`
+    select t.trace_id, t.content, t.created_at, a.corrected_output,
+      case when t.llm_call_count = 0 then t.user_input_preview end as user_input_preview,
+      case when t.llm_call_count = 0 then t.final_output_preview end as final_output_preview
+    from traces t
+    left join annotations a on a.org_id = t.org_id and a.project_id = t.project_id
+      and a.trace_id = t.trace_id and a.id = any(${annotationIds}::uuid[])
+    where t.org_id = ${orgId} and t.project_id = ${projectId}
+      and t.trace_id = any(${traceIds}::text[])`
+}
+
+/** Joins correction `c` to trace `t`. A row of kto is what the trace said, and how good that was. */
+function newestCorrection(sql: Queryable, { dataset_type: type }: Recipe) {
+  return sql`left join lateral (
+    select a.id, octet_length(a.corrected_output) as bytes from annotations a
+    where ${type !== 'kto'} and a.org_id = t.org_id and a.project_id = t.project_id
+      and a.trace_id = t.trace_id and a.corrected_output is not null
+    order by a.created_at desc, a.id desc limit 1) c on true`
 }
 
 function judgedTraces(sql: Queryable) {

@@ -47,7 +47,7 @@ export const annotateTrace = endpoint('POST', '/traces/{trace_id}/annotations', 
   area: 'traces',
   summary: 'Say what a person thinks of a trace',
   description:
-    'At least one member must say something. A score or rating becomes the human score `annotation` of the key, in the place of its last one, and the trace is judged anew by the job that is named. Read annotations back with the trace.',
+    'At least one member must say something. A score or rating becomes the human score `annotation` of the key, in the place of its last one, and the trace is judged anew by the job that is named. Of several corrected outputs the newest holds: in a dataset it is the chosen side of a pair whose rejected side is the output of the trace (dpo), and the last turn of the row of the trace (sft). Read annotations back with the trace.',
   access: 'key',
   params: tracePath,
   query: traceQuery,

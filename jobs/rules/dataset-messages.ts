@@ -41,9 +41,7 @@ export function readConversation(
   messages: readonly Message[],
   masked: ReadonlySet<string> = NONE,
 ): Conversation {
-  const last = messages.findLastIndex(
-    (message) => ROLES.get(message.role) === 'assistant' && saysIt(message),
-  )
+  const last = lastTurnOf(messages)
   if (last < 0) return { reason: 'invalid.no_assistant' }
   const calls = callBook()
   const result: TrainingMessage[] = []
@@ -55,6 +53,27 @@ export function readConversation(
   const first = result[0]?.role
   if (first !== 'system' && first !== 'user') return { reason: 'invalid.start' }
   return { messages: result }
+}
+
+/**
+ * A conversation that ends in what a person wrote instead of its last turn of the assistant. Where
+ * tools answered that turn, the assistant owed one more, and this is it.
+ */
+export function correctConversation(messages: readonly Message[], corrected: string): Message[] {
+  const turn = { role: 'assistant', content: corrected }
+  const last = lastTurnOf(messages)
+  if (last < 0) return [...messages, turn]
+  let end = last + 1
+  while (ROLES.get(messages[end]?.role ?? '') === 'tool') end++
+  const isAnswered = end > last + 1
+  return [...messages.slice(0, isAnswered ? end : last), turn]
+}
+
+/** Place of the last turn of the assistant that says something; -1 when there is none. */
+function lastTurnOf(messages: readonly Message[]) {
+  return messages.findLastIndex(
+    (message) => ROLES.get(message.role) === 'assistant' && saysIt(message),
+  )
 }
 
 /** The text of a message, null for none; undefined when it has parts that are no text. */

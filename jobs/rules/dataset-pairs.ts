@@ -83,6 +83,23 @@ export function choosePairs<A extends Attempt>(attempts: readonly A[]) {
   return { pairs: limit(possible.sort(byDistance), drop), dropped }
 }
 
+/**
+ * The turn of a trace and the one a person wrote in its place. What a person says goes without the
+ * bounds on quality and length that comparisons of attempts have.
+ * @param corrected the trace's conversation as `correctConversation` ends it
+ * @param said as the trace ended it
+ */
+export function compareCorrection(
+  corrected: readonly TrainingMessage[],
+  said: readonly TrainingMessage[],
+): Pick<Pair, 'turn' | 'chosenTurn' | 'rejectedTurn'> | Dropped {
+  const turn = corrected.length - 1
+  const [chosenTurn, rejectedTurn] = [corrected[turn] as TrainingMessage, said[turn]]
+  if (!rejectedTurn) return { reason: 'no_output' }
+  if (gistOf(chosenTurn) === gistOf(rejectedTurn)) return { reason: 'near_identical' }
+  return { turn, chosenTurn, rejectedTurn }
+}
+
 /** Not good enough to be chosen, not bad enough to be rejected. */
 export function isMiddling(quality: number) {
   return quality < CHOSEN_AT && quality > REJECTED_AT

@@ -1,14 +1,14 @@
 import { createHash, hash } from 'node:crypto'
 import { conversationText, labelledText } from './dataset-formats.ts'
 import { hasUnfitText, trainingJson } from './dataset-json.ts'
-import { readConversation } from './dataset-messages.ts'
+import { correctConversation, readConversation } from './dataset-messages.ts'
 import type { Dropped, TrainingMessage } from './dataset-messages.ts'
 import { isMiddling } from './dataset-pairs.ts'
 import type { Recipe } from './dataset-recipe.ts'
 import { faultOfCalls, openToolReader, toolsOf } from './dataset-tools.ts'
 import type { Toolbox } from './dataset-tools.ts'
 import type { TraceContent } from './trace-row.ts'
-import { conversationOf, messagesOf } from './trace.ts'
+import { conversationOf, longestCall, messagesOf } from './trace.ts'
 import type { LlmCall, Message } from './trace.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -27,12 +27,16 @@ export interface Candidate {
   readonly session_id: string | null
   /** Code of the reason that decided on the trace. */
   readonly reason: string | null
+  /** The newest annotation that corrects its output; null without one, and where none is looked for. */
+  readonly annotation_id: string | null
 }
 
 /** A trace's content with the previews that stand for it where it has no LLM call. */
 export type CandidateContent = Pick<TraceContent, 'llm_calls'> & {
   readonly user_input_preview: string | null
   readonly final_output_preview: string | null
+  /** What a person wrote in the place of its output. */
+  readonly corrected_output: string | null
 }
 
 export interface Row {
@@ -41,6 +45,8 @@ export interface Row {
   /** SHA-256 of `training`. */
   readonly hash: Buffer
   readonly tokens: number
+  /** It holds the corrected output. */
+  readonly corrected: boolean
 }
 
 /** Why a selected trace gives no row of this type whatever it says, or undefined. */
@@ -55,6 +61,8 @@ export function ineligibility(candidate: Candidate, { dataset_type: type }: Reci
       if (eval_verdict === null) return 'unscored'
       return eval_verdict === 'review' ? 'middling' : undefined
     case 'dpo':
+      // Compared with its correction and not with other attempts.
+      if (candidate.annotation_id !== null) return undefined
       if (quality === null) return 'unscored'
       if (task_id === null) return 'no_task'
       return isMiddling(quality) ? 'middling' : undefined
@@ -66,23 +74,23 @@ export function openRowMaker(recipe: Recipe) {
   const { options, dataset_type: type } = recipe
   const readTools = openToolReader()
 
-  function rowOf(messages: readonly TrainingMessage[], tools: Toolbox, candidate: Candidate) {
+  function rowOf({ messages, tools }: Trained, candidate: Candidate, corrected: boolean) {
     const trained = options.rows === 'call' ? lastTurnOnly(messages) : messages
     if (!trained.some(({ weight }) => weight === 1)) return { reason: 'invalid.nothing_trained' }
     const text =
       type === 'kto'
         ? labelledText(labelled(trained, candidate), tools, options.format)
         : conversationText(trained, tools, options.format)
-    return typeof text === 'string' ? finishRow(text, recipe) : text
+    return typeof text === 'string' ? finishRow(text, recipe, corrected) : text
   }
 
   return (candidate: Candidate, content: CandidateContent): (Row | Dropped)[] => {
     const masked =
       type === 'sft' && candidate.verdict === 'repair' ? failedCalls(content) : undefined
     const declared = readTools(content.llm_calls)
-    return listsOf(content, recipe).map((messages) => {
-      const read = 'reason' in messages ? messages : readTrained(messages, declared, masked)
-      return 'reason' in read ? read : rowOf(read.messages, read.tools, candidate)
+    return listsOf(content, recipe).map((said) => {
+      const read = 'reason' in said ? said : readTrained(said.messages, declared, masked)
+      return 'reason' in read ? read : rowOf(read, candidate, 'corrected' in said && said.corrected)
     })
   }
 }
@@ -92,7 +100,7 @@ export function readTrained(
   messages: readonly Message[],
   declared: Toolbox,
   masked?: ReadonlySet<string>,
-): { messages: readonly TrainingMessage[]; tools: Toolbox } | Dropped {
+): Trained | Dropped {
   const read = readConversation(messages, masked)
   if ('reason' in read) return read
   const tools = toolsOf(declared, read.messages)
@@ -110,14 +118,14 @@ export function longestOf(content: CandidateContent): readonly Message[] | Dropp
   return conversationOf(content)
 }
 
-export function finishRow(text: string, { options }: Recipe): Row | Dropped {
+export function finishRow(text: string, { options }: Recipe, corrected: boolean): Row | Dropped {
   if (hasUnfitText(text)) return { reason: 'invalid.text' }
   if (text.length > MAX_ROW_LENGTH) return { reason: 'too_long' }
   // Four characters of JSON a token: right within a third for English, code and JSON.
   const tokens = Math.ceil(text.length / 4)
   if (options.max_tokens !== null && tokens > options.max_tokens) return { reason: 'too_long' }
   const training = Buffer.from(text)
-  return { training, hash: hash('sha256', training, 'buffer'), tokens }
+  return { training, hash: hash('sha256', training, 'buffer'), tokens, corrected }
 }
 
 /** Canonical JSON of where a row comes from. `row_id` is the first half of the row hash. */
@@ -132,6 +140,7 @@ export function provenanceText(
     ...(rejected && { rejected: provenance(rejected) }),
     // Of the traces to repair, only those whose failed steps are masked give rows of this type.
     repaired: type === 'sft' && candidate.verdict === 'repair',
+    ...(type !== 'kto' && { annotation_id: row.corrected ? candidate.annotation_id : null }),
     row_id: row.hash.toString('hex', 0, 16),
   }) as string
 }
@@ -150,11 +159,23 @@ function provenance(candidate: Candidate) {
   return { trace_id, agent_name, manifest_hash, verdict, scores, task_id, session_id }
 }
 
-function listsOf(content: CandidateContent, { options }: Recipe): (readonly Message[] | Dropped)[] {
-  if (options.rows === 'conversation') return [longestOf(content)]
-  return content.llm_calls.length > 0
-    ? content.llm_calls.map(messagesOf)
-    : [{ reason: 'no_llm_call' }]
+/** The lists of messages that rows are made of. That of the trace's output has the corrected one. */
+function listsOf(content: CandidateContent, { options }: Recipe): (Said | Dropped)[] {
+  const { corrected_output, llm_calls } = content
+  const correct = (messages: readonly Message[]) =>
+    corrected_output === null
+      ? { messages, corrected: false }
+      : { messages: correctConversation(messages, corrected_output), corrected: true }
+  if (options.rows === 'conversation') {
+    const longest = longestOf(content)
+    return ['reason' in longest ? longest : correct(longest)]
+  }
+  if (llm_calls.length === 0) return [{ reason: 'no_llm_call' }]
+  const last = longestCall(llm_calls)
+  return llm_calls.map((call) => {
+    const messages = messagesOf(call)
+    return call === last ? correct(messages) : { messages, corrected: false }
+  })
 }
 
 /** Calls that failed; their turns are not to be learned. */
@@ -188,3 +209,12 @@ const STEPS_MASKED = 'step.masked'
 const CUT_PREVIEW = 2000
 /** Of a row's text; what reads the rows needs a bound to its buffers. */
 const MAX_ROW_LENGTH = 4 << 20
+
+interface Trained {
+  readonly messages: readonly TrainingMessage[]
+  readonly tools: Toolbox
+}
+interface Said {
+  readonly messages: readonly Message[]
+  readonly corrected: boolean
+}

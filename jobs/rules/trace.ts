@@ -188,10 +188,7 @@ function endOf(started: Date, durationMs: number | null) {
 export function conversationOf(
   trace: Pick<Trace, 'llm_calls' | 'user_input_preview' | 'final_output_preview'>,
 ): Message[] {
-  let longest: LlmCall | undefined
-  for (const call of trace.llm_calls) {
-    if (!longest || call.rendered_input.length >= longest.rendered_input.length) longest = call
-  }
+  const longest = longestCall(trace.llm_calls)
   if (longest) return messagesOf(longest)
   const messages: Message[] = []
   if (trace.user_input_preview) messages.push({ role: 'user', content: trace.user_input_preview })
@@ -199,6 +196,15 @@ export function conversationOf(
     messages.push({ role: 'assistant', content: trace.final_output_preview })
   }
   return messages
+}
+
+/** The call whose messages are the longest list; of equally long ones the last. */
+export function longestCall(calls: readonly LlmCall[]): LlmCall | undefined {
+  let longest: LlmCall | undefined
+  for (const call of calls) {
+    if (!longest || call.rendered_input.length >= longest.rendered_input.length) longest = call
+  }
+  return longest
 }
 
 /** The messages of one LLM call, its output last when that is a message. */

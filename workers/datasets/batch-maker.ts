@@ -1,7 +1,8 @@
 import { pairText } from '../../jobs/rules/dataset-formats.ts'
-import type { Dropped } from '../../jobs/rules/dataset-messages.ts'
-import { choosePairs, makeAttempt } from '../../jobs/rules/dataset-pairs.ts'
-import type { Attempt } from '../../jobs/rules/dataset-pairs.ts'
+import { correctConversation } from '../../jobs/rules/dataset-messages.ts'
+import type { Dropped, TrainingMessage } from '../../jobs/rules/dataset-messages.ts'
+import { choosePairs, compareCorrection, makeAttempt } from '../../jobs/rules/dataset-pairs.ts'
+import type { Attempt, Pair } from '../../jobs/rules/dataset-pairs.ts'
 import type { Recipe } from '../../jobs/rules/dataset-recipe.ts'
 import {
   finishRow,
@@ -31,6 +32,7 @@ export interface RawTrace {
   readonly content: Uint8Array
   readonly user_input_preview: string | null
   readonly final_output_preview: string | null
+  readonly corrected_output: string | null
 }
 
 /** The lines of rows, one after the other, and what they are. */
@@ -43,8 +45,9 @@ export interface MadeRows {
 
 export interface MadeRow {
   readonly traceNo: number
-  /** Of a pair; otherwise null. */
+  /** Of a pair; otherwise null. A trace that was corrected is both its sides. */
   readonly rejectedNo: number | null
+  /** Of a pair of attempts; otherwise null. */
   readonly lengthRatio: number | null
   readonly side: number
   readonly hash: Uint8Array
@@ -102,7 +105,15 @@ function openPairTaker(recipe: Recipe): Taker {
     finish,
     take(trace, content, output) {
       if (attempts[0] && attempts[0].trace.task_id !== trace.task_id) finish(output)
-      const tried = tryOf(trace, content, readTools(content.llm_calls))
+      const declared = readTools(content.llm_calls)
+      const { corrected_output } = content
+      if (corrected_output !== null) {
+        return output.put(correctedPair(content, corrected_output, declared, recipe), {
+          trace,
+          rejected: trace,
+        })
+      }
+      const tried = tryOf(trace, content, declared)
       if ('reason' in tried) return output.drop(tried.reason)
       length += tried.length
       if (length > TASK_LENGTH || attempts.length === TASK_ATTEMPTS) {
@@ -125,13 +136,40 @@ function pairUp(attempts: readonly Tried[], recipe: Recipe, output: Output) {
   const { pairs, dropped } = choosePairs(attempts)
   for (const [reason, n] of dropped) output.drop(reason, n)
   for (const { chosen, rejected, turn, chosenTurn, rejectedTurn, lengthRatio } of pairs) {
-    const before = chosen.messages.slice(0, turn)
-    const prompt = before.map((message) => ({ ...message, weight: 0 as const }))
-    const tools = toolsOf(chosen.declared, [...prompt, chosenTurn, rejectedTurn])
-    const sides = { prompt, chosen: chosenTurn, rejected: rejectedTurn }
-    const row = finishRow(pairText(sides, tools, recipe.options.format), recipe)
+    const sides = { turn, chosenTurn, rejectedTurn }
+    const row = pairRow(sides, chosen.messages, chosen.declared, recipe, false)
     output.put(row, { trace: chosen.trace, rejected: rejected.trace, lengthRatio })
   }
+}
+
+/** What a person wrote against what the trace said in its place. */
+function correctedPair(
+  content: CandidateContent,
+  corrected_output: string,
+  declared: Toolbox,
+  recipe: Recipe,
+): Row | Dropped {
+  const messages = longestOf(content)
+  if ('reason' in messages) return messages
+  const said = readTrained(messages, declared)
+  if ('reason' in said) return said
+  const corrected = readTrained(correctConversation(messages, corrected_output), declared)
+  if ('reason' in corrected) return corrected
+  const sides = compareCorrection(corrected.messages, said.messages)
+  return 'reason' in sides ? sides : pairRow(sides, corrected.messages, declared, recipe, true)
+}
+
+function pairRow(
+  { turn, chosenTurn, rejectedTurn }: Pick<Pair, 'turn' | 'chosenTurn' | 'rejectedTurn'>,
+  messages: readonly TrainingMessage[],
+  declared: Toolbox,
+  recipe: Recipe,
+  corrected: boolean,
+) {
+  const prompt = messages.slice(0, turn).map((message) => ({ ...message, weight: 0 as const }))
+  const tools = toolsOf(declared, [...prompt, chosenTurn, rejectedTurn])
+  const sides = { prompt, chosen: chosenTurn, rejected: rejectedTurn }
+  return finishRow(pairText(sides, tools, recipe.options.format), recipe, corrected)
 }
 
 function openOutput(recipe: Recipe) {

@@ -103,6 +103,7 @@ function provenance(type: DatasetType): Columns {
     ...TRACE,
     ...(type === 'dpo' && { rejected: { struct: TRACE } }),
     repaired: 'flag',
+    ...(type !== 'kto' && { annotation_id: 'text' as const }),
     row_id: 'text',
   }
 }

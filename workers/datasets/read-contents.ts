@@ -36,14 +36,13 @@ async function readBatch(
   projectId: string,
   listed: readonly ListedTrace[],
 ): Promise<ReadBatch> {
-  const ids = listed.map(({ trace_id }) => trace_id)
-  const rows = await listContents(sql, orgId, projectId, ids)
+  const rows = await listContents(sql, orgId, projectId, listed)
   const byId = new Map(rows.map((row) => [row.trace_id, row]))
   const traces = listed.flatMap((trace): RawTrace[] => {
     const row = byId.get(trace.trace_id)
     if (row?.created_at.getTime() !== trace.created_at.getTime()) return []
-    const { content, user_input_preview, final_output_preview } = row
-    return [{ trace, content, user_input_preview, final_output_preview }]
+    const { content, user_input_preview, final_output_preview, corrected_output } = row
+    return [{ trace, content, user_input_preview, final_output_preview, corrected_output }]
   })
   return { traces, deleted: listed.length - traces.length }
 }

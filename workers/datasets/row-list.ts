@@ -133,6 +133,7 @@ const CANDIDATE_TEXTS = [
   'verdict',
   'eval_verdict',
   'reason',
+  'annotation_id',
 ] as const satisfies readonly (keyof Candidate)[]
 const TEXTS = [...CANDIDATE_TEXTS, 'manifest_id', 'parent_trace_id', 'policy_agent_name'] as const
 const TRACE_COLUMNS = `no, quality, scores, side, content_bytes, created_ms, ${CANDIDATE_TEXTS.join(', ')}`

@@ -40,7 +40,7 @@ export async function settleRows(
   if (type === 'dpo') {
     const { low, high } = await readBalance(connection)
     const ends = [`length_ratio, no limit ${low}`, `length_ratio desc, no desc limit ${high}`]
-    const rows = ends.map((end) => `(select no from left_rows order by ${end})`)
+    const rows = ends.map((end) => `(select no from left_rows ${COMPARED} order by ${end})`)
     await takeOut('length_balance', rows.join(' union all '))
   }
   await connection.run(CHOSEN)
@@ -63,15 +63,18 @@ export async function countLeaks(connection: DuckDBConnection, { options }: Reci
 }
 
 async function readBalance(connection: DuckDBConnection) {
-  const [count] = await readOne<[bigint]>(connection, 'select count(*) from left_rows')
+  const [count] = await readOne<[bigint]>(connection, `select count(*) from left_rows ${COMPARED}`)
   const ratios = new Float64Array(Number(count))
   let filled = 0
-  const query = 'select length_ratio from left_rows order by length_ratio'
+  const query = `select length_ratio from left_rows ${COMPARED} order by length_ratio`
   for await (const chunk of readChunks<[number]>(connection, query)) {
     for (const [ratio] of chunk) ratios[filled++] = ratio
   }
   return balanceLengths(ratios)
 }
+
+/** Pairs of attempts; what a person corrected may be as long as it is. */
+const COMPARED = 'where length_ratio is not null'
 
 /** What ties traces together beside the task, on which their side hangs: (link, no, side, in_parent). */
 const LINKS = `

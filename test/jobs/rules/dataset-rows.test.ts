@@ -20,6 +20,7 @@ const candidate: Candidate = {
   task_id: 'task',
   session_id: null,
   reason: 'score.good',
+  annotation_id: null,
 }
 
 type Call = Partial<Pick<LlmCall, 'rendered_input' | 'output' | 'tools' | 'tool_calls'>>
@@ -36,6 +37,7 @@ function contentOf(...calls: Call[]): CandidateContent {
     llm_calls: filled as unknown as LlmCall[],
     user_input_preview: null,
     final_output_preview: null,
+    corrected_output: null,
   }
 }
 
@@ -255,6 +257,7 @@ t.test('previews stand for a trace without calls only when they are whole', asyn
     llm_calls: [],
     user_input_preview: 'Hi',
     final_output_preview: output,
+    corrected_output: null,
   })
   const [row] = make(content('Hello')) as [Training]
   t.same(
@@ -321,6 +324,56 @@ t.test('sharegpt alternates strictly or is refused', async (t) => {
   ])
 })
 
+t.test('a corrected output takes the place of the last turn', async (t) => {
+  const corrected = (rendered_input: object[], output: object = {}) => {
+    const content = contentOf({ rendered_input, output } as Call)
+    const of = { annotation_id: 'a' }
+    const [row] = make({ ...content, corrected_output: 'Tomorrow.' }, {}, 'sft', of)
+    return typeof row === 'string'
+      ? row
+      : row?.messages?.map(({ role, content, weight }) => [role, content, weight])
+  }
+  const asked = ['user', 'Where is my order?', 0]
+  const answer = ['assistant', 'Tomorrow.', 1]
+  t.same(corrected([user()], { content: 'No idea.' }), [asked, answer])
+  t.same(corrected([user(), assistant(), user('Thanks, bye')]), [asked, answer], 'a goodbye goes')
+  t.same(corrected([user(), calling('find', {})]), [asked, answer], 'a call may be what was wrong')
+  t.same(
+    corrected([user(), calling('find', {}), result('x')]),
+    [asked, ['assistant', null, 1], ['tool', 'x', 0], answer],
+    'a call that was answered is none: the output was missing',
+  )
+  t.same(corrected([user()]), [asked, answer])
+  t.same(corrected([]), 'invalid.start')
+  t.same(
+    corrected([user(), assistant('Which?'), user('7')], { content: 'Lost.' }),
+    [asked, ['assistant', 'Which?', 1], ['user', '7', 0], answer],
+    'earlier turns stay',
+  )
+})
+
+t.test('of rows a call that of the output has the corrected one', async (t) => {
+  const recipe = completeRecipe('sft', null, { options: { rows: 'call' } })
+  const first = { rendered_input: [user()], output: { content: 'Which order?' } }
+  const last = {
+    rendered_input: [user(), assistant('Which order?'), user('7')],
+    output: { content: 'No idea.' },
+  }
+  const side = { rendered_input: [user('Summarize')], output: { content: 'Asks for 7' } }
+  const content = { ...contentOf(first, last, side), corrected_output: 'Tomorrow.' }
+  const of = { ...candidate, annotation_id: 'a' }
+  const rows = openRowMaker(recipe)(of, content) as Row[]
+  const told = rows.map((row) => [
+    (JSON.parse(row.training.toString()) as Training).messages?.at(-1)?.content,
+    (JSON.parse(provenanceText(of, row, recipe)) as { annotation_id: unknown }).annotation_id,
+  ])
+  t.same(told, [
+    ['Which order?', null],
+    ['Tomorrow.', 'a'],
+    ['Asks for 7', null],
+  ])
+})
+
 t.test('kto labels the last turn by how the trace did', async (t) => {
   const content = contentOf({ rendered_input: [user(), assistant('a'), user('b'), assistant('c')] })
   const [good] = make(content, {}, 'kto') as [Training]
@@ -352,6 +405,8 @@ t.test('traces that may not be used, or tell nothing, are not eligible', async (
   t.equal(reason('dpo', { quality: null }), 'unscored')
   t.equal(reason('dpo', { task_id: null }), 'no_task')
   t.equal(reason('dpo', { quality: 0.5 }), 'middling')
+  t.equal(reason('dpo', { quality: null, task_id: null, annotation_id: 'a' }), undefined)
+  t.equal(reason('dpo', { annotation_id: 'a', reason: 'policy.consent' }), 'policy.consent')
 })
 
 t.test('the row hash is the SHA-256 of the canonical JSON of the training part', async (t) => {
@@ -400,6 +455,7 @@ t.test('provenance says where a row is from', async (t) => {
     task_id: 'task',
     session_id: null,
     repaired: false,
+    annotation_id: null,
     row_id: row.hash.toString('hex').slice(0, 32),
   })
 })
