@@ -27,11 +27,15 @@ export function pairText(
 }
 
 export function labelledText(
-  sides: { prompt: readonly TrainingMessage[]; completion: TrainingMessage; label: boolean },
+  sides: {
+    prompt: readonly TrainingMessage[]
+    completion: readonly TrainingMessage[]
+    label: boolean
+  },
   tools: Toolbox,
   format: RowFormat,
 ) {
-  const completion = messagesText([sides.completion], format)
+  const completion = messagesText(sides.completion, format)
   const prompt = messagesText(sides.prompt, format)
   return `{"completion":${completion},"label":${sides.label},"prompt":${prompt},"tools":${tools.json}}`
 }

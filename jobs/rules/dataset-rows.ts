@@ -196,12 +196,14 @@ function lastTurnOnly(messages: readonly TrainingMessage[]) {
 }
 
 /**
- * The last turn, labelled by how the trace did. Trainers take all of a completion for the model's own
- * words, so it cannot hold the user's turns and the tools' answers of a longer stretch.
+ * What the model said last, labelled by how the trace did. Trainers take all of a completion for the
+ * model's own words, so it cannot hold the user's turns and the tools' answers of a longer stretch; and
+ * they let the model go on with a prompt that ends in its own words, so turns in a row stay together.
  */
 function labelled(messages: readonly TrainingMessage[], { eval_verdict }: Candidate) {
-  const prompt = messages.slice(0, -1).map((message) => ({ ...message, weight: 0 as const }))
-  return { prompt, completion: messages.at(-1) as TrainingMessage, label: eval_verdict === 'pass' }
+  const at = messages.findLastIndex(({ weight }) => weight === 0) + 1
+  const prompt = messages.slice(0, at).map((message) => ({ ...message, weight: 0 as const }))
+  return { prompt, completion: messages.slice(at), label: eval_verdict === 'pass' }
 }
 
 const STEPS_MASKED = 'step.masked'

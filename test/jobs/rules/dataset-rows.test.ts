@@ -391,6 +391,32 @@ t.test('kto labels the last turn by how the trace did', async (t) => {
   t.equal(bad.label, false)
 })
 
+t.test('the completion of kto is what the model said since anybody else spoke', async (t) => {
+  const split = (rendered_input: object[], options: Partial<Options> = {}) => {
+    const [row] = make(contentOf({ rendered_input } as Call), options, 'kto') as [Training]
+    const roles = (messages: readonly TrainedMessage[] = []) => messages.map(({ role }) => role)
+    return [roles(row.prompt), roles(row.completion), row.completion?.map(({ weight }) => weight)]
+  }
+  const found = [user(), calling('find', {}), result('shipped')]
+  t.same(split([...found, assistant()]), [['user', 'assistant', 'tool'], ['assistant'], [1]])
+  t.same(split(found), [['user'], ['assistant'], [1]], 'a call may be a completion')
+  t.same(split([user(), assistant('Let me see.'), calling('find', {}), result('x')]), [
+    ['user'],
+    ['assistant', 'assistant'],
+    [1, 1],
+  ])
+  t.same(split([...found, assistant('Shipped.'), assistant('Bye!')]), [
+    ['user', 'assistant', 'tool'],
+    ['assistant', 'assistant'],
+    [1, 1],
+  ])
+  t.same(
+    split([user(), assistant('Shipped.'), assistant('Bye!')], { rows: 'call' }),
+    [['user', 'assistant'], ['assistant'], [1]],
+    'of a row a call it is what that call gave',
+  )
+})
+
 t.test('traces that may not be used, or tell nothing, are not eligible', async (t) => {
   const reason = (type: DatasetType, of: Partial<Candidate>) =>
     ineligibility({ ...candidate, ...of }, completeRecipe(type, null, {}))
