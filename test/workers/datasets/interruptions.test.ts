@@ -7,6 +7,7 @@ import { openService } from '../../service.ts'
 import { hello, storeJudged } from '../../stored-traces.ts'
 import { until } from '../../until.ts'
 import { buildDatasetHandler } from '../../../workers/datasets/build-dataset.ts'
+import { handler } from '../../../workers/handler.ts'
 
 t.test('builds that do not go through at once', async (t) => {
   const service = await openService(t)
@@ -118,6 +119,71 @@ t.test('builds that do not go through at once', async (t) => {
       await other.sql`select interruptions, attempt from jobs where id = ${started.body.job_id}`
     t.same(job, { interruptions: 1, attempt: 2 })
   })
+
+  t.test(
+    'a trace deleted while its version is built is counted, and the build goes on',
+    async (t) => {
+      const { client, build } = await openRace(async ({ client }) => {
+        for (const id of ['t-3', 't-7']) t.equal((await client.delete(`/traces/${id}`)).status, 204)
+        const [again] = traces.filter(({ trace_id }) => trace_id === 't-7')
+        const other = { agent_name: 'agent', llm_calls: [{ rendered_input: again?.messages }] }
+        await client.post('/traces', { ...other, trace_id: 't-7', tags: ['another one'] })
+      })
+      const version = await build()
+      t.match(version, { status: 'ready', row_count: 28, dropped_counts: { deleted: 2 } })
+      const rows = await readJsonl(client, version)
+      const ids = rows.map(({ provenance }) => provenance.trace_id)
+      t.same([ids.length, ids.includes('t-3'), ids.includes('t-7')], [28, false, false])
+      const next = await buildVersion(client, version.dataset_id)
+      t.equal(next.content_hash, version.content_hash, 'as if it had never been there')
+      t.notOk('deleted' in next.dropped_counts)
+    },
+  )
+
+  t.test('what is said and stored while a version is built is in the next one only', async (t) => {
+    const { client, build } = await openRace(async ({ client, store }) => {
+      const said = { corrected_output: 'Better' }
+      t.equal((await client.post('/traces/t-3/annotations', said)).status, 201)
+      await store([{ trace_id: 'late', messages: hello('late') }])
+    })
+    const version = await build()
+    t.match(version, { row_count: 30, dropped_counts: {} })
+    const texts = async (of: Version) =>
+      (await readJsonl(client, of)).map(({ messages }) => messages.at(-1)?.content)
+    t.notOk((await texts(version)).includes('Better'))
+    const next = await buildVersion(client, version.dataset_id)
+    t.equal(next.row_count, 31)
+    t.ok((await texts(next)).includes('Better'))
+  })
+
+  /** A service in whose first build something happens between the list of its traces and their contents. */
+  async function openRace(meanwhile: (race: Race) => Promise<void>) {
+    const other = await openService(t)
+    const owner = await other.makeOrganization()
+    const store = (judged: typeof traces) => storeJudged(other.sql, owner, judged)
+    const race = { client: other.client(owner.key), store }
+    await store(traces)
+    const { job, work } = buildDatasetHandler
+    let isOver = false
+    const racing = handler(job, (payload, run) => {
+      async function begin(...args: Parameters<typeof run.sql.begin>) {
+        const result = await run.sql.begin(...args)
+        if (typeof args[0] === 'string' && !isOver) await meanwhile(race)
+        isOver ||= typeof args[0] === 'string'
+        return result
+      }
+      const sql = new Proxy(run.sql, {
+        get: (target, name) => (name === 'begin' ? begin : (Reflect.get(target, name) as unknown)),
+      })
+      return work(payload, { ...run, sql })
+    })
+    await other.startWorkers([racing], 1)
+    return { ...race, build: () => buildDataset(race.client, 'sft') }
+  }
+  type Race = {
+    client: ReturnType<typeof service.client>
+    store: (judged: typeof traces) => Promise<void>
+  }
 
   t.test('a dataset deleted while a version is built takes the build with it', async (t) => {
     const doomed = await api.post('/datasets', { name: 'doomed', dataset_type: 'sft' })
