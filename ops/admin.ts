@@ -67,7 +67,7 @@ async function runCommand(command: Command, options: object): Promise<object> {
   let opened: { url: string; sql: Sql } | undefined
   async function database() {
     const url = await findDatabase(config)
-    return (opened ??= { url, sql: openDatabase(url, { max: 3 }) })
+    return (opened ??= { url, sql: openDatabase(url, { max: 3, pooled: true }) })
   }
   try {
     return await command.run(options as never, { config, database })

@@ -2,8 +2,8 @@ import { openJobWaiter } from '../api/wait.ts'
 import type { ApiContext } from '../api/context.ts'
 import { jobs } from '../jobs/index.ts'
 import { parseNetworks } from '../jobs/rules/outbound-address.ts'
-import { openDatabase } from '../sql/db.ts'
-import { openListener } from '../sql/listener.ts'
+import { isPooled, openDatabase } from '../sql/db.ts'
+import { deafListener, openListener } from '../sql/listener.ts'
 import { ensureTurnIndex } from '../sql/queue-rows.ts'
 import { migrate } from '../sql/migrate.ts'
 import type { WorkerContext } from '../workers/handler.ts'
@@ -26,7 +26,7 @@ export interface Opened<Context> {
 
 /** Brings the database up to date: our schema, the queue's, and the queues themselves. */
 export async function migrateAll(databaseUrl: string, log: Log) {
-  const sql = openDatabase(databaseUrl, { max: 3, statementTimeoutMs: 0 })
+  const sql = openDatabase(databaseUrl, { max: 3, pooled: true })
   try {
     await migrate(sql, async () => {
       const boss = await openBoss(sql, { log })
@@ -113,11 +113,18 @@ async function openShared(
   supervise = false,
 ) {
   const log = openLog(name, config.LOG_LEVEL)
-  const sql = openDatabase(databaseUrl, { max, applicationName: name })
-  const listener = openListener(databaseUrl, sql, log)
+  const pooled = await isPooled(databaseUrl)
+  if (pooled) log.warn({}, POOLED)
+  const sql = openDatabase(databaseUrl, { max, pooled, applicationName: name })
+  const listener = pooled ? deafListener : openListener(databaseUrl, sql, log)
   // What supervision does may take longer than a request's statement, and must not wait for one.
   const supervisor = supervise
-    ? openDatabase(databaseUrl, { max: 2, statementTimeoutMs: 0, applicationName: 'supervision' })
+    ? openDatabase(databaseUrl, {
+        max: 2,
+        pooled,
+        statementTimeoutMs: 0,
+        applicationName: 'supervision',
+      })
     : undefined
   const boss = await openBoss(supervisor ?? sql, { log, supervise, name })
   const queue = openProcessQueue(boss, sql)
@@ -135,6 +142,8 @@ async function openShared(
   }
 }
 
+const POOLED =
+  'DATABASE_URL leads to a connection pooler: jobs are found by polling, up to 2 seconds later, and time limits are those of the database role. Workers better connect to PostgreSQL itself; see ops/docs/operating.md'
 const API_CONNECTIONS = 16
 /** For claims, heartbeats, fetching and settling beside the jobs themselves. */
 const SPARE_CONNECTIONS = 4

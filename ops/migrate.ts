@@ -39,7 +39,7 @@ export async function checkDatabase(sql: Sql): Promise<void> {
 }
 
 async function isBehind(url: string) {
-  const sql = openDatabase(url, { max: 2 })
+  const sql = openDatabase(url, { max: 2, pooled: true })
   try {
     await checkDatabase(sql)
     return (await checkSchema(sql)) === 'behind' || !(await isQueueCurrent(sql))

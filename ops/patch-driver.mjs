@@ -7,7 +7,9 @@
 //     inside somebody else's (#1204, #1216).
 // The repairs go the way of the pull requests #1209 and #1215; test/sql/connection-loss.test.ts shows
 // them. Besides, small messages are sent at once: each COPY ends with one, which otherwise waits 40 ms or
-// more for the server to acknowledge the message before. Remove this file when a release has them.
+// more for the server to acknowledge the message before. And a transaction can begin on a connection that
+// sends one query after the other, as it must to PgBouncer (test/ops/pgbouncer.test.ts). Remove this file
+// when a release has them.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const repairs = {
@@ -72,6 +74,12 @@ const repairs = {
       return reconnect()
 
 `,
+    ],
+    [
+      `        && sent.length < max_pipeline
+        && (!q.options.onexecute || q.options.onexecute(connection))`,
+      `        && (!q.options.onexecute || q.options.onexecute(connection))
+        && sent.length < max_pipeline`,
     ],
     [
       `        return fetchArrayTypes()`,

@@ -83,7 +83,7 @@ async function openServer({ config, opened }: Service) {
 }
 
 async function openFirstOrganization(config: Config, url: string) {
-  const sql = openDatabase(url, { max: 1 })
+  const sql = openDatabase(url, { max: 1, pooled: true })
   try {
     return await ensureFirstOrganization(sql, config)
   } finally {

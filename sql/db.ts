@@ -14,6 +14,12 @@ export interface DatabaseOptions {
   readonly statementTimeoutMs?: number
   /** Shown in `pg_stat_activity`. */
   readonly applicationName?: string
+  /**
+   * The address may lead to a pooler that gives each transaction another session (see `isPooled`):
+   * nothing is prepared, and the timeouts are those of the database role, because PgBouncer refuses a
+   * connection that asks for its own. Default false.
+   */
+  readonly pooled?: boolean
 }
 
 /**
@@ -31,11 +37,16 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Sql {
     backoff: () => 0.2,
     transform: { undefined: null },
     onnotice: () => undefined,
+    prepare: !options.pooled,
+    // PgBouncer takes a session away after an answer, also when a part of the next query has gone to it.
+    ...(options.pooled && { max_pipeline: 0 }),
     connection: {
       application_name: options.applicationName ?? 'agent-dataset-lifecycle',
-      statement_timeout: options.statementTimeoutMs ?? 30_000,
-      idle_in_transaction_session_timeout: 60_000,
       TimeZone: 'UTC',
+      ...(!options.pooled && {
+        statement_timeout: options.statementTimeoutMs ?? 30_000,
+        idle_in_transaction_session_timeout: 60_000,
+      }),
     },
     types: {
       date: {
@@ -57,6 +68,20 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Sql {
       int8: { to: 20, from: [20], serialize: String, parse: Number },
     },
   }) as unknown as Sql
+}
+
+/**
+ * Whether a pooler stands before the server, as PgBouncer does. It greets its clients before it has a
+ * session for them, and so cannot name the backend that will run their statements.
+ */
+export async function isPooled(url: string): Promise<boolean> {
+  const sql = openDatabase(url, { max: 1, pooled: true })
+  try {
+    const answer = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+    return answer.state.pid !== answer[0]?.pid
+  } finally {
+    await sql.end({ timeout: 1 })
+  }
 }
 
 /**

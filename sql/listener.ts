@@ -80,6 +80,16 @@ export function openListener(url: string, sql: Sql, log: Log): Listener {
   }
 }
 
+/**
+ * For where no connection can listen, as behind a pooler: its sessions belong to nobody for longer than
+ * a transaction.
+ */
+export const deafListener: Listener = {
+  listen: async () => {},
+  isHearing: () => false,
+  close: async () => {},
+}
+
 async function subscribe(to: Sql, { channel, onPayload, onListening }: Subscription) {
   await to.listen(channel, onPayload, onListening)
 }
@@ -98,5 +108,5 @@ interface Log {
 const CHECK_MS = 4000
 /** Echoes missed before the connection counts as dead. */
 const MISSED_MAX = 2
-/** Checks between two new connections when they do not help either, as behind a transaction pooler. */
+/** Checks between two new connections when they do not help either. */
 const TRIES_APART_MAX = 15

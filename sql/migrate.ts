@@ -8,40 +8,36 @@ export class SchemaTooNew extends Error {}
  * Brings the schema up to date: applies the numbered files of `sql/migrations` that the database has
  * not seen, each in its own transaction, in order. Safe to run from many processes at once and again.
  * `also` runs under the same lock after the files (the queue library's own schema).
+ * @param sql at least two connections: one holds the lock, in a transaction, which behind a pooler is
+ * the only thing that lasts
  * @throws SchemaTooNew when the database knows a migration that this program does not.
  */
 export async function migrate(sql: Sql, also: () => Promise<void> = async () => {}) {
   const files = await listMigrations()
-  const connection = await sql.reserve()
-  try {
-    await connection`select pg_advisory_lock(${MIGRATION_LOCK})`
-    await connection`set statement_timeout = 0`
-    await connection`
+  await sql.begin(async (lock) => {
+    await lock`set local statement_timeout = 0`
+    await lock`set local idle_in_transaction_session_timeout = 0`
+    await lock`select pg_advisory_xact_lock(${MIGRATION_LOCK})`
+    await sql`
       create table if not exists schema_migrations (
         number int primary key,
         name text not null,
         applied_at timestamptz not null default now()
       )`
-    const applied = await findSchemaNumber(connection)
+    const applied = await findSchemaNumber(sql)
     refuseNewer(applied, files)
-    for (const file of files.filter(({ number }) => number > applied)) {
-      const text = await readFile(new URL(file.name, MIGRATIONS), 'utf8')
-      await connection
-        .unsafe(
-          `begin; ${text}; insert into schema_migrations (number, name)
-         values (${file.number}, '${file.name}'); commit`,
-        )
-        .catch(async (error: unknown) => {
-          await connection`rollback`
-          throw error
-        })
-    }
+    for (const file of files.filter(({ number }) => number > applied)) await apply(sql, file)
     await also()
-  } finally {
-    await connection`reset statement_timeout`
-    await connection`select pg_advisory_unlock(${MIGRATION_LOCK})`
-    connection.release()
-  }
+  })
+}
+
+async function apply(sql: Sql, { number, name }: Migration) {
+  const text = await readFile(new URL(name, MIGRATIONS), 'utf8')
+  await sql.begin(async (tx) => {
+    await tx`set local statement_timeout = 0`
+    await tx.unsafe(text)
+    await tx`insert into schema_migrations (number, name) values (${number}, ${name})`
+  })
 }
 
 /**
@@ -57,7 +53,7 @@ export async function checkSchema(sql: Sql): Promise<'current' | 'behind'> {
   return applied === (files.at(-1)?.number ?? 0) ? 'current' : 'behind'
 }
 
-async function listMigrations() {
+async function listMigrations(): Promise<Migration[]> {
   const names = (await readdir(MIGRATIONS)).filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
   return names.sort().map((name) => ({ name, number: Number(name.slice(0, 4)) }))
 }
@@ -68,7 +64,7 @@ async function findSchemaNumber(sql: Queryable) {
   return row?.number ?? 0
 }
 
-function refuseNewer(applied: number, files: readonly { number: number }[]) {
+function refuseNewer(applied: number, files: readonly Migration[]) {
   const known = files.at(-1)?.number ?? 0
   if (applied <= known) return
   throw new SchemaTooNew(
@@ -79,3 +75,9 @@ function refuseNewer(applied: number, files: readonly { number: number }[]) {
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
 /** Any number nobody else uses; held while migrating. */
 const MIGRATION_LOCK = 7_304_511
+
+interface Migration {
+  readonly number: number
+  /** Of the file. */
+  readonly name: string
+}

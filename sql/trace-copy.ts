@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { TraceRow } from '../jobs/rules/trace-row.ts'
 import { copyRows, openRowWriter } from './copy-rows.ts'
 import type { CopyRows, CopyType } from './copy-rows.ts'
@@ -24,13 +25,13 @@ export function encodeTraces(orgId: string, projectId: string, rows: Iterable<Tr
  */
 export async function copyTraces(tx: Transaction, rows: CopyRows, from: number, to: number) {
   await tx`
-    create temporary table if not exists traces_staged
+    create temporary table if not exists ${tx(STAGED)}
       (like traces including defaults including storage) on commit delete rows`
   // An earlier part of the same rows may have been staged in this transaction.
-  if (from > 0) await tx`truncate traces_staged`
-  await copyRows(tx, 'traces_staged', COLUMNS, rows, from, to)
+  if (from > 0) await tx`truncate ${tx(STAGED)}`
+  await copyRows(tx, STAGED, COLUMNS, rows, from, to)
   const inserted = await tx<{ trace_id: string }[]>`
-    insert into traces (${tx(COLUMNS)}) select ${tx(COLUMNS)} from traces_staged
+    insert into traces (${tx(COLUMNS)}) select ${tx(COLUMNS)} from ${tx(STAGED)}
     order by trace_id collate "C"
     on conflict (org_id, project_id, trace_id) do nothing
     returning trace_id`
@@ -52,6 +53,8 @@ export async function listKnownTraceIds(
 }
 
 const COLUMNS = ['org_id', 'project_id', ...TRACE_COLUMNS]
+/** Named by its columns: the sessions of a pooler outlive a release that adds one, and it with them. */
+const STAGED = `traces_staged_${createHash('sha256').update(COLUMNS.join()).digest('hex').slice(0, 8)}`
 
 const TYPES: Readonly<Record<(typeof TRACE_COLUMNS)[number], CopyType>> = {
   trace_id: 'text',
