@@ -1,6 +1,6 @@
 import type { Queryable } from './db.ts'
 
-/** The finished traces of a manifest, or those that a decision policy is for. */
+/** The traces of a manifest, or those that a decision policy is for, running ones among them. */
 export type DecidedTraces = { readonly orgId: string; readonly projectId: string } & (
   | { readonly manifestId: string }
   /** The agent whose policy it is; '' for the project's own, which is for agents without one. */
@@ -20,6 +20,7 @@ export async function listDecidedIds(
   return rows.map(({ trace_id }) => trace_id)
 }
 
+/** Read from indexes alone. */
 export async function countDecided(sql: Queryable, traces: DecidedTraces) {
   const [row] = await sql<{ n: number }[]>`
     select count(*) as n from traces t where ${matching(sql, traces)}`
@@ -28,7 +29,7 @@ export async function countDecided(sql: Queryable, traces: DecidedTraces) {
 
 function matching(sql: Queryable, traces: DecidedTraces) {
   return sql`t.org_id = ${traces.orgId} and t.project_id = ${traces.projectId}
-    and t.status <> 'running' and ${scope(sql, traces)}`
+    and ${scope(sql, traces)}`
 }
 
 function scope(sql: Queryable, traces: DecidedTraces) {

@@ -17,6 +17,7 @@ export const decideTracesHandler = handler(decideTraces, async (payload, run) =>
   const all = await countDecided(run.sql, traces)
   let cursor = (run.checkpointed as Cursor | undefined) ?? {
     after: '',
+    seen: 0,
     total: 0,
     verdict_counts: {},
   }
@@ -57,8 +58,9 @@ async function decidePage(run: Run, traces: DecidedTraces, from: Cursor, all: nu
     const verdicts = await listVerdicts(tx, orgId, projectId, judged)
     const verdict_counts = { ...from.verdict_counts }
     for (const { verdict } of verdicts) verdict_counts[verdict] = (verdict_counts[verdict] ?? 0) + 1
-    const next = { after: last, total: from.total + judged.length, verdict_counts }
-    await run.checkpoint(tx, { done: next.total, total: all, unit: 'traces' }, next)
+    const seen = from.seen + ids.length
+    const next = { after: last, seen, total: from.total + judged.length, verdict_counts }
+    await run.checkpoint(tx, { done: seen, total: all, unit: 'traces' }, next)
     await requestJudgement(queue, tx, orgId, projectId, copies)
     if (changed) await requestAggregation(queue, tx, orgId, projectId)
     return next
@@ -70,6 +72,8 @@ type DecidePayload = Payload<typeof decideTraces>
 interface Cursor {
   /** The last trace id that was decided on; '' before the first. */
   after: string
+  /** Traces that were come to, and those of them that were decided on: not those that still run. */
+  seen: number
   total: number
   verdict_counts: Record<string, number>
 }
