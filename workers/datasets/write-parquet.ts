@@ -110,15 +110,13 @@ async function checkRows(
   source: Source,
 ) {
   const text = canonicalSql(trainingColumns(recipe))
+  // By position: a hash join could take the texts of the whole file into memory.
   const compared = (columns: string) => `
-    with have as (
-      select file_row_number as n, ${text} as text
-      from read_parquet(${quoted(localPath)}, file_row_number = true)),
+    with have as (select ${text} as text from read_parquet(${quoted(localPath)})),
     want as (
-      select row_number() over (order by no) - 1 as n, hash from ${source}
-      where side = ${SPLITS.indexOf(split)} and shard = ${shard})
+      select hash from ${source} where side = ${SPLITS.indexOf(split)} and shard = ${shard} order by no)
     select ${columns}
-    from have full join want using (n)
+    from have positional join want
     where sha256(have.text) is distinct from lower(hex(want.hash))`
   const [differing, missing] = await readOne<[bigint, bigint]>(
     connection,
