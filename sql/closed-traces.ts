@@ -32,6 +32,8 @@ export interface ClosedTraceFilter {
   readonly manifestId?: string
   /** Started at or after the first, before the second. */
   readonly window?: readonly [Date, Date]
+  /** Traces that called no others come without their content. */
+  readonly silentTools?: readonly string[] | null
 }
 
 /**
@@ -57,14 +59,17 @@ export async function listClosedTraces(
         'active_manifest_id', a.id) order by t.started_at, t.trace_id) as traces,
       string_agg(t.content, '' order by t.started_at, t.trace_id) as contents
     from (
-      select org_id, project_id, trace_id, started_at, agent_name, status, active_skills,
-        skills_loaded_by_agent, user_input_preview, final_output_preview, metadata, tags, content,
-        manifest_id, manifest_hash, sum(octet_length(content)) over (order by started_at, trace_id)
+      select *, sum(octet_length(content)) over (order by started_at, trace_id)
           - octet_length(content) as bytes_before
-      from traces
-      where ${matching(sql, filter)}
-        ${after ? sql`and (started_at, trace_id) > (${after.started_at}, ${after.trace_id})` : sql``}
-      order by started_at, trace_id limit ${MAX_PAGE_TRACES}) t
+      from (
+        select org_id, project_id, trace_id, started_at, agent_name, status, active_skills,
+          skills_loaded_by_agent, user_input_preview, final_output_preview, metadata, tags,
+          ${filter.silentTools ? sql`case when tools_called <@ ${filter.silentTools as string[]}::text[] then '' else content end as content` : sql`content`},
+          manifest_id, manifest_hash
+        from traces
+        where ${matching(sql, filter)}
+          ${after ? sql`and (started_at, trace_id) > (${after.started_at}, ${after.trace_id})` : sql``}
+        order by started_at, trace_id limit ${MAX_PAGE_TRACES}) page) t
     left join manifests m on m.org_id = t.org_id and m.id = t.manifest_id
       and m.project_id = t.project_id and m.agent_name = t.agent_name
     left join manifests a on a.org_id = t.org_id and a.project_id = t.project_id

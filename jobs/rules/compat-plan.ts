@@ -68,6 +68,16 @@ export function planTransition(
   }
 }
 
+/**
+ * The tools that say nothing about a trace that called no others: such a trace is decided without its
+ * content. Null when more than the calls of tools has to be looked at.
+ */
+export function silentTools(plan: Transition): string[] | null {
+  const { declared, tools, output, models, prompts, subagents } = plan
+  if (output || models.length > 0 || prompts.length > 0 || subagents.size > 0) return null
+  return [...declared].filter((name) => (tools.get(name)?.kind ?? 'unaffected') === 'unaffected')
+}
+
 function planTool(change: SurfaceChange, old: Contract, now: Contract, compile: Compile): ToolPlan {
   const name = change.new_name ?? change.component_name
   const [before, after] = [old.tools.get(change.component_name), now.tools.get(name)]

@@ -1,6 +1,7 @@
 import { compilePattern } from './pattern.ts'
 import type { Pattern } from './pattern.ts'
-import type { Trace, TraceFacts } from './trace.ts'
+import type { TraceFacts } from './trace-facts.ts'
+import type { Trace } from './trace.ts'
 import type { NewScore } from './score.ts'
 
 /** What evaluators look at; all of it columns of a stored trace. */

@@ -1,6 +1,7 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { factsOf } from './trace.ts'
-import type { Trace, TraceFacts } from './trace.ts'
+import { factsOf } from './trace-facts.ts'
+import type { TraceFacts } from './trace-facts.ts'
+import type { Trace } from './trace.ts'
 
 /** A trace as the table `traces` holds it: its own members, what is known of its content, and that content. */
 export type TraceRow = Omit<Trace, 'spans' | 'llm_calls'> & TraceFacts & { content: Buffer }
@@ -19,7 +20,9 @@ function encodeContent({ spans, llm_calls }: TraceContent): Buffer {
   return zstdCompressSync(text, { ...FAST, chunkSize })
 }
 
+/** @param content as `toTraceRow` made it; empty bytes are a trace of which nothing was read */
 export function decodeContent(content: Uint8Array): TraceContent {
+  if (content.length === 0) return { spans: [], llm_calls: [] }
   return JSON.parse(zstdDecompressSync(content).toString()) as TraceContent
 }
 

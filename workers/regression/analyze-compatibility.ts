@@ -1,4 +1,5 @@
 import { analyzeCompatibility } from '../../jobs/analyze-compatibility.ts'
+import { planTransition, silentTools } from '../../jobs/rules/compat-plan.ts'
 import { emptyTally, tallyDecision } from '../../jobs/rules/compat-tally.ts'
 import type { CompatTally } from '../../jobs/rules/compat-tally.ts'
 import type { CompatDecision } from '../../jobs/rules/compat-decision.ts'
@@ -38,9 +39,10 @@ export const analyzeCompatibilityHandler = handler(
   },
 )
 
-async function analyzePages(run: Run, report: CompatReportRow, filter: ClosedTraceFilter) {
-  const total = await countClosedTraces(run.sql, filter)
+async function analyzePages(run: Run, report: CompatReportRow, matching: ClosedTraceFilter) {
+  const total = await countClosedTraces(run.sql, matching)
   const pair = await readPair(run, report)
+  const filter = { ...matching, silentTools: silentToolsOf(pair) }
   const { tally, after } = readCheckpoint(run.checkpointed)
   let writing: Promise<void> = Promise.resolve()
   let reading = listClosedTraces(run.sql, filter, after)
@@ -69,10 +71,15 @@ function awaitedLater<T>(promise: Promise<T>) {
 async function readPair(
   { sql, orgId }: Run,
   { old_manifest_id, new_manifest_id }: CompatReportRow,
-): Promise<Omit<ExaminationRequest, 'traces'>> {
+): Promise<Pair> {
   const stored = await listStoredManifests(sql, orgId, [old_manifest_id, new_manifest_id])
   const find = (id: string) => stored.find((manifest) => manifest.id === id) ?? null
   return { manifest: find(old_manifest_id), target: find(new_manifest_id), wants: 'compatibility' }
+}
+
+/** Nothing is validated to find them, so no schema is compiled. */
+function silentToolsOf({ manifest, target }: Pair) {
+  return manifest && target && silentTools(planTransition(manifest, target, () => () => undefined))
 }
 
 async function writePage(
@@ -109,6 +116,7 @@ function summarize({ total_episodes, keep, repair, replay, drop }: CompatTally) 
   return { total_episodes, keep, repair, replay, drop }
 }
 
+type Pair = Omit<ExaminationRequest, 'traces'>
 interface Cursor {
   after: { started_at: Date; trace_id: string }
   tally: CompatTally

@@ -3,7 +3,8 @@ import t from 'tap'
 import { detectFormat } from '../../../../jobs/rules/import/detect.ts'
 import { readRecord } from '../../../../jobs/rules/import/read-record.ts'
 import { tauBench } from '../../../../jobs/rules/import/tau-bench.ts'
-import { conversationOf, factsOf } from '../../../../jobs/rules/trace.ts'
+import { factsOf } from '../../../../jobs/rules/trace-facts.ts'
+import { conversationOf } from '../../../../jobs/rules/trace.ts'
 
 const SAMPLE = '../shared/samples/tau-bench/gpt-4o-airline.json'
 const TRIAL = {
