@@ -5,7 +5,6 @@
 // the same on a machine that has nothing else to do.
 // Needs a server on which it may create a database; leaves nothing behind. Memory is read from /proc.
 import { spawn } from 'node:child_process'
-import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -14,25 +13,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import postgres from 'postgres'
 import { uniformInt } from 'pure-rand/distribution/uniformInt'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import { createApi } from '../../api/server.ts'
-import { displayPrefix, hashKey, makeKey } from '../../jobs/rules/api-key.ts'
 import { planTransition } from '../../jobs/rules/compat-plan.ts'
 import { classify } from '../../jobs/rules/compatibility.ts'
 import { readComponents } from '../../jobs/rules/manifest-components.ts'
 import { decodeContent, toTraceRow } from '../../jobs/rules/trace-row.ts'
 import { readTrace } from '../../jobs/rules/trace.ts'
 import type { Trace } from '../../jobs/rules/trace.ts'
-import { insertKey } from '../../sql/api-keys.ts'
-import { openDatabase } from '../../sql/db.ts'
 import type { Sql } from '../../sql/db.ts'
-import { insertOrganization } from '../../sql/organizations.ts'
 import { insertTraces } from '../../sql/traces.ts'
 import { schemaCompiler } from '../../workers/regression/schema-compiler.ts'
 import { readConfig } from '../config.ts'
-import { migrateAll, openApiContext } from '../context.ts'
+import { openApiContext } from '../context.ts'
+import { print } from './http-load.ts'
+import { withBenchDatabase } from './prepare.ts'
+import type { Bench } from './prepare.ts'
 
 const string = { type: 'string' }
 const BEFORE = [
@@ -40,8 +37,10 @@ const BEFORE = [
   tool('refund', { order: string, amount: { type: 'number' } }, ['order']),
   tool('lookup', { id: string }, ['id']),
   tool('mail', { to: string, body: string }, ['to']),
+  tool('cancel', { order: string, reason: string }, ['order']),
 ]
-const AFTER = [
+/** Concerns every trace. */
+const WIDE = [
   tool('search', { q: string, limit: { type: 'integer', maximum: 50 } }, ['q']),
   tool(
     'refund',
@@ -51,6 +50,12 @@ const AFTER = [
   ),
   tool('find', { id: string }, ['id']),
   tool('mail', { to: { type: 'array', items: string }, body: string }, ['to']),
+  tool('cancel', { order: string, reason: string }, ['order']),
+]
+/** Concerns a quarter of them. */
+const NARROW = [
+  ...BEFORE.filter(({ component_name }) => component_name !== 'cancel'),
+  tool('cancel', { order: string, cause: string }, ['order', 'cause']),
 ]
 
 const { values } = parseArgs({
@@ -59,56 +64,50 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
   },
 })
-const server = process.env['DATABASE_URL']
-if (!server) throw new Error('DATABASE_URL names the server to use')
-
 const folder = await mkdtemp(join(tmpdir(), 'bench-compatibility-'))
-const admin = postgres(server, { max: 1, onnotice: () => undefined })
-const database = `bench_compatibility_${process.pid}`
-await admin.unsafe(`create database ${database}`)
 try {
-  await measure(databaseUrl(server, database), Number(values.traces), Number(values.seed))
+  await withBenchDatabase('compatibility', (bench) =>
+    measure(bench, Number(values.traces), Number(values.seed)),
+  )
 } finally {
-  await admin.unsafe(`drop database ${database} with (force)`)
-  await admin.end()
   await rm(folder, { recursive: true, force: true })
 }
 
-async function measure(url: string, count: number, seed: number) {
-  await migrateAll(url, { warn: () => undefined })
-  const sql = openDatabase(url)
-  const org = await makeOrganization(sql)
-  const service = await startService(url, org.key)
+async function measure({ url, sql, key, owner }: Bench, count: number, seed: number) {
+  const service = await startService(url, key)
   try {
-    const [before, after] = [await service.register(BEFORE), await service.register(AFTER)]
+    const before = await service.register(BEFORE, true)
     await service.idle()
-    const bytes = await storeTraces(sql, org, before, count, seed)
+    const bytes = await storeTraces(sql, owner, before, count, seed)
     await sql`vacuum analyze`
-    const job = await service.analyze(before, after)
-    const { rule, open } = measureRule(count, seed)
-    const rate = (seconds: number) => Math.round(count / seconds)
-    print({
-      ...job.result,
-      trace_kb: round(bytes / count / 1000),
-      job_s: round(job.seconds),
-      job_cpu_s: round(job.cpuSeconds),
-      worker_rss_peak_mib: await peakMiB(service.pid),
-      traces_per_s: { job: rate(job.seconds), rule: rule.perSecond, open_and_rule: open.perSecond },
-      traces_per_cpu_s: {
-        job: rate(job.cpuSeconds),
-        rule: rule.perCpuSecond,
-        open_and_rule: open.perCpuSecond,
-      },
-      ratio_to_rule: round(rate(job.seconds) / rule.perSecond),
-      ratio_to_open_and_rule: round(rate(job.seconds) / open.perSecond),
-    })
+    const rows = []
+    for (const [change, components] of Object.entries({ wide: WIDE, narrow: NARROW })) {
+      const after = await service.register(components, false)
+      const job = await service.analyze(before, after)
+      const { rule, open } = measureRule(components, count, seed)
+      const rate = (seconds: number) => Math.round(count / seconds)
+      const { keep, repair, replay, drop } = job.result
+      rows.push({
+        change,
+        verdicts: [keep, repair, replay, drop].join(' '),
+        trace_kb: round(bytes / count / 1000),
+        job_s: round(job.seconds),
+        job_cpu_s: round(job.cpuSeconds),
+        traces_s: rate(job.seconds),
+        rule_s: rule.perSecond,
+        open_and_rule_s: open.perSecond,
+        ratio_to_rule: round(rate(job.seconds) / rule.perSecond),
+        ratio_to_open_and_rule: round(rate(job.seconds) / open.perSecond),
+        worker_peak_mib: await peakMiB(service.pid),
+      })
+    }
+    print(rows)
   } finally {
     await service.stop()
-    await sql.end()
   }
 }
 
-/** Five tool calls, of which some need a repair, some a replay, and one does not care. */
+/** Five tool calls, of which the wide change concerns four, and in every fourth trace one more. */
 function* makeTraces(count: number, seed: number): Generator<Trace> {
   const random = xoroshiro128plus(seed)
   const below = (n: number) => uniformInt(random, 0, n - 1)
@@ -120,6 +119,7 @@ function* makeTraces(count: number, seed: number): Generator<Trace> {
       ['lookup', { id: `${i}` }],
       ['mail', { to: `user-${i}@example.com`, body: 'x'.repeat(below(400)) }],
       ['search', { q: 'again' }],
+      ...(i % 4 === 0 ? [['cancel', { order: `o${i}`, reason: 'late' }] as const] : []),
     ] as const
     const tool_calls = calls.map(([tool_name, args]) => ({ tool_name, args, result: { ok: true } }))
     const rendered_input = [
@@ -141,7 +141,7 @@ function* makeTraces(count: number, seed: number): Generator<Trace> {
 
 async function storeTraces(
   sql: Sql,
-  { orgId, projectId }: { orgId: string; projectId: string },
+  owner: Bench['owner'],
   manifestId: string,
   count: number,
   seed: number,
@@ -155,7 +155,7 @@ async function storeTraces(
   for (const trace of makeTraces(count, seed)) {
     bytes += JSON.stringify(trace.llm_calls).length
     const row = toTraceRow({ ...trace, manifest_id: manifestId })
-    batch.push({ ...row, org_id: orgId, project_id: projectId })
+    batch.push({ ...row, ...owner })
     if (batch.length === 1000) await flush()
   }
   await flush()
@@ -163,8 +163,8 @@ async function storeTraces(
 }
 
 /** On one core: the rule alone, and with opening the compressed content before. The best of three runs. */
-function measureRule(count: number, seed: number) {
-  const [before, after] = [manifestOf(BEFORE), manifestOf(AFTER)]
+function measureRule(components: readonly object[], count: number, seed: number) {
+  const [before, after] = [manifestOf(BEFORE), manifestOf(components)]
   const transition = planTransition(before, after, schemaCompiler())
   const traces = [...makeTraces(Math.min(count, 20_000), seed)]
   const contents = traces.map((trace) => toTraceRow(trace).content)
@@ -210,8 +210,10 @@ async function startService(url: string, key: string) {
   }
   return {
     pid: worker.pid as number,
-    async register(components: object[]) {
-      return (await call('POST', '/manifests', { agent_name: 'support', components })).manifest_id
+    /** What is not active has no verdicts judged again, which would compete with the analysis. */
+    async register(components: object[], activate: boolean) {
+      const manifest = { agent_name: 'support', components, activate }
+      return (await call('POST', '/manifests', manifest)).manifest_id
     },
     async idle() {
       for (;;) {
@@ -243,30 +245,6 @@ async function startService(url: string, key: string) {
   }
 }
 
-async function makeOrganization(sql: Sql) {
-  const org = { id: randomUUIDv7(), workspace_id: randomUUIDv7(), project_id: randomUUIDv7() }
-  await insertOrganization(sql, {
-    ...org,
-    name: 'bench',
-    plan: 'enterprise',
-    billing_contact: null,
-  })
-  const key = makeKey('svc_', randomBytes(64))
-  await insertKey(sql, {
-    org_id: org.id,
-    id: randomUUIDv7(),
-    key_hash: hashKey(key),
-    key_prefix: displayPrefix('svc_', key),
-    label: 'bench',
-    scope: 'global',
-    permissions: 'admin',
-    workspace_id: null,
-    project_id: null,
-    expires_at: null,
-  })
-  return { key, orgId: org.id, projectId: org.project_id }
-}
-
 function tool(name: string, properties: object, required: string[], more: object = {}) {
   const input_schema = { type: 'object', properties, required, ...more }
   return { component_type: 'tool', component_name: name, schema_json: { input_schema } }
@@ -291,18 +269,8 @@ async function freePort() {
   return port
 }
 
-function databaseUrl(serverUrl: string, name: string) {
-  const url = new URL(serverUrl)
-  url.pathname = `/${name}`
-  return url.href
-}
-
 function round(value: number) {
   return Math.round(value * 100) / 100
-}
-
-function print(figures: object) {
-  process.stdout.write(`${JSON.stringify(figures)}\n`)
 }
 
 interface Answer {
@@ -311,7 +279,7 @@ interface Answer {
   readonly jobs: readonly { readonly done: boolean }[]
   readonly done: boolean
   readonly error: unknown
-  readonly result: object
+  readonly result: Readonly<Record<'keep' | 'repair' | 'replay' | 'drop', number>>
   readonly started_at: string
   readonly finished_at: string
 }

@@ -7,14 +7,20 @@ import type { Sql } from '../../sql/db.ts'
 import { insertOrganization } from '../../sql/organizations.ts'
 import { migrateAll } from '../context.ts'
 
+export interface Bench {
+  readonly url: string
+  readonly sql: Sql
+  /** Of an administrator of the organization, which no rate limit stops. */
+  readonly key: string
+  /** The organization and its default project. */
+  readonly owner: { readonly org_id: string; readonly project_id: string }
+}
+
 /**
- * Runs `work` on a migrated database of the server that DATABASE_URL names, with a key that no rate
- * limit stops, and drops it afterwards.
+ * Runs `work` on a migrated database of the server that DATABASE_URL names, with one organization,
+ * and drops it afterwards.
  */
-export async function withBenchDatabase(
-  name: string,
-  work: (bench: { url: string; sql: Sql; key: string }) => Promise<void>,
-) {
+export async function withBenchDatabase(name: string, work: (bench: Bench) => Promise<void>) {
   const server = process.env['DATABASE_URL']
   if (!server) throw new Error('DATABASE_URL names the server to use')
   const admin = postgres(server, { max: 1, onnotice: () => undefined })
@@ -24,7 +30,7 @@ export async function withBenchDatabase(
     const url = Object.assign(new URL(server), { pathname: `/${database}` }).href
     await migrateAll(url, { warn: () => undefined })
     const sql = openDatabase(url, { max: 2 })
-    await work({ url, sql, key: await makeUnlimitedKey(sql) })
+    await work({ url, sql, ...(await makeOrganization(sql)) })
     await sql.end()
   } finally {
     await admin.unsafe(`drop database ${database} with (force)`)
@@ -32,7 +38,7 @@ export async function withBenchDatabase(
   }
 }
 
-async function makeUnlimitedKey(sql: Sql) {
+async function makeOrganization(sql: Sql) {
   const org = { id: randomUUIDv7(), workspace_id: randomUUIDv7(), project_id: randomUUIDv7() }
   await insertOrganization(sql, {
     ...org,
@@ -54,5 +60,5 @@ async function makeUnlimitedKey(sql: Sql) {
     project_id: null,
     expires_at: null,
   })
-  return key
+  return { key, owner: { org_id: org.id, project_id: org.project_id } }
 }
