@@ -13,6 +13,7 @@ export const listEpisodesOperation = endpoint(
   {
     area: 'manifests',
     summary: 'List what a report decided on each trace, newest trace first',
+    description: 'Kept for 90 days; the report stays.',
     access: 'key',
     params: reportPath,
     query: shape({}, { verdict: oneOf(...COMPAT_VERDICTS), ...pageQuery }),

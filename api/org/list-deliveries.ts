@@ -9,6 +9,7 @@ import { DELIVERY_STATES, deliveryBody, showDelivery } from './show-delivery.ts'
 export const listDeliveriesOperation = endpoint('GET', '/org/webhook-deliveries', {
   area: 'webhooks',
   summary: 'List webhook deliveries, newest first',
+  description: 'Kept for 90 days after their end.',
   access: 'global-admin',
   query: shape(
     {},

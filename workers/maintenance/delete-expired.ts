@@ -1,7 +1,15 @@
 import { deleteExpired } from '../../jobs/delete-expired.ts'
 import { deleteOldIdempotencyKeys } from '../../sql/idempotency-keys.ts'
 import { forgetUpload, listLeftUploads } from '../../sql/imports.ts'
-import { deleteExpiredAttempts, deleteExpiredJobs, listUploadOwners } from '../../sql/retention.ts'
+import {
+  deleteEndedSessions,
+  deleteExpiredAttempts,
+  deleteExpiredJobs,
+  deleteOldDeliveries,
+  deleteOldEpisodes,
+  deleteOldMails,
+  listUploadOwners,
+} from '../../sql/retention.ts'
 import { handler } from '../handler.ts'
 import type { Run } from '../handler.ts'
 
@@ -11,6 +19,10 @@ export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
     jobs: await inChunks(run, () => deleteExpiredJobs(sql, CHUNK)),
     attempts: await inChunks(run, () => deleteExpiredAttempts(sql, CHUNK)),
     idempotency_keys: await inChunks(run, () => deleteOldIdempotencyKeys(sql, CHUNK)),
+    sessions: await inChunks(run, () => deleteEndedSessions(sql, CHUNK)),
+    episodes: await inChunks(run, () => deleteOldEpisodes(sql, CHUNK)),
+    deliveries: await inChunks(run, () => deleteOldDeliveries(sql, CHUNK)),
+    mails: await inChunks(run, () => deleteOldMails(sql, CHUNK)),
     uploads: await deleteLeftUploads(run),
   }
   run.log.info(deleted, 'expired rows deleted')

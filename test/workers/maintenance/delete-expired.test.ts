@@ -40,6 +40,17 @@ t.test('retention', async (t) => {
     return key
   }
 
+  async function makeManifest() {
+    const client = service.client(org.key)
+    const components = [{ component_type: 'tool', component_name: randomUUIDv7() }]
+    const { body } = await client.post('/manifests', {
+      agent_name: 'a',
+      components,
+      activate: false,
+    })
+    return body.manifest_id as string
+  }
+
   /** Runs the job and waits for its end. */
   async function run() {
     const id = await context.queue.transaction(sql, (tx: Transaction) =>
@@ -90,6 +101,54 @@ t.test('retention', async (t) => {
       from generate_series(1, 30) n`
     await run()
     t.equal(await count('idempotency_keys'), 23)
+  })
+
+  t.test('deletes what was found of single traces 90 days ago, and keeps the report', async (t) => {
+    for (const days of [91, 89]) {
+      const [report, finding] = [randomUUIDv7(), randomUUIDv7()]
+      const [before, after] = [await makeManifest(), await makeManifest()]
+      await sql`
+        insert into compat_reports (org_id, project_id, id, agent_name, old_manifest_id,
+          new_manifest_id, job_id, trace_window_days, window_start, window_end, policy_name,
+          policy_version, engine_version, created_at)
+        values (${org.orgId}, ${org.projectId}, ${report}, 'a', ${before}, ${after},
+          ${randomUUIDv7()}, 30, now(), now(), 'default', 1, '1', now() - ${days} * interval '1 day')`
+      await sql`
+        insert into compat_findings
+          (org_id, report_id, id, verdict, needs_review, reasons, repair_rules)
+        values (${org.orgId}, ${report}, ${finding}, 'keep', false, '[]', '[]')`
+      await sql`
+        insert into compat_episodes (org_id, report_id, started_at, trace_id, finding_id)
+        select ${org.orgId}, ${report}, now(), n::text, ${finding} from generate_series(1, 1500) n`
+    }
+    await run()
+    t.equal(await count('compat_reports'), 2)
+    t.equal(await count('compat_findings'), 1)
+    t.equal(await count('compat_episodes'), 1500)
+  })
+
+  t.test('deletes deliveries and mails after 90 days, and sessions that are over', async (t) => {
+    await sql`
+      insert into deliveries (org_id, id, event, body, state, max_attempts, created_at, finished_at)
+      select ${org.orgId}, gen_random_uuid(), 'manifest.changed', '', state, 1,
+        now() - interval '100 days', ended
+      from (values ('delivered', now() - interval '91 days'), ('failed', now() - interval '89 days'),
+        ('pending', null)) as d (state, ended)`
+    await sql`
+      insert into mails (org_id, id, recipient, subject, body, created_at)
+      select ${org.orgId}, gen_random_uuid(), 'r', 's', 'b', now() - n * interval '1 day'
+      from unnest(array[91, 89]) n`
+    await sql`
+      insert into sessions (org_id, token_hash, key_id, expires_at)
+      select ${org.orgId}, sha256(n::text::bytea), ${org.keyId}, now() + n * interval '1 hour'
+      from unnest(array[-1, 1]) n`
+    await run()
+    t.same(await sql`select state from deliveries where org_id = ${org.orgId} order by state`, [
+      { state: 'failed' },
+      { state: 'pending' },
+    ])
+    t.equal(await count('mails'), 1)
+    t.equal(await count('sessions'), 1)
   })
 
   t.test('knows every table that keeps a job from being deleted', async (t) => {
