@@ -1,20 +1,21 @@
 /**
- * Turns a function of many items into one of one item: items that arrive while a call is under way go
- * together into the next one, `max` at most. Alone, an item waits for nothing. When a call fails, each
- * item of it is rejected with the same error.
+ * Turns a function of many items into one of one item: items of a group that arrive while a call for it
+ * is under way go together into the next one, `max` at most. Alone, an item waits for nothing. When a
+ * call fails, each item of it is rejected with the same error.
+ * @param groupOf what items must have in common to go together; default nothing
  */
 export function gather<Item, Result>(
   work: (items: Item[]) => Promise<readonly Result[]>,
   max: number,
+  groupOf: (item: Item) => string = () => '',
 ): (item: Item) => Promise<Result> {
-  let waiting: Waiting<Item, Result>[] = []
-  let busy = false
+  const groups = new Map<string, Waiting<Item, Result>[]>()
 
-  async function drain() {
-    busy = true
+  async function drain(group: string, waiting: Waiting<Item, Result>[]) {
+    // So that what is given at once goes together from the first call on.
+    await Promise.resolve()
     while (waiting.length > 0) {
-      const taken = waiting.slice(0, max)
-      waiting = waiting.slice(max)
+      const taken = waiting.splice(0, max)
       try {
         const results = await work(taken.map(({ item }) => item))
         taken.forEach(({ resolve }, i) => resolve(results[i] as Result))
@@ -22,13 +23,17 @@ export function gather<Item, Result>(
         for (const { reject } of taken) reject(error)
       }
     }
-    busy = false
+    groups.delete(group)
   }
 
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject })
-      if (!busy) void drain()
+      const group = groupOf(item)
+      const waiting = groups.get(group)
+      if (waiting) return void waiting.push({ item, resolve, reject })
+      const opened = [{ item, resolve, reject }]
+      groups.set(group, opened)
+      void drain(group, opened)
     })
 }
 

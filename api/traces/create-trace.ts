@@ -47,6 +47,7 @@ export const createTrace = endpoint('POST', '/traces', {
   async handle({ context, principal, query, body }) {
     const project = body.project ?? query.project
     const stored = await storeTrace(context, { ...body, project, principal })
+    if (stored instanceof Error) throw stored
     return new Answer(stored.created ? 201 : 200, showStored(stored))
   },
 })

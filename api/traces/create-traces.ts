@@ -8,7 +8,7 @@ import { ApiError } from '../errors.ts'
 import { projectField, quotaBody } from '../fields.ts'
 import { readTraceBody } from './read-trace-body.ts'
 import type { SentTrace } from './read-trace-body.ts'
-import { storeTraces } from './store-traces.ts'
+import { storeTrace } from './store-traces.ts'
 import type { Outcome } from './store-traces.ts'
 import { traceRequest } from './trace-fields.ts'
 
@@ -65,7 +65,7 @@ export const createTraces = endpoint('POST', '/traces/batch', {
       project: each.project ?? query.project,
       principal,
     }))
-    const outcomes = arrivals.length > 0 ? await storeTraces(context, arrivals) : []
+    const outcomes = await Promise.all(arrivals.map((arrival) => storeTrace(context, arrival)))
     const stored = outcomes.flatMap((outcome) => (outcome instanceof Error ? [] : [outcome]))
     const refused = outcomes.flatMap((outcome, i) => {
       const { index, trace } = sent[i] as (typeof sent)[number]

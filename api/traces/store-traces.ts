@@ -19,6 +19,9 @@ export interface Arrival extends SentTrace {
   readonly principal: Principal
 }
 
+/** Compressed while others are on their way to the database. */
+type ReadyTrace = Omit<Arrival, 'trace'> & { readonly row: TraceRow }
+
 /** What is told of a trace that was sent: as it is stored, whether by this request or an earlier one. */
 export interface StoredTrace {
   readonly trace_id: string
@@ -33,14 +36,32 @@ export interface StoredTrace {
 export type Outcome = StoredTrace | Error
 
 /**
- * Stores traces with their scores and has them judged, in one transaction. Those beyond an
- * organization's quota are refused. When the transaction fails otherwise, the traces are stored half by
+ * Stores a trace together with those of its organization that other requests of this process send at the
+ * same time: all of them count against one quota, so their transactions would wait for each other.
+ * @throws when the database is away
+ */
+export function storeTrace(context: ApiContext, { trace, ...arrival }: Arrival): Promise<Outcome> {
+  let store = gathering.get(context)
+  if (!store) {
+    store = gather(
+      (traces) => storeTraces(context, traces),
+      TRACES_TOGETHER,
+      ({ principal }) => principal.orgId,
+    )
+    gathering.set(context, store)
+  }
+  return store({ ...arrival, row: toTraceRow(trace) })
+}
+
+/**
+ * Stores traces of one organization with their scores and has them judged, in one transaction. Those
+ * beyond its quota are refused. When the transaction fails otherwise, the traces are stored half by
  * half, so that one that cannot be stored costs only itself.
  * @throws when the database is away, for all of them
  */
-export async function storeTraces(
+async function storeTraces(
   context: ApiContext,
-  arrivals: readonly Arrival[],
+  arrivals: readonly ReadyTrace[],
 ): Promise<Outcome[]> {
   if (arrivals.length === 0) return []
   try {
@@ -59,7 +80,7 @@ export async function storeTraces(
   }
 }
 
-async function storeWithin(context: ApiContext, arrivals: readonly Arrival[], over: OverQuota) {
+async function storeWithin(context: ApiContext, arrivals: readonly ReadyTrace[], over: OverQuota) {
   const admitted = arrivals.filter((arrival) => !over.refused.has(arrival))
   const outcomes = (await storeTraces(context, admitted)).values()
   return arrivals.map((arrival) =>
@@ -67,19 +88,7 @@ async function storeWithin(context: ApiContext, arrivals: readonly Arrival[], ov
   )
 }
 
-/** Stores one trace together with those that other requests of this process send at the same time. */
-export async function storeTrace(context: ApiContext, arrival: Arrival): Promise<StoredTrace> {
-  let store = gathering.get(context)
-  if (!store) {
-    store = gather((arrivals) => storeTraces(context, arrivals), TRACES_TOGETHER)
-    gathering.set(context, store)
-  }
-  const outcome = await store(arrival)
-  if (outcome instanceof Error) throw outcome
-  return outcome
-}
-
-async function storeIn(tx: Transaction, context: ApiContext, arrivals: readonly Arrival[]) {
+async function storeIn(tx: Transaction, context: ApiContext, arrivals: readonly ReadyTrace[]) {
   const projectOf = await resolveProjects(tx, arrivals)
   const rows = arrivals.map((arrival) => {
     const project = projectOf(arrival)
@@ -99,10 +108,10 @@ async function storeIn(tx: Transaction, context: ApiContext, arrivals: readonly 
   )
   const fresh = rows.filter(isNew) as Row[]
   // On their way together, which saves waiting: the server takes them one after the other.
-  await Promise.all([
+  await allOf([
     storeScores(tx, fresh),
     requestJudgements(tx, context, fresh),
-    chargeQuotas(tx, context, arrivals.filter(isNew)),
+    chargeQuota(tx, context, arrivals.filter(isNew)),
   ])
   return rows.map((row, i) => {
     if (!isRow(row)) return row
@@ -111,9 +120,15 @@ async function storeIn(tx: Transaction, context: ApiContext, arrivals: readonly 
   })
 }
 
+/** Fails when all are over: what one still sends after the transaction would be outside of it. */
+async function allOf(works: readonly Promise<void>[]) {
+  const results = await Promise.allSettled(works)
+  for (const result of results) if (result.status === 'rejected') throw result.reason
+}
+
 /** The project of each arrival, each distinct one looked up, or made, once. */
-async function resolveProjects(tx: Transaction, arrivals: readonly Arrival[]) {
-  const textOf = ({ principal, project }: Arrival) => `${principal.keyId} ${project ?? ''}`
+async function resolveProjects(tx: Transaction, arrivals: readonly ReadyTrace[]) {
+  const textOf = ({ principal, project }: ReadyTrace) => `${principal.keyId} ${project ?? ''}`
   const found = new Map<string, string | Error>()
   for (const arrival of arrivals) {
     const text = textOf(arrival)
@@ -125,11 +140,11 @@ async function resolveProjects(tx: Transaction, arrivals: readonly Arrival[]) {
       found.set(text, error)
     }
   }
-  return (arrival: Arrival) => found.get(textOf(arrival)) as string | Error
+  return (arrival: ReadyTrace) => found.get(textOf(arrival)) as string | Error
 }
 
-function toRow({ principal, trace, scores }: Arrival, project_id: string): Row {
-  return { ...toTraceRow(trace), org_id: principal.orgId, project_id, scores }
+function toRow({ principal, row, scores }: ReadyTrace, project_id: string): Row {
+  return { ...row, org_id: principal.orgId, project_id, scores }
 }
 
 async function readStored(tx: Transaction, rows: readonly (Row | Error)[]) {
@@ -155,23 +170,17 @@ async function requestJudgements(tx: Transaction, { queue }: ApiContext, rows: r
   }
 }
 
-/**
- * Counts the new traces of each organization; of those that do not fit the first ones go. In the order
- * of organizations, because each counter stays locked until the transaction ends.
- */
-async function chargeQuotas(tx: Transaction, context: ApiContext, created: readonly Arrival[]) {
-  const metric = 'traces_ingested'
-  const at = context.now()
-  const groups = [...Map.groupBy(created, ({ principal }) => principal.orgId)].sort(byOrganization)
-  for (const [orgId, group] of groups) {
-    const charge = { orgId, metric, n: group.length, quotas: context.quotas, at } as const
-    const charged = await chargeUsage(tx, context.queue, charge)
-    if (charged.ok) continue
-    throw new OverQuota(group.slice(charged.left), quotaExceeded(metric, charged.limit, at))
-  }
+/** Counts the new traces; of those that do not fit the first ones go. */
+async function chargeQuota(tx: Transaction, context: ApiContext, created: readonly ReadyTrace[]) {
+  const [first] = created
+  if (!first) return
+  const { orgId } = first.principal
+  const [metric, at] = ['traces_ingested', context.now()] as const
+  const charge = { orgId, metric, n: created.length, quotas: context.quotas, at }
+  const charged = await chargeUsage(tx, context.queue, charge)
+  if (charged.ok) return
+  throw new OverQuota(created.slice(charged.left), quotaExceeded(metric, charged.limit, at))
 }
-
-const byOrganization = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1)
 
 function byProject(rows: readonly Row[]) {
   return [...Map.groupBy(rows, ({ project_id }) => project_id).values()] as [Row, ...Row[]][]
@@ -203,17 +212,17 @@ function keyText({ org_id, project_id, trace_id }: TraceKey) {
 
 /** Rolls the transaction back, to be done again without the traces that are refused. */
 class OverQuota extends Error {
-  readonly refused: ReadonlySet<Arrival>
+  readonly refused: ReadonlySet<ReadyTrace>
   readonly answer: ApiError
 
-  constructor(refused: readonly Arrival[], answer: ApiError) {
+  constructor(refused: readonly ReadyTrace[], answer: ApiError) {
     super(answer.message)
     this.refused = new Set(refused)
     this.answer = answer
   }
 }
 
-const gathering = new WeakMap<ApiContext, (arrival: Arrival) => Promise<Outcome>>()
+const gathering = new WeakMap<ApiContext, (trace: ReadyTrace) => Promise<Outcome>>()
 /** Traces of one transaction at most. */
 const TRACES_TOGETHER = 200
 

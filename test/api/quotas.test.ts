@@ -73,6 +73,20 @@ t.test('the quota of traces', async (t) => {
     t.equal((await post('/traces', trace(1))).status, 200)
   })
 
+  t.test('has nothing judged that it refused', async (t) => {
+    const { orgId, post } = await open()
+    const batch = Array.from({ length: 3 * QUOTA }, (_, i) => ({
+      ...trace(i),
+      project: `p${i % 3}`,
+    }))
+    t.equal((await post('/traces/batch', batch)).body.count, QUOTA)
+    const judged = await service.sql<{ n: number }[]>`
+      select count(*)::int as n, count(distinct each.trace_id)::int as ids
+      from pgboss.job, jsonb_array_elements_text(data->'payload'->'trace_ids') as each (trace_id)
+      where name = 'evals.judge' and data->>'org_id' = ${orgId}`
+    t.same(judged, [{ n: QUOTA, ids: QUOTA }])
+  })
+
   t.test('takes of a batch what fits', async (t) => {
     const { post, stored } = await open()
     const { status, body } = await post(
