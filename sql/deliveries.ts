@@ -76,33 +76,40 @@ async function insertDelivery(
   return id
 }
 
+export interface StartedAttempt {
+  readonly event: string
+  readonly body: Buffer
+  readonly attempt_no: number
+  readonly max_attempts: number
+  readonly webhook_url: string | null
+  readonly secret: Buffer | null
+}
+
 /**
- * Begins the next attempt, once: a delivery that is being attempted, has ended or has no attempt left
- * is not begun, whoever asks. The address and the secret are read anew for each attempt.
+ * Begins the next attempt of each delivery, once: one that is being attempted, has ended or has no
+ * attempt left is not begun and has no entry, whoever asks. Addresses and secrets are read anew for each
+ * attempt.
+ * @returns by the delivery's id
  */
-export async function startAttempt(sql: Queryable, orgId: string, id: string) {
-  const [started] = await sql<
-    {
-      event: string
-      body: Buffer
-      attempt_no: number
-      max_attempts: number
-      webhook_url: string | null
-      secret: Buffer | null
-    }[]
-  >`
+export async function startAttempts(
+  sql: Queryable,
+  deliveries: readonly { readonly orgId: string; readonly id: string }[],
+) {
+  const rows = await sql<(StartedAttempt & { id: string })[]>`
     with started as (
       update deliveries d set state = 'attempting', attempt_no = attempt_no + 1, attempted_at = now()
-      from notification_settings s
-      where d.org_id = ${orgId} and d.id = ${id} and s.org_id = d.org_id
+      from unnest(${deliveries.map(({ orgId }) => orgId)}::uuid[],
+          ${deliveries.map(({ id }) => id)}::uuid[]) as w (org_id, id)
+        join notification_settings s on s.org_id = w.org_id
+      where d.org_id = w.org_id and d.id = w.id
         and d.state in ('pending', 'retry_wait') and d.attempt_no < d.max_attempts
-      returning d.event, d.body, d.attempt_no, d.max_attempts, s.webhook_url, s.secret
+      returning d.org_id, d.id, d.event, d.body, d.attempt_no, d.max_attempts, s.webhook_url, s.secret
     ), logged as (
       insert into delivery_attempts (org_id, delivery_id, number)
-      select ${orgId}, ${id}, attempt_no from started
+      select org_id, id, attempt_no from started
     )
-    select event, body, attempt_no, max_attempts, webhook_url, secret from started`
-  return started
+    select id, event, body, attempt_no, max_attempts, webhook_url, secret from started`
+  return new Map(rows.map(({ id, ...started }) => [id, started]))
 }
 
 export interface AttemptResult {
@@ -113,30 +120,44 @@ export interface AttemptResult {
   readonly response_excerpt: string | null
 }
 
+/** How an attempt ended, and the delivery's state after it. */
+export interface EndedAttempt {
+  readonly orgId: string
+  readonly id: string
+  readonly number: number
+  readonly state: 'delivered' | 'failed' | 'retry_wait'
+  readonly result: AttemptResult
+}
+
 /**
- * Stores how an attempt ended, and the delivery's state after it. False: the attempt was taken for
- * lost meanwhile, and stays so.
+ * Stores how attempts ended. Returns the ids of their deliveries but for those whose attempt was taken
+ * for lost meanwhile, and stays so.
  */
-export async function finishAttempt(
-  sql: Queryable,
-  orgId: string,
-  id: string,
-  number: number,
-  state: 'delivered' | 'failed' | 'retry_wait',
-  result: AttemptResult,
-) {
-  const updated = await sql`
-    with finished as (
-      update deliveries set state = ${state}, error = ${result.error},
-        finished_at = ${state === 'retry_wait' ? null : sql`now()`}
-      where org_id = ${orgId} and id = ${id} and state = 'attempting' and attempt_no = ${number}
-      returning id
+export async function finishAttempts(sql: Queryable, ended: readonly EndedAttempt[]) {
+  const of = <T>(member: (each: EndedAttempt) => T) => ended.map(member)
+  const rows = await sql<{ id: string }[]>`
+    with ended as (
+      select * from unnest(${of(({ orgId }) => orgId)}::uuid[], ${of(({ id }) => id)}::uuid[],
+        ${of(({ number }) => number)}::int[], ${of(({ state }) => state)}::text[],
+        ${of(({ result }) => result.duration_ms)}::int[],
+        ${of(({ result }) => result.status_code)}::int[],
+        ${of(({ result }) => result.error)}::text[],
+        ${of(({ result }) => result.response_excerpt)}::text[])
+        as e (org_id, id, number, state, duration_ms, status_code, error, response_excerpt)
+    ), finished as (
+      update deliveries d set state = e.state, error = e.error,
+        finished_at = case when e.state <> 'retry_wait' then now() end
+      from ended e
+      where d.org_id = e.org_id and d.id = e.id and d.state = 'attempting'
+        and d.attempt_no = e.number
+      returning d.org_id, d.id
     )
-    update delivery_attempts set duration_ms = ${result.duration_ms},
-      status_code = ${result.status_code}, error = ${result.error},
-      response_excerpt = ${result.response_excerpt}
-    where org_id = ${orgId} and delivery_id = (select id from finished) and number = ${number}`
-  return updated.count === 1
+    update delivery_attempts a set duration_ms = e.duration_ms, status_code = e.status_code,
+      error = e.error, response_excerpt = e.response_excerpt
+    from ended e join finished using (org_id, id)
+    where a.org_id = e.org_id and a.delivery_id = e.id and a.number = e.number
+    returning a.delivery_id as id`
+  return new Set(rows.map(({ id }) => id))
 }
 
 /**

@@ -66,10 +66,11 @@ export function startQueueWorker(
   const runs = openRuns(slots, context.now, () => {
     if (backlog) waiting.end()
   })
-  const complete = gather<QueuedJob, void>(async (jobs) => {
-    await boss.complete(queue, jobs, null, { db: bossDatabase(context.sql) })
-    return []
+  const completeTogether = gather(async (of: PgBoss, jobs: QueuedJob[]) => {
+    await of.complete(queue, jobs, null, { db: bossDatabase(context.sql) })
+    return jobs
   }, COMPLETE_BATCH)
+  const complete = async (queued: QueuedJob) => void (await completeTogether(boss, queued))
 
   async function run(queued: QueuedJob, abort: AbortController) {
     const started = context.now().getTime()

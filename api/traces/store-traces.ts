@@ -41,16 +41,7 @@ export type Outcome = StoredTrace | Error
  * @throws when the database is away
  */
 export function storeTrace(context: ApiContext, { trace, ...arrival }: Arrival): Promise<Outcome> {
-  let store = gathering.get(context)
-  if (!store) {
-    store = gather(
-      (traces) => storeTraces(context, traces),
-      TRACES_TOGETHER,
-      ({ principal }) => principal.orgId,
-    )
-    gathering.set(context, store)
-  }
-  return store({ ...arrival, row: toTraceRow(trace) })
+  return storeTogether(context, { ...arrival, row: toTraceRow(trace) })
 }
 
 /**
@@ -222,8 +213,8 @@ class OverQuota extends Error {
   }
 }
 
-const gathering = new WeakMap<ApiContext, (trace: ReadyTrace) => Promise<Outcome>>()
 /** Traces of one transaction at most. */
 const TRACES_TOGETHER = 200
+const storeTogether = gather(storeTraces, TRACES_TOGETHER, ({ principal }) => principal.orgId)
 
 type Row = TraceRow & TraceKey & { scores: readonly SentTrace['scores'][number][] }

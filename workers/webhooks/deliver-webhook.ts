@@ -2,9 +2,10 @@ import { deliverWebhook } from '../../jobs/deliver-webhook.ts'
 import { retryDelaySeconds } from '../../jobs/rules/backoff.ts'
 import { openSecret } from '../../jobs/rules/secret-box.ts'
 import { signBody } from '../../jobs/rules/signature.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { finishAttempt, startAttempt } from '../../sql/deliveries.ts'
-import type { AttemptResult } from '../../sql/deliveries.ts'
+import { gather } from '../../jobs/gather.ts'
+import type { Sql, Transaction } from '../../sql/db.ts'
+import { finishAttempts, startAttempts } from '../../sql/deliveries.ts'
+import type { AttemptResult, EndedAttempt } from '../../sql/deliveries.ts'
 import { handler } from '../handler.ts'
 import type { Run } from '../handler.ts'
 import { postWebhook } from './post-webhook.ts'
@@ -15,18 +16,19 @@ import { postWebhook } from './post-webhook.ts'
  */
 export const deliverWebhookHandler = handler(deliverWebhook, async ({ delivery_id: id }, run) => {
   const { sql, orgId } = run
-  const started = await startAttempt(sql, orgId, id)
+  const started = await start(sql, { orgId, id })
   if (!started) return
   const { event, attempt_no: number, max_attempts, webhook_url } = started
   const result = webhook_url ? await send(run, id, { ...started, webhook_url }) : NO_ADDRESS
   run.meter.webhookAttempted(event, result.error, result.duration_ms / 1000)
+  const ended = { orgId, id, number, result }
   if (result.error === null || number === max_attempts) {
-    const state = result.error === null ? 'delivered' : 'failed'
-    await finishAttempt(sql, orgId, id, number, state, result)
+    await finish(sql, { ...ended, state: result.error === null ? 'delivered' : 'failed' })
     return
   }
   await run.queue.transaction(sql, async (tx: Transaction) => {
-    if (!(await finishAttempt(tx, orgId, id, number, 'retry_wait', result))) return
+    const finished = await finishAttempts(tx, [{ ...ended, state: 'retry_wait' }])
+    if (!finished.has(id)) return
     const { retrySchedule } = run.outbound
     await run.queue.enqueue(
       tx,
@@ -44,6 +46,24 @@ export const deliverWebhookHandler = handler(deliverWebhook, async ({ delivery_i
     )
   })
 })
+
+/** Attempts begin, and end, together with those that do while the database works on others. */
+const TOGETHER = 100
+
+const start = gather(async (sql: Sql, deliveries: { orgId: string; id: string }[]) => {
+  const started = await startAttempts(sql, deliveries)
+  return deliveries.map(({ id }) => {
+    const attempt = started.get(id)
+    // A job that runs twice at once gets it once.
+    started.delete(id)
+    return attempt
+  })
+}, TOGETHER)
+
+const finish = gather(async (sql: Sql, ended: EndedAttempt[]) => {
+  await finishAttempts(sql, ended)
+  return ended
+}, TOGETHER)
 
 async function send(
   { outbound }: Run,

@@ -3,8 +3,9 @@ import { createHmac } from 'node:crypto'
 import { sealSecret } from '../../../jobs/rules/secret-box.ts'
 import { readMasterKey } from '../../../ops/outbound.ts'
 import type { Transaction } from '../../../sql/db.ts'
-import { emitEvent, settleLostAttempts, startAttempt } from '../../../sql/deliveries.ts'
+import { emitEvent, settleLostAttempts, startAttempts } from '../../../sql/deliveries.ts'
 import { setWebhookSecret } from '../../../sql/notifications.ts'
+import { deliverWebhook } from '../../../jobs/deliver-webhook.ts'
 import { deliverWebhookHandler } from '../../../workers/webhooks/deliver-webhook.ts'
 import { startReceiver } from '../../receiver.ts'
 import { openService } from '../../service.ts'
@@ -157,6 +158,26 @@ t.test('webhook deliveries', async (t) => {
     t.equal(org.of('/200/lost').length, 0)
   })
 
+  t.test('a delivery with several jobs at once is sent once', async (t) => {
+    const org = await makeReceiver('/200/twice')
+    const { orgId } = org
+    const id = await queue.transaction(sql, async (tx: Transaction) => {
+      const [row] = await tx<{ id: string }[]>`
+        insert into deliveries (org_id, id, event, body, max_attempts)
+        values (${orgId}, gen_random_uuid(), 'regression.detected', '{}', 3) returning id`
+      const delivery_id = row?.id as string
+      for (let i = 0; i < 10; i++)
+        await queue.enqueue(tx, deliverWebhook, { delivery_id }, { orgId })
+      return delivery_id
+    })
+    t.match(await org.ended(id), { status: 'delivered', attempts: [{ status_code: 200 }] })
+    await until(async () => {
+      const jobs = await service.context.boss.findJobs(deliverWebhook.name, {})
+      return jobs.every(({ state }) => state === 'completed')
+    })
+    t.equal(org.of('/200/twice').length, 1)
+  })
+
   t.test('a dead receiver delays nobody else', async (t) => {
     const slow = await makeReceiver('/slow-headers')
     const quick = await makeReceiver('/200/quick')
@@ -193,7 +214,7 @@ t.test('webhook deliveries', async (t) => {
       insert into deliveries (org_id, id, event, body, max_attempts)
       values (${orgId}, gen_random_uuid(), ${event}, ${Buffer.from('{}')}, ${max}) returning id`
     const id = row?.id as string
-    await startAttempt(tx, orgId, id)
+    await startAttempts(tx, [{ orgId, id }])
     await tx`update deliveries set attempted_at = now() - interval '1 minute' where id = ${id}`
     return id
   }
