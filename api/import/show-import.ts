@@ -40,7 +40,7 @@ export const importBody = Joi.object({
     Joi.object({ code: Joi.string().required(), message: Joi.string().required() }).label(
       'ImportFailure',
     ),
-  ).description('Why the import as a whole failed'),
+  ).description('Why the file could not be read, or not to its end'),
   created_at: times.required(),
   started_at: nullable(times),
   finished_at: nullable(times),

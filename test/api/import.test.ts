@@ -246,16 +246,31 @@ t.test('imports', async (t) => {
     }
   })
 
-  t.test('gzip that ends early keeps what came before', async (t) => {
+  t.test('gzip that ends early fails and keeps what came before', async (t) => {
     const { upload, errors } = await open()
     const zipped = gzipSync(
       jsonl(Array.from({ length: 2000 }, (_, i) => ({ agent_name: `a${i * i}` }))),
     )
     const { body } = await upload(zipped.subarray(0, zipped.length / 2))
-    t.match(body, { status: 'succeeded', error_count: 1 })
+    t.match(body, { status: 'failed', error: { code: 'truncated' }, error_count: 1 })
     t.ok(body.imported_count > 100 && body.imported_count < 2000)
     t.same(await errors(body.id), [[body.imported_count + 1, 'truncated']])
   })
+
+  t.test(
+    'an array without its end, or with more behind it, fails and keeps what came before',
+    async (t) => {
+      const { upload, errors } = await open()
+      for (const [end, code] of [
+        [',', 'truncated'],
+        ['] {}', 'trailing_content'],
+      ]) {
+        const { body } = await upload(`[{"agent_name":"${code}"}${end}`)
+        t.match(body, { status: 'failed', error: { code }, imported_count: 1, error_count: 1 })
+        t.same(await errors(body.id), [[2, code]])
+      }
+    },
+  )
 
   t.test('a file that cannot be read at all fails with one clear error', async (t) => {
     const { upload, errors } = await open()

@@ -136,14 +136,19 @@ function advance(
   }
   if (chunk.cappedAtLine !== undefined) return { ...next, end: {} }
   const hopeless = !next.readable && next.faults >= (chunk.isLast ? 1 : MAX_UNREADABLE)
+  if (chunk.broken) return { ...next, end: { fault: faultOf(chunk.broken) } }
   if (hopeless) return { ...next, end: { fault: hopelessFault(next, chunk) } }
   return chunk.isLast ? { ...next, end: {} } : next
 }
 
 function hopelessFault({ faults }: Step, chunk: Chunk) {
   const [fault] = chunk.faults
-  if (faults === 1 && fault) return { code: fault.code, message: fault.message }
+  if (faults === 1 && fault) return faultOf(fault)
   return { code: 'nothing_readable', message: 'No line of the file is JSON' }
+}
+
+function faultOf({ code, message }: { code: string; message: string }) {
+  return { code, message }
 }
 
 async function resultOf(run: Run, id: string) {
@@ -185,7 +190,7 @@ interface Step extends Start {
   readonly end?: End
 }
 interface End {
-  /** Why the import as a whole has failed. */
+  /** Why the file could not be read, or not to its end. */
   readonly fault?: { readonly code: string; readonly message: string }
 }
 interface PreparedChunk extends ReadyChunk {

@@ -16,6 +16,8 @@ export interface Chunk {
   readonly lines: readonly number[]
   /** Lines that hold no record. */
   readonly faults: readonly LineFault[]
+  /** Why nothing behind this chunk can be read; the last of its faults. */
+  readonly broken: UploadFault | undefined
   readonly container: Container
   /** From where to go on after this chunk. */
   readonly next: Place
@@ -118,11 +120,12 @@ function openGathering(chunkBytes: number, from: Place) {
   let records: Buffer[] = []
   let lines: number[] = []
   let faults: LineFault[] = []
+  let broken: UploadFault | undefined
   let first = from
   let next = from
   return {
     take() {
-      const taken = { ...packed(records), lines, faults, next }
+      const taken = { ...packed(records), lines, faults, broken, next }
       records = []
       lines = []
       faults = []
@@ -140,9 +143,10 @@ function openGathering(chunkBytes: number, from: Place) {
       }
       return next.offset - first.offset >= chunkBytes || lines.length + faults.length >= MAX_RECORDS
     },
-    fault({ code, message }: UploadFault) {
+    fault(fault: UploadFault) {
+      broken = fault
       next = { offset: next.offset, line: next.line + 1 }
-      faults.push({ line: next.line, code, message })
+      faults.push({ line: next.line, code: fault.code, message: fault.message })
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { Container } from './containers.ts'
+import { UploadFault } from './upload-fault.ts'
 
 /** A place between two records. */
 export interface Place {
@@ -23,7 +24,7 @@ export type Found =
 export interface Splitter {
   /** Takes the next bytes, however they are cut, and gives what ends in them. */
   push(bytes: Buffer): Iterable<Found>
-  /** Says that there are no more bytes. */
+  /** Says that there are no more bytes. @throws UploadFault when that is not where the file should end */
   end(): Iterable<Found>
 }
 
@@ -155,10 +156,11 @@ function splitValues(container: Container, { offset, line }: Place): Splitter {
     *end() {
       const after = { offset: offset + carry.length, line: line + 1 }
       const bare = state === 'value' && depth === 0 && !inString && container === 'values'
-      if (trailing) yield { kind: 'fault', ...TRAILING, after }
-      else if (bare && !skipping) yield { kind: 'record', bytes: carry, after }
+      if (trailing)
+        throw new UploadFault('trailing_content', 'Something follows the end of the JSON')
+      if (bare && !skipping) yield { kind: 'record', bytes: carry, after }
       else if (state === 'value' || (state === 'between' && container !== 'values')) {
-        yield { kind: 'fault', ...TRUNCATED, after }
+        throw new UploadFault('truncated', 'The file ends before its JSON does')
       }
     },
   }
@@ -180,8 +182,6 @@ function isSpace(byte: number) {
 /** Longer records are not read. */
 export const MAX_RECORD_BYTES = 16 << 20
 const TOO_LONG = { code: 'too_long', message: 'The record is larger than 16 MiB' }
-const TRUNCATED = { code: 'truncated', message: 'The file ends before its JSON does' }
-const TRAILING = { code: 'trailing_content', message: 'Something follows the end of the JSON' }
 
 const EMPTY = Buffer.alloc(0)
 const NEWLINE = 0x0a

@@ -3,6 +3,7 @@ import t from 'tap'
 import type { Container } from '../../../workers/import/containers.ts'
 import { MAX_RECORD_BYTES, openSplitter } from '../../../workers/import/split-records.ts'
 import type { Place } from '../../../workers/import/split-records.ts'
+import { UploadFault } from '../../../workers/import/upload-fault.ts'
 
 const START = { offset: 0, line: 0 }
 
@@ -21,17 +22,21 @@ function split(
     found.push(...splitter.push(bytes.subarray(at, end)))
     at = end
   }
-  found.push(...splitter.end())
-  return found.flatMap((each) => {
+  let broken: UploadFault | undefined
+  try {
+    found.push(...splitter.end())
+  } catch (error) {
+    if (!(error instanceof UploadFault)) throw error
+    broken = error
+  }
+  const texts = found.flatMap((each) => {
     if (each.kind === 'blank') return []
-    return [
-      {
-        text: each.kind === 'record' ? each.bytes.toString() : each.code,
-        line: each.after.line,
-        after: each.after,
-      },
-    ]
+    const text = each.kind === 'record' ? each.bytes.toString() : each.code
+    return [{ text, line: each.after.line, after: each.after }]
   })
+  if (!broken) return texts
+  const after = texts.at(-1)?.after ?? from
+  return [...texts, { text: broken.code, line: after.line + 1, after }]
 }
 
 const values = fc.array(fc.jsonValue({ noUnicodeString: false }), { maxLength: 12 })
