@@ -16,7 +16,7 @@ export const stepsJob = numberJob('fault.steps', { policy: 'exclusive', retryLim
 export const ioJob = numberJob('fault.io')
 /** Ends the process that takes it, each time. */
 export const poisonJob = numberJob('fault.poison', { retryLimit: 1 })
-/** Blocks the event loop for `n` milliseconds when it runs first. */
+/** Blocks the event loop for `n` milliseconds when it runs first, and does not when it runs again. */
 export const blockJob = numberJob('fault.block')
 /** Never ends, and does not listen. */
 export const deafJob = numberJob('fault.deaf', { retryLimit: 0 })
@@ -55,6 +55,7 @@ export const faultHandlers: readonly AnyHandler[] = [
 
   handler(blockJob, async ({ n }, { sql, orgId, jobId = null, attempt, checkpoint }) => {
     if (attempt === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, n)
+    else await setTimeout(0.6 * n)
     await sql.begin(async (tx) => {
       await tx`
         insert into effects (org_id, job_id, n, step) values (${orgId}, ${jobId}, ${n}, ${attempt})`

@@ -1,6 +1,6 @@
 // A worker process to do harm to: FAULT_QUEUES names its queues, FAULT_SLOTS how many jobs of each run
-// at once, FAULT_SUPERVISE=1 makes it look after the queues, FAULT_GRACE_MS is its patience. It tells its parent when it is ready and,
-// when asked, what has overrun.
+// at once, FAULT_SUPERVISE=1 makes it look after the queues, FAULT_GRACE_MS is its patience. It tells its
+// parent when it is ready and, when asked, what has overrun and how much memory it has.
 import { readConfig } from '../../ops/config.ts'
 import { openWorkerContext } from '../../ops/context.ts'
 import { runHandlers } from '../../workers/run.ts'
@@ -18,7 +18,9 @@ const opened = await openWorkerContext(config, config.DATABASE_URL as string, {
 })
 const pools = await runHandlers(opened.context, opened.boss, handlers)
 
-process.on('message', () => process.send?.({ overruns: pools.overruns() }))
+process.on('message', () => {
+  process.send?.({ overruns: pools.overruns(), rssBytes: process.memoryUsage.rss() })
+})
 process.once('SIGTERM', () => void stop())
 process.send?.({ ready: true })
 

@@ -32,7 +32,12 @@ t.test('schedules', async (t) => {
 
   t.test('make up once for what was due while nobody ran, with two supervisors', async (t) => {
     const declared = await declare({ policy: 'exclusive' })
-    await reconcileSchedules(boss, [{ job: declared, cron: '* * * * *' }])
+    const hourly = await declare({ policy: 'exclusive' })
+    const minute = new Date(Date.now() - 120_000).getUTCMinutes()
+    await reconcileSchedules(boss, [
+      { job: declared, cron: '* * * * *' },
+      { job: hourly, cron: `${minute} * * * *` },
+    ])
     // Three ticks ago somebody last looked at the schedules.
     await sql`update pgboss.version set cron_on = now() - interval '200 seconds'`
     await sql`update pgboss.schedule set created_on = now() - interval '1 hour'`
@@ -40,6 +45,7 @@ t.test('schedules', async (t) => {
     t.teardown(() => Promise.all(supervisors.map((each) => each.stop({ graceful: false }))))
     const made = () => boss.findJobs(declared.name)
     await until(async () => (await made()).length > 0)
+    await until(async () => (await boss.findJobs(hourly.name)).length > 0)
     // The one that was missed and the one that is due now: the queue's policy makes one of them.
     await until(async () => {
       const [left] = await sql<{ n: number }[]>`
@@ -50,6 +56,8 @@ t.test('schedules', async (t) => {
     const jobs = await made()
     t.equal(jobs.length, 1, 'of 3 ticks')
     t.match(jobs[0]?.data, { org_id: null, payload: {} })
+    const missed = await boss.findJobs(hourly.name)
+    t.equal(missed.length, 1, 'of a tick that is over')
     await reconcileSchedules(boss)
   })
 
