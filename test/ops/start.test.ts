@@ -20,6 +20,12 @@ t.test('npm start', async (suite) => {
     t.match(service.output(), /Address +http:\/\/127\.0\.0\.1:\d+\n +Docs +http:.*\/docs\n/)
     t.equal((await fetch(`${service.address}/readyz`)).status, 200)
     t.equal((await fetch(`${service.address}/docs`)).status, 200)
+    const log = await readFile(join(DATA_DIR, 'logs/api.log'), 'utf8')
+    t.same(
+      log.split('\n').filter((line) => !/^\{.*\}$|^$/.test(line)),
+      [],
+      'no warnings of Node.js',
+    )
     t.equal((await service.get('/api-keys')).status, 200)
     const made = await service.post('/api-keys', { label: 'kept', scope: 'global' })
     t.equal(made.status, 201)

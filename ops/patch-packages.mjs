@@ -1,5 +1,6 @@
-// Runs after every `npm install`: repairs how the pinned PostgreSQL driver (postgres 3.4.9) loses a
-// connection. As published, a backend that ends in the middle of its work can
+// Runs after every `npm install`: repairs pinned packages. Each repair goes when a release has it.
+//
+// The PostgreSQL driver (postgres 3.4.9), in how it loses a connection. As published, a backend that ends in the middle of its work can
 //   - crash the process from a timer callback that nothing can catch (porsager/postgres#1208),
 //   - leave the pooled connection unable to send anything ever again (#1154),
 //   - leave queries pending for ever (#1186), or reject a promise that nobody holds, and
@@ -8,12 +9,15 @@
 // The repairs go the way of the pull requests #1209 and #1215; test/sql/connection-loss.test.ts shows
 // them. Besides, small messages are sent at once: each COPY ends with one, which otherwise waits 40 ms or
 // more for the server to acknowledge the message before. And a transaction can begin on a connection that
-// sends one query after the other, as it must to PgBouncer (test/ops/pgbouncer.test.ts). Remove this file
-// when a release has them.
+// sends one query after the other, as it must to PgBouncer (test/ops/pgbouncer.test.ts).
+//
+// The documentation page (hapi-swagger 17.3.2): to learn where the files of the page are, it runs the
+// whole page in this process. That takes a quarter of a second and 39 MB, and Node.js warns of the
+// localStorage that the page looks for.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const repairs = {
-  'connection.js': [
+  'postgres/src/connection.js': [
     [`        : new net.Socket()`, `        : new net.Socket().setNoDelay(true)`],
     [
       `  function nextWrite(fn) {
@@ -86,7 +90,7 @@ const repairs = {
       `        return fetchArrayTypes().catch(() => socket && socket.destroy())`,
     ],
   ],
-  'index.js': [
+  'postgres/src/index.js': [
     [
       `    c.reserved.release = true
 
@@ -148,14 +152,20 @@ const repairs = {
 `,
     ],
   ],
+  'hapi-swagger/lib/index.js': [
+    [
+      `require('swagger-ui-dist').getAbsoluteFSPath()`,
+      `require('swagger-ui-dist/absolute-path.js')()`,
+    ],
+  ],
 }
 
 for (const [name, replacements] of Object.entries(repairs)) {
-  const file = new URL(`../node_modules/postgres/src/${name}`, import.meta.url)
+  const file = new URL(`../node_modules/${name}`, import.meta.url)
   let text = readFileSync(file, 'utf8')
   for (const [from, to] of replacements) {
     if (text.includes(to)) continue
-    if (text.split(from).length !== 2) throw new Error(`${name} of postgres is not that of 3.4.9`)
+    if (text.split(from).length !== 2) throw new Error(`${name} is not as in the pinned release`)
     text = text.replace(from, () => to)
   }
   writeFileSync(file, text)
