@@ -9,10 +9,16 @@ import { describeInterface } from './openapi.ts'
 /**
  * The OpenAPI document at `/openapi.json`, and hapi-swagger's page to read it and try it out at
  * `/docs`. The document is written by `openapi.ts`, because what hapi-swagger makes of joi schemas does
- * not say all they do; its own is left at a path nobody is sent to.
+ * not say all they do; its own is left at a path nobody is sent to. Who opens the bare address in a
+ * browser is sent to the page.
  */
 export async function serveDocumentation(server: Server, operations: readonly Endpoint[]) {
   await server.register([inert, vision, { plugin: swagger, options: PAGE }] as never)
+  server.route({
+    method: 'GET',
+    path: '/',
+    handler: (_, h) => h.redirect(PAGE.documentationPath),
+  })
   let document: string | undefined
   server.route({
     method: 'GET',

@@ -57,7 +57,8 @@ t.test('the OpenAPI document', async (t) => {
     t.same(document.paths['/api/v1/traces/skill-rater/config']?.['get']?.security?.[0], {})
   })
 
-  t.test('is browsable', async (t) => {
+  t.test('is browsable, and found from the bare address', async (t) => {
+    t.match(await server.inject({ url: '/' }), { statusCode: 302, headers: { location: '/docs' } })
     const page = await server.inject({ url: '/docs' })
     t.equal(page.statusCode, 200)
     t.match(page.payload, /swagger/i)
