@@ -44,12 +44,21 @@ function keepBelowLimit(path: string) {
 function readable(line: string, minLevel: number) {
   if (!line.startsWith('{')) return undefined
   try {
-    const entry = JSON.parse(line) as { level?: number; msg?: string; err?: { message?: string } }
-    if (entry.level === undefined || entry.level < minLevel) return undefined
-    return [entry.msg, entry.err?.message && `(${entry.err.message})`].filter(Boolean).join(' ')
+    const { level, msg, queue, job_id, err } = JSON.parse(line) as Partial<LogEntry>
+    if (level === undefined || level < minLevel) return undefined
+    const job = [queue, job_id].filter(Boolean).join(' ')
+    return [job && `${job}:`, msg, err?.message && `(${err.message})`].filter(Boolean).join(' ')
   } catch {
     return undefined
   }
+}
+
+interface LogEntry {
+  readonly level: number
+  readonly msg: string
+  readonly queue: string
+  readonly job_id: string
+  readonly err: { readonly message?: string }
 }
 
 /** Beyond it the next start begins a new file and keeps this one as `.1`. */
