@@ -3,7 +3,7 @@ import type { Request, ResponseToolkit, RouteOptions, ServerRoute } from '@hapi/
 import type Joi from 'joi'
 import type { Valid } from '../jobs/shape.ts'
 import type { ApiContext } from './context.ts'
-import { faultsOf, validationError } from './errors.ts'
+import { ALL_FAULTS, faultsOf, validationError } from './errors.ts'
 import type { FieldFault } from './errors.ts'
 import { performOnce, readIdempotencyKey } from './idempotency.ts'
 import type { Reply } from './idempotency.ts'
@@ -135,7 +135,7 @@ function readInput({ params, query, body }: Endpoint, request: Request, now: Dat
   const faults: FieldFault[] = []
   function check(prefix: string, schema: Joi.Schema | undefined, value: unknown): unknown {
     if (!schema) return undefined
-    const result = schema.validate(value, { abortEarly: false, errors: { wrap: { label: false } } })
+    const result = schema.validate(value, ALL_FAULTS)
     if (result.error) faults.push(...faultsOf(prefix, result.error))
     return result.value
   }

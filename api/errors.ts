@@ -55,6 +55,12 @@ export function validationError(faults: readonly FieldFault[]) {
   })
 }
 
+/** With these, joi finds every fault and names its member without quotes. */
+export const ALL_FAULTS: Joi.ValidationOptions = {
+  abortEarly: false,
+  errors: { wrap: { label: false } },
+}
+
 /** The faults joi found, under a prefix such as `body`. */
 export function faultsOf(prefix: string, error: Joi.ValidationError): FieldFault[] {
   return error.details.map(({ path, message }) => ({

@@ -5,7 +5,7 @@ import { shape, text } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/db.ts'
 import { countEvaluators, insertEvaluator } from '../../sql/evaluators.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { badRequest, conflict, faultsOf, validationError } from '../errors.ts'
+import { ALL_FAULTS, badRequest, conflict, faultsOf, validationError } from '../errors.ts'
 import { errorBody, projectField } from '../fields.ts'
 import { writableProject } from '../projects.ts'
 import { checkType, CONFIGS, evaluatorBody, showEvaluator } from './evaluator-fields.ts'
@@ -30,7 +30,7 @@ export const createEvaluator = endpoint('POST', '/evaluators', {
   async handle({ context, principal, query, body }) {
     const { name, type, description } = body
     if (isBuiltInName(name)) throw conflict(`${name} is an evaluator that is always on`)
-    const { error, value } = CONFIGS[type].validate(body.config ?? {}, { abortEarly: false })
+    const { error, value } = CONFIGS[type].validate(body.config ?? {}, ALL_FAULTS)
     if (error) throw validationError(faultsOf('body.config', error))
     return context.sql.begin(async (tx: Transaction) => {
       const project = await writableProject(tx, principal, body.project ?? query.project)
