@@ -21,7 +21,7 @@ export const importJsonl = endpoint('POST', '/import/jsonl', {
   area: 'import',
   summary: 'Import traces from a file of JSON Lines or JSON, plain or gzip',
   description: [
-    'The file is JSON Lines, one JSON array, or one JSON object (a record, or `{traces: [...]}`); its records are traces as `POST /traces` takes them, with inline `scores`, OpenAI chat lines (`messages`, `tools`), or trials of tau-bench result files.',
+    'The file is JSON Lines, one JSON array, or one JSON object (a record, or `{traces: [...]}`); its records are traces as `POST /traces` takes them, with inline `scores`, OpenAI chat lines (`messages`, `tools`; `?agent_name=` says whose they are), or trials of tau-bench result files.',
     'A trace whose id the project has is skipped, so importing again is safe at any time. A bad record costs only itself: read it under `/import/{import_id}/errors`, by its 1-based line, or in an array by its 1-based number. A file that breaks off, such as gzip that was cut short, ends as `failed`, and what came before stays imported.',
     'Up to 5 GiB as sent and 20 GiB inflated; a record up to 16 MiB and 64 levels deep.',
   ].join('\n\n'),

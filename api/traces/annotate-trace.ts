@@ -36,7 +36,7 @@ const members = {
   score: Joi.number<number>().min(0).max(1).empty(null).description('Goes before the rating'),
   flagged_for_review: Joi.boolean<boolean>()
     .empty(null)
-    .description('true marks the decision needs_review, false takes that back'),
+    .description('true marks a decision to keep or repair needs_review, false takes that back'),
 }
 
 const body = shape({}, members)
