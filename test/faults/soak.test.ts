@@ -107,7 +107,7 @@ function findMedians(samples: readonly Sample[]): Sample {
 
 /** What the median of the second half may be, by that of the first. */
 const MOST: Readonly<Record<keyof Sample, (before: number) => number>> = {
-  memoryMebibytes: (before) => 1.2 * before,
+  memoryMebibytes: (before) => 1.1 * before,
   deadTuples: (before) => 1.5 * before,
   tableMebibytes: (before) => 1.3 * before,
   waitSeconds: (before) => 2 * before + 0.1,
