@@ -10,6 +10,9 @@ export const errorBody = Joi.object({
   request_id: Joi.string().required(),
 }).label('Error')
 
+/** Stands for an id in the examples of request bodies. */
+export const EXAMPLE_ID = '01a20080-6a47-7000-8000-4f1d2a9c3b5e'
+
 /** 402; the header X-Quota-Exceeded names the metric. */
 export const quotaBody = Joi.object({
   detail: Joi.string().required(),

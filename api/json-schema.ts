@@ -42,13 +42,14 @@ export function openSchemas() {
   }
 
   function unnamed(described: Described): JsonSchema {
-    const { flags = {}, allow = [] } = described
+    const { flags = {}, allow = [], examples = [] } = described
     const schema = flags.only ? wordsOf(described) : { ...bodyOf(described), ...rulesOf(described) }
     const others = flags.only ? [] : allow.filter((each) => each !== null && each !== '')
     return {
       ...(others.length > 0 ? { anyOf: [schema, { enum: others }] } : schema),
       ...(flags.description && { description: flags.description }),
       ...(flags.default !== undefined && isJson(flags.default) && { default: flags.default }),
+      ...(examples.length > 0 && { example: examples[0] }),
     }
   }
 
@@ -186,6 +187,7 @@ interface Described {
     readonly empty?: Described
   }
   readonly allow?: readonly unknown[]
+  readonly examples?: readonly unknown[]
   readonly rules?: readonly { readonly name: string; readonly args?: Arguments }[]
   readonly keys?: Readonly<Record<string, Described>>
   readonly patterns?: readonly { readonly rule: Described }[]

@@ -30,7 +30,9 @@ export const createKey = endpoint('POST', '/api-keys', {
       permissions: oneOf('read', 'write', 'admin').default('admin'),
       expires_at: time().allow(null),
     },
-  ).label('ApiKeyRequest'),
+  )
+    .label('ApiKeyRequest')
+    .example({ label: 'ci', scope: 'global', permissions: 'read' }),
   answers: {
     201: Joi.object({ raw_key: Joi.string().required(), ...keyFields }).label('CreatedApiKey'),
     404: errorBody,

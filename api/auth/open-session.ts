@@ -16,7 +16,9 @@ export const openSession = endpoint('POST', '/auth/session', {
   description:
     'Sets the cookie service_session, which acts as the key for 12 hours, or until the key is revoked or expires.',
   access: 'public',
-  body: shape({ api_key: text(1024) }).label('SessionRequest'),
+  body: shape({ api_key: text(1024) })
+    .label('SessionRequest')
+    .example({ api_key: 'svc_sk_...' }),
   answers: { 201: callerBody, 401: errorBody, 403: errorBody },
   async handle({ context, body, request }) {
     // Another site must not log a browser in under a key of its own.

@@ -90,7 +90,9 @@ export const buildVersion = endpoint('POST', '/datasets/{dataset_id}/build', {
         .description('Salt of the splits; default 0'),
       options: options.empty(null),
     },
-  ).label('DatasetBuildRequest'),
+  )
+    .label('DatasetBuildRequest')
+    .example({ filters: { min_eval_score: 0.8 }, split: { train: 0.9, validation: 0.1 } }),
   answers: { 201: versionBody, 202: versionBody, 402: quotaBody, 404: errorBody },
   async handle(call) {
     const { context, principal, params, body } = call

@@ -22,7 +22,9 @@ export const createDataset = endpoint('POST', '/datasets', {
       training_target_agent: text(256).min(1).empty(null),
       project: projectField.empty(null),
     },
-  ).label('DatasetRequest'),
+  )
+    .label('DatasetRequest')
+    .example({ name: 'shop-sft', dataset_type: 'sft', training_target_agent: 'shop-agent' }),
   answers: { 201: datasetBody, 409: errorBody },
   async handle({ context, principal, body }) {
     const project = await writableProject(context.sql, principal, body.project)

@@ -19,7 +19,9 @@ export const updateDatasetOperation = endpoint('PATCH', '/datasets/{dataset_id}'
       description: text(4000).allow(null),
       training_target_agent: text(256).min(1).allow(null),
     },
-  ).label('DatasetChange'),
+  )
+    .label('DatasetChange')
+    .example({ description: 'Answers about orders' }),
   answers: { 200: datasetBody, 404: errorBody, 409: errorBody },
   async handle({ context, principal, params, body }) {
     const dataset = await findVisibleDataset(context, principal, params.dataset_id)

@@ -47,7 +47,8 @@ export const decideBatch = endpoint('POST', '/traces/batch-decision', {
     },
   )
     .xor('trace_ids', 'manifest_id')
-    .label('BatchDecisionRequest'),
+    .label('BatchDecisionRequest')
+    .example({ trace_ids: ['order-42', 'order-43'] }),
   answers: { 200: batchBody, 202: batchBody, 404: errorBody },
   async handle(call) {
     const { context, principal, body, query } = call

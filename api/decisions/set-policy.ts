@@ -35,7 +35,9 @@ export const setPolicy = endpoint('PUT', '/decision-policy', {
       agent_name: text().min(1).allow(null).description("Null for the project's own policy"),
       project: projectField,
     },
-  ).label('DecisionPolicyRequest'),
+  )
+    .label('DecisionPolicyRequest')
+    .example({ preset: 'default', thresholds: { keep_at: 0.75 } }),
   answers: {
     200: policyBody
       .keys({

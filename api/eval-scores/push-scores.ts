@@ -20,7 +20,11 @@ const body: CheckedBody<readonly PushedScore[]> = {
       .max(MAX_SCORES_A_PUSH)
       .required(),
     metadata: Joi.object().unknown(true),
-  }).label('BulkScoresRequest'),
+  })
+    .label('BulkScoresRequest')
+    .example({
+      scores: [{ trace_id: 'order-42', source: 'sdk', name: 'task_solved', score: true }],
+    }),
   maxBytes: 5 << 20,
   read: readBulkScores,
 }

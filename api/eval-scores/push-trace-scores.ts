@@ -16,7 +16,12 @@ const body: CheckedBody<readonly NewScore[]> = {
     source: Joi.string().description('For scores that name none; default custom'),
     scores: Joi.array().items(scoreRequest).min(1).max(MAX_SCORES_A_TRACE).required(),
     metadata: Joi.object().unknown(true).description('source_label, run_id and the like'),
-  }).label('TraceScoresRequest'),
+  })
+    .label('TraceScoresRequest')
+    .example({
+      source: 'llm_judge',
+      scores: [{ name: 'helpfulness', score: 0.95, reason: 'Says when' }],
+    }),
   maxBytes: 5 << 20,
   read: readTraceScores,
 }

@@ -25,7 +25,9 @@ export const createEvaluator = endpoint('POST', '/evaluators', {
       description: text(1000).allow(null, ''),
       project: projectField,
     },
-  ).label('EvaluatorRequest'),
+  )
+    .label('EvaluatorRequest')
+    .example({ name: 'says-thanks', type: 'contains', config: { text: 'thank you' } }),
   answers: { 201: evaluatorBody, 409: errorBody },
   async handle({ context, principal, query, body }) {
     const { name, type, description } = body

@@ -28,7 +28,9 @@ export const registerEvaluators = endpoint('POST', '/evaluators/register', {
         .max(MAX_EVALUATORS),
     },
     { agent_name: text().min(1).allow(null), project: projectField },
-  ).label('RegisterEvaluatorsRequest'),
+  )
+    .label('RegisterEvaluatorsRequest')
+    .example({ evaluators: [{ name: 'helpfulness', description: 'Of the answer, by a judge' }] }),
   answers: {
     200: Joi.object({
       registered: listOf(Joi.string()).required().description('Names registered now'),

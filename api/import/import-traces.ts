@@ -8,7 +8,9 @@ import { importBody } from './show-import.ts'
 const tracesBody: CheckedBody<readonly unknown[]> = {
   documented: Joi.object({
     traces: Joi.array().items(Joi.object().unknown(true)).required(),
-  }).label('ImportedTraces'),
+  })
+    .label('ImportedTraces')
+    .example({ traces: [{ agent_name: 'shop-agent', user_input_preview: 'Where is order 42?' }] }),
   maxBytes: 50 << 20,
   read(value) {
     const traces = isObject(value) ? value['traces'] : undefined

@@ -67,7 +67,19 @@ const body: CheckedBody<Registration> = {
       metadata: freeForm(),
       project: projectField,
     },
-  ).label('ManifestRequest'),
+  )
+    .label('ManifestRequest')
+    .example({
+      agent_name: 'shop-agent',
+      components: [
+        { component_type: 'model', component_name: 'large-2' },
+        {
+          component_type: 'tool',
+          component_name: 'get_order',
+          schema_json: { properties: { order_id: { type: 'string' } }, required: ['order_id'] },
+        },
+      ],
+    }),
   maxBytes: 5 << 20,
   read(value) {
     const result = readRegistration(value)

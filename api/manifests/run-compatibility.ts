@@ -3,7 +3,7 @@ import { findReport } from '../../sql/compat-reports.ts'
 import type { CompatReportRow } from '../../sql/compat-reports.ts'
 import { endpoint } from '../endpoint.ts'
 import { badRequest } from '../errors.ts'
-import { errorBody } from '../fields.ts'
+import { EXAMPLE_ID, errorBody } from '../fields.ts'
 import { answerLongWork } from '../wait.ts'
 import { findVisibleManifest } from './find-manifest.ts'
 import { reportBody, showReport } from './report-fields.ts'
@@ -19,7 +19,9 @@ export const runCompatibility = endpoint('POST', '/manifests/{manifest_id}/compa
   body: shape(
     { old_manifest_id: uuid() },
     { trace_window_days: int(1, 365).default(30).description('Days back from now') },
-  ).label('CompatibilityRequest'),
+  )
+    .label('CompatibilityRequest')
+    .example({ old_manifest_id: EXAMPLE_ID }),
   answers: { 200: reportBody, 202: reportBody, 404: errorBody },
   async handle(call) {
     const { context, principal, params, body } = call

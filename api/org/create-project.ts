@@ -6,7 +6,7 @@ import { insertProject } from '../../sql/workspaces.ts'
 import { audit } from '../audit.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { conflictWith, notFound } from '../errors.ts'
-import { conflictBody, errorBody, times } from '../fields.ts'
+import { EXAMPLE_ID, conflictBody, errorBody, times } from '../fields.ts'
 import { refuseIdAsName } from '../projects.ts'
 
 export const projectBody = Joi.object({
@@ -22,7 +22,9 @@ export const createProject = endpoint('POST', '/projects', {
   description:
     'Names are unique in the organization, because clients name a project without its workspace.',
   access: 'global-admin',
-  body: shape({ name: text(128).min(1), workspace_id: text(128) }).label('ProjectRequest'),
+  body: shape({ name: text(128).min(1), workspace_id: text(128) })
+    .label('ProjectRequest')
+    .example({ name: 'checkout', workspace_id: EXAMPLE_ID }),
   answers: { 201: projectBody, 404: errorBody, 409: conflictBody },
   async handle({ context, principal, body: { name, workspace_id } }) {
     refuseIdAsName(name)

@@ -19,7 +19,9 @@ export const createWorkspace = endpoint('POST', '/workspaces', {
   area: 'org',
   summary: 'Create a workspace',
   access: 'global-admin',
-  body: shape({ name: text(128).min(1) }).label('WorkspaceRequest'),
+  body: shape({ name: text(128).min(1) })
+    .label('WorkspaceRequest')
+    .example({ name: 'research' }),
   answers: { 201: workspaceBody, 409: conflictBody },
   async handle({ context, principal, body: { name } }) {
     refuseIdAsName(name)

@@ -27,7 +27,9 @@ export const updateNotifications = endpoint('PATCH', '/org/notifications', {
         .allow(null),
       events: listOf(oneOf(...EVENT_TYPES)).max(100),
     },
-  ).label('NotificationSettingsChange'),
+  )
+    .label('NotificationSettingsChange')
+    .example({ webhook_url: 'https://example.com/hook', events: ['regression.detected'] }),
   answers: { 200: notificationsBody },
   async handle({ context, principal, body }) {
     if (body.webhook_url) await refusePrivate(body.webhook_url, context.outboundNetworks)

@@ -17,7 +17,9 @@ export const decideCheck = endpoint('POST', '/regression-check/{check_id}/decisi
   body: shape(
     { human_decision: oneOf('accepted', 'rejected') },
     { note: text(4000).allow('', null) },
-  ).label('CheckDecision'),
+  )
+    .label('CheckDecision')
+    .example({ human_decision: 'accepted', note: 'The tool was not used any more' }),
   answers: { 200: checkBody, 404: errorBody, 409: errorBody },
   async handle({ context, principal, params, body }) {
     const { orgId, keyId } = principal

@@ -18,7 +18,9 @@ export const resolveFindingOperation = endpoint(
     description: 'Again, it changes nothing. Sends `regression.resolved` the first time.',
     access: 'key',
     params: shape({ agent_name: text(), finding_id: uuid() }),
-    body: shape({}, { note: text(4000).allow('', null) }).label('FindingResolution'),
+    body: shape({}, { note: text(4000).allow('', null) })
+      .label('FindingResolution')
+      .example({ note: 'Rolled back' }),
     answers: { 200: findingBody, 404: errorBody },
     async handle({ context, principal, params, body }) {
       const { orgId, keyId } = principal

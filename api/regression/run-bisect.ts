@@ -16,9 +16,9 @@ export const runBisect = endpoint('POST', '/agents/{agent_name}/bisect', {
     'Long work: 200 with the view, or 202. From then on the metric is looked at whenever its newest version reaches 30, 60, 120, 240 and 480 traces. Asking more often finds nothing else.',
   access: 'key',
   params: agentPath,
-  body: shape({}, { metric: metricField, project: projectField, ...viewFields }).label(
-    'BisectRequest',
-  ),
+  body: shape({}, { metric: metricField, project: projectField, ...viewFields })
+    .label('BisectRequest')
+    .example({ metric: 'helpfulness' }),
   answers: { 200: bisectBody, 202: bisectBody, 404: errorBody },
   async handle(call) {
     const { context, principal, params, body } = call

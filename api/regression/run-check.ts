@@ -13,7 +13,7 @@ import type { CheckRow } from '../../sql/regression-checks.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import type { Call } from '../endpoint.ts'
 import { badRequest } from '../errors.ts'
-import { errorBody, quotaBody } from '../fields.ts'
+import { EXAMPLE_ID, errorBody, quotaBody } from '../fields.ts'
 import { findVisibleManifest } from '../manifests/find-manifest.ts'
 import { charge } from '../quota.ts'
 import { submitJob } from '../submit.ts'
@@ -42,7 +42,9 @@ const requestBody = shape(
       .description('Kept with the check; ignored in a dry run'),
     source: text().description('Who asks, for example ci'),
   },
-).label('RegressionCheckRequest')
+)
+  .label('RegressionCheckRequest')
+  .example({ agent_name: 'shop-agent', candidate_manifest_id: EXAMPLE_ID })
 
 const requestQuery = shape(
   {},

@@ -42,6 +42,11 @@ const members = {
 const body = shape({}, members)
   .or(...Object.keys(members))
   .label('AnnotationRequest')
+  .example({
+    rating: 2,
+    corrected_output: 'Order 42 is lost; I have sent it again.',
+    notes: 'Guessed',
+  })
 
 export const annotateTrace = endpoint('POST', '/traces/{trace_id}/annotations', {
   area: 'traces',

@@ -22,7 +22,7 @@ const body: CheckedBody<readonly Item[]> = {
     Joi.object({ traces: Joi.array().items(traceRequest).min(1).max(1000).required() }).label(
       'TraceBatch',
     ),
-  ),
+  ).example([{ agent_name: 'shop-agent', user_input_preview: 'Where is order 42?' }]),
   maxBytes: 50 << 20,
   read(value, now) {
     const [field, list] = isObject(value) ? ['body.traces', value['traces']] : ['body', value]

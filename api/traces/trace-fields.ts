@@ -111,7 +111,18 @@ export const traceRequest = Joi.object({
     freeObject().description('name: number from 0 to 1, true or false'),
     listOf(freeObject()),
   ).description('Scores that come with the trace; `eval_scores` does as well'),
-}).label('TraceRequest')
+})
+  .label('TraceRequest')
+  .example({
+    agent_name: 'shop-agent',
+    llm_calls: [
+      {
+        model_name: 'large-2',
+        rendered_input: [{ role: 'user', content: 'Where is order 42?' }],
+        output: { role: 'assistant', content: 'It should be with you on Friday.' },
+      },
+    ],
+  })
 
 const shownFields = {
   id: Joi.string().required().description('The same as trace_id'),

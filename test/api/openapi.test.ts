@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { fullPath } from '../../api/endpoint.ts'
+import { openSchemas } from '../../api/json-schema.ts'
 import { operations } from '../../api/routes.ts'
 import type { Document } from '../document.ts'
 import { openService } from '../service.ts'
@@ -55,6 +56,20 @@ t.test('the OpenAPI document', async (t) => {
       t.ok(document.paths[`/api/v1/${path}`]?.['post']?.responses[402], `${path} is metered`)
     }
     t.same(document.paths['/api/v1/traces/skill-rater/config']?.['get']?.security?.[0], {})
+  })
+
+  t.test('shows an example of every body, which would be accepted', async (t) => {
+    const { describe, components } = openSchemas()
+    for (const { method, path, body } of operations) {
+      if (!body || 'stream' in body) continue
+      const isRead = 'read' in body
+      const described = describe(isRead ? body.documented : body)
+      const name = String(described['$ref']).split('/').at(-1) as string
+      const { example } = components[name] ?? described
+      t.ok(example, `${method} ${path} has one`)
+      const result = isRead ? body.read(example, new Date()) : body.validate(example)
+      t.notOk('faults' in result ? result.faults : 'error' in result && result.error, path)
+    }
   })
 
   t.test('is browsable, and found from the bare address', async (t) => {
