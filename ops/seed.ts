@@ -5,6 +5,7 @@ import { openApiClient } from './api-client.ts'
 import type { ApiClient } from './api-client.ts'
 import type { Config } from './config.ts'
 import { makeDemo } from './demo/traces.ts'
+import type { Demo } from './demo/traces.ts'
 import type { FirstOrganization } from './first-organization.ts'
 
 export interface Seeding {
@@ -50,11 +51,13 @@ export async function seedWhenWanted(seeding: Seeding): Promise<DatasetAnswer | 
 }
 
 async function seed(client: ApiClient, say: Say) {
-  const { traces, scores } = makeDemo(new Date())
+  const { manifests, traces, scores } = makeDemo(new Date())
   await importTraces(client, traces, say)
   await pushScores(client, scores, say)
   await awaitVerdicts(client, say)
   for (const dataset of DATASETS) await buildDataset(client, dataset, say)
+  await registerManifests(client, manifests, traces.length)
+  await compareVersions(client, say)
 }
 
 async function importTraces(client: ApiClient, traces: readonly object[], say: Say) {
@@ -88,6 +91,40 @@ async function awaitVerdicts(client: ApiClient, say: Say) {
   }
 }
 
+/**
+ * Only what is not there yet: registered again, an older version would be the active one again. Then
+ * waits until the traces are tied to what they name.
+ */
+async function registerManifests(client: ApiClient, demo: Demo['manifests'], traceCount: number) {
+  const list = async () => (await client.get<ManifestsAnswer>('/manifests?limit=500')).manifests
+  const known = (await list()).map(({ manifest_hash }) => manifest_hash)
+  for (const manifest of demo) {
+    if (!known.includes(manifest.manifest_hash)) await client.post('/manifests', manifest)
+  }
+  for (;;) {
+    const tied = (await list()).reduce((sum, { traces_count }) => sum + traces_count, 0)
+    if (tied >= traceCount) return
+    await setTimeout(POLL_MS)
+  }
+}
+
+/** What the newer version does to recorded traffic, and whether it does worse. */
+async function compareVersions(client: ApiClient, say: Say) {
+  const { manifests } = await client.get<ManifestsAnswer>(`/manifests?agent_name=${AGENT}`)
+  const [newer, older] = manifests.map(({ manifest_id }) => manifest_id)
+  const reports = `/manifests/${newer}/compatibility`
+  const started = await client.post<ReportAnswer>(`${reports}/run`, { old_manifest_id: older })
+  await client.waitForJob(started?.job_id ?? '')
+  const report = await client.get<ReportAnswer>(`${reports}/${started?.report_id}`)
+  const looked = await client.post<BisectAnswer>(`/agents/${AGENT}/bisect`, {})
+  await client.waitForJob(looked?.job_id ?? '')
+  const { versions, findings } = await client.get<BisectAnswer>(`/agents/${AGENT}/bisect`)
+  const means = versions.map(({ version_label, mean }) => `${mean?.toFixed(2)} in ${version_label}`)
+  say(
+    `Version v2 of ${AGENT}: ${report.replay} of ${report.total_episodes} traces of v1 need a replay; quality ${means.join(', ')}, ${findings.length} regression found.`,
+  )
+}
+
 async function buildDataset(client: ApiClient, dataset: (typeof DATASETS)[number], say: Say) {
   await client.post('/datasets', dataset, { allowed: [409] })
   const found = await findDataset(client, dataset.name)
@@ -113,6 +150,7 @@ function sizeOf(bytes: number) {
   return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
 }
 
+const AGENT = 'support-agent'
 const DATASETS = [
   {
     name: 'support-sft',
@@ -139,6 +177,24 @@ interface ImportAnswer {
 interface ScoresAnswer {
   readonly stored: number
   readonly verdict_job_ids: readonly string[]
+}
+interface ManifestsAnswer {
+  readonly manifests: readonly {
+    manifest_id: string
+    manifest_hash: string
+    traces_count: number
+  }[]
+}
+interface ReportAnswer {
+  readonly report_id: string
+  readonly job_id: string
+  readonly total_episodes: number
+  readonly replay: number
+}
+interface BisectAnswer {
+  readonly job_id: string
+  readonly versions: readonly { version_label: string; mean: number | null }[]
+  readonly findings: readonly object[]
 }
 interface StatsAnswer {
   readonly by_verdict: Readonly<Record<string, number>>

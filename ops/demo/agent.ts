@@ -9,7 +9,7 @@ export type Outcome = 'good' | 'recovered' | 'wrong' | 'hasty' | 'broken off'
 export interface DemoAgent {
   readonly name: string
   readonly system: string
-  readonly tools: readonly object[]
+  readonly tools: readonly ReturnType<typeof functionTool>[]
   /** Records an attempt at task `no`; attempts of other variants differ in words. */
   readonly play: (record: Recorder, no: number, outcome: Outcome, variant: number) => void
   /** Records another turn of the conversation that `play` began. */

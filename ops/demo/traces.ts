@@ -13,6 +13,8 @@ export interface DemoTrace {
 }
 
 export interface Demo {
+  /** As `POST /manifests` takes them, older versions first; the traces name them by their hashes. */
+  readonly manifests: readonly { readonly manifest_hash: string }[]
   readonly traces: readonly DemoTrace[]
   /** As `POST /eval-scores` takes them, of two evaluators; some traces have none. */
   readonly scores: readonly object[]
@@ -50,7 +52,36 @@ export function makeDemo(now: Date): Demo {
     const said = add({ ...plan, session_id, turn_index: 0 })
     add({ ...plan, session_id, turn_index: 1 }, said)
   }
-  return { traces: [...traces, ...resent(traces)], scores }
+  const manifests = [
+    manifestOf(supportAgent, 'v1'),
+    manifestOf(sqlAgent, 'v1'),
+    manifestOf(supportAgent, 'v2'),
+  ]
+  return { manifests, traces: [...traces, ...resent(traces)], scores }
+}
+
+function manifestOf(agent: DemoAgent, release: Release) {
+  return {
+    agent_name: agent.name,
+    manifest_hash: hashOf(agent, release),
+    components: [
+      { component_type: 'model', component_name: MODELS[release] },
+      {
+        component_type: 'prompt',
+        component_name: 'system',
+        schema_json: { content: agent.system },
+      },
+      ...agent.tools.map(({ function: { name, parameters } }) => ({
+        component_type: 'tool',
+        component_name: name,
+        schema_json: parameters,
+      })),
+    ],
+  }
+}
+
+function hashOf({ name }: DemoAgent, release: Release) {
+  return createHash('sha256').update(`${name} ${release}`).digest('hex')
 }
 
 function recordTrace(
@@ -70,7 +101,7 @@ function recordTrace(
   const trace: DemoTrace = {
     trace_id: `demo-${String(place + 1).padStart(4, '0')}`,
     agent_name: agent.name,
-    manifest_hash: createHash('sha256').update(`${agent.name} ${release}`).digest('hex'),
+    manifest_hash: hashOf(agent, release),
     ...(task_id && { task_id }),
     ...(session_id && { session_id, turn_index }),
     environment: 'production',

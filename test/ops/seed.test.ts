@@ -24,6 +24,7 @@ t.test('sample data', async (suite) => {
     t.match(cut.output(), /420 traces imported, 0 were there already/)
     t.match(service.output(), /0 traces imported, 420 were there already/)
     t.match(service.output(), /Verdicts: \d{3} keep, \d+ repair, \d+ replay, \d+ drop\./)
+    t.match(service.output(), /128 of 128 traces of v1 need a replay; .* 1 regression found\./)
     t.match(service.output(), /Dataset support-sft v1: \d{3} rows, Parquet \d+ kB\./)
     t.match(service.output(), /Dataset support-dpo v1: \d+ rows, Parquet \d+ kB\./)
   })
@@ -36,6 +37,11 @@ t.test('sample data', async (suite) => {
       return groups.length === 2 && groups.map(({ pass_rate }) => pass_rate).sort((a, b) => a - b)
     })
     t.ok((rates[1] ?? 0) - (rates[0] ?? 0) > 0.15, `${rates[0]} and ${rates[1]}`)
+    t.match((await service.get('/agents/support-agent/bisect')).body, {
+      versions: [{ version_label: 'v1' }, { version_label: 'v2' }],
+      findings: [{ version_label: 'v2', previous_version_label: 'v1' }],
+    })
+    t.match((await service.get('/agents/support-agent/violations')).body, { total: 0 })
   })
 
   suite.test('comes with five lines that work when pasted', async (t) => {
