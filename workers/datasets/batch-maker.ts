@@ -41,6 +41,8 @@ export interface MadeRows {
   readonly rows: readonly MadeRow[]
   /** What gave no row, by reason, as often as it came up. */
   readonly dropped: readonly string[]
+  /** How many of the traces it was made of; the others are to be given again. */
+  readonly taken: number
 }
 
 export interface MadeRow {
@@ -58,6 +60,7 @@ export interface MadeRow {
 
 /** Makes rows of traces that come some at a time: of pairs, all traces of one task after the other. */
 export interface BatchMaker {
+  /** Takes traces, one at least, until their rows come to `MADE_BYTES`. */
   make(traces: readonly RawTrace[]): MadeRows
   /** What was held back for traces that might have come. */
   finish(): MadeRows
@@ -68,15 +71,18 @@ export function openBatchMaker(recipe: Recipe): BatchMaker {
   return {
     make(traces) {
       const output = openOutput(recipe)
+      let taken = 0
       for (const { content, trace, ...previews } of traces) {
+        if (output.bytes() >= MADE_BYTES) break
         takes.take(trace, { ...decodeContent(content), ...previews }, output)
+        taken++
       }
-      return output.finish()
+      return { ...output.finish(), taken }
     },
     finish() {
       const output = openOutput(recipe)
       takes.finish(output)
-      return output.finish()
+      return { ...output.finish(), taken: 0 }
     },
   }
 }
@@ -182,6 +188,7 @@ function openOutput(recipe: Recipe) {
   }
   return {
     drop,
+    bytes: () => bytes,
     put(row: Row | Dropped, { trace, rejected, lengthRatio }: Origin) {
       if ('reason' in row) return drop(row.reason)
       const tail = Buffer.from(`,"provenance":${provenanceText(trace, row, recipe, rejected)}}\n`)
@@ -199,7 +206,7 @@ function openOutput(recipe: Recipe) {
         length,
       })
     },
-    finish(): MadeRows {
+    finish() {
       // An array of its own memory, which can be handed to another thread.
       const lines = new Uint8Array(bytes)
       let at = 0
@@ -214,6 +221,8 @@ function openOutput(recipe: Recipe) {
 
 /** What reads lines has buffers of twice this size. */
 export const MAX_LINE_BYTES = 16 << 20
+/** Of the lines made at once; contents that compress well hold far more than their bytes tell. */
+export const MADE_BYTES = 16 << 20
 /** Of the attempts at one task together, in characters of JSON. */
 const TASK_LENGTH = 64 << 20
 const TASK_ATTEMPTS = 1000

@@ -21,25 +21,32 @@ export interface Making {
 
 /**
  * Makes the rows of all listed traces: pairs task by task, others in the order of the traces. While
- * the thread works on one batch, the rows of the one before are written.
+ * the thread makes rows, those it made before are written.
  */
 export async function makeRows(making: Making) {
   const { version, run, list, thread, drop, total } = making
   const order = version.recipe.dataset_type === 'dpo' ? 'task_id, no' : 'no'
-  let made: Promise<MadeRows> | undefined
+  let writing: Promise<unknown> = Promise.resolve()
+  const write = async (made: MadeRows) => {
+    await writing
+    writing = take(made, making)
+    // Awaited above; an error that comes meanwhile is no unhandled one.
+    writing.catch(() => undefined)
+  }
   let done = 0
   for await (const { traces, deleted } of readContents(run, version.project_id, list, order)) {
-    const before = made
-    made = thread.make(traces)
-    // Awaited below; an error that comes meanwhile is no unhandled one.
-    made.catch(() => undefined)
     drop('deleted', deleted)
-    if (before) await take(await before, making)
+    for (let left = traces; left.length > 0;) {
+      const made = await thread.make(left)
+      left = left.slice(made.taken)
+      await write(made)
+      run.signal.throwIfAborted()
+    }
     done += traces.length + deleted
     run.progress({ done, total, unit: 'traces', note: 'making rows' })
   }
-  if (made) await take(await made, making)
-  await take(await thread.finish(), making)
+  await write(await thread.finish())
+  await writing
   list.flush()
 }
 

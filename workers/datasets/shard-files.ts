@@ -12,6 +12,8 @@ export interface Shard extends FileFacts {
   readonly shard: number
   readonly localPath: string
   readonly row_count: number
+  /** Bytes of its longest line. */
+  readonly longest: number
 }
 
 /** The JSONL files of one split, filled one after the other. */
@@ -56,6 +58,7 @@ export async function openShardFile(localPath: string) {
   let waitingBytes = 0
   let size_bytes = 0
   let row_count = 0
+  let longest = 0
   async function flush() {
     const bytes = Buffer.concat(waiting, waitingBytes)
     waiting = []
@@ -70,6 +73,7 @@ export async function openShardFile(localPath: string) {
       const place = size_bytes
       size_bytes += line.length
       row_count++
+      longest = Math.max(longest, line.length)
       waiting.push(line)
       waitingBytes += line.length
       if (waitingBytes >= FLUSH_BYTES) await flush()
@@ -79,7 +83,7 @@ export async function openShardFile(localPath: string) {
     async finish() {
       await flush()
       await file.close()
-      return { localPath, row_count, size_bytes, sha256: hash.digest('hex') }
+      return { localPath, row_count, size_bytes, longest, sha256: hash.digest('hex') }
     },
   }
 }

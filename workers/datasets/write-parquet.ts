@@ -15,7 +15,6 @@ import {
   loaderFeatures,
   trainingColumns,
 } from './parquet-columns.ts'
-import { MAX_LINE_BYTES } from './batch-maker.ts'
 import { bytesOf } from './row-list.ts'
 import type { Shard } from './shard-files.ts'
 
@@ -71,7 +70,7 @@ async function write(
         .map((name) => `"${name}"`)
         .join(', ')}
       from read_json(${quoted(shard.localPath)}, format = 'newline_delimited', auto_detect = false,
-        maximum_object_size = ${MAX_LINE_BYTES}, columns = {${types.join(', ')}}))
+        maximum_object_size = ${Math.max(shard.longest, READ_BYTES)}, columns = {${types.join(', ')}}))
     to ${quoted(localPath)} (format parquet, compression zstd, compression_level 3,
       row_group_size ${ROW_GROUP_ROWS}, row_group_size_bytes ${ROW_GROUP_BYTES},
       kv_metadata {huggingface: ${quoted(loaderFeatures(columns))}})`,
@@ -102,31 +101,55 @@ async function typesOf(connection: DuckDBConnection, query: string) {
 /**
  * Reads the file back and compares the hash of each row with the one the list has at its place. Where
  * DuckDB's text differs from canonical JSON in how it is written, it is made canonical here first.
+ * Stretch by stretch: what DuckDB needs for the JSON of lists it gives back at the end of a query.
  */
 async function checkRows(
   connection: DuckDBConnection,
   recipe: Recipe,
-  { split, shard, localPath }: Shard,
+  shard: Shard,
   source: Source,
 ) {
+  const where = `side = ${SPLITS.indexOf(shard.split)} and shard = ${shard.shard}`
+  const stretches = await connection.runAndReadAll(`
+    select count(*) from ${source} where ${where}
+    group by place // ${STRETCH_BYTES} order by place // ${STRETCH_BYTES}`)
   const text = canonicalSql(trainingColumns(recipe))
-  // By position: a hash join could take the texts of the whole file into memory.
-  const compared = (columns: string) => `
-    with have as (select ${text} as text from read_parquet(${quoted(localPath)})),
-    want as (
-      select hash from ${source} where side = ${SPLITS.indexOf(split)} and shard = ${shard} order by no)
-    select ${columns}
-    from have positional join want
-    where sha256(have.text) is distinct from lower(hex(want.hash))`
-  const [differing, missing] = await readOne<[bigint, bigint]>(
+  let first = 0
+  for (const [count] of stretches.getRows() as [bigint][]) {
+    const next = first + Number(count)
+    // By position: a hash join could take the texts of the whole file into memory.
+    await checkStretch(
+      connection,
+      shard.localPath,
+      (columns) => `
+      with have as (
+        select ${text} as text from read_parquet(${quoted(shard.localPath)}, file_row_number = true)
+        where file_row_number >= ${first} and file_row_number < ${next}),
+      want as (
+        select hash from ${source} where ${where} order by no limit ${count} offset ${first})
+      select ${columns} from have positional join want
+      where sha256(have.text) is distinct from lower(hex(want.hash))`,
+    )
+    first = next
+  }
+  if (first !== shard.row_count) throw new Error(`${shard.localPath} has other rows than the list`)
+}
+
+/** @param differing the query for these columns of the rows whose text has another hash than it should */
+async function checkStretch(
+  connection: DuckDBConnection,
+  localPath: string,
+  differing: (columns: string) => string,
+) {
+  const [count, missing] = await readOne<[bigint, bigint]>(
     connection,
-    compared('count(*), count(*) filter (where have.text is null or want.hash is null)'),
+    differing('count(*), count(*) filter (where have.text is null or want.hash is null)'),
   )
   if (missing > 0n) throw new Error(`${localPath} has other rows than the list`)
-  if (differing === 0n) return
+  if (count === 0n) return
   const rows = readChunks<[DuckDBBlobValue, DuckDBBlobValue]>(
     connection,
-    compared('encode(text), hash'),
+    differing('encode(text), hash'),
   )
   for await (const chunk of rows) {
     for (const [have, want] of chunk) {
@@ -145,6 +168,10 @@ async function hashFile(path: string) {
 
 /** Rows are a few kB: DuckDB's default of 122,880 a group would hold gigabytes. */
 const ROW_GROUP_ROWS = 4096
-const ROW_GROUP_BYTES = 32 << 20
+const ROW_GROUP_BYTES = 8 << 20
+/** Of the lines of the rows that one query proves, whose texts it has in memory some twelve times. */
+const STRETCH_BYTES = 8 << 20
+/** Lines are read by twice the longest one, or twice this, and what is read together is one group. */
+const READ_BYTES = 1 << 20
 
 type Source = 'rows' | 'chosen'
