@@ -20,7 +20,7 @@ export interface Anchored {
  * whatever version of whatever dataset it appears, as long as seed and fractions stay.
  *
  * Traces of one session or one replayed source may so come on two sides. Of each such group only the
- * traces of one side are used, and the others are left out: see `workers/datasets/settle-sides.ts`.
+ * traces of one side are used, and the others are left out: see `workers/datasets/settle-rows.ts`.
  */
 export function sideOf(trace: Anchored, { seed, split }: Pick<Recipe, 'seed' | 'split'>): number {
   const digest = createHash('sha256')

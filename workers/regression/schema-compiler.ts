@@ -8,7 +8,7 @@ import type { Compile, SchemaFault } from '../../jobs/rules/schema-check.ts'
 /**
  * Makes validators of schemas that tenants wrote. Nothing is fetched, no schema sees another one, and
  * formats are not checked. What it may cost in time and memory is bounded by who runs it: only
- * `contract-thread.ts` does, because a pattern or a recursion can take for ever.
+ * `examine-thread.ts` does, because a pattern or a recursion can take for ever.
  */
 export function schemaCompiler(): Compile {
   // One for each compiler: ajv keeps what it has compiled for as long as it lives itself.
