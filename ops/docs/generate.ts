@@ -7,7 +7,7 @@ import { accessTable } from './access-table.ts'
 
 /** File and name of each generated part: it stands between `<!-- <name> -->` and `<!-- /<name> -->`. */
 const PARTS = [
-  { path: 'README.md', name: 'environment', write: environmentTable },
+  { path: 'ops/docs/operating.md', name: 'environment', write: environmentTable },
   { path: 'ops/docs/access.md', name: 'access', write: accessPart },
 ] as const
 
