@@ -15,7 +15,7 @@ t.test('what cannot go on is ended', async (t) => {
     const exit = once(service.child, 'exit')
     // As soon as it is there, because on a busy machine it may not come to its first words quickly.
     const killing = setInterval(
-      () => killApi(service.child.pid as number).catch(() => undefined),
+      () => void killApi(service.child.pid as number).catch(() => undefined),
       50,
     )
     t.teardown(() => clearInterval(killing))
