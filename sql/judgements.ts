@@ -1,15 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
-import { judgeTrace, needsOutput } from '../jobs/rules/judgement.ts'
+import { judgeTrace } from '../jobs/rules/judgement.ts'
 import type { Judgement, JudgedTrace } from '../jobs/rules/judgement.ts'
 import type { JudgedScore } from '../jobs/rules/quality.ts'
-import { conversationOf, textOf } from '../jobs/rules/trace.ts'
-import { decodeContent } from '../jobs/rules/trace-row.ts'
 import { listFlagged } from './annotations.ts'
 import { listBrokenOutputs } from './contract-violations.ts'
 import type { Queryable, Transaction } from './db.ts'
 import { listCurrentPolicies } from './decision-policies.ts'
 import { upsertScores } from './eval-scores.ts'
 import { listChecks } from './evaluators.ts'
+import { withOutputs } from './final-outputs.ts'
 import { markCellsDirty } from './score-cells.ts'
 import { listFits } from './trace-examinations.ts'
 import { indexTraces } from './trace-search.ts'
@@ -43,15 +42,13 @@ export async function judgeTraces(
     listBrokenOutputs(tx, orgId, projectId, judged),
     listFlagged(tx, orgId, projectId, judged),
   ])
-  const reading = locked.filter(({ agent_name }) => needsOutput(checks, agent_name))
-  const outputs = await readOutputs(tx, orgId, projectId, reading)
   const oldest = new Map(family.map((trace) => [trace.trace_id, trace.oldest]))
   const scoresOf = Map.groupBy(given, ({ trace_id }) => trace_id)
   const fitOf = new Map(fits.map((fit) => [fit.trace_id, fit]))
   const brokenOf = new Map(broken.map(({ trace_id, subject }) => [trace_id, subject]))
 
   const judgements: (Judgement & { trace: JudgedTrace })[] = []
-  for (const row of locked) {
+  for await (const { row, output } of withOutputs(tx, orgId, projectId, locked, checks)) {
     const first = oldest.get(row.trace_id) ?? row.trace_id
     const trace = {
       ...row,
@@ -61,7 +58,6 @@ export async function judgeTraces(
       flagged: flagged.has(row.trace_id),
     }
     const scores = scoresOf.get(row.trace_id) ?? []
-    const output = outputs.get(row.trace_id) ?? ''
     judgements.push({ trace, ...judgeTrace(trace, scores, checks, policies, output) })
     // Patterns over long outputs take their time: between traces it is the turn of others.
     if (output !== '') await setImmediate()
@@ -125,11 +121,13 @@ async function lockJudged(
   return tx<
     (Omit<JudgedTrace, 'duplicate_of' | 'fit' | 'broken_output' | 'flagged'> & {
       content_hash: Buffer | null
+      content_bytes: number
     })[]
   >`
     select trace_id, agent_name, status, content_hash, coalesce(btrim(final_output_preview), '') <> '' as has_output,
       coalesce(user_input_preview, '') <> '' as has_input,
       tool_call_count, tool_error_count, llm_call_count, output_tokens, cost_usd, llm_latency_ms, malformed,
+      octet_length(content) as content_bytes,
       case when metadata -> 'consent' = 'false' or metadata -> 'do_not_train' = 'true'
         then 'policy.consent' end as forbidden
     from traces
@@ -183,28 +181,3 @@ async function listJudgedScores(
     where org_id = ${orgId} and project_id = ${projectId}
       and trace_id = any(${traceIds as string[]}::text[])`
 }
-
-/** The final outputs in full, which are longer than their previews. */
-async function readOutputs(
-  tx: Transaction,
-  orgId: string,
-  projectId: string,
-  traces: readonly { trace_id: string }[],
-) {
-  const outputs = new Map<string, string>()
-  for (let at = 0; at < traces.length; at += CONTENTS_AT_ONCE) {
-    const ids = traces.slice(at, at + CONTENTS_AT_ONCE).map(({ trace_id }) => trace_id)
-    const rows = await tx<{ trace_id: string; final_output_preview: string; content: Buffer }[]>`
-      select trace_id, final_output_preview, content from traces
-      where org_id = ${orgId} and project_id = ${projectId} and trace_id = any(${ids}::text[])`
-    for (const { trace_id, content, final_output_preview } of rows) {
-      const { llm_calls } = decodeContent(content)
-      const messages = conversationOf({ llm_calls, user_input_preview: null, final_output_preview })
-      outputs.set(trace_id, textOf(messages.findLast(({ role }) => role === 'assistant')))
-    }
-  }
-  return outputs
-}
-
-/** So that not all contents of a batch are in memory together. */
-const CONTENTS_AT_ONCE = 20

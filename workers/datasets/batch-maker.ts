@@ -220,7 +220,7 @@ function openOutput(recipe: Recipe) {
 }
 
 /** What reads lines has buffers of twice this size. */
-export const MAX_LINE_BYTES = 16 << 20
+const MAX_LINE_BYTES = 16 << 20
 /** Of the lines made at once; contents that compress well hold far more than their bytes tell. */
 export const MADE_BYTES = 16 << 20
 /** Of the attempts at one task together, in characters of JSON. */
