@@ -164,7 +164,9 @@ async function insertCells(
     with scores as (
       select t.agent_name, coalesce(t.manifest_id::text, '') as manifest_id,
         coalesce(t.manifest_hash, '') as manifest_hash, d.day, s.name, s.source,
-        coalesce(v.verdict, '') as verdict, s.value, coalesce(s.passed, s.value >= ${PASS_AT}) as passed,
+        coalesce(v.verdict, '') as verdict,
+        -- The square of a lesser one is nearer to 0 than Postgres will have a number be.
+        case when s.value < 1e-100 then 0 else s.value end as value, coalesce(s.passed, s.value >= ${PASS_AT}) as passed,
         least(floor(s.value * ${HISTOGRAM_BINS}::int)::int, ${HISTOGRAM_BINS - 1}::int) as bin,
         coalesce('s' || t.session_id, 't' || t.trace_id) as cluster
       from (select distinct day from ${keyRows(sql, keys)}) d

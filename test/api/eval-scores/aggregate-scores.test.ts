@@ -139,4 +139,16 @@ t.test('GET /eval-scores/aggregate', async (t) => {
       return groups[0]?.count === 60 && !stale
     })
   })
+
+  t.test('takes scores that are next to nothing', async (t) => {
+    await client.post('/traces', {
+      id: 'tiny',
+      agent_name: 'tiny',
+      user_input_preview: 'question',
+      final_output_preview: 'answer',
+      scores: { tiny: 5e-324 },
+    })
+    await until(async () => (await aggregate('name=tiny')).groups[0]?.count === 1)
+    t.equal((await aggregate('name=tiny')).groups[0].mean, 0)
+  })
 })
