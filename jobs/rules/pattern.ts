@@ -9,7 +9,9 @@ export interface Pattern {
 /** What is wrong with a pattern that somebody wrote, or undefined. */
 export function faultOfPattern(source: string): string | undefined {
   try {
-    const size = RE2JS.compile(source).programSize()
+    const length = writtenOut(source)
+    // To compile it would take as many instructions, and seconds.
+    const size = length > MAX_WRITTEN_OUT ? length : RE2JS.compile(source).programSize()
     if (size <= MAX_INSTRUCTIONS) return undefined
     return `comes to ${size} instructions, of which it may have ${MAX_INSTRUCTIONS}`
   } catch (error) {
@@ -25,6 +27,35 @@ export function compilePattern(source: string): Pattern {
   return { test: (text) => (text.length <= maxLength ? compiled.test(text) : null) }
 }
 
+/** The characters of a pattern when what is repeated is written as often as it may come. */
+function writtenOut(source: string) {
+  const lengths = [0]
+  const add = (length: number) => lengths.push((lengths.pop() ?? 0) + length)
+  let last = 0
+  for (const [token, least, most] of source.matchAll(TOKENS)) {
+    if (token === '(') {
+      lengths.push(0)
+      last = 0
+    } else if (token === ')') {
+      last = lengths.pop() ?? 0
+      add(last)
+    } else if (least !== undefined) {
+      const times = Math.max(1, Number(most || least))
+      add(last * (times - 1))
+      last *= times
+    } else {
+      add(token.startsWith('\\Q') ? token.length : 1)
+      last = 1
+    }
+  }
+  return lengths.reduce((sum, length) => sum + length)
+}
+
+/** A literal text, an escape, a class of characters, a counted repetition, or any other character. */
+const TOKENS =
+  /\\Q[^]*?(?:\\E|$)|\\[pPx]\{[^}]*\}|\\[^]|\[\^?\]?(?:\\[^]|\[:[^\]]*:\]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[^]/g
+/** Names of groups and the like are no instructions: far more than a pattern of the greatest size has. */
+const MAX_WRITTEN_OUT = 2500
 /** Repetitions count as often as they repeat: `a{100}` is 100 and a few. */
 export const MAX_INSTRUCTIONS = 250
 /**

@@ -30,9 +30,33 @@ t.test('a pattern', async (t) => {
     for (const source of ['(', 'a**', '[z-a]', '\\1', '(?=a)', '(?<!a)b', 'a{1001}', '\\p{Nope}']) {
       t.match(faultOfPattern(source), /^is no pattern of RE2: /, source)
     }
-    t.match(faultOfPattern('((a{30}){30}){10}'), /^is no pattern of RE2: /)
+    t.match(faultOfPattern('(a{30}){40}'), /^is no pattern of RE2: /)
     t.match(faultOfPattern('.{1000}'.repeat(70)), `of which it may have ${MAX_INSTRUCTIONS}`)
     t.equal(faultOfPattern(`a{${MAX_INSTRUCTIONS - 10}}`), undefined)
+    const notRepeated = [
+      '[{900}]{2}',
+      '[]{900}[:alpha:]{900}]',
+      '\\{900\\}\\Q{900}{900}\\E',
+      'x{,900}',
+      '\\p{Greek}{9}',
+    ]
+    for (const source of notRepeated) t.equal(faultOfPattern(source.repeat(4)), undefined, source)
+  })
+
+  t.test('is refused before it is written out', async (t) => {
+    const hostile = [
+      `(?:${'(a)'.repeat(150)}){0,1000}`,
+      `(?:${'\\pL'.repeat(160)}){1000}`,
+      `(?:\\Q${'a'.repeat(480)}\\E){1000}`,
+      `(?:${'a'.repeat(20)}(?:${'a'.repeat(400)}){30}){33}`,
+      'x{0,1000}'.repeat(55),
+    ]
+    for (const source of hostile) {
+      const startedAt = performance.now()
+      t.match(faultOfPattern(source), `of which it may have ${MAX_INSTRUCTIONS}`)
+      const took = performance.now() - startedAt
+      t.ok(took < 100, `${source} took ${took} ms`)
+    }
   })
 
   t.test('takes no longer than it may, whoever wrote it', async (t) => {
