@@ -123,7 +123,8 @@ async function settleFailed(
     const put = last ? failJob : requeueJob
     if (claim && !(await put(tx, claim, describe(error)))) throw new ClaimLost()
     const db = bossDatabase(tx)
-    requireHeld(await boss.fail(queued.name, queued, describe(error), { db }))
+    const told = { ...describe(error), message: messageOf(error) }
+    requireHeld(await boss.fail(queued.name, queued, told, { db }))
   })
   return last ? 'failed' : 'retried'
 }
@@ -160,15 +161,21 @@ function requireHeld(response: object) {
   if ((response as { affected: number }).affected !== 1) throw new ClaimLost()
 }
 
+/** What a client sees: of a fault of ours nothing, which only the log and the queue's row tell. */
 function describe(error: unknown): JobError {
-  const message = error instanceof Error ? error.message : String(error)
-  if (!(error instanceof GiveUp)) return { code: 'internal_error', message, retryable: true }
+  if (!(error instanceof GiveUp)) {
+    return { code: 'internal_error', message: 'Internal error', retryable: true }
+  }
   return {
     code: error.code,
-    message,
+    message: error.message,
     retryable: false,
     ...(error.details && { details: error.details }),
   }
+}
+
+function messageOf(error: unknown) {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** Longer than a server takes to restart; the claim has to be kept alive meanwhile. */

@@ -152,7 +152,7 @@ t.test('the job resource', async (t) => {
     release()
     fail = new Error('broken')
     const id = await submit()
-    await until(async () => (await client.get(`/jobs/${id}`)).body.error?.message === 'broken')
+    await until(async () => (await client.get(`/jobs/${id}`)).body.error?.code === 'internal_error')
     t.equal((await client.post(`/jobs/${id}/retry`)).status, 409)
     await service.sql`
       update jobs set state = 'failed', finished_at = now() where id = ${id} and state = 'queued'`
@@ -178,7 +178,7 @@ t.test('the job resource', async (t) => {
     const { body } = await client.get(`/jobs/${id}?wait=20`)
     t.match(body, { state: 'succeeded', attempt: 2, error: null })
     t.match(body.history, [
-      { attempt: 1, outcome: 'failed', error: { message: 'the first time', retryable: true } },
+      { attempt: 1, outcome: 'failed', error: { code: 'internal_error', retryable: true } },
       { attempt: 2, outcome: 'succeeded', error: null },
     ])
     t.ok(body.history[0].ended_at <= body.history[1].started_at)

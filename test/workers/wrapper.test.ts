@@ -53,7 +53,7 @@ t.test('the worker wrapper', async (t) => {
     const id = await submit()
     await until(async () => {
       const waiting = await findJob(sql, org.orgId, id)
-      return waiting?.state === 'queued' && waiting.error?.message === 'first time'
+      return waiting?.state === 'queued' && waiting.error?.code === 'internal_error'
     })
     t.match(await ended(id), { state: 'succeeded', attempt: 2, error: null })
   })
@@ -67,8 +67,26 @@ t.test('the worker wrapper', async (t) => {
       { retryLimit: 1 },
     )
     const job = await ended(await submit())
-    t.match(job, { state: 'failed', attempt: 2, error: { message: 'always', retryable: true } })
+    t.match(job, {
+      state: 'failed',
+      attempt: 2,
+      error: { code: 'internal_error', retryable: true },
+    })
     t.equal((await boss.findJobs(`${declared.name}.dlq`)).length, 1)
+  })
+
+  t.test('tells of an error of its own in the queue, and not in the job', async (t) => {
+    const { submit, declared, boss } = await start(
+      (d) =>
+        handler(d, async () => {
+          throw new Error("ENOENT: no such file, open '/srv/secret'")
+        }),
+      { retryLimit: 0 },
+    )
+    const job = await ended(await submit())
+    t.same(job?.error, { code: 'internal_error', message: 'Internal error', retryable: true })
+    const [queued] = await boss.findJobs(declared.name)
+    t.match(queued?.output, { message: /ENOENT/ })
   })
 
   t.test('does not retry what a handler gives up', async (t) => {
