@@ -1,32 +1,28 @@
 // How fast a dataset version is built, against DuckDB alone turning the same JSONL into Parquet:
-// DATABASE_URL=... node ops/bench/build.ts [--megabytes 300] [--seed 1]
-// Needs a server on which it may create a database; leaves nothing behind. Memory is read from /proc.
+// [DATABASE_URL=...] node ops/bench/build.ts [--megabytes 300] [--seed 1]
+// Memory is read from /proc.
 import { DuckDBInstance } from '@duckdb/node-api'
 import { spawn } from 'node:child_process'
-import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import postgres from 'postgres'
 import { createApi } from '../../api/server.ts'
-import { displayPrefix, hashKey, makeKey } from '../../jobs/rules/api-key.ts'
 import { completeRecipe } from '../../jobs/rules/dataset-recipe.ts'
 import { toTraceRow } from '../../jobs/rules/trace-row.ts'
 import { readTrace } from '../../jobs/rules/trace.ts'
-import { insertKey } from '../../sql/api-keys.ts'
-import { openDatabase } from '../../sql/db.ts'
 import type { Sql } from '../../sql/db.ts'
-import { insertOrganization } from '../../sql/organizations.ts'
 import { insertTraces } from '../../sql/traces.ts'
 import { columnsOf, duckType } from '../../workers/datasets/parquet-columns.ts'
 import { readConfig } from '../config.ts'
-import { migrateAll, openApiContext } from '../context.ts'
+import { openApiContext } from '../context.ts'
+import { print, round } from './figures.ts'
 import { generateTraceLines } from './generate.ts'
+import { withBenchDatabase } from './prepare.ts'
+import type { Bench } from './prepare.ts'
+import { freePort, peakMiB } from './processes.ts'
 
 const { values } = parseArgs({
   options: {
@@ -34,52 +30,39 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
   },
 })
-const server = process.env['DATABASE_URL']
-if (!server) throw new Error('DATABASE_URL names the server to use')
-
 const folder = await mkdtemp(join(tmpdir(), 'bench-build-'))
-const admin = postgres(server, { max: 1, onnotice: () => undefined })
-const database = `bench_build_${process.pid}`
-await admin.unsafe(`create database ${database}`)
 try {
-  await measure(databaseUrl(server, database), Number(values.megabytes) * 1e6, Number(values.seed))
+  await withBenchDatabase('build', measure)
 } finally {
-  await admin.unsafe(`drop database ${database} with (force)`)
-  await admin.end()
   await rm(folder, { recursive: true, force: true })
 }
 
-async function measure(url: string, bytes: number, seed: number) {
-  await migrateAll(url, { warn: () => undefined })
-  const sql = openDatabase(url)
-  const org = await storeTraces(sql, generateTraceLines(bytes, seed))
+async function measure({ url, sql, key, owner }: Bench) {
+  await storeTraces(
+    sql,
+    owner,
+    generateTraceLines(Number(values.megabytes) * 1e6, Number(values.seed)),
+  )
   await sql`vacuum analyze`
-  const built = await build(url, org.key)
-  await sql.end()
+  const built = await build(url, key)
   const raw = await rawSeconds(built.files.map((file) => join(folder, 'storage', file)))
   const megabytes = built.bytes / 1e6
-  print({
-    rows: built.rows,
-    jsonl_mb: Math.round(megabytes),
-    build_s: round(built.seconds),
-    build_mb_s: round(megabytes / built.seconds),
-    duckdb_s: round(raw),
-    duckdb_mb_s: round(megabytes / raw),
-    ratio: round(raw / built.seconds),
-    worker_rss_peak_mib: built.rssMiB,
-  })
+  print([
+    {
+      rows: built.rows,
+      jsonl_mb: Math.round(megabytes),
+      build_s: round(built.seconds),
+      build_mb_s: round(megabytes / built.seconds),
+      duckdb_s: round(raw),
+      duckdb_mb_s: round(megabytes / raw),
+      ratio: round(raw / built.seconds),
+      worker_rss_peak_mib: built.rssMiB,
+    },
+  ])
 }
 
-/** An organization of its own, its traces judged as worth keeping. */
-async function storeTraces(sql: Sql, lines: Iterable<string>) {
-  const org = { id: randomUUIDv7(), workspace_id: randomUUIDv7(), project_id: randomUUIDv7() }
-  await insertOrganization(sql, {
-    ...org,
-    name: 'bench',
-    plan: 'enterprise',
-    billing_contact: null,
-  })
-  const owner = { org_id: org.id, project_id: org.project_id }
+/** All judged as worth keeping. */
+async function storeTraces(sql: Sql, owner: Bench['owner'], lines: Iterable<string>) {
   for (const batch of batchesOf(lines, 200)) {
     await insertTraces(
       sql,
@@ -90,20 +73,6 @@ async function storeTraces(sql: Sql, lines: Iterable<string>) {
     insert into verdicts (org_id, project_id, trace_id, verdict, needs_review, quality_avg,
       eval_verdict, reasons, policy_agent_name, policy_version)
     select org_id, project_id, trace_id, 'keep', false, 1, 'pass', '[]', '', 0 from traces`
-  const key = makeKey('svc_', randomBytes(64))
-  await insertKey(sql, {
-    org_id: org.id,
-    id: randomUUIDv7(),
-    key_hash: hashKey(key),
-    key_prefix: displayPrefix('svc_', key),
-    label: 'bench',
-    scope: 'global',
-    permissions: 'admin',
-    workspace_id: null,
-    project_id: null,
-    expires_at: null,
-  })
-  return { key }
 }
 
 function asTrace(line: string) {
@@ -139,7 +108,7 @@ async function build(url: string, key: string) {
       if (version.status === 'failed') throw new Error(JSON.stringify(version.error))
       const job = await call('GET', `/jobs/${version.job_id}`)
       if (job.finished_at) {
-        const rssMiB = await peakMiB(worker.pid as number)
+        const rssMiB = await peakMiB(worker.pid)
         return { ...(await describe(opened.context.sql, version)), rssMiB }
       }
       await setTimeout(200)
@@ -186,19 +155,6 @@ async function rawSeconds(files: readonly string[]) {
   return Math.min(...seconds)
 }
 
-async function peakMiB(pid: number) {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024)
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
-}
-
 function* batchesOf<T>(items: Iterable<T>, size: number) {
   let batch: T[] = []
   for (const item of items) {
@@ -208,20 +164,6 @@ function* batchesOf<T>(items: Iterable<T>, size: number) {
     batch = []
   }
   if (batch.length > 0) yield batch
-}
-
-function databaseUrl(serverUrl: string, name: string) {
-  const url = new URL(serverUrl)
-  url.pathname = `/${name}`
-  return url.href
-}
-
-function round(value: number) {
-  return Math.round(value * 100) / 100
-}
-
-function print(figures: object) {
-  process.stdout.write(`${JSON.stringify(figures)}\n`)
 }
 
 interface Answer {

@@ -1,14 +1,12 @@
 // How fast the traces of an old manifest are analysed against a new one, in one job, and how much memory
 // that takes, beside the pure rule on traces that are open in memory already:
-// DATABASE_URL=... node ops/bench/compatibility.ts [--traces 100000] [--seed 1]
+// [DATABASE_URL=...] node ops/bench/compatibility.ts [--traces 100000] [--seed 1]
 // Rates are by the clock and by the seconds of CPU the worker process (or the rule) was given, which say
 // the same on a machine that has nothing else to do.
-// Needs a server on which it may create a database; leaves nothing behind. Memory is read from /proc.
+// Memory is read from /proc.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -27,9 +25,10 @@ import { insertTraces } from '../../sql/traces.ts'
 import { schemaCompiler } from '../../workers/regression/schema-compiler.ts'
 import { readConfig } from '../config.ts'
 import { openApiContext } from '../context.ts'
-import { print } from './http-load.ts'
+import { print, round } from './figures.ts'
 import { withBenchDatabase } from './prepare.ts'
 import type { Bench } from './prepare.ts'
+import { freePort, peakMiB } from './processes.ts'
 
 const string = { type: 'string' }
 const BEFORE = [
@@ -250,27 +249,10 @@ function tool(name: string, properties: object, required: string[], more: object
   return { component_type: 'tool', component_name: name, schema_json: { input_schema } }
 }
 
-async function peakMiB(pid: number) {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024)
-}
-
 /** Of all threads of a process; the clock has 100 ticks a second. */
 async function cpuSeconds(pid: number) {
   const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) / 100
-}
-
-async function freePort() {
-  const listener = createServer().listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  const { port } = listener.address() as AddressInfo
-  listener.close()
-  return port
-}
-
-function round(value: number) {
-  return Math.round(value * 100) / 100
 }
 
 interface Answer {

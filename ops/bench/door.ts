@@ -1,7 +1,6 @@
 // What the door costs: requests a second of an authenticated, rate-limited read against a bare hapi
 // route that runs the same query, over the network from this process:
-// DATABASE_URL=... node ops/bench/door.ts [--seconds 5] [--connections 32]
-// Needs a server on which it may create a database; leaves nothing behind.
+// [DATABASE_URL=...] node ops/bench/door.ts [--seconds 5] [--connections 32]
 import { server as hapiServer } from '@hapi/hapi'
 import { randomUUIDv7 } from 'node:crypto'
 import { parseArgs } from 'node:util'
@@ -10,7 +9,8 @@ import { openDatabase } from '../../sql/db.ts'
 import { findImport } from '../../sql/imports.ts'
 import { readConfig } from '../config.ts'
 import { openApiContext } from '../context.ts'
-import { measureServer, median, print } from './http-load.ts'
+import { median, print } from './figures.ts'
+import { measureServer } from './http-load.ts'
 import { withBenchDatabase } from './prepare.ts'
 
 const { values } = parseArgs({
@@ -35,8 +35,8 @@ async function compare() {
         insert into jobs (org_id, id, kind, queue_job_id)
         select id, ${id}, 'import.run', ${randomUUIDv7()} from organizations
       )
-      insert into imports (org_id, project_id, id, job_id, source, bytes_total)
-      select org_id, id, ${id}, ${id}, 'auto', 0 from projects`
+      insert into imports (org_id, project_id, id, job_id, source, bytes_total, created_at)
+      select org_id, id, ${id}, ${id}, 'auto', 0, now() from projects`
     const request = Buffer.from(
       `GET /api/v1/import/${id} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${key}\r\n\r\n`,
     )

@@ -53,19 +53,6 @@ async function load(
   return answered
 }
 
-export function median(values: readonly number[]) {
-  return [...values].sort((a, b) => a - b)[values.length >> 1] as number
-}
-
-/** As a Markdown table. */
-export function print(rows: readonly Record<string, string | number>[]) {
-  const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |\n`
-  const [first] = rows
-  const names = Object.keys(first ?? {})
-  process.stdout.write(line(names) + line(names.map(() => '---')))
-  for (const row of rows) process.stdout.write(line(Object.values(row)))
-}
-
 function isComplete(received: string) {
   const head = received.indexOf('\r\n\r\n')
   if (head < 0) return false

@@ -1,18 +1,16 @@
 // How fast a file is imported, against a raw COPY of the same file into an unlogged text table, and how
-// much memory that takes: DATABASE_URL=... node ops/bench/import.ts [--megabytes 1000] [--seed 1]
+// much memory that takes: [DATABASE_URL=...] node ops/bench/import.ts [--megabytes 1000] [--seed 1]
 // With --kills 10 instead: the import worker is killed at random moments so many times, and what is in
 // the database afterwards is compared with an import that nobody disturbed. A killed worker is missed
 // after 35 s or so; allow a minute a kill.
-// Needs a server on which it may create a database; leaves nothing behind. Memory is read from /proc.
+// Memory is read from /proc.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { randomBytes, randomInt, randomUUIDv7 } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { request } from 'node:http'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -20,13 +18,12 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import postgres from 'postgres'
-import { displayPrefix, hashKey, makeKey } from '../../jobs/rules/api-key.ts'
-import { insertKey } from '../../sql/api-keys.ts'
-import { openDatabase } from '../../sql/db.ts'
 import type { Sql } from '../../sql/db.ts'
-import { insertOrganization } from '../../sql/organizations.ts'
-import { migrateAll } from '../context.ts'
+import { print, round } from './figures.ts'
 import { generateTraceLines } from './generate.ts'
+import { makeOrganization, withBenchDatabase } from './prepare.ts'
+import type { Bench } from './prepare.ts'
+import { freePort, peakMiB } from './processes.ts'
 
 const { values } = parseArgs({
   options: {
@@ -39,67 +36,62 @@ const { values } = parseArgs({
 /** A worker works at most so long behind its first chunk before it is killed. */
 const RUN_MS = 1500
 
-const server = process.env['DATABASE_URL']
-if (!server) throw new Error('DATABASE_URL names the server to use')
-
 const folder = await mkdtemp(join(tmpdir(), 'bench-import-'))
 const file = join(folder, 'traces.jsonl')
-const admin = postgres(server, { max: 1, onnotice: () => undefined })
-const database = `bench_import_${process.pid}`
-const url = Object.assign(new URL(server), { pathname: `/${database}` }).href
 const children: ChildProcess[] = []
-await admin.unsafe(`create database ${database}`)
 try {
   const lines = generateTraceLines(Number(values.megabytes) * 1e6, Number(values.seed))
   await pipeline(Readable.from(lines), createWriteStream(file, { highWaterMark: 4 << 20 }))
-  await migrateAll(url, { warn: () => undefined })
-  const sql = openDatabase(url, { statementTimeoutMs: 0 })
-  await (Number(values.kills) > 0 ? measureKills(sql) : measureSpeed(sql))
-  await sql.end()
+  await withBenchDatabase('import', async (bench) => {
+    try {
+      await (Number(values.kills) > 0 ? measureKills(bench) : measureSpeed(bench))
+    } finally {
+      for (const child of children) child.kill('SIGKILL')
+    }
+  })
 } finally {
-  for (const child of children) child.kill('SIGKILL')
-  await admin.unsafe(`drop database ${database} with (force)`)
-  await admin.end()
   await rm(folder, { recursive: true, force: true })
 }
 
-async function measureSpeed(sql: Sql) {
+async function measureSpeed({ url, sql }: Bench) {
   const megabytes = (await stat(file)).size / 1e6
-  const api = await start('ops/start-api.ts', [])
-  const worker = await start('ops/start-workers.ts', ['--pool', 'import'])
-  for (let round = 0; round < Number(values.rounds); round++) {
-    const raw = await copyRaw()
-    const key = await makeOrganization(sql)
+  const api = await start(url, 'ops/start-api.ts', [])
+  const worker = await start(url, 'ops/start-workers.ts', ['--pool', 'import'])
+  for (let left = Number(values.rounds); left > 0; left--) {
+    const raw = await copyRaw(url)
+    const { key } = await makeOrganization(sql)
     const first = await importFile(sql, api, key)
     const lag = Number(/^nodejs_eventloop_lag_p99_seconds (\S+)/m.exec(await metricsOf(api))?.[1])
     const again = await importFile(sql, api, key)
-    print({
-      file_mb: Math.round(megabytes),
-      traces: first.imported,
-      raw_copy_mb_s: round1(megabytes / raw),
-      upload_mb_s: round1(megabytes / first.uploadSeconds),
-      import_mb_s: round1(megabytes / first.seconds),
-      ratio: round1((100 * raw) / first.seconds) / 100,
-      again_skipped: again.skipped,
-      again_mb_s: round1(megabytes / again.seconds),
-      again_times_faster: round1(first.seconds / again.seconds),
-      worker_peak_mib: await peakMiB(worker.child),
-      api_peak_mib: await peakMiB(api.child),
-      api_lag_p99_ms: round1(1000 * lag),
-    })
+    print([
+      {
+        file_mb: Math.round(megabytes),
+        traces: first.imported,
+        raw_copy_mb_s: round(megabytes / raw),
+        upload_mb_s: round(megabytes / first.uploadSeconds),
+        import_mb_s: round(megabytes / first.seconds),
+        ratio: round(raw / first.seconds),
+        again_skipped: again.skipped,
+        again_mb_s: round(megabytes / again.seconds),
+        again_times_faster: round(first.seconds / again.seconds),
+        worker_peak_mib: await peakMiB(worker.child.pid),
+        api_peak_mib: await peakMiB(api.child.pid),
+        api_lag_p99_ms: round(1000 * lag),
+      },
+    ])
   }
 }
 
 /** Two organizations import the same file, one of them with a worker that is killed again and again. */
-async function measureKills(sql: Sql) {
-  const api = await start('ops/start-api.ts', [])
-  await start('ops/start-workers.ts', ['--pool', 'maintenance'])
-  const key = await makeOrganization(sql)
+async function measureKills({ url, sql }: Bench) {
+  const api = await start(url, 'ops/start-api.ts', [])
+  await start(url, 'ops/start-workers.ts', ['--pool', 'maintenance'])
+  const { key } = await makeOrganization(sql)
   const importId = await upload(api, key)
   const kills = Number(values.kills)
   for (let kill = 1; kill <= kills; kill++) {
     const before = await findImport(sql, importId)
-    const worker = await start('ops/start-workers.ts', ['--pool', 'import'])
+    const worker = await start(url, 'ops/start-workers.ts', ['--pool', 'import'])
     while ((await findImport(sql, importId)).lines <= before.lines) await setTimeout(10)
     await setTimeout(randomInt(RUN_MS))
     worker.child.kill('SIGKILL')
@@ -107,9 +99,9 @@ async function measureKills(sql: Sql) {
     process.stdout.write(`kill ${kill} after line ${lines}\n`)
     if (finished) throw new Error('The import was done before its kills: use a larger file')
   }
-  await start('ops/start-workers.ts', ['--pool', 'import'])
+  await start(url, 'ops/start-workers.ts', ['--pool', 'import'])
   await ended(sql, importId)
-  await importFile(sql, api, await makeOrganization(sql))
+  await importFile(sql, api, (await makeOrganization(sql)).key)
   const states = await sql`
     select i.imported_count, i.skipped_count, i.error_count, i.scores_imported, i.lines_done,
       (select md5(string_agg(concat_ws(' ', trace_id, agent_name, task_id, started_at, content_hash,
@@ -127,7 +119,7 @@ async function measureKills(sql: Sql) {
 }
 
 /** Seconds of `copy ... from stdin` of the file's lines as they are. */
-async function copyRaw() {
+async function copyRaw(url: string) {
   const sql = postgres(url, { max: 1, onnotice: () => undefined })
   await sql`create unlogged table raw_lines (line text)`
   const start = performance.now()
@@ -186,33 +178,8 @@ async function findImport(sql: Sql, id: string) {
   return row as Found
 }
 
-/** With a key of its own, which no rate limit and no quota stops. */
-async function makeOrganization(sql: Sql) {
-  const org = { id: randomUUIDv7(), workspace_id: randomUUIDv7(), project_id: randomUUIDv7() }
-  await insertOrganization(sql, {
-    ...org,
-    name: org.id,
-    plan: 'enterprise',
-    billing_contact: null,
-  })
-  const key = makeKey('svc_', randomBytes(64))
-  await insertKey(sql, {
-    org_id: org.id,
-    id: randomUUIDv7(),
-    key_hash: hashKey(key),
-    key_prefix: displayPrefix('svc_', key),
-    label: 'bench',
-    scope: 'global',
-    permissions: 'admin',
-    workspace_id: null,
-    project_id: null,
-    expires_at: null,
-  })
-  return key
-}
-
 /** A process of the service, ready. */
-async function start(script: string, args: readonly string[]): Promise<Started> {
+async function start(url: string, script: string, args: readonly string[]): Promise<Started> {
   const healthPort = await freePort()
   const child = spawn(process.execPath, [script, ...args], {
     env: {
@@ -233,29 +200,6 @@ async function start(script: string, args: readonly string[]): Promise<Started> 
 async function metricsOf({ healthPort }: Started) {
   const response = await fetch(`http://127.0.0.1:${healthPort}/metrics`)
   return response.text()
-}
-
-async function peakMiB({ pid }: ChildProcess) {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024)
-}
-
-async function freePort() {
-  const listener = createServer().listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  const { port } = listener.address() as AddressInfo
-  listener.close()
-  return port
-}
-
-function round1(value: number) {
-  return Math.round(10 * value) / 10
-}
-
-function print(row: Record<string, number>) {
-  const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |\n`
-  const names = Object.keys(row)
-  process.stdout.write(line(names) + line(names.map(() => '---')) + line(Object.values(row)))
 }
 
 interface Started {

@@ -1,7 +1,6 @@
 // How fast traces are taken in, one by one and in batches, against a bare hapi route that does one
 // INSERT of the same body, both over the network from this process:
-// DATABASE_URL=... node ops/bench/ingest.ts [--seconds 5] [--connections 32] [--batch 100]
-// Needs a server on which it may create a database; leaves nothing behind.
+// [DATABASE_URL=...] node ops/bench/ingest.ts [--seconds 5] [--connections 32] [--batch 100]
 import { server as hapiServer } from '@hapi/hapi'
 import { randomUUIDv7 } from 'node:crypto'
 import { parseArgs } from 'node:util'
@@ -9,7 +8,8 @@ import postgres from 'postgres'
 import { createApi } from '../../api/server.ts'
 import { readConfig } from '../config.ts'
 import { openApiContext } from '../context.ts'
-import { measureServer, median, print } from './http-load.ts'
+import { median, print } from './figures.ts'
+import { measureServer } from './http-load.ts'
 import { withBenchDatabase } from './prepare.ts'
 
 const { values } = parseArgs({

@@ -1,4 +1,7 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import postgres from 'postgres'
 import { displayPrefix, hashKey, makeKey } from '../../jobs/rules/api-key.ts'
 import { insertKey } from '../../sql/api-keys.ts'
@@ -6,6 +9,7 @@ import { openDatabase } from '../../sql/db.ts'
 import type { Sql } from '../../sql/db.ts'
 import { insertOrganization } from '../../sql/organizations.ts'
 import { migrateAll } from '../context.ts'
+import { startPostgres } from '../postgres.ts'
 
 export interface Bench {
   readonly url: string
@@ -17,36 +21,47 @@ export interface Bench {
 }
 
 /**
- * Runs `work` on a migrated database of the server that DATABASE_URL names, with one organization,
- * and drops it afterwards.
+ * Runs `work` on a migrated database with one organization, and drops it afterwards. The server is the
+ * one that DATABASE_URL names, else one of its own, which syncs its commits to the disk.
  */
 export async function withBenchDatabase(name: string, work: (bench: Bench) => Promise<void>) {
-  const server = process.env['DATABASE_URL']
-  if (!server) throw new Error('DATABASE_URL names the server to use')
+  await using opened = new AsyncDisposableStack()
+  const server = process.env['DATABASE_URL'] ?? (await startServer(opened))
   const admin = postgres(server, { max: 1, onnotice: () => undefined })
+  opened.defer(() => admin.end())
   const database = `bench_${name}_${process.pid}`
   await admin.unsafe(`create database ${database}`)
-  try {
-    const url = Object.assign(new URL(server), { pathname: `/${database}` }).href
-    await migrateAll(url, { warn: () => undefined })
-    const sql = openDatabase(url, { max: 2 })
-    await work({ url, sql, ...(await makeOrganization(sql)) })
-    await sql.end()
-  } finally {
+  opened.defer(async () => {
     await admin.unsafe(`drop database ${database} with (force)`)
-    await admin.end()
-  }
+  })
+  const url = Object.assign(new URL(server), { pathname: `/${database}` }).href
+  await migrateAll(url, { warn: () => undefined })
+  const sql = openDatabase(url, { max: 2, statementTimeoutMs: 0 })
+  opened.defer(() => sql.end())
+  await work({ url, sql, ...(await makeOrganization(sql)) })
 }
 
-async function makeOrganization(sql: Sql) {
+async function startServer(opened: AsyncDisposableStack) {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-postgres-'))
+  opened.defer(() => rm(folder, { recursive: true, force: true }))
+  // The user that PostgreSQL runs as has to get in.
+  await chmod(folder, 0o755)
+  const cluster = await startPostgres({ dataDir: join(folder, 'data') })
+  opened.defer(() => cluster.stop())
+  return cluster.url
+}
+
+/** With a key of an administrator, which no rate limit stops. */
+export async function makeOrganization(sql: Sql) {
   const org = { id: randomUUIDv7(), workspace_id: randomUUIDv7(), project_id: randomUUIDv7() }
   await insertOrganization(sql, {
     ...org,
-    name: 'bench',
+    name: org.id,
     plan: 'enterprise',
     billing_contact: null,
   })
-  await sql`update organizations set rate_per_minute = 100000000, rate_burst = 1000000`
+  await sql`
+    update organizations set rate_per_minute = 100000000, rate_burst = 1000000 where id = ${org.id}`
   const key = makeKey('svc_', randomBytes(64))
   await insertKey(sql, {
     org_id: org.id,

@@ -1,29 +1,24 @@
 // How fast the queue is, against pg-boss and graphile-worker alone on the same database, and how fair:
 // [DATABASE_URL=...] node ops/bench/queue.ts [--scale 1]
-// Without DATABASE_URL it starts a PostgreSQL of its own, which syncs its commits to the disk.
 import { makeWorkerUtils } from 'graphile-worker'
 import { spawn } from 'node:child_process'
 import { randomUUIDv7 } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { PgBoss } from 'pg-boss'
-import postgres from 'postgres'
 import type { Job } from '../../jobs/job.ts'
 import { openDatabase } from '../../sql/db.ts'
 import type { Transaction } from '../../sql/db.ts'
 import { insertJob } from '../../sql/jobs.ts'
-import { insertOrganization } from '../../sql/organizations.ts'
 import { handler } from '../../workers/handler.ts'
 import type { AnyHandler } from '../../workers/handler.ts'
 import { runHandlers } from '../../workers/run.ts'
 import { openBoss, openProcessQueue, reconcileQueues } from '../boss.ts'
 import { readConfig } from '../config.ts'
-import { migrateAll, openWorkerContext } from '../context.ts'
-import { startPostgres } from '../postgres.ts'
+import { openWorkerContext } from '../context.ts'
+import { print, round } from './figures.ts'
+import { makeOrganization, withBenchDatabase } from './prepare.ts'
 import { benchJob } from './queue-job.ts'
 
 const CLIENTS = 8
@@ -34,8 +29,7 @@ const scaled = (count: number) => Math.ceil(count * Number(values.scale))
 const config = readConfig({ LOG_LEVEL: 'silent' })
 const rows: Row[] = []
 
-await withDatabase(async (url) => {
-  await migrateAll(url, { warn: () => undefined })
+await withBenchDatabase('queue', async ({ url }) => {
   const bench = await openBench(url)
   try {
     await measureEnqueue(bench)
@@ -227,10 +221,8 @@ async function openBench(url: string) {
       return declared
     },
     async makeOrganization() {
-      const [id, workspace_id, project_id] = [randomUUIDv7(), randomUUIDv7(), randomUUIDv7()]
-      const org = { id, workspace_id, project_id, name: id, billing_contact: null }
-      await insertOrganization(sql, { ...org, plan: 'enterprise' })
-      return id
+      const { owner } = await makeOrganization(sql)
+      return owner.org_id
     },
     /** As the API does: the row that clients poll and the job, in one transaction. */
     async submit(declared: Declared, orgId: string) {
@@ -316,28 +308,6 @@ async function perSecond(once: () => Promise<unknown>) {
   return count / ((performance.now() - startedAt) / 1000)
 }
 
-async function withDatabase(work: (url: string) => Promise<void>) {
-  const given = process.env['DATABASE_URL']
-  const folder = given ? undefined : await mkdtemp(join(tmpdir(), 'bench-queue-'))
-  // The user that PostgreSQL runs as has to get in.
-  if (folder) await chmod(folder, 0o755)
-  const cluster = folder ? await startPostgres({ dataDir: join(folder, 'postgres') }) : undefined
-  const server = given ?? (cluster?.url as string)
-  const admin = postgres(server, { max: 1, onnotice: () => undefined })
-  const name = `bench_queue_${process.pid}`
-  await admin.unsafe(`create database ${name}`)
-  try {
-    const url = new URL(server)
-    url.pathname = `/${name}`
-    await work(url.href)
-  } finally {
-    await admin.unsafe(`drop database ${name} with (force)`)
-    await admin.end()
-    await cluster?.stop()
-    if (folder) await rm(folder, { recursive: true, force: true })
-  }
-}
-
 function quantile(values: readonly number[], q: number) {
   return values.toSorted((a, b) => a - b)[Math.floor(q * (values.length - 1))] ?? 0
 }
@@ -347,21 +317,9 @@ function ratio(a: number, b: number) {
 }
 
 function add(what: string, value: number, unit: string, remark = '') {
-  rows.push({ what, value, unit, remark })
+  rows.push({ what, value: value >= 100 ? Math.round(value) : round(value), unit, remark })
 }
 
-function print(table: readonly Row[]) {
-  for (const { what, value, unit, remark } of table) {
-    const shown = value >= 100 ? value.toFixed(0) : value.toFixed(2)
-    process.stdout.write(`${what.padEnd(42)}${shown.padStart(8)} ${unit.padEnd(7)} ${remark}\n`)
-  }
-}
-
-interface Row {
-  readonly what: string
-  readonly value: number
-  readonly unit: string
-  readonly remark: string
-}
+type Row = Readonly<Record<'what' | 'unit' | 'remark', string>> & { readonly value: number }
 type Declared = Job<{ ms: number }>
 type Bench = Awaited<ReturnType<typeof openBench>>

@@ -1,50 +1,43 @@
 // How fast webhooks are delivered, outbox, attempts and log included, against a bare loop of POSTs with
 // the same HTTP client to the same receiver on this machine:
-// DATABASE_URL=... node ops/bench/webhooks.ts [--deliveries 2000]
-// Needs a server on which it may create a database, and openssl for a certificate; leaves nothing behind.
+// [DATABASE_URL=...] node ops/bench/webhooks.ts [--deliveries 2000]
+// Needs openssl for a certificate.
 import { execFileSync } from 'node:child_process'
-import { randomUUIDv7 } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import postgres from 'postgres'
 import { parseNetworks } from '../../jobs/rules/outbound-address.ts'
 import type { Transaction } from '../../sql/db.ts'
 import { emitEvent } from '../../sql/deliveries.ts'
 import { upsertNotificationSettings } from '../../sql/notifications.ts'
-import { insertOrganization } from '../../sql/organizations.ts'
 import { runHandlers } from '../../workers/run.ts'
 import { deliverWebhookHandler } from '../../workers/webhooks/deliver-webhook.ts'
 import { guardedAgent } from '../../workers/webhooks/guarded-agent.ts'
 import { postWebhook } from '../../workers/webhooks/post-webhook.ts'
 import { readConfig } from '../config.ts'
-import { migrateAll, openWorkerContext } from '../context.ts'
+import { openWorkerContext } from '../context.ts'
+import { print, round } from './figures.ts'
+import { withBenchDatabase } from './prepare.ts'
+import type { Bench } from './prepare.ts'
 
 const CONCURRENCY = 20
 const { values } = parseArgs({ options: { deliveries: { type: 'string', default: '2000' } } })
 const count = Number(values.deliveries)
-const server = process.env['DATABASE_URL']
-if (!server) throw new Error('DATABASE_URL names the server to use')
-
 const folder = await mkdtemp(join(tmpdir(), 'bench-webhooks-'))
-const admin = postgres(server, { max: 1, onnotice: () => undefined })
-const database = `bench_webhooks_${process.pid}`
-await admin.unsafe(`create database ${database}`)
 try {
-  const receiver = await startReceiver()
-  const bare = await measureBare(receiver.url)
-  const own = await measureOwn(receiver.url)
-  receiver.close()
-  process.stdout.write(
-    `| deliveries/s | bare POSTs/s | ratio |\n| ---: | ---: | ---: |\n` +
-      `| ${own.toFixed(0)} | ${bare.toFixed(0)} | ${(own / bare).toFixed(2)} |\n`,
-  )
+  await withBenchDatabase('webhooks', async (bench) => {
+    const receiver = await startReceiver()
+    const bare = await measureBare(receiver.url)
+    const own = await measureOwn(bench, receiver.url)
+    receiver.close()
+    print([
+      { deliveries_s: Math.round(own), bare_posts_s: Math.round(bare), ratio: round(own / bare) },
+    ])
+  })
 } finally {
-  await admin.unsafe(`drop database ${database} with (force)`)
-  await admin.end()
   await rm(folder, { recursive: true, force: true })
 }
 
@@ -63,31 +56,23 @@ async function measureBare(url: string) {
 }
 
 /** From the moment all are waiting to the end of the last. */
-async function measureOwn(url: string) {
-  const databaseUrl = Object.assign(new URL(server as string), { pathname: `/${database}` }).href
-  await migrateAll(databaseUrl, { warn: () => undefined })
+async function measureOwn(bench: Bench, url: string) {
   const config = readConfig({
     DATA_DIR: folder,
     LOG_LEVEL: 'silent',
     OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8',
     WEBHOOK_CA_FILE: certificate(),
   })
-  const worker = await openWorkerContext(config, databaseUrl, {
+  const worker = await openWorkerContext(config, bench.url, {
     slots: CONCURRENCY,
     supervise: false,
   })
   const { sql, queue } = worker.context
-  const org = { id: randomUUIDv7(), workspace_id: randomUUIDv7(), project_id: randomUUIDv7() }
-  await insertOrganization(sql, {
-    ...org,
-    name: 'bench',
-    plan: 'enterprise',
-    billing_contact: null,
-  })
-  await upsertNotificationSettings(sql, org.id, { webhook_url: url })
+  const orgId = bench.owner.org_id
+  await upsertNotificationSettings(sql, orgId, { webhook_url: url })
   await queue.transaction(sql, async (tx: Transaction) => {
     const data = { message: 'x'.repeat(250) }
-    for (let i = 0; i < count; i++) await emitEvent(tx, queue, org.id, 'test', data, new Date())
+    for (let i = 0; i < count; i++) await emitEvent(tx, queue, orgId, 'test', data, new Date())
   })
   const started = performance.now()
   const handlers = [{ handler: deliverWebhookHandler, concurrency: CONCURRENCY }]
