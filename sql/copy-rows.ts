@@ -9,7 +9,7 @@ export interface CopyRows {
 }
 
 /** How a value is written for a column of that type. */
-export type CopyType =
+type CopyType =
   'text' | 'uuid' | 'int4' | 'int8' | 'float8' | 'timestamptz' | 'jsonb' | 'text[]' | 'bytea'
 
 /** Writes rows in the binary format of COPY; null and undefined are null in every type. */

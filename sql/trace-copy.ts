@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { TraceRow } from '../jobs/rules/trace-row.ts'
 import { copyRows, openRowWriter } from './copy-rows.ts'
-import type { CopyRows, CopyType } from './copy-rows.ts'
+import type { CopyRows } from './copy-rows.ts'
 import type { Queryable, Transaction } from './db.ts'
-import { TRACE_COLUMNS } from './traces.ts'
+import { TRACE_COLUMNS, TRACE_TYPES } from './traces.ts'
 
 /** Rows of `traces` as `copyTraces` takes them; made apart from it, because another thread may do that. */
 export function encodeTraces(orgId: string, projectId: string, rows: Iterable<TraceRow>): CopyRows {
@@ -12,7 +12,7 @@ export function encodeTraces(orgId: string, projectId: string, rows: Iterable<Tr
     writer.row([
       ['uuid', orgId],
       ['uuid', projectId],
-      ...TRACE_COLUMNS.map((column) => [TYPES[column], row[column]] as const),
+      ...TRACE_COLUMNS.map((column) => [TRACE_TYPES[column], row[column]] as const),
     ])
   }
   return writer.take()
@@ -55,45 +55,3 @@ export async function listKnownTraceIds(
 const COLUMNS = ['org_id', 'project_id', ...TRACE_COLUMNS]
 /** Named by its columns: the sessions of a pooler outlive a release that adds one, and it with them. */
 const STAGED = `traces_staged_${createHash('sha256').update(COLUMNS.join()).digest('hex').slice(0, 8)}`
-
-const TYPES: Readonly<Record<(typeof TRACE_COLUMNS)[number], CopyType>> = {
-  trace_id: 'text',
-  agent_name: 'text',
-  manifest_id: 'uuid',
-  manifest_hash: 'text',
-  session_id: 'text',
-  turn_index: 'int4',
-  task_id: 'text',
-  parent_trace_id: 'text',
-  routing_id: 'text',
-  user_id: 'text',
-  environment: 'text',
-  release: 'text',
-  status: 'text',
-  source_type: 'text',
-  started_at: 'timestamptz',
-  ended_at: 'timestamptz',
-  user_input_preview: 'text',
-  final_output_preview: 'text',
-  error_code: 'text',
-  error_message: 'text',
-  tags: 'text[]',
-  metadata: 'jsonb',
-  session_metadata: 'jsonb',
-  active_skills: 'jsonb',
-  skills_offered_in_prompt: 'text[]',
-  skills_loaded_by_agent: 'text[]',
-  skills_delivered: 'text[]',
-  tools_called: 'text[]',
-  span_count: 'int4',
-  llm_call_count: 'int4',
-  tool_call_count: 'int4',
-  tool_error_count: 'int4',
-  input_tokens: 'int8',
-  output_tokens: 'int8',
-  cost_usd: 'float8',
-  llm_latency_ms: 'float8',
-  malformed: 'text',
-  content_hash: 'bytea',
-  content: 'bytea',
-}

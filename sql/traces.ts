@@ -22,13 +22,13 @@ export type ShownTraceRow = Omit<TraceRow, 'content' | 'content_hash' | 'malform
 }
 
 /** The types of the columns a trace is inserted with beside `org_id` and `project_id`. */
-const TYPES = {
+export const TRACE_TYPES = {
   trace_id: 'text',
   agent_name: 'text',
   manifest_id: 'uuid',
   manifest_hash: 'text',
   session_id: 'text',
-  turn_index: 'int',
+  turn_index: 'int4',
   task_id: 'text',
   parent_trace_id: 'text',
   routing_id: 'text',
@@ -51,12 +51,12 @@ const TYPES = {
   skills_loaded_by_agent: 'text[]',
   skills_delivered: 'text[]',
   tools_called: 'text[]',
-  span_count: 'int',
-  llm_call_count: 'int',
-  tool_call_count: 'int',
-  tool_error_count: 'int',
-  input_tokens: 'bigint',
-  output_tokens: 'bigint',
+  span_count: 'int4',
+  llm_call_count: 'int4',
+  tool_call_count: 'int4',
+  tool_error_count: 'int4',
+  input_tokens: 'int8',
+  output_tokens: 'int8',
   cost_usd: 'float8',
   llm_latency_ms: 'float8',
   malformed: 'text',
@@ -65,7 +65,7 @@ const TYPES = {
 } as const satisfies Partial<Record<keyof TraceRow, string>>
 
 /** The columns a trace is inserted with beside `org_id` and `project_id`; each is a member of `TraceRow`. */
-export const TRACE_COLUMNS = Object.keys(TYPES) as (keyof typeof TYPES)[]
+export const TRACE_COLUMNS = Object.keys(TRACE_TYPES) as (keyof typeof TRACE_TYPES)[]
 
 /**
  * Inserts the traces whose id their project does not have yet, and returns their keys. Of two rows
@@ -203,7 +203,7 @@ const WRITERS: Readonly<Record<string, (value: unknown) => string>> = {
   bytea: (value) => `\\x${(value as Buffer).toString('hex')}`,
 }
 
-const COLUMNS = Object.entries({ org_id: 'uuid', project_id: 'uuid', ...TYPES }).map(
+const COLUMNS = Object.entries({ org_id: 'uuid', project_id: 'uuid', ...TRACE_TYPES }).map(
   ([name, type]) => ({ name: name as keyof (TraceRow & Owner), type, write: writerOf(type) }),
 )
 /** Of arrays there is no array that may be ragged, and of JSON none that is quick to read. */
