@@ -90,7 +90,8 @@ t.test('turns in a queue', async (t) => {
       await Promise.all(range(0, 8).map((n) => enqueue(declared, [n])))
     }
     const turn = await sql.begin((tx: Transaction) => findTurn(tx, declared.name, org.orgId))
-    t.ok(turn <= -30, `the 41st job has turn ${turn}`)
+    // -40 if nobody met; -5 if each eight had stayed together.
+    t.ok(turn <= -15, `the 41st job has turn ${turn}`)
   })
 
   t.test('begin at 0 in an empty queue, and jobs of later do not count as its first', async (t) => {
