@@ -58,7 +58,8 @@ async function measureSpeed({ url, sql }: Bench) {
   const api = await start(url, 'ops/start-api.ts', [])
   const worker = await start(url, 'ops/start-workers.ts', ['--pool', 'import'])
   for (let left = Number(values.rounds); left > 0; left--) {
-    const raw = await copyRaw(url)
+    const raw = await copyRaw(url, 'extended')
+    const plain = await copyRaw(url, 'external')
     const { key } = await makeOrganization(sql)
     const first = await importFile(sql, api, key)
     const lag = Number(/^nodejs_eventloop_lag_p99_seconds (\S+)/m.exec(await metricsOf(api))?.[1])
@@ -68,9 +69,11 @@ async function measureSpeed({ url, sql }: Bench) {
         file_mb: Math.round(megabytes),
         traces: first.imported,
         raw_copy_mb_s: round(megabytes / raw),
+        uncompressed_copy_mb_s: round(megabytes / plain),
         upload_mb_s: round(megabytes / first.uploadSeconds),
         import_mb_s: round(megabytes / first.seconds),
         ratio: round(raw / first.seconds),
+        ratio_to_uncompressed: round(plain / first.seconds),
         again_skipped: again.skipped,
         again_mb_s: round(megabytes / again.seconds),
         again_times_faster: round(first.seconds / again.seconds),
@@ -118,10 +121,10 @@ async function measureKills({ url, sql }: Bench) {
   )
 }
 
-/** Seconds of `copy ... from stdin` of the file's lines as they are. */
-async function copyRaw(url: string) {
+/** Seconds of `copy ... from stdin` of the file's lines as they are; `extended` compresses long ones. */
+async function copyRaw(url: string, storage: 'extended' | 'external') {
   const sql = postgres(url, { max: 1, onnotice: () => undefined })
-  await sql`create unlogged table raw_lines (line text)`
+  await sql.unsafe(`create unlogged table raw_lines (line text storage ${storage})`)
   const start = performance.now()
   const into = await sql`
     copy raw_lines from stdin (format csv, delimiter e'\x02', quote e'\x01')`.writable()
