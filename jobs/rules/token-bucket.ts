@@ -20,12 +20,15 @@ export function takeToken({ perMinute, burst }: Rate, fullAtMs: number, nowMs: n
   const costMs = 60_000 / perMinute
   const latestMs = nowMs + burst * costMs
   const nextMs = Math.max(fullAtMs, nowMs) + costMs
-  // Half a microsecond: sums of fractions must not refuse the last token of a burst.
-  const admitted = nextMs <= latestMs + 0.0005
+  const leftMs = latestMs - nextMs + ROUNDING_MS
+  const admitted = leftMs >= 0
   return {
     admitted,
     fullAtMs: admitted ? nextMs : fullAtMs,
-    remaining: admitted ? Math.floor((latestMs - nextMs) / costMs + 1e-6) : 0,
+    remaining: admitted ? Math.floor(leftMs / costMs) : 0,
     waitMs: admitted ? 0 : nextMs - latestMs,
   }
 }
+
+/** Half a microsecond: sums of fractions must neither refuse nor hide the last token of a burst. */
+const ROUNDING_MS = 0.0005
