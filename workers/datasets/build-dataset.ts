@@ -140,8 +140,9 @@ function countDropped() {
 /** Takes back what a run that was cut off has stored. */
 async function clearRows({ version, run }: Building) {
   await run.sql.begin(async (tx: Transaction) => {
-    await run.checkpoint(tx, { done: 0, unit: 'traces', note: 'selecting' })
     await deleteRows(tx, run.orgId, version.id)
+    // Last, because until the end of the transaction nobody can cancel the job.
+    await run.checkpoint(tx, { done: 0, unit: 'traces', note: 'selecting' })
   })
 }
 

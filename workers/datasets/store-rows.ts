@@ -23,8 +23,8 @@ export async function storeRows({ connection }: RowList, run: Run, versionId: st
     for (const { row_hash } of rows) contentHash.add(row_hash)
     await run.sql.begin(async (tx: Transaction) => {
       const done = (rows.at(-1) as NewRow).ordinal + 1
-      await run.checkpoint(tx, { done, unit: 'rows', note: 'storing rows' })
       await insertRows(tx, run.orgId, versionId, rows)
+      await run.checkpoint(tx, { done, unit: 'rows', note: 'storing rows' })
     })
   }
   return contentHash.hex()

@@ -38,7 +38,13 @@ t.test('builds that do not go through at once', async (t) => {
     await service.sql.begin(async (tx) => {
       await tx`lock table dataset_version_rows in access exclusive mode`
       const worker = await service.startWorkers([buildDatasetHandler], 1)
-      await until(async () => (await statusOf(version)) === 'building')
+      await until(async () => {
+        const [row] = await service.sql<{ n: number }[]>`
+          select count(*)::int as n from pg_locks
+          where relation = 'dataset_version_rows'::regclass and not granted`
+        return row?.n === 1
+      })
+      t.equal(await statusOf(version), 'building')
       await work()
       return worker
     })
