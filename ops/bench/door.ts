@@ -4,13 +4,10 @@
 import { server as hapiServer } from '@hapi/hapi'
 import { randomUUIDv7 } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { createApi } from '../../api/server.ts'
 import { openDatabase } from '../../sql/db.ts'
 import { findImport } from '../../sql/imports.ts'
-import { readConfig } from '../config.ts'
-import { openApiContext } from '../context.ts'
 import { median, print } from './figures.ts'
-import { measureServer } from './http-load.ts'
+import { measureServer, serveApi } from './http-load.ts'
 import { withBenchDatabase } from './prepare.ts'
 
 const { values } = parseArgs({
@@ -23,7 +20,7 @@ const { values } = parseArgs({
 })
 const ROUNDS = 3
 
-if (values.serve === 'service') await serveService(values.url)
+if (values.serve === 'service') await serveApi(values.url)
 else if (values.serve === 'bare') await serveBare(values.url)
 else await compare()
 
@@ -60,14 +57,6 @@ async function compare() {
 
 function readLoad() {
   return { connections: Number(values.connections), ms: Number(values.seconds) * 1000 }
-}
-
-async function serveService(url: string) {
-  const config = readConfig({ LOG_LEVEL: 'error', DATABASE_URL: url })
-  const opened = await openApiContext(config, url)
-  const server = await createApi(opened.context, { port: 0 })
-  await server.start()
-  process.stdout.write(`${server.info.port}\n`)
 }
 
 /** The same row, without a key, a limit, or anything that is checked. */

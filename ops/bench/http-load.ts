@@ -1,6 +1,9 @@
 import { once } from 'node:events'
 import { spawn } from 'node:child_process'
 import { connect } from 'node:net'
+import { createApi } from '../../api/server.ts'
+import { readConfig } from '../config.ts'
+import { openApiContext } from '../context.ts'
 
 /**
  * Starts a script of its own process that writes its port to standard output, keeps `connections` busy
@@ -21,6 +24,15 @@ export async function measureServer(
   child.kill()
   await ended
   return (1000 * answered) / options.ms
+}
+
+/** In a process that `measureServer` started: the API, on any port. */
+export async function serveApi(url: string) {
+  const config = readConfig({ LOG_LEVEL: 'error', DATABASE_URL: url })
+  const opened = await openApiContext(config, url)
+  const server = await createApi(opened.context, { port: 0 })
+  await server.start()
+  process.stdout.write(`${server.info.port}\n`)
 }
 
 /** Returns how many requests were answered with 200 or 201. */

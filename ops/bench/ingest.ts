@@ -5,11 +5,8 @@ import { server as hapiServer } from '@hapi/hapi'
 import { randomUUIDv7 } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import postgres from 'postgres'
-import { createApi } from '../../api/server.ts'
-import { readConfig } from '../config.ts'
-import { openApiContext } from '../context.ts'
 import { median, print } from './figures.ts'
-import { measureServer } from './http-load.ts'
+import { measureServer, serveApi } from './http-load.ts'
 import { withBenchDatabase } from './prepare.ts'
 
 const { values } = parseArgs({
@@ -25,7 +22,7 @@ const PROSE =
   'You help customers of a shop. Be brief, never guess, and use the tools you have. '.repeat(24)
 const ROUNDS = 3
 
-if (values.serve === 'service') await serveService(values.url)
+if (values.serve === 'service') await serveApi(values.url)
 else if (values.serve === 'bare') await serveBare(values.url)
 else await compare()
 
@@ -118,14 +115,6 @@ function makeTrace() {
       },
     ],
   }
-}
-
-async function serveService(url: string) {
-  const config = readConfig({ LOG_LEVEL: 'error', DATABASE_URL: url })
-  const opened = await openApiContext(config, url)
-  const server = await createApi(opened.context, { port: 0 })
-  await server.start()
-  process.stdout.write(`${server.info.port}\n`)
 }
 
 async function serveBare(url: string) {
