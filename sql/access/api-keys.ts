@@ -1,0 +1,144 @@
+import { PLANS, PLAN_RATES } from '../../jobs/rules/org/plan.ts'
+import type { Plan } from '../../jobs/rules/org/plan.ts'
+import { onlyRow } from '../core/db.ts'
+import type { Queryable } from '../core/db.ts'
+
+export interface ApiKeyRow {
+  id: string
+  org_id: string
+  key_prefix: string
+  label: string
+  scope: 'global' | 'workspace' | 'project'
+  workspace_id: string | null
+  project_id: string | null
+  permissions: 'read' | 'write' | 'admin'
+  expires_at: Date | null
+  revoked_at: Date | null
+  last_used_at: Date | null
+  created_at: Date
+}
+
+/** Who a credential stands for, and whether its token bucket admits one more request. */
+export interface Admission {
+  id: string
+  org_id: string
+  org_name: string
+  plan: Plan
+  label: string
+  scope: ApiKeyRow['scope']
+  permissions: ApiKeyRow['permissions']
+  /** For project scope, the project's workspace. */
+  workspace_id: string | null
+  project_id: string | null
+  revoked: boolean
+  expired: boolean
+  /** Null for a key that is revoked or expired, like all members below. */
+  admitted: boolean | null
+  /** Requests a minute. */
+  per_minute: number
+  /** Requests that would pass now. */
+  remaining: number
+  /** Until one passes again; 0 when this one did. */
+  wait_seconds: number
+  /** Until the whole burst passes again. */
+  full_seconds: number
+}
+
+/** The SHA-256 of a key, or of a session's token. */
+export interface CredentialHash {
+  readonly hash: Buffer
+  readonly isSession: boolean
+}
+
+/**
+ * For each credential the key it is, or its session's, taking one token of that key's bucket. Asked at
+ * every request and never cached, so that a revocation holds at once in every process. Undefined for
+ * what is unknown or ended, and for every key of a suspended organization.
+ */
+export async function admitKeys(sql: Queryable, credentials: readonly CredentialHash[]) {
+  // Buckets are locked in one order, so that two processes that admit the same keys cannot deadlock.
+  const asked = credentials
+    .map(({ hash, isSession }, i) => ({ hash: hash.toString('hex'), isSession, i }))
+    .sort((a, b) => (a.hash < b.hash ? -1 : 1))
+  const rows = await sql<(Admission & { i: number })[]>`
+    select c.i, a.id, a.org_id, a.org_name, a.plan, a.label, a.scope, a.permissions, a.workspace_id,
+      a.project_id, a.revoked, a.expired, a.admitted, a.per_minute, a.remaining, a.wait_seconds,
+      a.full_seconds
+    from unnest(${asked.map(({ hash }) => hash)}::text[],
+      ${asked.map(({ isSession }) => Number(isSession))}::int[], ${asked.map(({ i }) => i)}::int[])
+      as c (hash, is_session, i),
+    admit_key(decode(c.hash, 'hex'), c.is_session = 1, ${PLANS}::text[],
+      ${RATES}::int[], ${BURSTS}::int[]) as a`
+  const admissions: (Admission | undefined)[] = credentials.map(() => undefined)
+  for (const { i, ...admission } of rows) admissions[i] = admission
+  return admissions
+}
+
+/** The key of a hash, with its organization's plan and, for project scope, the project's workspace. */
+export async function findKeyByHash(sql: Queryable, hash: Buffer) {
+  const [row] = await sql<(ApiKeyRow & { plan: Plan })[]>`
+    select k.id, k.org_id, k.scope, k.permissions, k.project_id, k.expires_at, k.revoked_at,
+      coalesce(k.workspace_id, p.workspace_id) as workspace_id, o.plan, k.last_used_at
+    from api_keys k
+    join organizations o on o.id = k.org_id
+    left join projects p on p.org_id = k.org_id and p.id = k.project_id
+    where k.key_hash = ${hash}`
+  return row
+}
+
+export async function insertKey(
+  sql: Queryable,
+  key: Omit<ApiKeyRow, 'revoked_at' | 'last_used_at' | 'created_at'> & { key_hash: Buffer },
+) {
+  const { created_at } = onlyRow(
+    await sql<{ created_at: Date }[]>`
+    insert into api_keys (org_id, id, key_hash, key_prefix, label, scope, workspace_id, project_id,
+      permissions, expires_at)
+    values (${key.org_id}, ${key.id}, ${key.key_hash}, ${key.key_prefix}, ${key.label}, ${key.scope},
+      ${key.workspace_id}, ${key.project_id}, ${key.permissions}, ${key.expires_at})
+    returning created_at`,
+  )
+  return created_at
+}
+
+/**
+ * Newest first, revoked ones left out; an organization has few. `last_used_at` is the bucket's when
+ * that is later than what `saveKeyUses` copied.
+ */
+export async function listKeys(sql: Queryable, orgId: string, limit: number, offset: number) {
+  return sql<(ApiKeyRow & { total: number })[]>`
+    select k.id, k.org_id, k.key_prefix, k.label, k.scope, k.workspace_id, k.project_id,
+      k.permissions, k.expires_at, k.revoked_at, greatest(k.last_used_at, b.last_used_at) as last_used_at,
+      k.created_at, count(*) over ()::int as total
+    from api_keys k
+    left join rate_buckets b on b.org_id = k.org_id and b.key_id = k.id
+    where k.org_id = ${orgId} and k.revoked_at is null
+    order by k.created_at desc, k.id desc limit ${limit} offset ${offset}`
+}
+
+/** The time of the revocation, or undefined when there is no such key that is not revoked yet. */
+export async function revokeKey(sql: Queryable, orgId: string, id: string) {
+  const [row] = await sql<{ revoked_at: Date }[]>`
+    update api_keys set revoked_at = now()
+    where org_id = ${orgId} and id = ${id} and revoked_at is null
+    returning revoked_at`
+  return row?.revoked_at
+}
+
+/** The organization a key belongs to. For the operator, who names a key by its id alone. */
+export async function findKeyOrganization(sql: Queryable, id: string) {
+  const [row] = await sql<{ org_id: string }[]>`select org_id from api_keys where id = ${id}`
+  return row?.org_id
+}
+
+/** Copies the last uses of all keys from the token buckets, which a crash empties. */
+export async function saveKeyUses(sql: Queryable) {
+  await sql`
+    update api_keys k set last_used_at = b.last_used_at
+    from rate_buckets b
+    where b.org_id = k.org_id and b.key_id = k.id
+      and (k.last_used_at is null or k.last_used_at < b.last_used_at)`
+}
+
+const RATES = PLANS.map((plan) => PLAN_RATES[plan].perMinute)
+const BURSTS = PLANS.map((plan) => PLAN_RATES[plan].burst)

@@ -1,0 +1,199 @@
+import postgres from 'postgres'
+
+/**
+ * All that we know of the driver, postgres.js, beyond its documentation: the traps closed by its
+ * options, what it does on its connections, and the codes of its errors and of the server's.
+ */
+
+/** The connection pool. */
+export type Sql = postgres.Sql<{ int8: number }>
+/** An open transaction. */
+export type Transaction = postgres.TransactionSql<{ int8: number }>
+/** Either of the two: what a query function takes first. */
+export type Queryable = postgres.ISql<{ int8: number }>
+
+/** A part of a query, to be put into another one. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>
+
+export interface DatabaseOptions {
+  /** Connections at most; default 10. */
+  readonly max?: number
+  /** The server ends a statement that takes longer; default 30,000. 0 lifts the limit. */
+  readonly statementTimeoutMs?: number
+  /** Shown in `pg_stat_activity`. */
+  readonly applicationName?: string
+  /**
+   * The address may lead to a pooler that gives each transaction another session (see `isPooled`):
+   * nothing is prepared, and the timeouts are those of the database role, because PgBouncer refuses a
+   * connection that asks for its own. Default false.
+   */
+  readonly pooled?: boolean
+}
+
+/**
+ * Opens a pool. Three traps of the driver are closed here. A parameter whose serializer throws wedges
+ * its pooled connection for ever, so no serializer throws: what cannot be written goes as text that
+ * the server refuses. `undefined` is null. JSON text for a json parameter goes as it is, not as a JSON
+ * string holding JSON. `int8` comes back as a number: our counts and sizes stay below 2^53.
+ */
+export function openDatabase(url: string, options: DatabaseOptions = {}): Sql {
+  return postgres(url, {
+    max: options.max ?? 10,
+    connect_timeout: 5,
+    idle_timeout: 60,
+    // Seconds a lost connection waits before it tries again; a request waits as long to hear of it.
+    backoff: () => 0.2,
+    transform: { undefined: null },
+    onnotice: () => undefined,
+    prepare: !options.pooled,
+    // PgBouncer takes a session away after an answer, also when a part of the next query has gone to it.
+    ...(options.pooled && { max_pipeline: 0 }),
+    connection: {
+      application_name: options.applicationName ?? 'agent-dataset-lifecycle',
+      TimeZone: 'UTC',
+      ...(!options.pooled && {
+        statement_timeout: options.statementTimeoutMs ?? 30_000,
+        idle_in_transaction_session_timeout: 60_000,
+      }),
+    },
+    types: {
+      date: {
+        to: 1184,
+        from: [1082, 1114, 1184],
+        serialize: serializeTime,
+        parse: (text: string) => new Date(text),
+      },
+      json: { to: 114, from: [114, 3802], serialize: serializeJson, parse: JSON.parse },
+      bytea: {
+        to: 17,
+        from: [17],
+        serialize: (value: unknown) =>
+          value instanceof Uint8Array
+            ? `\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}`
+            : 'not bytes',
+        parse: (text: string) => Buffer.from(text.slice(2), 'hex'),
+      },
+      int8: { to: 20, from: [20], serialize: String, parse: Number },
+    },
+  }) as unknown as Sql
+}
+
+/**
+ * Whether a pooler stands before the server, as PgBouncer does. It greets its clients before it has a
+ * session for them, and so cannot name the backend that will run their statements.
+ */
+export async function isPooled(url: string): Promise<boolean> {
+  const sql = openDatabase(url, { max: 1, pooled: true })
+  try {
+    const answer = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+    return answer.state.pid !== answer[0]?.pid
+  } finally {
+    await sql.end({ timeout: 1 })
+  }
+}
+
+/**
+ * Runs `work`, which sends `text`, on the pool; or on a connection reserved for it when the text begins
+ * a transaction, which the driver refuses on a pooled one.
+ */
+export async function sendText<T>(
+  sql: Sql,
+  text: string,
+  work: (connection: Queryable) => PromiseLike<T>,
+): Promise<T> {
+  if (!/^\s*begin\b/i.test(text)) return work(sql)
+  const connection = await sql.reserve()
+  try {
+    return await work(connection)
+  } catch (error) {
+    await connection`rollback`.catch(() => undefined)
+    throw error
+  } finally {
+    connection.release()
+  }
+}
+
+/** Sends the bytes that a `copy ... from stdin` reads. */
+export async function sendCopy(query: Query<object>, parts: readonly Uint8Array[]) {
+  const stream = await query.writable()
+  await new Promise<void>((resolve, reject) => {
+    // What the server refuses after the last byte reaches only the query, whose promise has been
+    // settled with the stream by then: without this, the stream would never end.
+    void Object.assign(query, { reject })
+    stream.on('error', reject).on('finish', resolve)
+    for (const part of parts) stream.write(part)
+    stream.end()
+  })
+}
+
+/**
+ * JSON text of a value for a json or jsonb column. NUL and lone surrogates, which Postgres refuses
+ * there, become U+FFFD.
+ */
+export function jsonText(value: unknown): string {
+  const text = JSON.stringify(value)
+  return UNSTORABLE.test(text) ? JSON.stringify(value, storable) : text
+}
+
+/** The row of a statement that returns exactly one. @throws when there is none */
+export function onlyRow<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new Error('The statement returned no row')
+  return row
+}
+
+/** A text that Postgres can hold: NUL and lone surrogates become U+FFFD. */
+export function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd')
+}
+
+/** The database cannot be reached, is starting or stopping, is out of room, or did not answer in time. */
+export function isDatabaseAway(error: unknown): boolean {
+  return DATABASE_AWAY.test(codeOf(error))
+}
+
+/** Data exceptions, limits of the program, and values that a constraint does not admit. */
+export function isRowRefused(error: unknown): boolean {
+  return /^(22...|54...|23502|23514)$/.test(codeOf(error))
+}
+
+/** Wrong user or password, no such database, no right to connect or to make tables. */
+export function isAccessRefused(error: unknown): boolean {
+  return /^(28\w{3}|3D000|42501)$/.test(codeOf(error))
+}
+
+export function isTableMissing(error: unknown): boolean {
+  return codeOf(error) === '42P01'
+}
+
+function codeOf(error: unknown) {
+  const isCoded = typeof error === 'object' && error !== null && 'code' in error
+  return isCoded && typeof error.code === 'string' ? error.code : ''
+}
+
+const DATABASE_AWAY =
+  /^(CONNECTION_\w+|CONNECT_TIMEOUT|E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH)|ENOTFOUND|EAI_AGAIN|57P0[1-3]|57014|53\d{3}|08\w{3})$/
+
+/** JSON writes what Postgres refuses, and only that and a few harmless others, as these escapes. */
+const UNSTORABLE = /\\u(?:0000|d[89a-f])/i
+
+function storable(_key: string, value: unknown) {
+  if (typeof value === 'string') return storableText(value)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([k, v]) => [storableText(k), v]))
+}
+
+function serializeTime(value: unknown): string {
+  if (!(value instanceof Date)) return String(value)
+  return Number.isNaN(value.getTime()) ? 'invalid time' : value.toISOString()
+}
+
+function serializeJson(value: unknown): string {
+  if (typeof value === 'string') return value
+  try {
+    return jsonText(value)
+  } catch {
+    return 'not JSON'
+  }
+}
+
+type Query<Row extends object> = postgres.PendingQuery<Row[]>

@@ -1,0 +1,155 @@
+import type { Candidate } from '../../jobs/rules/datasets/rows.ts'
+import type { Anchored } from '../../jobs/rules/datasets/split.ts'
+import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
+import type { Queryable } from '../core/db.ts'
+
+/** A selected trace without its content. */
+export type SelectedTrace = Candidate &
+  Anchored & {
+    manifest_id: string | null
+    /** Which policy decided on it. */
+    policy_agent_name: string
+    policy_version: number
+    /** SHA-256 over all scores of the trace. */
+    score_fingerprint: Buffer
+    content_bytes: number
+    created_at: Date
+  }
+
+export interface Selection {
+  readonly orgId: string
+  readonly projectId: string
+  readonly recipe: Recipe
+}
+
+/**
+ * The traces that pass every filter, by trace id in byte order, `batch` at a time. Reads through a
+ * cursor: call it in a transaction.
+ */
+export function selectTraces(sql: Queryable, selection: Selection, batch: number) {
+  return sql<SelectedTrace[]>`
+    select t.trace_id, t.agent_name, t.manifest_id, t.manifest_hash, t.task_id, t.session_id,
+      t.parent_trace_id, p.task_id as parent_task_id, p.session_id as parent_session_id,
+      t.created_at, octet_length(t.content) + coalesce(c.bytes, 0) as content_bytes,
+      c.id as annotation_id,
+      v.verdict, v.eval_verdict, v.quality_avg as quality, v.reasons -> 0 ->> 'code' as reason,
+      v.policy_agent_name, v.policy_version,
+      coalesce(${scores(sql)}, '{}') as scores, ${scoreFingerprint(sql)} as score_fingerprint
+    from ${judgedTraces(sql)}
+      left join traces p on p.org_id = t.org_id and p.project_id = t.project_id
+        and p.trace_id = t.parent_trace_id
+      ${newestCorrection(sql, selection.recipe)}
+    where ${ofProject(sql, selection)} ${passing(sql, selection.recipe)}
+    order by t.trace_id collate "C"`.cursor(batch)
+}
+
+/** How many traces of the project each filter left out, as `filtered.<name>`. A trace counts for the first filter it fails. */
+export async function countFiltered(sql: Queryable, selection: Selection) {
+  const filters = conditions(sql, selection.recipe)
+  const rows = await sql<{ reason: string; n: number }[]>`
+    select reason, count(*) as n from (
+      select case ${filters.map(
+        ([name, condition]) => sql`when (${condition}) is not true then ${`filtered.${name}`} `,
+      )} end as reason
+      from ${judgedTraces(sql)} where ${ofProject(sql, selection)}) as traces
+    where reason is not null group by reason order by reason`
+  return new Map(rows.map(({ reason, n }) => [reason, n]))
+}
+
+export interface SelectedContent {
+  trace_id: string
+  content: Buffer
+  created_at: Date
+  /** Only for traces without an LLM call. */
+  user_input_preview: string | null
+  final_output_preview: string | null
+  /** The correction of the annotation that was selected with the trace. */
+  corrected_output: string | null
+}
+
+/** In no order; those that are gone are missing. */
+export async function listContents(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traces: readonly Pick<SelectedTrace, 'trace_id' | 'annotation_id'>[],
+) {
+  const traceIds = traces.map(({ trace_id }) => trace_id)
+  const annotationIds = traces.flatMap(({ annotation_id }) => annotation_id ?? [])
+  return sql<SelectedContent[]>`
+    select t.trace_id, t.content, t.created_at, a.corrected_output,
+      case when t.llm_call_count = 0 then t.user_input_preview end as user_input_preview,
+      case when t.llm_call_count = 0 then t.final_output_preview end as final_output_preview
+    from traces t
+    left join annotations a on a.org_id = t.org_id and a.project_id = t.project_id
+      and a.trace_id = t.trace_id and a.id = any(${annotationIds}::uuid[])
+    where t.org_id = ${orgId} and t.project_id = ${projectId}
+      and t.trace_id = any(${traceIds}::text[])`
+}
+
+/** Joins correction `c` to trace `t`. A kto row labels the recorded output, so it takes no correction. */
+function newestCorrection(sql: Queryable, { dataset_type: type }: Recipe) {
+  return sql`left join lateral (
+    select a.id, octet_length(a.corrected_output) as bytes from annotations a
+    where ${type !== 'kto'} and a.org_id = t.org_id and a.project_id = t.project_id
+      and a.trace_id = t.trace_id and a.corrected_output is not null
+    order by a.created_at desc, a.id desc limit 1) c on true`
+}
+
+function judgedTraces(sql: Queryable) {
+  return sql`traces t left join verdicts v
+    on v.org_id = t.org_id and v.project_id = t.project_id and v.trace_id = t.trace_id`
+}
+
+function ofProject(sql: Queryable, { orgId, projectId }: Selection) {
+  return sql`t.org_id = ${orgId} and t.project_id = ${projectId}`
+}
+
+function passing(sql: Queryable, recipe: Recipe) {
+  return conditions(sql, recipe).map(([, condition]) => sql`and ${condition}`)
+}
+
+/** What a trace must be, by name, in the order in which it is counted. What is null or empty filters nothing. */
+function conditions(sql: Queryable, { filters, options }: Recipe) {
+  const { agent_name, manifest_ids, verdicts, eval_verdict, min_eval_score, tags, tool } = filters
+  const all = [
+    ['agent_name', agent_name, sql`t.agent_name = ${agent_name}`],
+    ['manifest_ids', manifest_ids, sql`t.manifest_id = any(${manifest_ids}::uuid[])`],
+    ['source_type', filters.source_type, sql`t.source_type = ${filters.source_type}`],
+    ['status', filters.status, sql`t.status = ${filters.status}`],
+    ['since', filters.since, sql`t.started_at >= ${filters.since}::timestamptz`],
+    ['until', filters.until, sql`t.started_at < ${filters.until}::timestamptz`],
+    ['tags', tags, sql`t.tags @> ${tags}::text[]`],
+    ['tool', tool, sql`${tool} = any(t.tools_called)`],
+    ['unjudged', true, sql`v.verdict is not null`],
+    ['verdicts', verdicts, sql`v.verdict = any(${verdicts}::text[])`],
+    ['eval_verdict', eval_verdict, sql`v.eval_verdict = ${eval_verdict}`],
+    ['min_eval_score', min_eval_score, sql`v.quality_avg >= ${min_eval_score}::float8`],
+    ['needs_review', options.include_needs_review ? null : true, sql`not v.needs_review`],
+  ] as const
+  return all.flatMap(([name, given, condition]) => {
+    const filters = given !== null && !(Array.isArray(given) && given.length === 0)
+    return filters ? [[name, condition] as const] : []
+  })
+}
+
+/** Scores of the whole trace by name; a mean is summed in one order, so that its last digit never changes. */
+function scores(sql: Queryable) {
+  return sql`(
+    select json_object_agg(name, mean order by name collate "C") from (
+      select name, avg(value order by source collate "C", identifier collate "C") as mean
+      from eval_scores s
+      where s.org_id = t.org_id and s.project_id = t.project_id and s.trace_id = t.trace_id
+        and s.span_id = '' and s.value is not null
+      group by name) as named)`
+}
+
+function scoreFingerprint(sql: Queryable) {
+  return sql`(
+    select sha256(convert_to(coalesce(string_agg(
+      concat_ws(E'\\x1f', name, source, span_id, identifier, value, label, passed), E'\\x1e'
+      order by name collate "C", source collate "C", span_id collate "C", identifier collate "C"),
+      ''), 'UTF8'))
+    from eval_scores s
+    where s.org_id = t.org_id and s.project_id = t.project_id and s.trace_id = t.trace_id)`
+}

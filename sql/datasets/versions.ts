@@ -1,0 +1,191 @@
+import type { Recipe, Split } from '../../jobs/rules/datasets/recipe.ts'
+import { jsonText } from '../core/db.ts'
+import type { Queryable, Transaction } from '../core/db.ts'
+import type { JobError } from '../jobs/jobs.ts'
+
+export type VersionStatus = 'queued' | 'building' | 'ready' | 'failed' | 'canceled'
+
+/** A version with the state of the job that builds it. */
+export interface VersionRow {
+  id: string
+  dataset_id: string
+  project_id: string
+  version_number: number
+  status: VersionStatus
+  job_id: string
+  ready_at: Date | null
+  recipe: Recipe
+  filter_hash: string
+  parent_version_id: string | null
+  created_by: string | null
+  created_at: Date
+  manifest_ids: string[]
+  content_hash: string | null
+  row_count: number | null
+  split_counts: Record<Split, number> | null
+  dropped_counts: Record<string, number> | null
+  token_estimate: number | null
+  policy: VersionPolicy | null
+  /** The JSONL files of each split, and of `all` splits in their order, described as one stream each. */
+  streams: Record<string, FileFacts>
+  error: JobError | null
+}
+
+/** A decision policy that decided on traces of the rows, and how many of them. */
+export interface VersionPolicy {
+  decision_policies: { agent_name: string; version: number; traces: number }[]
+}
+
+export interface FileFacts {
+  size_bytes: number
+  /** Hexadecimal. */
+  sha256: string
+}
+
+export interface FileRow extends FileFacts {
+  format: 'jsonl' | 'parquet'
+  split: Split
+  shard: number
+  /** Name of the file among the others, for example `data/train-00000-of-00004.parquet`. */
+  path: string
+  storage_key: string
+  row_count: number
+}
+
+/** Inserts a version under the next number of its dataset, its parent being the newest ready one. */
+export async function insertVersion(
+  tx: Transaction,
+  version: Pick<
+    VersionRow,
+    'id' | 'dataset_id' | 'job_id' | 'recipe' | 'filter_hash' | 'created_by'
+  > & {
+    org_id: string
+  },
+) {
+  // The lock makes builds of one dataset take their numbers one after the other.
+  await tx`
+    select 1 from datasets where org_id = ${version.org_id} and id = ${version.dataset_id} for update`
+  await tx`
+    insert into dataset_versions (org_id, dataset_id, id, job_id, recipe, filter_hash, created_by,
+      manifest_ids, version_number, parent_version_id)
+    select ${version.org_id}, ${version.dataset_id}, ${version.id}, ${version.job_id},
+      ${jsonText(version.recipe)}::text::jsonb, ${version.filter_hash}, ${version.created_by},
+      ${version.recipe.filters.manifest_ids}::uuid[],
+      coalesce(max(version_number), 0) + 1,
+      (array_agg(id order by version_number desc) filter (where ready_at is not null))[1]
+    from dataset_versions where org_id = ${version.org_id} and dataset_id = ${version.dataset_id}`
+}
+
+/** A reference to a version: its id, its number, or the newest one that is ready, else the newest. */
+export type VersionReference = { id: string } | { number: number } | 'latest'
+
+export async function findVersion(
+  sql: Queryable,
+  orgId: string,
+  datasetId: string,
+  reference: VersionReference,
+) {
+  const [row] = await sql<VersionRow[]>`
+    select ${columns(sql)} from ${withJob(sql)}
+    where v.org_id = ${orgId} and v.dataset_id = ${datasetId}
+      ${
+        reference === 'latest'
+          ? sql`order by v.ready_at is null, v.version_number desc limit 1`
+          : 'id' in reference
+            ? sql`and v.id = ${reference.id}`
+            : sql`and v.version_number = ${reference.number}`
+      }`
+  return row
+}
+
+/** Finds a version by its id alone, for the worker. */
+export async function findVersionToBuild(sql: Queryable, orgId: string, id: string) {
+  const [row] = await sql<VersionRow[]>`
+    select ${columns(sql)} from ${withJob(sql)} where v.org_id = ${orgId} and v.id = ${id}`
+  return row
+}
+
+/** Newest first; `before` is a version number. */
+export async function listVersions(
+  sql: Queryable,
+  orgId: string,
+  datasetId: string,
+  page: { before?: number | undefined; offset: number; limit: number },
+) {
+  return sql<VersionRow[]>`
+    select ${columns(sql)} from ${withJob(sql)}
+    where v.org_id = ${orgId} and v.dataset_id = ${datasetId}
+      ${page.before === undefined ? sql`` : sql`and v.version_number < ${page.before}`}
+    order by v.version_number desc limit ${page.limit} offset ${page.offset}`
+}
+
+/** Unfinished jobs of a dataset's versions. */
+export async function listBuilding(sql: Queryable, orgId: string, datasetId: string) {
+  const rows = await sql<{ id: string }[]>`
+    select j.id from dataset_versions v join jobs j on j.org_id = v.org_id and j.id = v.job_id
+    where v.org_id = ${orgId} and v.dataset_id = ${datasetId} and j.finished_at is null`
+  return rows.map(({ id }) => id)
+}
+
+/** In the order of the rows. */
+export async function listFiles(sql: Queryable, orgId: string, versionIds: readonly string[]) {
+  return sql<(FileRow & { version_id: string })[]>`
+    select version_id, format, split, shard, path, storage_key, row_count, size_bytes, sha256
+    from dataset_files
+    where org_id = ${orgId} and version_id = any(${versionIds}::uuid[])
+    order by version_id, format, array_position('{train,validation,test}', split), shard`
+}
+
+export type ReadyFacts = Required<
+  Pick<VersionRow, 'manifest_ids' | 'token_estimate' | 'streams'>
+> & {
+  content_hash: string
+  row_count: number
+  split_counts: Record<Split, number>
+  dropped_counts: Record<string, number>
+  token_estimate: number
+  policy: VersionPolicy
+}
+
+/**
+ * Makes a version ready, with its files. What must happen once with that, such as charging its rows
+ * to a quota, belongs into the same transaction. False when the version is gone or was ready before.
+ */
+export async function publishVersion(
+  tx: Transaction,
+  orgId: string,
+  id: string,
+  facts: ReadyFacts,
+  files: readonly FileRow[],
+) {
+  const updated = await tx`
+    update dataset_versions set ready_at = now(), manifest_ids = ${facts.manifest_ids}::uuid[],
+      content_hash = ${facts.content_hash}, row_count = ${facts.row_count},
+      split_counts = ${jsonText(facts.split_counts)}::text::jsonb,
+      dropped_counts = ${jsonText(facts.dropped_counts)}::text::jsonb,
+      token_estimate = ${facts.token_estimate}, policy = ${jsonText(facts.policy)}::text::jsonb,
+      streams = ${jsonText(facts.streams)}::text::jsonb
+    where org_id = ${orgId} and id = ${id} and ready_at is null`
+  if (updated.count === 0) return false
+  const rows = files.map((file) => ({ ...file, org_id: orgId, version_id: id }))
+  await tx`insert into dataset_files ${tx(rows)}`
+  return true
+}
+
+function withJob(sql: Queryable) {
+  return sql`dataset_versions v
+    join datasets d on d.org_id = v.org_id and d.id = v.dataset_id
+    join jobs j on j.org_id = v.org_id and j.id = v.job_id`
+}
+
+function columns(sql: Queryable) {
+  return sql`v.id, v.dataset_id, d.project_id, v.version_number, v.job_id, v.ready_at, v.recipe,
+    v.filter_hash, v.parent_version_id, v.created_by, v.created_at, v.manifest_ids, v.content_hash,
+    v.row_count, v.split_counts, v.dropped_counts, v.token_estimate, v.policy, v.streams,
+    case when v.ready_at is not null then 'ready'
+      when j.state = 'queued' then 'queued'
+      when j.state = 'failed' then 'failed'
+      when j.state = 'cancelled' then 'canceled'
+      else 'building' end as status,
+    case when j.state = 'failed' then j.error end as error`
+}

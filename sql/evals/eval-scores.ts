@@ -1,0 +1,59 @@
+import { randomUUIDv7 } from 'node:crypto'
+import { identityOf } from '../../jobs/rules/evals/score.ts'
+import type { NewScore } from '../../jobs/rules/evals/score.ts'
+import type { Queryable } from '../core/db.ts'
+import { jsonText } from '../core/db.ts'
+import type { TraceKey } from '../traces/traces.ts'
+
+export type TraceScore = NewScore & { trace_id: string }
+export type ScoreRow = TraceScore & { score_id: string; created_at: Date; updated_at: Date }
+
+/**
+ * Stores scores of a project's traces. A score replaces the one with the same identity and keeps its
+ * id; when nothing differs the row stays untouched. Of two rows with one identity the last is taken.
+ */
+export async function upsertScores(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  rows: readonly TraceScore[],
+) {
+  if (rows.length === 0) return []
+  const unique = new Map(rows.map((row) => [`${row.trace_id}\0${identityOf(row)}`, row]))
+  const ordered = [...unique].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => asJson(row))
+  const changed = await sql<{ trace_id: string }[]>`
+    insert into eval_scores as s (org_id, project_id, trace_id, name, source, span_id, identifier,
+      score_id, value, data_type, label, passed, reason, category, source_kind, source_label,
+      evaluator_version, metadata)
+    select ${orgId}, ${projectId}, trace_id, name, source, span_id, identifier, score_id, value,
+      data_type, label, passed, reason, category, source_kind, source_label, evaluator_version, metadata
+    from json_populate_recordset(null::eval_scores, ${jsonText(ordered)}::text::json)
+    on conflict (org_id, project_id, trace_id, name, source, span_id, identifier) do update set
+      value = excluded.value, data_type = excluded.data_type, label = excluded.label,
+      passed = excluded.passed, reason = excluded.reason, category = excluded.category,
+      source_kind = excluded.source_kind, source_label = excluded.source_label,
+      evaluator_version = excluded.evaluator_version, metadata = excluded.metadata, updated_at = now()
+    where (s.value, s.data_type, s.label, s.passed, s.reason, s.category, s.source_kind, s.source_label,
+        s.evaluator_version, s.metadata)
+      is distinct from (excluded.value, excluded.data_type, excluded.label, excluded.passed,
+        excluded.reason, excluded.category, excluded.source_kind, excluded.source_label,
+        excluded.evaluator_version, excluded.metadata)
+    returning trace_id`
+  return [...new Set(changed.map(({ trace_id }) => trace_id))]
+}
+
+/** By source and name; a trace has at most a few thousand. */
+export async function listScores(sql: Queryable, key: TraceKey) {
+  return sql<ScoreRow[]>`
+    select score_id, trace_id, span_id, name, value, data_type, label, passed, reason, category, source,
+      source_kind, source_label, evaluator_version, identifier, metadata, created_at, updated_at
+    from eval_scores
+    where org_id = ${key.org_id} and project_id = ${key.project_id} and trace_id = ${key.trace_id}
+    order by source, name, span_id, identifier limit ${MAX_SCORES_SHOWN}`
+}
+
+function asJson(row: TraceScore) {
+  return { ...row, score_id: randomUUIDv7() }
+}
+
+const MAX_SCORES_SHOWN = 10_000

@@ -1,0 +1,77 @@
+import type { Check, CheckType } from '../../jobs/rules/evals/evaluators.ts'
+import type { Queryable } from '../core/db.ts'
+import { jsonText } from '../core/db.ts'
+
+export interface EvaluatorRow {
+  id: string
+  project_id: string
+  name: string
+  /** `external`: clients push scores under its name; nothing runs here. */
+  type: CheckType | 'external'
+  /** '' for every agent of the project. */
+  agent_name: string
+  description: string | null
+  config: Record<string, unknown>
+  created_at: Date
+}
+
+/** The checks the judge has to run in a project. */
+export async function listChecks(sql: Queryable, orgId: string, projectId: string) {
+  return sql<Check[]>`
+    select name, type, agent_name, config from evaluators
+    where org_id = ${orgId} and project_id = ${projectId} and type <> 'external'
+    order by name, agent_name`
+}
+
+/** By name. @param projectIds null for all projects of the organization */
+export async function listEvaluators(
+  sql: Queryable,
+  orgId: string,
+  projectIds: readonly string[] | null,
+) {
+  return sql<EvaluatorRow[]>`
+    select id, project_id, name, type, agent_name, description, config, created_at
+    from evaluators
+    where org_id = ${orgId}
+      ${projectIds ? sql`and project_id = any(${projectIds}::uuid[])` : sql``}
+    order by name, agent_name, id limit ${MAX_EVALUATORS_SHOWN}`
+}
+
+/** How many a project has, and how many of them are patterns. */
+export async function countEvaluators(sql: Queryable, orgId: string, projectId: string) {
+  const [row] = await sql<[{ total: number; patterns: number }]>`
+    select count(*)::int as total, (count(*) filter (where type = 'regex'))::int as patterns
+    from evaluators where org_id = ${orgId} and project_id = ${projectId}`
+  return row
+}
+
+/** Undefined when the project has one of that name for that agent already. */
+export async function insertEvaluator(
+  sql: Queryable,
+  orgId: string,
+  evaluator: Omit<EvaluatorRow, 'created_at'>,
+) {
+  const [row] = await sql<{ created_at: Date }[]>`
+    insert into evaluators (org_id, project_id, id, name, type, agent_name, description, config)
+    values (${orgId}, ${evaluator.project_id}, ${evaluator.id}, ${evaluator.name}, ${evaluator.type},
+      ${evaluator.agent_name}, ${evaluator.description}, ${jsonText(evaluator.config)}::text::jsonb)
+    on conflict (org_id, project_id, name, agent_name) do nothing
+    returning created_at`
+  return row?.created_at
+}
+
+/** False when there is none in these projects. */
+export async function deleteEvaluator(
+  sql: Queryable,
+  orgId: string,
+  projectIds: readonly string[] | null,
+  id: string,
+) {
+  const deleted = await sql`
+    delete from evaluators
+    where org_id = ${orgId} and id = ${id}
+      ${projectIds ? sql`and project_id = any(${projectIds}::uuid[])` : sql``}`
+  return deleted.count === 1
+}
+
+const MAX_EVALUATORS_SHOWN = 1000

@@ -1,0 +1,68 @@
+import { conversationOf, textOf } from '../../jobs/rules/traces/conversation.ts'
+import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
+import type { Queryable } from '../core/db.ts'
+
+/**
+ * Each trace with its final output in full, which is longer than its preview; '' where it is not
+ * needed. Only a few contents are in memory at once, and only one of them decompressed.
+ */
+export async function* withOutputs<T extends OpenableTrace>(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traces: readonly T[],
+  isNeeded: (trace: T) => boolean,
+) {
+  for (const group of inGroups(traces)) {
+    const ids = group.filter(isNeeded).map(({ trace_id }) => trace_id)
+    const contents = await listContents(sql, orgId, projectId, ids)
+    for (const row of group) {
+      const content = contents.get(row.trace_id)
+      yield { row, output: content ? outputOf(content) : '' }
+    }
+  }
+}
+
+function* inGroups<T extends OpenableTrace>(traces: readonly T[]) {
+  let group: T[] = []
+  let bytes = 0
+  for (const trace of traces) {
+    group.push(trace)
+    bytes += trace.content_bytes
+    if (group.length < CONTENTS_AT_ONCE && bytes < CONTENT_BYTES_AT_ONCE) continue
+    yield group
+    group = []
+    bytes = 0
+  }
+  if (group.length > 0) yield group
+}
+
+async function listContents(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  if (traceIds.length === 0) return new Map<string, ClosedOutput>()
+  const rows = await sql<(ClosedOutput & { trace_id: string })[]>`
+    select trace_id, final_output_preview, content from traces
+    where org_id = ${orgId} and project_id = ${projectId}
+      and trace_id = any(${traceIds}::text[])`
+  return new Map(rows.map((row) => [row.trace_id, row]))
+}
+
+function outputOf({ content, final_output_preview }: ClosedOutput) {
+  const { llm_calls } = decodeContent(content)
+  const messages = conversationOf({ llm_calls, user_input_preview: null, final_output_preview })
+  return textOf(messages.findLast(({ role }) => role === 'assistant'))
+}
+
+const CONTENTS_AT_ONCE = 20
+/** Compressed. */
+const CONTENT_BYTES_AT_ONCE = 4 << 20
+
+type OpenableTrace = { trace_id: string; content_bytes: number }
+interface ClosedOutput {
+  final_output_preview: string | null
+  content: Buffer
+}

@@ -1,0 +1,99 @@
+import type { JudgedTrace } from '../../jobs/rules/evals/judgement.ts'
+import type { JudgedScore } from '../../jobs/rules/evals/quality.ts'
+import type { Queryable, Transaction } from '../core/db.ts'
+import { ofTraces } from '../traces/traces.ts'
+import type { TraceKey } from '../traces/traces.ts'
+
+/** What judging a trace reads from its columns. */
+export type LockedTrace = Omit<
+  JudgedTrace,
+  'duplicate_of' | 'fit' | 'broken_output' | 'flagged'
+> & {
+  content_hash: Buffer | null
+  /** Size of the compressed content. */
+  content_bytes: number
+}
+
+/**
+ * Locks those of the traces that no longer run, so that when two judgements run at once, the later one
+ * sees the scores that the earlier one wrote. `metadata.consent: false` and `metadata.do_not_train: true`
+ * are the marks that forbid training.
+ */
+export async function lockJudged(
+  tx: Transaction,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  return tx<LockedTrace[]>`
+    select trace_id, agent_name, status, content_hash, coalesce(btrim(final_output_preview), '') <> '' as has_output,
+      coalesce(user_input_preview, '') <> '' as has_input,
+      tool_call_count, tool_error_count, llm_call_count, output_tokens, cost_usd, llm_latency_ms, malformed,
+      octet_length(content) as content_bytes,
+      case when metadata -> 'consent' = 'false' or metadata -> 'do_not_train' = 'true'
+        then 'policy.consent' end as forbidden
+    from traces
+    where ${ofTraces(tx, orgId, projectId, traceIds)} and status <> 'running'
+    order by trace_id for no key update`
+}
+
+/**
+ * Lists for each trace the oldest one that has the same conversation, by start, arrival and id. For
+ * traces that are the oldest themselves, also lists the copies whose verdict does not name them yet:
+ * these may have been judged before the older one was there, or not at all.
+ */
+export async function listOldest(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traces: readonly { trace_id: string; content_hash: Buffer | null }[],
+) {
+  // The driver writes an array of buffers as one buffer, so the array goes as text and is cast.
+  const hashes = traces.flatMap(({ content_hash }) => content_hash?.toString('hex') ?? [])
+  const list = `{${hashes.map((hash) => `"\\\\x${hash}"`).join()}}`
+  const ids = traces.map(({ trace_id }) => trace_id)
+  return sql<{ trace_id: string; oldest: string }[]>`
+    with copies as materialized (
+      select trace_id, first_value(trace_id) over (
+        partition by content_hash order by started_at, created_at, trace_id) as oldest
+      from traces
+      where org_id = ${orgId} and project_id = ${projectId} and status <> 'running'
+        and content_hash = any((select ${list}::text::bytea[])::bytea[])
+    )
+    select trace_id, oldest from copies where trace_id = any(${ids}::text[])
+    union all
+    select c.trace_id, c.oldest from copies c
+    left join verdicts v on v.org_id = ${orgId} and v.project_id = ${projectId}
+      and v.trace_id = c.trace_id
+    where c.oldest = any(${ids}::text[]) and c.trace_id <> all(${ids}::text[])
+      and v.duplicate_of is distinct from c.oldest`
+}
+
+/** The scores of traces, with what judging needs of them. */
+export async function listJudgedScores(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  return sql<(JudgedScore & { trace_id: string })[]>`
+    select trace_id, name, source, source_kind, source_label, value, passed, category,
+      metadata ->> 'family' as family
+    from eval_scores
+    where ${ofTraces(sql, orgId, projectId, traceIds)}`
+}
+
+/**
+ * Lists the oldest of the other traces with the conversation of this one, which has to be judged again
+ * when this one is deleted. Judging it reaches the further copies. Empty when the trace has no
+ * conversation.
+ */
+export async function listCopies(sql: Queryable, { org_id, project_id, trace_id }: TraceKey) {
+  const rows = await sql<{ trace_id: string }[]>`
+    select c.trace_id
+    from traces t join traces c using (org_id, project_id, content_hash)
+    where t.org_id = ${org_id} and t.project_id = ${project_id} and t.trace_id = ${trace_id}
+      and c.trace_id <> ${trace_id} and c.status <> 'running'
+    order by c.started_at, c.created_at, c.trace_id limit 1`
+  return rows.map(({ trace_id }) => trace_id)
+}

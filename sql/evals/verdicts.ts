@@ -1,0 +1,105 @@
+import type { Verdict } from '../../jobs/rules/core/verdicts.ts'
+import type { Decision, Reason } from '../../jobs/rules/evals/verdict.ts'
+import type { Queryable } from '../core/db.ts'
+import { jsonText } from '../core/db.ts'
+import type { TraceKey } from '../traces/traces.ts'
+
+/** The current decision on a trace. */
+export interface VerdictRow extends Decision {
+  trace_id: string
+  counterfactual: string | null
+  /** The older trace with the same conversation. */
+  duplicate_of: string | null
+  /** '' for the project's own policy; version 0 is the default where none was set. */
+  policy_agent_name: string
+  policy_version: number
+  target_manifest_id: string | null
+}
+
+export type StoredVerdict = Omit<VerdictRow, 'duplicate_of' | 'reasons' | 'verdict'> & {
+  verdict: Verdict
+  reasons: Reason[]
+  /** The preset the policy was made from. */
+  policy_preset: string
+  decided_at: Date
+}
+
+/** Stores decisions, one a trace, and returns the ids of the traces whose decision has changed. */
+export async function upsertVerdicts(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  rows: readonly VerdictRow[],
+) {
+  const changed = await sql<{ trace_id: string }[]>`
+    insert into verdicts as v (org_id, project_id, trace_id, verdict, needs_review, quality_avg,
+      compat_avg, eval_verdict, reasons, counterfactual, duplicate_of, policy_agent_name,
+      policy_version, target_manifest_id)
+    select ${orgId}, ${projectId}, trace_id, verdict, needs_review, quality_avg, compat_avg,
+      eval_verdict, reasons, counterfactual, duplicate_of, policy_agent_name, policy_version,
+      target_manifest_id
+    from json_populate_recordset(null::verdicts, ${jsonText(rows)}::text::json)
+    on conflict (org_id, project_id, trace_id) do update set
+      verdict = excluded.verdict, needs_review = excluded.needs_review,
+      quality_avg = excluded.quality_avg, compat_avg = excluded.compat_avg,
+      eval_verdict = excluded.eval_verdict, reasons = excluded.reasons,
+      counterfactual = excluded.counterfactual, duplicate_of = excluded.duplicate_of,
+      policy_agent_name = excluded.policy_agent_name, policy_version = excluded.policy_version,
+      target_manifest_id = excluded.target_manifest_id, decided_at = now()
+    where (v.verdict, v.needs_review, v.quality_avg, v.compat_avg, v.eval_verdict, v.reasons,
+        v.counterfactual, v.duplicate_of, v.policy_agent_name, v.policy_version, v.target_manifest_id)
+      is distinct from (excluded.verdict, excluded.needs_review, excluded.quality_avg,
+        excluded.compat_avg, excluded.eval_verdict, excluded.reasons, excluded.counterfactual,
+        excluded.duplicate_of, excluded.policy_agent_name, excluded.policy_version,
+        excluded.target_manifest_id)
+    returning trace_id`
+  return changed.map(({ trace_id }) => trace_id)
+}
+
+/** Undefined for a trace that is still running or was not judged yet. */
+export async function findVerdict(sql: Queryable, key: TraceKey) {
+  const [row] = await listVerdicts(sql, key.org_id, key.project_id, [key.trace_id])
+  return row
+}
+
+export async function listVerdicts(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  return sql<StoredVerdict[]>`
+    select v.trace_id, v.verdict, v.needs_review, v.quality_avg, v.compat_avg, v.eval_verdict, v.reasons,
+      v.counterfactual, v.policy_agent_name, v.policy_version, v.target_manifest_id, v.decided_at,
+      coalesce(p.preset, 'default') as policy_preset
+    from verdicts v
+    left join decision_policies p on p.org_id = v.org_id and p.project_id = v.project_id
+      and p.agent_name = v.policy_agent_name and p.version = v.policy_version
+    where v.org_id = ${orgId} and v.project_id = ${projectId}
+      and v.trace_id = any(${traceIds}::text[])
+    order by v.trace_id`
+}
+
+/** Counts of the visible traces by verdict. @param projectIds null for all projects */
+export async function countVerdicts(
+  sql: Queryable,
+  orgId: string,
+  projectIds: readonly string[] | null,
+  agentName: string | undefined,
+) {
+  return sql<
+    { verdict: Verdict; n: number; passed: number; quality_sum: number; scored: number }[]
+  >`
+    select v.verdict, count(*) as n, count(*) filter (where v.eval_verdict = 'pass') as passed,
+      coalesce(sum(v.quality_avg), 0) as quality_sum, count(v.quality_avg) as scored
+    from verdicts v
+    ${
+      agentName === undefined
+        ? sql``
+        : sql`join traces t on t.org_id = v.org_id and t.project_id = v.project_id
+            and t.trace_id = v.trace_id and t.agent_name = ${agentName}`
+    }
+    where v.org_id = ${orgId}
+      ${projectIds ? sql`and v.project_id = any(${projectIds}::uuid[])` : sql``}
+    group by v.verdict order by v.verdict`
+}

@@ -1,0 +1,195 @@
+import type { FormatName } from '../../jobs/rules/import/detect.ts'
+import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
+import type { Queryable } from '../core/db.ts'
+import { storableText } from '../core/db.ts'
+import { countUpTo } from '../core/pages.ts'
+
+/** An import with the state of its job. */
+export interface ImportRow {
+  org_id: string
+  project_id: string
+  id: string
+  job_id: string
+  /** The format asked for, or found; `auto` until one is found. */
+  source: FormatName | 'auto'
+  agent_name: string | null
+  dry_run: boolean
+  /** Where the upload is; null once it is deleted. */
+  storage_key: string | null
+  bytes_total: number
+  bytes_done: number
+  lines_done: number
+  imported_count: number
+  skipped_count: number
+  error_count: number
+  scores_imported: number
+  capped_at_line: number | null
+  created_at: Date
+  state: JobState
+  started_at: Date | null
+  finished_at: Date | null
+  error: { code: string; message: string } | null
+}
+
+export interface ImportError {
+  line: number
+  code: string
+  message: string
+}
+
+export type NewImport = Pick<
+  ImportRow,
+  | 'org_id'
+  | 'project_id'
+  | 'id'
+  | 'job_id'
+  | 'source'
+  | 'agent_name'
+  | 'dry_run'
+  | 'bytes_total'
+  | 'created_at'
+> & { storage_key: string }
+
+/**
+ * Its job must exist. The caller gives the time, to the millisecond, because cursors of lists contain
+ * it.
+ */
+export async function insertImport(sql: Queryable, row: NewImport) {
+  await sql`
+    insert into imports (org_id, project_id, id, job_id, source, agent_name, dry_run, storage_key,
+      bytes_total, created_at)
+    values (${row.org_id}, ${row.project_id}, ${row.id}, ${row.job_id}, ${row.source},
+      ${row.agent_name}, ${row.dry_run}, ${row.storage_key}, ${row.bytes_total}, ${row.created_at})`
+}
+
+export async function findImport(sql: Queryable, orgId: string, id: string) {
+  const [row] = await sql<ImportRow[]>`
+    select ${columns(sql)} from ${joined(sql)} where i.org_id = ${orgId} and i.id = ${id}`
+  return row
+}
+
+export interface ImportFilter {
+  /** The projects the caller may see; null sees the whole organization. */
+  readonly projectIds: readonly string[] | null
+}
+
+/** Newest first. */
+export async function listImports(
+  sql: Queryable,
+  orgId: string,
+  filter: ImportFilter,
+  page: { limit: number; offset: number; before?: { at: Date; id: string } | undefined },
+) {
+  return sql<ImportRow[]>`
+    select ${columns(sql)} from ${joined(sql)}
+    where ${matching(sql, orgId, filter)}
+      ${page.before ? sql`and (i.created_at, i.id) < (${page.before.at}, ${page.before.id})` : sql``}
+    order by i.created_at desc, i.id desc
+    limit ${page.limit} offset ${page.offset}`
+}
+
+/** How many imports match, counted no further than `limit`. */
+export async function countImports(
+  sql: Queryable,
+  orgId: string,
+  filter: ImportFilter,
+  limit: number,
+) {
+  return countUpTo(sql, limit, sql`imports i where ${matching(sql, orgId, filter)}`)
+}
+
+/** By line, those behind `afterLine`. */
+export async function listImportErrors(
+  sql: Queryable,
+  orgId: string,
+  importId: string,
+  afterLine: number,
+  limit: number,
+) {
+  return sql<ImportError[]>`
+    select line, code, message from import_errors
+    where org_id = ${orgId} and import_id = ${importId} and line > ${afterLine}
+    order by line limit ${limit}`
+}
+
+export interface ImportStep {
+  /** The detected format, when the request named none. */
+  source: FormatName | undefined
+  bytes_done: number
+  lines_done: number
+  imported: number
+  skipped: number
+  errors: readonly ImportError[]
+  scores: number
+  /** The line at which the quota ended the import. */
+  cappedAtLine: number | undefined
+}
+
+/** Adds what a chunk brought, and keeps its errors as long as there are not too many. */
+export async function addImportStep(sql: Queryable, orgId: string, id: string, step: ImportStep) {
+  const [row] = await sql<{ error_count: number }[]>`
+    update imports set
+      source = case when source = 'auto' then coalesce(${step.source ?? null}, source) else source end,
+      bytes_done = ${step.bytes_done}, lines_done = ${step.lines_done},
+      imported_count = imported_count + ${step.imported},
+      skipped_count = skipped_count + ${step.skipped},
+      error_count = error_count + ${step.errors.length},
+      scores_imported = scores_imported + ${step.scores},
+      capped_at_line = ${step.cappedAtLine ?? null}
+    where org_id = ${orgId} and id = ${id}
+    returning error_count`
+  if (step.errors.length > 0 && (row?.error_count ?? 0) <= MAX_ERRORS_KEPT) {
+    await insertImportErrors(sql, orgId, id, step.errors)
+  }
+}
+
+/** Notes that the upload is deleted. */
+export async function forgetUpload(sql: Queryable, orgId: string, id: string) {
+  await sql`update imports set storage_key = null where org_id = ${orgId} and id = ${id}`
+}
+
+/**
+ * Uploads that nobody will read again although they are still there: their jobs were cancelled before
+ * they ran, or failed and were not retried for a week.
+ */
+export async function listLeftUploads(sql: Queryable, orgId: string, limit: number) {
+  return sql<{ id: string; storage_key: string }[]>`
+    select i.id, i.storage_key from imports i join jobs j on j.org_id = i.org_id and j.id = i.job_id
+    where i.org_id = ${orgId} and i.storage_key is not null
+      and (j.state in ('succeeded', 'cancelled')
+        or j.state = 'failed' and j.finished_at < now() - interval '7 days')
+    limit ${limit}`
+}
+
+async function insertImportErrors(
+  sql: Queryable,
+  orgId: string,
+  importId: string,
+  errors: readonly ImportError[],
+) {
+  await sql`
+    insert into import_errors (org_id, import_id, line, code, message)
+    select ${orgId}, ${importId}, line, code, message
+    from unnest(${errors.map(({ line }) => line)}::bigint[],
+      ${errors.map(({ code }) => code)}::text[],
+      ${errors.map(({ message }) => storableText(message))}::text[]) as e (line, code, message)
+    on conflict (org_id, import_id, line) do nothing`
+}
+
+function joined(sql: Queryable) {
+  return sql`imports i join jobs j on j.org_id = i.org_id and j.id = i.job_id`
+}
+
+function matching(sql: Queryable, orgId: string, { projectIds }: ImportFilter) {
+  return sql`i.org_id = ${orgId}
+    ${projectIds ? sql`and i.project_id = any(${projectIds}::uuid[])` : sql``}`
+}
+
+function columns(sql: Queryable) {
+  return sql`i.org_id, i.project_id, i.id, i.job_id, i.source, i.agent_name, i.dry_run, i.storage_key,
+    i.bytes_total, i.bytes_done, i.lines_done, i.imported_count, i.skipped_count, i.error_count,
+    i.scores_imported, i.capped_at_line, i.created_at, j.state, j.started_at, j.finished_at, j.error`
+}
+
+/** Errors of an import that can be read back; further ones are only counted. */
+export const MAX_ERRORS_KEPT = 100_000

@@ -1,0 +1,187 @@
+import { CANCEL_CHANNEL, END_CHANNEL } from '../../jobs/queue.ts'
+import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
+import type { Queryable } from '../core/db.ts'
+import { jsonText } from '../core/db.ts'
+import { countUpTo, createdBefore } from '../core/pages.ts'
+
+/** The job resource as stored. */
+export interface JobRow {
+  id: string
+  org_id: string
+  project_id: string | null
+  kind: string
+  queue_job_id: string
+  state: JobState
+  attempt: number
+  interruptions: number
+  progress_done: number
+  progress_total: number | null
+  progress_unit: string | null
+  progress_note: string | null
+  request: Record<string, unknown>
+  result: Record<string, unknown> | null
+  result_ref: string | null
+  error: JobError | null
+  created_at: Date
+  started_at: Date | null
+  updated_at: Date
+  finished_at: Date | null
+  cancel_requested_at: Date | null
+}
+
+export interface JobError {
+  code: string
+  message: string
+  retryable: boolean
+  details?: object
+}
+
+export interface Progress {
+  done: number
+  total?: number | undefined
+  unit?: string | undefined
+  note?: string | undefined
+}
+
+export interface NewJob {
+  id: string
+  org_id: string
+  project_id: string | null
+  kind: string
+  queue_job_id: string
+  request: object
+  result_ref: string | null
+  created_by: string | null
+  /** The idempotency key it was made under, if any. */
+  request_id?: string | undefined
+}
+
+export async function insertJob(sql: Queryable, job: NewJob) {
+  await sql`
+    insert into jobs (org_id, id, project_id, kind, queue_job_id, request, result_ref, created_by,
+      request_id)
+    values (${job.org_id}, ${job.id}, ${job.project_id}, ${job.kind}, ${job.queue_job_id},
+      ${jsonText(job.request)}::text::jsonb, ${job.result_ref}, ${job.created_by},
+      ${job.request_id ?? null})`
+}
+
+export async function findJob(sql: Queryable, orgId: string, id: string) {
+  const [row] = await sql<JobRow[]>`
+    select ${columns(sql)} from jobs where org_id = ${orgId} and id = ${id}`
+  return row
+}
+
+/** A job that was made under an idempotency key. */
+export async function findJobOfRequest(sql: Queryable, orgId: string, requestId: string) {
+  const [row] = await sql<{ id: string }[]>`
+    select id from jobs where org_id = ${orgId} and request_id = ${requestId} limit 1`
+  return row?.id
+}
+
+/** Deletes a job that nothing refers to, with its attempts. */
+export async function deleteJob(sql: Queryable, orgId: string, id: string) {
+  await sql`delete from jobs where org_id = ${orgId} and id = ${id}`
+}
+
+export interface JobFilter {
+  /** The projects the caller may see; null sees the whole organization. */
+  readonly projectIds: readonly string[] | null
+  readonly kind?: string | undefined
+  readonly state?: JobState | undefined
+  readonly createdAfter?: Date | undefined
+  readonly before?: { readonly created_at: Date; readonly id: string } | undefined
+  readonly limit: number
+}
+
+/** Newest first. */
+export async function listJobs(sql: Queryable, orgId: string, filter: JobFilter) {
+  return sql<JobRow[]>`
+    select ${columns(sql)} from jobs
+    where ${matching(sql, orgId, filter)}
+      ${createdBefore(sql, filter.before)}
+    order by created_at desc, id desc
+    limit ${filter.limit}`
+}
+
+/** How many jobs match, counted no further than `limit`. */
+export async function countJobs(sql: Queryable, orgId: string, filter: JobFilter, limit: number) {
+  return countUpTo(sql, limit, sql`jobs where ${matching(sql, orgId, filter)}`)
+}
+
+/** How many jobs of a kind wait to begin, counted no further than `limit`. */
+export async function countWaitingJobs(sql: Queryable, orgId: string, kind: string, limit: number) {
+  const waiting = sql`jobs where org_id = ${orgId} and kind = ${kind} and state = 'queued'`
+  return countUpTo(sql, limit, waiting)
+}
+
+/** Median seconds from creation to success over the newest jobs of a kind; undefined without any. */
+export async function findUsualSeconds(sql: Queryable, orgId: string, kind: string) {
+  const [row] = await sql<{ seconds: number | null }[]>`
+    select percentile_cont(0.5) within group (order by seconds) as seconds from (
+      select extract(epoch from finished_at - created_at)::float8 as seconds from jobs
+      where org_id = ${orgId} and kind = ${kind} and finished_at is not null
+        and state = 'succeeded'
+      order by finished_at desc limit ${JOBS_MEASURED}) as newest`
+  return row?.seconds ?? undefined
+}
+
+/**
+ * Requests that a job be cancelled: a waiting one is cancelled at once, a running one becomes `cancelling`.
+ * Its worker, or whoever waits for its end, is notified at the commit. Returns the state before and
+ * after, or undefined when there is no such job.
+ */
+export async function requestCancel(sql: Queryable, orgId: string, id: string) {
+  const [row] = await sql<CancelRow[]>`
+    with found as (
+      select kind, state, queue_job_id from jobs where org_id = ${orgId} and id = ${id} for update
+    ), changed as (
+      update jobs set
+        state = case when found.state = 'queued' then 'cancelled' else 'cancelling' end,
+        cancel_requested_at = now(), updated_at = now(),
+        finished_at = case when found.state = 'queued' then now() end
+      from found
+      where jobs.org_id = ${orgId} and jobs.id = ${id} and found.state in ('queued', 'running')
+      returning jobs.state
+    ), ended as (
+      select kind, found.state as before, coalesce(changed.state, found.state) as after, queue_job_id
+      from found left join changed on true
+    )
+    select kind, before, after, queue_job_id, case after
+      when 'cancelling' then pg_notify(${CANCEL_CHANNEL}, ${id})
+      when 'cancelled' then pg_notify(${END_CHANNEL}, ${id}) end as notified
+    from ended`
+  return row
+}
+
+/** Lets a failed job start over under a new queue row. False when it is not failed (any more). */
+export async function restartJob(sql: Queryable, orgId: string, id: string, queueJobId: string) {
+  const updated = await sql`
+    update jobs set state = 'queued', queue_job_id = ${queueJobId}, queue_attempt = null,
+      rescued_at = null, cancel_requested_at = null, error = null, finished_at = null,
+      updated_at = now()
+    where org_id = ${orgId} and id = ${id} and state = 'failed'`
+  return updated.count === 1
+}
+
+interface CancelRow {
+  kind: string
+  before: JobState
+  after: JobState
+  queue_job_id: string
+}
+
+function matching(sql: Queryable, orgId: string, filter: JobFilter) {
+  return sql`org_id = ${orgId}
+    ${filter.projectIds ? sql`and project_id = any(${filter.projectIds}::uuid[])` : sql``}
+    ${filter.kind ? sql`and kind = ${filter.kind}` : sql``}
+    ${filter.state ? sql`and state = ${filter.state}` : sql``}
+    ${filter.createdAfter ? sql`and created_at > ${filter.createdAfter}` : sql``}`
+}
+
+function columns(sql: Queryable) {
+  return sql`id, org_id, project_id, kind, queue_job_id, state, attempt, interruptions, progress_done,
+    progress_total, progress_unit, progress_note, request, result, result_ref, error, created_at,
+    started_at, updated_at, finished_at, cancel_requested_at`
+}
+
+const JOBS_MEASURED = 20

@@ -1,0 +1,124 @@
+import type { Queryable } from '../core/db.ts'
+
+/**
+ * All that we know of pg-boss's tables, states and messages. They are read for what it has no function
+ * for: turns, who waits, and comparing its rows with ours. Nothing is written to them. What we know of
+ * its functions is in `jobs/pg-boss.ts`.
+ *
+ * Its states are in this order: created, retry, active, completed, cancelled, failed.
+ */
+
+/** The schema that its tables are in. */
+export const QUEUE_SCHEMA = 'pgboss'
+
+/**
+ * The priority at which an organization's next job in a queue takes its turn. Priorities count down
+ * as in start-time fair queueing: a job stands one behind the organization's last waiting one, or
+ * beside the queue's first when it has none, whichever is later. So organizations alternate however
+ * much each of them has waiting, nobody saves up turns while idle, and an empty queue begins at 0
+ * again. Two look-ups in indexes, whatever the depth of the queue.
+ *
+ * Transactions that run side by side do not see each other's jobs and may take the same turn; the
+ * next one then steps back by as many, up to `TIES_COUNTED`.
+ */
+export async function findTurn(sql: Queryable, queue: string, orgId: string): Promise<number> {
+  const [row] = await sql<{ turn: number }[]>`
+    with last as (
+      select priority from pgboss.job
+      where name = ${queue} and state < 'active' and group_id = ${orgId}
+      order by priority limit 1
+    ), ties as (
+      select count(*)::int as n from (
+        select from pgboss.job join last using (priority)
+        where name = ${queue} and state < 'active' and group_id = ${orgId}
+        limit ${TIES_COUNTED}) as counted
+    )
+    select greatest(${LAST_TURN}::int, least(0,
+      (${firstPriority(sql, queue)}),
+      (select last.priority - ties.n from last, ties))) as turn`
+  return row?.turn ?? 0
+}
+
+/**
+ * The priority at which a job that was cut into slices goes on: in its own turn, but not before the
+ * queue's first, so that those who wait beside it come in between.
+ */
+export async function findContinuationTurn(sql: Queryable, queue: string, priority: number) {
+  const [row] = await sql<{ turn: number }[]>`
+    select least(${priority}::int, 0, (${firstPriority(sql, queue)})) as turn`
+  return row?.turn ?? 0
+}
+
+/** Whether somebody else than the organization has a job in the queue that could run now. */
+export async function isAnotherWaiting(sql: Queryable, queue: string, orgId: string) {
+  const waiting = await sql`
+    (select from pgboss.job where name = ${queue} and state < 'active' and group_id < ${orgId}
+      and start_after <= now() limit 1)
+    union all
+    (select from pgboss.job where name = ${queue} and state < 'active' and group_id > ${orgId}
+      and start_after <= now() limit 1)`
+  return waiting.length > 0
+}
+
+/** Seconds since the queues were last looked over; undefined when they never were. */
+export async function findSupervisionAge(sql: Queryable) {
+  const [row] = await sql<{ age: number | null }[]>`
+    select extract(epoch from now() - max(monitor_on))::float8 as age from pgboss.queue`
+  return row?.age ?? undefined
+}
+
+/** Joins `jobs j` with its queue rows as `q`, which the next three fragments look at. */
+export function joinQueueRow(sql: Queryable) {
+  return sql`left join pgboss.job q on q.name = j.kind and q.id = j.queue_job_id`
+}
+
+/**
+ * What has become of a queue row: `waiting` for its next attempt, `active` in a worker, `failed` when
+ * its attempts are used up, `ended` otherwise, or `gone`.
+ */
+export function queueRowState(sql: Queryable) {
+  return sql`case when q.state is null then 'gone' when q.state < 'active' then 'waiting'
+    when q.state = 'active' then 'active' when q.state = 'failed' then 'failed' else 'ended' end`
+}
+
+/** Whether a worker has the queue row or will have it. */
+export function isQueueRowAlive(sql: Queryable) {
+  return sql`coalesce(q.state <= 'active', false)`
+}
+
+/** Whether a claim of the queue row was taken away because it was too old. */
+export function hasQueueRowTimedOut(sql: Queryable) {
+  return sql`coalesce(q.output->'value'->>'message' like '%timed out%', false)`
+}
+
+/** The version of its schema; undefined before it is installed. */
+export async function findQueueSchemaVersion(sql: Queryable): Promise<number | undefined> {
+  const [row] = await sql<{ exists: boolean }[]>`
+    select to_regclass('pgboss.version') is not null as exists`
+  if (!row?.exists) return undefined
+  const [found] = await sql<{ version: number }[]>`select version::int from pgboss.version`
+  return found?.version
+}
+
+/** The look-ups of turns need it; pg-boss has no index by group for what waits. */
+export async function ensureTurnIndex(sql: Queryable) {
+  const [row] = await sql<{ exists: boolean }[]>`
+    select to_regclass('pgboss.job_turns') is not null as exists`
+  if (row?.exists) return
+  await sql`
+    create index if not exists job_turns
+    on pgboss.job_common (name, group_id, priority, start_after) where state < 'active'`
+}
+
+/** The highest turn of the jobs that could run now; priorities above 0 are no turns. */
+function firstPriority(sql: Queryable, queue: string) {
+  return sql`
+    select priority from pgboss.job
+    where name = ${queue} and state < 'active' and not blocked and start_after <= now()
+      and priority <= 0
+    order by priority desc limit 1`
+}
+
+const TIES_COUNTED = 1000
+/** The least priority, an int4; a queue that was never empty for two billion jobs is first in, first out. */
+const LAST_TURN = -2_000_000_000

@@ -1,0 +1,97 @@
+import { JOB_KEPT_DAYS } from '../../jobs/rules/jobs/job-state.ts'
+import type { Queryable } from '../core/db.ts'
+
+/**
+ * Deletes at most `limit` jobs that ended `JOB_KEPT_DAYS` days ago, with their attempts. A job is kept
+ * as long as something that it made still shows it.
+ */
+export async function deleteExpiredJobs(sql: Queryable, limit: number) {
+  const deleted = await sql`
+    delete from jobs where (org_id, id) in (
+      select j.org_id, j.id from jobs j
+      where j.finished_at < ${jobsKeptSince(sql)}
+        and not exists (select from imports i where i.org_id = j.org_id and i.job_id = j.id)
+        and not exists (select from dataset_versions v where v.org_id = j.org_id and v.job_id = j.id)
+      order by j.finished_at limit ${limit} for update skip locked)`
+  return deleted.count
+}
+
+/** Deletes at most `limit` attempts, `JOB_KEPT_DAYS` days old, of jobs that are kept. */
+export async function deleteExpiredAttempts(sql: Queryable, limit: number) {
+  const deleted = await sql`
+    delete from job_attempts where (org_id, job_id, attempt) in (
+      select a.org_id, a.job_id, a.attempt
+      from jobs j join job_attempts a on a.org_id = j.org_id and a.job_id = j.id
+      where j.finished_at < ${jobsKeptSince(sql)}
+      limit ${limit} for update of a skip locked)`
+  return deleted.count
+}
+
+/**
+ * Deletes at most `limit` decisions on single traces of compatibility reports that are 90 days old, with
+ * the findings of those that are left with none. The reports stay.
+ */
+export async function deleteOldEpisodes(sql: Queryable, limit: number) {
+  const deleted = await sql`
+    delete from compat_episodes where (org_id, report_id, started_at, trace_id) in (
+      select e.org_id, e.report_id, e.started_at, e.trace_id
+      from compat_reports r join compat_episodes e on e.org_id = r.org_id and e.report_id = r.id
+      where r.created_at < ${recordsKeptSince(sql)}
+      limit ${limit} for update of e skip locked)`
+  if (deleted.count < limit) {
+    await sql`
+      delete from compat_findings f using compat_reports r
+      where r.org_id = f.org_id and r.id = f.report_id and r.created_at < ${recordsKeptSince(sql)}
+        and not exists (
+          select from compat_episodes e where e.org_id = f.org_id and e.report_id = f.report_id)`
+  }
+  return deleted.count
+}
+
+/** Deletes at most `limit` webhook deliveries that ended 90 days ago, with their attempts. */
+export async function deleteOldDeliveries(sql: Queryable, limit: number) {
+  const deleted = await sql`
+    delete from deliveries where (org_id, id) in (
+      select org_id, id from deliveries where finished_at < ${recordsKeptSince(sql)}
+      order by finished_at limit ${limit} for update skip locked)`
+  return deleted.count
+}
+
+/** Deletes at most `limit` mails, 90 days old. */
+export async function deleteOldMails(sql: Queryable, limit: number) {
+  const deleted = await sql`
+    delete from mails where (org_id, id) in (
+      select org_id, id from mails where created_at < ${recordsKeptSince(sql)}
+      limit ${limit} for update skip locked)`
+  return deleted.count
+}
+
+/** Deletes at most `limit` sessions that are over. */
+export async function deleteEndedSessions(sql: Queryable, limit: number) {
+  const deleted = await sql`
+    delete from sessions where token_hash in (
+      select token_hash from sessions where expires_at <= now() limit ${limit} for update skip locked)`
+  return deleted.count
+}
+
+/** Organizations with uploads that are still stored. */
+export async function listUploadOwners(sql: Queryable, limit: number) {
+  const rows = await sql<{ org_id: string }[]>`
+    select distinct org_id from imports where storage_key is not null limit ${limit}`
+  return rows.map(({ org_id }) => org_id)
+}
+
+/** Projects whose score cells are marked and wait to be recomputed. */
+export async function listDirtyProjects(sql: Queryable, limit: number) {
+  return sql<{ org_id: string; project_id: string }[]>`
+    select distinct org_id, project_id from score_cells_dirty limit ${limit}`
+}
+
+function jobsKeptSince(sql: Queryable) {
+  return sql`now() - make_interval(days => ${JOB_KEPT_DAYS})`
+}
+
+/** What was sent, and what was found of single traces, can be read for 90 days. */
+function recordsKeptSince(sql: Queryable) {
+  return sql`now() - interval '90 days'`
+}

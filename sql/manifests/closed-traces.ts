@@ -1,0 +1,111 @@
+import type { TracePosition } from '../../jobs/rules/traces/trace-position.ts'
+import type { UsingTrace } from '../../jobs/rules/traces/trace-use.ts'
+import type { Queryable } from '../core/db.ts'
+
+/**
+ * A finished trace with its content still compressed, and the manifests it refers to. It has only one
+ * character of the user's input, and of the metadata only the marks that decide whether it can be
+ * replayed.
+ */
+export type ClosedTraceRow = Omit<UsingTrace, 'spans' | 'llm_calls'> & {
+  trace_id: string
+  started_at: Date
+  content: Buffer
+  /** The manifest it was recorded under; null when it names none, or none of its agent's. */
+  manifest_id: string | null
+  /** The manifest it names, by id or hash; null for none. */
+  named_manifest: string | null
+  /** The version that is active now; null before the first. */
+  active_manifest_id: string | null
+}
+
+export interface ClosedTraceFilter {
+  readonly orgId: string
+  readonly projectId: string
+  readonly traceIds?: readonly string[]
+  /** All traces of an agent that name a manifest, or only those of one. */
+  readonly agentName?: string
+  readonly manifestId?: string
+  /** Started at or after the first, before the second. */
+  readonly window?: readonly [Date, Date]
+  /** Traces that called no others come without their content. */
+  readonly silentTools?: readonly string[] | null
+}
+
+/**
+ * The next traces by start and id: as many as have up to `MAX_PAGE_BYTES` of content together, but at
+ * least one. Running ones are left out. Empty at the end.
+ */
+export async function listClosedTraces(
+  sql: Queryable,
+  filter: ClosedTraceFilter,
+  after: TracePosition | undefined,
+): Promise<ClosedTraceRow[]> {
+  const [page] = await sql<{ traces: PackedTrace[] | null; contents: Buffer | null }[]>`
+    select json_agg(json_build_object(
+        'trace_id', t.trace_id, 'started_at', t.started_at, 'agent_name', t.agent_name,
+        'status', t.status, 'active_skills', t.active_skills,
+        'skills_loaded_by_agent', t.skills_loaded_by_agent,
+        'user_input_preview', left(t.user_input_preview, 1),
+        'final_output_preview', t.final_output_preview, 'tags', t.tags,
+        'metadata', jsonb_build_object('replayable', t.metadata -> 'replayable',
+          'not_replayable', t.metadata -> 'not_replayable'),
+        'length', octet_length(t.content), 'manifest_id', m.id,
+        'named_manifest', coalesce(t.manifest_id::text, t.manifest_hash),
+        'active_manifest_id', a.id) order by t.started_at, t.trace_id) as traces,
+      string_agg(t.content, '' order by t.started_at, t.trace_id) as contents
+    from (
+      select *, sum(octet_length(content)) over (order by started_at, trace_id)
+          - octet_length(content) as bytes_before
+      from (
+        select org_id, project_id, trace_id, started_at, agent_name, status, active_skills,
+          skills_loaded_by_agent, user_input_preview, final_output_preview, metadata, tags,
+          ${filter.silentTools ? sql`case when tools_called <@ ${filter.silentTools}::text[] then '' else content end as content` : sql`content`},
+          manifest_id, manifest_hash
+        from traces
+        where ${matching(sql, filter)}
+          ${after ? sql`and (started_at, trace_id) > (${after.started_at}, ${after.trace_id})` : sql``}
+        order by started_at, trace_id limit ${MAX_PAGE_TRACES}) page) t
+    left join manifests m on m.org_id = t.org_id and m.id = t.manifest_id
+      and m.project_id = t.project_id and m.agent_name = t.agent_name
+    left join manifests a on a.org_id = t.org_id and a.project_id = t.project_id
+      and a.agent_name = t.agent_name and a.status = 'active'
+    where bytes_before < ${MAX_PAGE_BYTES}`
+  return unpack(page?.traces ?? [], page?.contents ?? Buffer.alloc(0))
+}
+
+/** How many traces all pages contain. */
+export async function countClosedTraces(sql: Queryable, filter: ClosedTraceFilter) {
+  const [row] = await sql<{ n: number }[]>`
+    select count(*) as n from traces where ${matching(sql, filter)}`
+  return row?.n ?? 0
+}
+
+/** The contents of a page are one value: as many rows they would take the driver several times as long. */
+function unpack(traces: readonly PackedTrace[], contents: Buffer): ClosedTraceRow[] {
+  let at = 0
+  return traces.map(({ length, started_at, ...trace }) => {
+    const content = contents.subarray(at, at + length)
+    at += length
+    return { ...trace, started_at: new Date(started_at), content }
+  })
+}
+
+function matching(sql: Queryable, filter: ClosedTraceFilter) {
+  const { traceIds, agentName, manifestId, window } = filter
+  return sql`org_id = ${filter.orgId} and project_id = ${filter.projectId} and status <> 'running'
+    ${traceIds ? sql`and trace_id = any(${traceIds}::text[])` : sql``}
+    ${agentName === undefined ? sql`` : sql`and agent_name = ${agentName} and manifest_id is not null`}
+    ${manifestId ? sql`and manifest_id = ${manifestId}` : sql``}
+    ${window ? sql`and started_at >= ${window[0]} and started_at < ${window[1]}` : sql``}`
+}
+
+/** Compressed; decompressed they are about ten times as large. */
+const MAX_PAGE_BYTES = 4 << 20
+const MAX_PAGE_TRACES = 1000
+
+type PackedTrace = Omit<ClosedTraceRow, 'content' | 'started_at'> & {
+  started_at: string
+  /** Size of the content in bytes. */
+  length: number
+}

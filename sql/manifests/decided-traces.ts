@@ -1,0 +1,40 @@
+import type { Queryable } from '../core/db.ts'
+
+/** The traces of a manifest, or those that a decision policy applies to; running ones included. */
+export type DecidedTraces = { readonly orgId: string; readonly projectId: string } & (
+  | { readonly manifestId: string }
+  /** The agent whose policy it is; '' for the project's own, which is for agents without one. */
+  | { readonly policyOf: string }
+)
+
+/** Ids after `after`, in order; '' begins. */
+export async function listDecidedIds(
+  sql: Queryable,
+  traces: DecidedTraces,
+  after: string,
+  limit: number,
+) {
+  const rows = await sql<{ trace_id: string }[]>`
+    select trace_id from traces t
+    where ${matching(sql, traces)} and trace_id > ${after} order by trace_id limit ${limit}`
+  return rows.map(({ trace_id }) => trace_id)
+}
+
+/** Reads indexes only. */
+export async function countDecided(sql: Queryable, traces: DecidedTraces) {
+  const [row] = await sql<{ n: number }[]>`
+    select count(*) as n from traces t where ${matching(sql, traces)}`
+  return row?.n ?? 0
+}
+
+function matching(sql: Queryable, traces: DecidedTraces) {
+  return sql`t.org_id = ${traces.orgId} and t.project_id = ${traces.projectId}
+    and ${scope(sql, traces)}`
+}
+
+function scope(sql: Queryable, traces: DecidedTraces) {
+  if ('manifestId' in traces) return sql`t.manifest_id = ${traces.manifestId}`
+  if (traces.policyOf !== '') return sql`t.agent_name = ${traces.policyOf}`
+  return sql`not exists (select from decision_policies p where p.org_id = t.org_id
+    and p.project_id = t.project_id and p.agent_name = t.agent_name)`
+}

@@ -1,0 +1,76 @@
+import type { Queryable } from '../core/db.ts'
+import type { AgentKey } from './manifests.ts'
+
+/** The latest change of an agent's active version. */
+export interface TransitionRow {
+  manifest_id: string
+  previous_manifest_id: string
+  activated_at: Date
+}
+
+export async function findLatestTransition(sql: Queryable, agent: AgentKey) {
+  const [row] = await sql<TransitionRow[]>`
+    select manifest_id, previous_manifest_id, activated_at from manifest_activations
+    where org_id = ${agent.orgId} and project_id = ${agent.projectId}
+      and agent_name = ${agent.agentName} and previous_manifest_id is not null
+    order by ordinal desc limit 1`
+  return row
+}
+
+/** Whether a version was ever the active one. */
+export async function wasActive(sql: Queryable, agent: AgentKey, manifestId: string) {
+  const rows = await sql`
+    select 1 from manifest_activations
+    where org_id = ${agent.orgId} and project_id = ${agent.projectId}
+      and agent_name = ${agent.agentName} and manifest_id = ${manifestId} limit 1`
+  return rows.length > 0
+}
+
+/** The caller has locked the agent. */
+export async function insertActivation(
+  sql: Queryable,
+  agent: AgentKey,
+  manifestId: string,
+  previousId: string | null,
+  isNew: boolean,
+) {
+  await sql`
+    insert into manifest_activations (org_id, project_id, agent_name, ordinal, manifest_id,
+      previous_manifest_id, kind)
+    select ${agent.orgId}, ${agent.projectId}, ${agent.agentName}, coalesce(max(ordinal), 0) + 1,
+      ${manifestId}, ${previousId}::uuid, ${isNew ? 'created' : 'reactivated'}
+    from manifest_activations
+    where org_id = ${agent.orgId} and project_id = ${agent.projectId}
+      and agent_name = ${agent.agentName}`
+}
+
+/**
+ * Counts the traces of a version that used any of this, as far as their columns show, and stops at
+ * `MAX_COUNTED`.
+ */
+export async function countTracesUsing(
+  sql: Queryable,
+  agent: AgentKey,
+  manifestId: string,
+  used: {
+    readonly tools: readonly string[]
+    readonly skills: readonly string[]
+    /** True counts every trace with an LLM call. */
+    readonly anyCall: boolean
+    readonly since: Date
+  },
+) {
+  const [row] = await sql<{ n: number }[]>`
+    select count(*)::int as n from (
+      select 1 from traces
+      where org_id = ${agent.orgId} and project_id = ${agent.projectId}
+        and agent_name = ${agent.agentName} and manifest_id = ${manifestId}
+        and started_at >= ${used.since}
+        and (tools_called && ${used.tools}::text[]
+          or skills_loaded_by_agent && ${used.skills}::text[]
+          or ${used.anyCall}::boolean and llm_call_count > 0)
+      limit ${MAX_COUNTED}) as affected`
+  return row?.n ?? 0
+}
+
+const MAX_COUNTED = 10_000

@@ -1,0 +1,200 @@
+import type { Component } from '../../jobs/rules/manifests/manifest.ts'
+import type { Queryable, Transaction } from '../core/db.ts'
+import { jsonText, onlyRow } from '../core/db.ts'
+import { countUpTo } from '../core/pages.ts'
+import { insertComponents } from './manifest-components.ts'
+
+export type ManifestStatus = 'draft' | 'active' | 'superseded'
+
+/** A manifest without its components. */
+export interface ManifestRow {
+  id: string
+  project_id: string
+  agent_name: string
+  version_number: number
+  display_label: string | null
+  /** `sha256:` and 64 digits. */
+  manifest_hash: string
+  /** The version label the client gave. */
+  shown_hash: string
+  contract_hash: string
+  parent_manifest_id: string | null
+  status: ManifestStatus
+  detection_source: string | null
+  is_closed_world: boolean
+  components_count: number
+  metadata: Record<string, unknown>
+  created_at: Date
+}
+
+/** An agent is known by its project and name. */
+export interface AgentKey {
+  readonly orgId: string
+  readonly projectId: string
+  readonly agentName: string
+}
+
+/** Locks an agent until the transaction ends: its versions are registered and activated one at a time. */
+export async function lockAgent(tx: Transaction, { projectId, agentName }: AgentKey) {
+  await tx`select pg_advisory_xact_lock(${lockKey(tx, projectId, agentName)})`
+}
+
+/** Prevents versions of these agents from being registered or activated before the transaction ends. */
+export async function holdAgents(
+  tx: Transaction,
+  projectId: string,
+  agentNames: readonly string[],
+) {
+  // In one order, so that two transactions never wait for each other.
+  for (const agentName of [...new Set(agentNames)].sort()) {
+    await tx`select pg_advisory_xact_lock_shared(${lockKey(tx, projectId, agentName)})`
+  }
+}
+
+export async function findManifest(sql: Queryable, orgId: string, id: string) {
+  const [row] = await sql<ManifestRow[]>`
+    select ${columns(sql)} from manifests m where m.org_id = ${orgId} and m.id = ${id}`
+  return row
+}
+
+/** @param hash `sha256:` and 64 digits */
+export async function findManifestByHash(sql: Queryable, agent: AgentKey, hash: string) {
+  const [row] = await sql<ManifestRow[]>`
+    select ${columns(sql)} from manifests m where ${ofAgent(sql, agent)} and m.manifest_hash = ${hash}`
+  return row
+}
+
+export async function findActiveManifest(sql: Queryable, agent: AgentKey) {
+  const [row] = await sql<ManifestRow[]>`
+    select ${columns(sql)} from manifests m where ${ofAgent(sql, agent)} and m.status = 'active'`
+  return row
+}
+
+/** Ids of the manifests that are active, by agent name. */
+export async function findActiveManifests(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  agentNames: readonly string[],
+) {
+  const rows = await sql<{ agent_name: string; id: string }[]>`
+    select agent_name, id from manifests
+    where org_id = ${orgId} and project_id = ${projectId} and status = 'active'
+      and agent_name = any(${agentNames}::text[])`
+  return new Map(rows.map(({ agent_name, id }) => [agent_name, id]))
+}
+
+export type NewManifest = Omit<
+  ManifestRow,
+  'version_number' | 'components_count' | 'created_at'
+> & {
+  components: readonly Component[]
+}
+
+/** Inserts the next version of an agent, which the caller has locked. */
+export async function insertManifest(tx: Transaction, agent: AgentKey, manifest: NewManifest) {
+  const inserted = await tx<ManifestRow[]>`
+    insert into manifests as m (org_id, project_id, id, agent_name, version_number, display_label,
+      manifest_hash, shown_hash, contract_hash, parent_manifest_id, status, detection_source,
+      is_closed_world, components_count, metadata)
+    select ${agent.orgId}, ${agent.projectId}, ${manifest.id}, ${agent.agentName},
+      coalesce(max(version_number), 0) + 1, ${manifest.display_label}::text, ${manifest.manifest_hash},
+      ${manifest.shown_hash}, ${manifest.contract_hash}, ${manifest.parent_manifest_id}::uuid,
+      ${manifest.status}, ${manifest.detection_source}::text, ${manifest.is_closed_world}::boolean,
+      ${manifest.components.length}::int, ${jsonText(manifest.metadata)}::text::jsonb
+    from manifests m where ${ofAgent(tx, agent)}
+    returning ${columns(tx)}`
+  await insertComponents(tx, agent.orgId, manifest.id, manifest.components)
+  return onlyRow(inserted)
+}
+
+/** @param parentId of a draft that becomes active, the version that was active until now */
+export async function setManifestStatus(
+  tx: Transaction,
+  orgId: string,
+  id: string,
+  status: ManifestStatus,
+  parentId?: string | null,
+) {
+  await tx`
+    update manifests set status = ${status}
+      ${parentId === undefined ? tx`` : tx`, parent_manifest_id = ${parentId}`}
+    where org_id = ${orgId} and id = ${id}`
+}
+
+export interface ManifestFilter {
+  /** Null for all projects of the organization. */
+  readonly projectIds: readonly string[] | null
+  readonly agentName?: string | undefined
+  readonly status?: ManifestStatus | undefined
+}
+
+export interface ManifestPage {
+  readonly limit: number
+  readonly offset: number
+  readonly before?: { readonly at: Date; readonly id: string } | undefined
+}
+
+export type ListedManifest = ManifestRow & {
+  traces_count: number
+}
+
+/** Newest first, which for one agent is by version. */
+export async function listManifests(
+  sql: Queryable,
+  orgId: string,
+  filter: ManifestFilter,
+  page: ManifestPage,
+) {
+  return sql<ListedManifest[]>`
+    with page as (
+      select m.org_id, ${columns(sql)} from manifests m
+      where ${matching(sql, orgId, filter)}
+        ${page.before ? sql`and (m.created_at, m.id) < (${page.before.at}, ${page.before.id})` : sql``}
+      order by m.created_at desc, m.id desc limit ${page.limit} offset ${page.offset}
+    ), counted as (
+      select t.manifest_id, count(*) as n
+      from (select distinct org_id, project_id, agent_name from page) a
+      join traces t using (org_id, project_id, agent_name)
+      group by t.manifest_id
+    )
+    select ${columns(sql)}, coalesce(c.n, 0) as traces_count
+    from page m left join counted c on c.manifest_id = m.id
+    order by m.created_at desc, m.id desc`
+}
+
+/** How many match, counted no further than `limit`. */
+export async function countManifests(
+  sql: Queryable,
+  orgId: string,
+  filter: ManifestFilter,
+  limit: number,
+) {
+  return countUpTo(sql, limit, sql`manifests m where ${matching(sql, orgId, filter)}`)
+}
+
+export function versionLabel({ version_number }: Pick<ManifestRow, 'version_number'>) {
+  return `v${version_number}`
+}
+
+function ofAgent(sql: Queryable, { orgId, projectId, agentName }: AgentKey) {
+  return sql`m.org_id = ${orgId} and m.project_id = ${projectId} and m.agent_name = ${agentName}`
+}
+
+function matching(sql: Queryable, orgId: string, filter: ManifestFilter) {
+  return sql`m.org_id = ${orgId}
+    ${filter.projectIds ? sql`and m.project_id = any(${filter.projectIds}::uuid[])` : sql``}
+    ${filter.agentName === undefined ? sql`` : sql`and m.agent_name = ${filter.agentName}`}
+    ${filter.status ? sql`and m.status = ${filter.status}` : sql``}`
+}
+
+/** Project ids are unique in the whole database. */
+function lockKey(sql: Queryable, projectId: string, agentName: string) {
+  return sql`hashtextextended(${`agent ${projectId} ${agentName}`}, 0)`
+}
+
+function columns(sql: Queryable) {
+  return sql`m.id, m.project_id, m.agent_name, m.version_number, m.display_label, m.manifest_hash,
+    m.shown_hash, m.contract_hash, m.parent_manifest_id, m.status, m.detection_source,
+    m.is_closed_world, m.components_count, m.metadata, m.created_at`
+}

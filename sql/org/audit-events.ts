@@ -1,0 +1,20 @@
+import { jsonText } from '../core/db.ts'
+import type { Queryable } from '../core/db.ts'
+
+export interface AuditEvent {
+  id: string
+  org_id: string
+  action: 'api_key.created' | 'api_key.revoked' | 'workspace.created' | 'project.created'
+  /** Null for the operator. */
+  actor_key_id: string | null
+  resource_type: 'api_key' | 'workspace' | 'project'
+  resource_id: string
+  data: Record<string, unknown>
+}
+
+export async function insertAuditEvent(sql: Queryable, event: AuditEvent) {
+  await sql`
+    insert into audit_events (org_id, id, action, actor_key_id, resource_type, resource_id, data)
+    values (${event.org_id}, ${event.id}, ${event.action}, ${event.actor_key_id},
+      ${event.resource_type}, ${event.resource_id}, ${jsonText(event.data)}::text::jsonb)`
+}

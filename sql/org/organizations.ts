@@ -1,0 +1,117 @@
+import type { Plan, Rate } from '../../jobs/rules/org/plan.ts'
+import type { Queryable } from '../core/db.ts'
+
+export type { Plan }
+
+export interface ProjectRow {
+  id: string
+  workspace_id: string
+  name: string
+}
+
+/** Inserts an organization with workspace `default` and, in it, project `default`. */
+export async function insertOrganization(
+  sql: Queryable,
+  org: {
+    id: string
+    name: string
+    plan: Plan
+    billing_contact: string | null
+    workspace_id: string
+    project_id: string
+  },
+) {
+  await sql`
+    with org as (
+      insert into organizations (id, name, plan, billing_contact)
+      values (${org.id}, ${org.name}, ${org.plan}, ${org.billing_contact})
+    ), workspace as (
+      insert into workspaces (org_id, id, name) values (${org.id}, ${org.workspace_id}, 'default')
+    )
+    insert into projects (org_id, id, workspace_id, name)
+    values (${org.id}, ${org.project_id}, ${org.workspace_id}, 'default')`
+}
+
+export async function countOrganizations(sql: Queryable) {
+  const [row] = await sql<{ n: number }[]>`select count(*)::int as n from organizations`
+  return row?.n ?? 0
+}
+
+export async function findOrganization(sql: Queryable, id: string) {
+  const [row] = await sql<{ id: string; name: string; plan: Plan }[]>`
+    select id, name, plan from organizations where id = ${id}`
+  return row
+}
+
+/** False when there is no such organization. */
+export async function updatePlan(sql: Queryable, orgId: string, plan: Plan) {
+  const updated = await sql`update organizations set plan = ${plan} where id = ${orgId}`
+  return updated.count === 1
+}
+
+/**
+ * Sets what an organization may request a minute while it is on the enterprise plan; null restores the
+ * plan's own numbers. False when there is no such organization.
+ */
+export async function updateRate(sql: Queryable, orgId: string, rate: Rate | null) {
+  const updated = await sql`
+    update organizations
+    set rate_per_minute = ${rate?.perMinute ?? null}, rate_burst = ${rate?.burst ?? null}
+    where id = ${orgId}`
+  return updated.count === 1
+}
+
+/** Suspends an organization, so that all its keys are refused, or ends that. False when there is no such organization. */
+export async function setSuspended(sql: Queryable, orgId: string, isSuspended: boolean) {
+  const updated = await sql`
+    update organizations
+    set suspended_at = case when ${isSuspended} then coalesce(suspended_at, now()) end
+    where id = ${orgId}`
+  return updated.count === 1
+}
+
+/** Finds a project by its id or its name. */
+export async function findProject(sql: Queryable, orgId: string, idOrName: string) {
+  const [row] = await sql<ProjectRow[]>`
+    select id, workspace_id, name from projects
+    where org_id = ${orgId} and (name = ${idOrName} or id::text = ${idOrName})
+    order by name = ${idOrName} desc limit 1`
+  return row
+}
+
+/** The oldest project of a workspace: a workspace key writes there when it names no project. */
+export async function findOldestProject(sql: Queryable, orgId: string, workspaceId: string) {
+  const [row] = await sql<ProjectRow[]>`
+    select id, workspace_id, name from projects
+    where org_id = ${orgId} and workspace_id = ${workspaceId} order by created_at, id limit 1`
+  return row
+}
+
+export async function listProjectIds(sql: Queryable, orgId: string, workspaceId: string) {
+  const rows = await sql<{ id: string }[]>`
+    select id from projects where org_id = ${orgId} and workspace_id = ${workspaceId}`
+  return rows.map(({ id }) => id)
+}
+
+export async function findWorkspace(sql: Queryable, orgId: string, idOrName: string) {
+  const [row] = await sql<{ id: string; name: string }[]>`
+    select id, name from workspaces
+    where org_id = ${orgId} and (name = ${idOrName} or id::text = ${idOrName})
+    order by name = ${idOrName} desc limit 1`
+  return row
+}
+
+/** Inserts a project unless its name is taken; returns the project with that name. */
+export async function upsertProject(
+  sql: Queryable,
+  orgId: string,
+  project: { id: string; workspace_id: string; name: string },
+) {
+  await sql`
+    insert into projects (org_id, id, workspace_id, name)
+    values (${orgId}, ${project.id}, ${project.workspace_id}, ${project.name})
+    on conflict (org_id, name) do nothing`
+  const found = await findProject(sql, orgId, project.name)
+  if (!found) throw new Error(`There is no project ${project.name}`)
+  return found
+}

@@ -1,0 +1,103 @@
+import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
+import { arrayText } from '../core/array-text.ts'
+import type { Queryable } from '../core/db.ts'
+import { jsonText } from '../core/db.ts'
+import type { TraceKey } from './traces.ts'
+
+/** The types of the columns a trace is inserted with beside `org_id` and `project_id`. */
+export const TRACE_TYPES = {
+  trace_id: 'text',
+  agent_name: 'text',
+  manifest_id: 'uuid',
+  manifest_hash: 'text',
+  session_id: 'text',
+  turn_index: 'int4',
+  task_id: 'text',
+  parent_trace_id: 'text',
+  routing_id: 'text',
+  user_id: 'text',
+  environment: 'text',
+  release: 'text',
+  status: 'text',
+  source_type: 'text',
+  started_at: 'timestamptz',
+  ended_at: 'timestamptz',
+  user_input_preview: 'text',
+  final_output_preview: 'text',
+  error_code: 'text',
+  error_message: 'text',
+  tags: 'text[]',
+  metadata: 'jsonb',
+  session_metadata: 'jsonb',
+  active_skills: 'jsonb',
+  skills_offered_in_prompt: 'text[]',
+  skills_loaded_by_agent: 'text[]',
+  skills_delivered: 'text[]',
+  tools_called: 'text[]',
+  span_count: 'int4',
+  llm_call_count: 'int4',
+  tool_call_count: 'int4',
+  tool_error_count: 'int4',
+  input_tokens: 'int8',
+  output_tokens: 'int8',
+  cost_usd: 'float8',
+  llm_latency_ms: 'float8',
+  malformed: 'text',
+  content_hash: 'bytea',
+  content: 'bytea',
+} as const satisfies Partial<Record<keyof TraceRow, string>>
+
+/** The columns a trace is inserted with beside `org_id` and `project_id`; each is a member of `TraceRow`. */
+export const TRACE_COLUMNS = Object.keys(TRACE_TYPES) as (keyof typeof TRACE_TYPES)[]
+
+/**
+ * Inserts the traces whose id their project does not have yet, and returns their keys. Of two rows
+ * with one id the first is taken. Rows may belong to several projects and organizations.
+ */
+export async function insertTraces(
+  sql: Queryable,
+  rows: readonly (TraceRow & Owner)[],
+): Promise<readonly TraceKey[]> {
+  const ordered = inKeyOrder(rows)
+  const values = COLUMNS.map(({ name, write }) => arrayText(ordered.map((row) => write(row[name]))))
+  return sql.unsafe<TraceKey[]>(INSERT, values, { prepare: true })
+}
+
+/** So that two transactions that insert the same ids wait for each other in one order. */
+function inKeyOrder<Row extends TraceKey>(rows: readonly Row[]) {
+  const order = (row: Row) => `${row.org_id}${row.project_id}${row.trace_id}`
+  return rows
+    .map((row) => ({ row, at: order(row) }))
+    .sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)))
+    .map(({ row }) => row)
+}
+
+/** How a value is written, so that Postgres reads it as a type. */
+function writerOf(type: string): (value: unknown) => string | null {
+  const write = WRITERS[type] ?? String
+  return (value) => (value === null || value === undefined ? null : write(value as never))
+}
+
+const WRITERS: Readonly<Record<string, (value: never) => string>> = {
+  timestamptz: (value: Date) => value.toISOString(),
+  'text[]': arrayText,
+  jsonb: jsonText,
+  bytea: (value: Buffer) => `\\x${value.toString('hex')}`,
+}
+
+const COLUMNS = Object.entries({ org_id: 'uuid', project_id: 'uuid', ...TRACE_TYPES }).map(
+  ([name, type]) => ({ name: name as keyof (TraceRow & Owner), type, write: writerOf(type) }),
+)
+/** Arrays of arrays may not be ragged, and arrays of JSON are slow to read; both are sent as texts. */
+const AS_TEXT: ReadonlySet<string> = new Set(['text[]', 'jsonb'])
+const NAMES = COLUMNS.map(({ name }) => name).join()
+/** One array a column: half the work for the server of rows as JSON or as single parameters. */
+const INSERT = `
+  insert into traces (${NAMES})
+  select ${COLUMNS.map(({ name, type }) => (AS_TEXT.has(type) ? `${name}::${type}` : name)).join()}
+  from unnest(${COLUMNS.map(({ type }, i) => `$${i + 1}::text::${AS_TEXT.has(type) ? 'text' : type}[]`).join()})
+    as t (${NAMES})
+  on conflict (org_id, project_id, trace_id) do nothing
+  returning org_id, project_id, trace_id`
+
+type Owner = Pick<TraceKey, 'org_id' | 'project_id'>

@@ -1,0 +1,136 @@
+import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
+import type { Queryable } from '../core/db.ts'
+
+/** What names a trace; ids are the clients', unique in a project. */
+export interface TraceKey {
+  org_id: string
+  project_id: string
+  trace_id: string
+}
+
+/** A trace with what is shown of its decision; the content is left out. */
+export type ShownTraceRow = Omit<TraceRow, 'content' | 'content_hash' | 'malformed'> & {
+  project_id: string
+  project: string
+  created_at: Date
+  verdict: string | null
+  needs_review: boolean | null
+  eval_verdict: string | null
+  eval_score: number | null
+}
+
+/** What an answer says about traces that were stored before. */
+export async function listStoredTraces(sql: Queryable, keys: readonly TraceKey[]) {
+  return sql<(TraceKey & StoredFacts)[]>`
+    select t.org_id, t.project_id, t.trace_id, t.agent_name, t.span_count, t.llm_call_count, v.verdict
+    from unnest(${keys.map((k) => k.org_id)}::uuid[], ${keys.map((k) => k.project_id)}::uuid[],
+      ${keys.map((k) => k.trace_id)}::text[]) as k (org_id, project_id, trace_id)
+    join traces t using (org_id, project_id, trace_id)
+    ${withVerdict(sql)}`
+}
+
+/**
+ * The traces with an id, at most one a project; the default project's comes first.
+ * @param projectIds where to look; null looks in all projects of the organization
+ */
+export async function findTraces(
+  sql: Queryable,
+  orgId: string,
+  projectIds: readonly string[] | null,
+  traceId: string,
+) {
+  return sql<ShownTraceRow[]>`
+    select ${shownColumns(sql)}
+    from projects p
+    join traces t on t.org_id = p.org_id and t.project_id = p.id
+    ${withVerdict(sql)}
+    where p.org_id = ${orgId} and t.trace_id = ${traceId}
+      ${projectIds ? sql`and p.id = any(${projectIds}::uuid[])` : sql``}
+    order by p.name = 'default' desc, p.created_at, p.id limit 2`
+}
+
+/** For each id, the projects that have a trace with it; only the default project when it is one of them. */
+export async function listTraceProjects(
+  sql: Queryable,
+  orgId: string,
+  projectIds: readonly string[] | null,
+  traceIds: readonly string[],
+) {
+  const rows = await sql<{ trace_id: string; ids: string[] }[]>`
+    select t.trace_id, coalesce(array_agg(p.id) filter (where p.name = 'default'), array_agg(p.id)) as ids
+    from projects p
+    join traces t on t.org_id = p.org_id and t.project_id = p.id
+    where p.org_id = ${orgId} and t.trace_id = any(${traceIds}::text[])
+      ${projectIds ? sql`and p.id = any(${projectIds}::uuid[])` : sql``}
+    group by t.trace_id`
+  return new Map(rows.map(({ trace_id, ids }) => [trace_id, ids]))
+}
+
+/** Compressed spans and LLM calls of a trace; undefined when it is gone. */
+export async function findTraceContent(sql: Queryable, key: TraceKey) {
+  const [row] = await sql<{ content: Buffer }[]>`
+    select content from traces where ${ofTrace(sql, key)}`
+  return row?.content
+}
+
+/** Which of these traces exist; nobody can delete them before the transaction ends. */
+export async function lockTraces(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  const locked = await sql<{ trace_id: string }[]>`
+    select trace_id from traces where ${ofTraces(sql, orgId, projectId, traceIds)}
+    order by trace_id for key share`
+  return new Set(locked.map(({ trace_id }) => trace_id))
+}
+
+/** Deletes a trace with its scores, decision and search row; false when it was not there. */
+export async function deleteTrace(sql: Queryable, key: TraceKey) {
+  const deleted = await sql`delete from traces where ${ofTrace(sql, key)}`
+  if (deleted.count === 0) return false
+  await sql`delete from eval_scores where ${ofTrace(sql, key)}`
+  await sql`delete from verdicts where ${ofTrace(sql, key)}`
+  await sql`delete from trace_search where ${ofTrace(sql, key)}`
+  return true
+}
+
+/** The members of `ShownTraceRow`, of traces `t`, projects `p` and verdicts `v`. */
+export function shownColumns(sql: Queryable) {
+  return sql`t.project_id, p.name as project, t.trace_id, t.agent_name, t.manifest_id, t.manifest_hash,
+    t.session_id, t.turn_index, t.task_id, t.parent_trace_id, t.routing_id, t.user_id, t.environment,
+    t.release, t.status, t.source_type, t.started_at, t.ended_at, t.user_input_preview,
+    t.final_output_preview, t.error_code, t.error_message, t.tags, t.metadata, t.session_metadata,
+    t.active_skills, t.skills_offered_in_prompt, t.skills_loaded_by_agent, t.skills_delivered,
+    t.tools_called, t.span_count, t.llm_call_count, t.tool_call_count, t.tool_error_count,
+    t.input_tokens, t.output_tokens, t.cost_usd, t.llm_latency_ms, t.created_at, v.verdict,
+    v.needs_review, v.eval_verdict, v.quality_avg as eval_score`
+}
+
+/** Joins verdict `v`, if there is one, to trace `t`. */
+export function withVerdict(sql: Queryable) {
+  return sql`left join verdicts v on v.org_id = t.org_id and v.project_id = t.project_id
+    and v.trace_id = t.trace_id`
+}
+
+/** The condition that a row is of this trace. */
+export function ofTrace(sql: Queryable, { org_id, project_id, trace_id }: TraceKey) {
+  return sql`org_id = ${org_id} and project_id = ${project_id} and trace_id = ${trace_id}`
+}
+/** The condition that a row is of one of these traces. */
+export function ofTraces(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  return sql`org_id = ${orgId} and project_id = ${projectId} and trace_id = any(${traceIds}::text[])`
+}
+
+interface StoredFacts {
+  agent_name: string
+  span_count: number
+  llm_call_count: number
+  verdict: string | null
+}

@@ -1,0 +1,140 @@
+import { setImmediate } from 'node:timers/promises'
+import { requestAggregation } from '../../jobs/aggregate-scores.ts'
+import { judgeTraces as judgeJob } from '../../jobs/judge-traces.ts'
+import { enqueueTraces } from '../../jobs/trace-batches.ts'
+import type { Queue } from '../../jobs/queue.ts'
+import { judgeTrace, needsOutput } from '../../jobs/rules/evals/judgement.ts'
+import type { Judgement, JudgedTrace } from '../../jobs/rules/evals/judgement.ts'
+import type { Transaction } from '../core/db.ts'
+import { listCurrentPolicies } from '../evals/decision-policies.ts'
+import { upsertScores } from '../evals/eval-scores.ts'
+import { listChecks } from '../evals/evaluators.ts'
+import { withOutputs } from '../evals/final-outputs.ts'
+import { listJudgedScores, listOldest, lockJudged } from '../evals/judgements.ts'
+import type { LockedTrace } from '../evals/judgements.ts'
+import { markCellsDirty } from '../evals/score-cells.ts'
+import { upsertVerdicts } from '../evals/verdicts.ts'
+import type { VerdictRow } from '../evals/verdicts.ts'
+import { listBrokenOutputs } from '../manifests/contract-violations.ts'
+import { listFits } from '../manifests/trace-examinations.ts'
+import { listFlagged } from '../traces/annotations.ts'
+import { indexTraces } from '../traces/trace-search.ts'
+
+/**
+ * Judges traces of a project: stores the scores of the built-in evaluators and the decisions, indexes
+ * the traces for search, and marks the score cells of what has changed. Traces that are still running
+ * are only indexed. Judging again with nothing new changes nothing.
+ *
+ * Enqueues the judging of copies whose decision names no older trace yet, and the recomputation of the
+ * changed cells. Another transaction that does so for the same project waits for the end of this one, so
+ * call it late.
+ */
+export async function judgeTraces(
+  tx: Transaction,
+  queue: Queue,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+): Promise<{ judged: string[]; copies: string[]; changed: boolean }> {
+  const locked = await lockJudged(tx, orgId, projectId, traceIds)
+  await indexTraces(tx, orgId, projectId, traceIds)
+  if (locked.length === 0) return { judged: [], copies: [], changed: false }
+  const judged = locked.map(({ trace_id }) => trace_id)
+  const evidence = await readEvidence(tx, orgId, projectId, locked)
+  const judgements = await judge(tx, orgId, projectId, locked, evidence)
+  const changed = await storeJudgements(tx, orgId, projectId, judgements)
+  await markCellsDirty(tx, orgId, projectId, changed)
+  const own = new Set(judged)
+  const copies = evidence.family.map(({ trace_id }) => trace_id).filter((id) => !own.has(id))
+  await enqueueTraces(queue, tx, judgeJob, orgId, projectId, copies)
+  if (changed.length > 0) await requestAggregation(queue, tx, orgId, projectId)
+  return { judged, copies, changed: changed.length > 0 }
+}
+
+/** Reads what traces are judged by, besides their own columns and outputs. */
+async function readEvidence(
+  tx: Transaction,
+  orgId: string,
+  projectId: string,
+  locked: readonly LockedTrace[],
+) {
+  const ids = locked.map(({ trace_id }) => trace_id)
+  const [family, given, checks, policies, fits, broken, flagged] = await Promise.all([
+    listOldest(tx, orgId, projectId, locked),
+    listJudgedScores(tx, orgId, projectId, ids),
+    listChecks(tx, orgId, projectId),
+    listCurrentPolicies(tx, orgId, projectId),
+    listFits(tx, orgId, projectId, ids),
+    listBrokenOutputs(tx, orgId, projectId, ids),
+    listFlagged(tx, orgId, projectId, ids),
+  ])
+  return {
+    /** The traces, and the copies that are to be judged anew. */
+    family,
+    checks,
+    policies,
+    oldest: new Map(family.map((trace) => [trace.trace_id, trace.oldest])),
+    scores: Map.groupBy(given, ({ trace_id }) => trace_id),
+    fits: new Map(fits.map((fit) => [fit.trace_id, fit])),
+    broken: new Map(broken.map(({ trace_id, subject }) => [trace_id, subject])),
+    flagged,
+  }
+}
+
+async function judge(
+  tx: Transaction,
+  orgId: string,
+  projectId: string,
+  locked: readonly LockedTrace[],
+  { oldest, scores, fits, broken, flagged, checks, policies }: Evidence,
+) {
+  const isRead = ({ agent_name }: LockedTrace) => needsOutput(checks, agent_name)
+  const judgements: TraceJudgement[] = []
+  for await (const { row, output } of withOutputs(tx, orgId, projectId, locked, isRead)) {
+    const { trace_id } = row
+    const first = oldest.get(trace_id) ?? trace_id
+    const trace = {
+      ...row,
+      duplicate_of: first === trace_id ? null : first,
+      fit: fits.get(trace_id) ?? null,
+      broken_output: broken.get(trace_id) ?? null,
+      flagged: flagged.has(trace_id),
+    }
+    const given = scores.get(trace_id) ?? []
+    judgements.push({ trace, ...judgeTrace(trace, given, checks, policies, output) })
+    // Matching patterns in a long output takes time, so other work gets its turn between traces.
+    if (output !== '') await setImmediate()
+  }
+  return judgements
+}
+
+/** Returns the ids of the traces whose scores or decision have changed. */
+async function storeJudgements(
+  tx: Transaction,
+  orgId: string,
+  projectId: string,
+  judgements: readonly TraceJudgement[],
+) {
+  const scores = judgements.flatMap(({ trace: { trace_id }, scores }) =>
+    scores.map((score) => ({ ...score, trace_id })),
+  )
+  const changedScores = await upsertScores(tx, orgId, projectId, scores)
+  const changedVerdicts = await upsertVerdicts(tx, orgId, projectId, judgements.map(toVerdictRow))
+  return [...new Set([...changedScores, ...changedVerdicts])]
+}
+
+function toVerdictRow(judgement: TraceJudgement): VerdictRow {
+  const { trace, decision, policy } = judgement
+  return {
+    trace_id: trace.trace_id,
+    ...decision,
+    counterfactual: judgement.counterfactual,
+    duplicate_of: trace.duplicate_of,
+    policy_agent_name: policy.agent_name,
+    policy_version: policy.version,
+    target_manifest_id: trace.fit?.target_manifest_id ?? null,
+  }
+}
+
+type TraceJudgement = Judgement & { trace: JudgedTrace }
+type Evidence = Awaited<ReturnType<typeof readEvidence>>

@@ -1,0 +1,27 @@
+import { detectViolations } from '../../jobs/detect-violations.ts'
+import { enqueueTraces } from '../../jobs/trace-batches.ts'
+import { judgeTraces } from '../../jobs/judge-traces.ts'
+import { linkTraces } from '../../jobs/link-traces.ts'
+import type { Queue } from '../../jobs/queue.ts'
+import type { Transaction } from '../core/db.ts'
+import { linkNamedTraces } from '../manifests/manifest-links.ts'
+import type { AgentKey, ManifestRow } from '../manifests/manifests.ts'
+
+/**
+ * Links a manifest to up to `limit` traces that named its hash before it was registered, and enqueues
+ * jobs that judge them and search them for violations. The rest is left to another job.
+ */
+export async function linkEarlierTraces(
+  tx: Transaction,
+  queue: Queue,
+  agent: AgentKey,
+  manifest: ManifestRow,
+  limit: number,
+) {
+  const { orgId, projectId } = agent
+  const linked = await linkNamedTraces(tx, agent, manifest, limit)
+  await enqueueTraces(queue, tx, judgeTraces, orgId, projectId, linked)
+  await enqueueTraces(queue, tx, detectViolations, orgId, projectId, linked)
+  if (linked.length < limit) return
+  await queue.enqueue(tx, linkTraces, { manifest_id: manifest.id }, { orgId, key: manifest.id })
+}

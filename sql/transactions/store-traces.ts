@@ -1,0 +1,117 @@
+import { judgeTraces } from '../../jobs/judge-traces.ts'
+import { enqueueTraces } from '../../jobs/trace-batches.ts'
+import type { Queue } from '../../jobs/queue.ts'
+import type { Transaction } from '../core/db.ts'
+import { upsertScores } from '../evals/eval-scores.ts'
+import type { TraceScore } from '../evals/eval-scores.ts'
+import type { Charge } from '../org/usage.ts'
+import { chargeUsage } from './charge-usage.ts'
+
+/** Traces of one project that a transaction has inserted. */
+export interface NewTraces {
+  readonly projectId: string
+  readonly traceIds: readonly string[]
+  readonly scores: readonly TraceScore[]
+}
+
+/**
+ * Completes the insertion of traces of one organization: stores their scores and has them judged.
+ */
+export async function completeTraces(
+  tx: Transaction,
+  queue: Queue,
+  orgId: string,
+  traces: readonly NewTraces[],
+): Promise<void> {
+  await allEnded([storeScores(tx, orgId, traces), requestJudgements(tx, queue, orgId, traces)])
+}
+
+/**
+ * Counts new traces. Locks the organization's counter until the transaction ends, so it comes last.
+ * @returns undefined when the month's quota holds them; else how many of them it would hold, and the
+ * caller has to roll back
+ */
+export async function chargeTraces(
+  tx: Transaction,
+  queue: Queue,
+  { orgId, quotas, at }: Pick<Charge, 'orgId' | 'quotas' | 'at'>,
+  n: number,
+): Promise<{ left: number; limit: number } | undefined> {
+  if (n === 0) return undefined
+  const charge = { orgId, metric: 'traces_ingested', n, quotas, at } as const
+  const charged = await chargeUsage(tx, queue, charge)
+  return charged.ok ? undefined : charged
+}
+
+/**
+ * Completes and counts the few traces of requests. All statements are sent at once, which saves round
+ * trips; the server runs them one after the other.
+ * @returns as `chargeTraces` does
+ */
+export async function acceptTraces(
+  tx: Transaction,
+  queue: Queue,
+  charge: Pick<Charge, 'orgId' | 'quotas' | 'at'>,
+  traces: readonly NewTraces[],
+) {
+  const n = traces.reduce((sum, { traceIds }) => sum + traceIds.length, 0)
+  const [, over] = await allEnded([
+    completeTraces(tx, queue, charge.orgId, traces),
+    chargeTraces(tx, queue, charge, n),
+  ])
+  return over
+}
+
+/** A statement sent after the transaction would be outside of it, so all have to end, even if one fails. */
+async function allEnded<const T extends readonly unknown[]>(works: T) {
+  await Promise.allSettled(works)
+  return Promise.all(works)
+}
+
+/** How items are stored together. */
+export interface Together<R> {
+  /** Stores items `from` to `to`, exclusive: all of them or none. */
+  readonly store: (from: number, to: number) => Promise<R[]>
+  /** Whether an error may be one item's, so that the others can be stored without it. */
+  readonly isOfItem: (error: unknown) => boolean
+  /** Returns the results for an item that cannot be stored. */
+  readonly refuse: (index: number, error: unknown) => R[]
+}
+
+/**
+ * Stores items `from` to `to`, exclusive, in one go, or when that fails half by half, so that an item
+ * that cannot be stored costs only itself.
+ */
+export async function storeByHalves<R>(
+  together: Together<R>,
+  from: number,
+  to: number,
+): Promise<R[]> {
+  if (from === to) return []
+  try {
+    return await together.store(from, to)
+  } catch (error) {
+    if (!together.isOfItem(error)) throw error
+    if (to - from === 1) return together.refuse(from, error)
+    const half = (from + to) >> 1
+    return [
+      ...(await storeByHalves(together, from, half)),
+      ...(await storeByHalves(together, half, to)),
+    ]
+  }
+}
+
+async function storeScores(tx: Transaction, orgId: string, traces: readonly NewTraces[]) {
+  for (const { projectId, scores } of traces) await upsertScores(tx, orgId, projectId, scores)
+}
+
+async function requestJudgements(
+  tx: Transaction,
+  queue: Queue,
+  orgId: string,
+  traces: readonly NewTraces[],
+) {
+  for (const { projectId, traceIds } of traces) {
+    await enqueueTraces(queue, tx, judgeTraces, orgId, projectId, traceIds)
+  }
+}

@@ -1,0 +1,44 @@
+import { randomUUIDv7 } from 'node:crypto'
+import type { Job } from '../../jobs/job.ts'
+import type { Queue } from '../../jobs/queue.ts'
+import type { Transaction } from '../core/db.ts'
+import { insertJob } from '../jobs/jobs.ts'
+
+export interface Submission {
+  readonly orgId: string
+  readonly projectId: string | null
+  /** The id of the API key; null for a worker. */
+  readonly createdBy: string | null
+  /** Path, relative to the base path, of the resource the job makes. */
+  readonly resultRef?: string | undefined
+  /** The id of the idempotency key it is submitted under, if any. */
+  readonly requestId?: string | undefined
+}
+
+/**
+ * Writes a job resource and puts the job into its queue, both in the caller's transaction.
+ * @returns the job's id, which is also its key in the queue
+ */
+export async function submitJob<T extends object>(
+  tx: Transaction,
+  queue: Queue,
+  job: Job<T>,
+  payload: T,
+  { orgId, projectId, createdBy, resultRef, requestId }: Submission,
+): Promise<string> {
+  const id = randomUUIDv7()
+  const queueJobId = await queue.enqueue(tx, job, payload, { orgId, jobId: id, key: id })
+  if (queueJobId === null) throw new Error(`The queue already holds a job with the key ${id}`)
+  await insertJob(tx, {
+    id,
+    org_id: orgId,
+    project_id: projectId,
+    kind: job.name,
+    queue_job_id: queueJobId,
+    request: payload,
+    result_ref: resultRef ?? null,
+    created_by: createdBy,
+    request_id: requestId,
+  })
+  return id
+}
