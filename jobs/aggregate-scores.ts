@@ -1,16 +1,15 @@
 import { job } from './job.ts'
-import type { Executor, Queue } from './queue.ts'
+import type { Executor } from './pg-boss.ts'
+import type { Queue } from './queue.ts'
 import { shape, uuid } from './shape.ts'
+import { SECONDS_OF_WORK } from './queue-options.ts'
 
 /** Recomputes the score cells of a project that changed since. One waits at a time for each project. */
-export const aggregateScores = job('evals.aggregate', shape({ project_id: uuid() }), {
-  policy: 'short',
-  retryLimit: 5,
-  retryDelaySeconds: 2,
-  retryDelayMaxSeconds: 120,
-  expireInSeconds: 300,
-  heartbeatSeconds: 20,
-})
+export const aggregateScores = job(
+  'evals.aggregate',
+  { payload: shape({ project_id: uuid() }) },
+  { ...SECONDS_OF_WORK, policy: 'short' },
+)
 
 /**
  * Has a project's marked cells recomputed soon. Call it late in the transaction that marked them: where

@@ -5,8 +5,10 @@
  * - A **pool** is the set of queues one worker process works off; its **slots** are how many at once.
  * - A **handler** does a job. One execution is a **run**; a worker that took a job holds its **claim**.
  * - An **attempt** numbers the claims of a job and fences the writes of those that were lost.
- * - A **checkpoint** is a committed place in the work from which the next run goes on.
- * - The **job resource** is the row of `jobs` a client polls; an internal job has none.
+ * - A **checkpoint** says how far the work is committed; the next run goes on from it. A job declares its
+ *   shape beside that of its payload.
+ * - The **job resource** is the row of `jobs` a client polls; an internal job has none. One that no
+ *   worker will settle is **orphaned**, and maintenance settles it.
  */
 import { aggregateScores } from './aggregate-scores.ts'
 import { analyzeCompatibility } from './analyze-compatibility.ts'

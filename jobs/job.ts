@@ -2,11 +2,21 @@ import type Joi from 'joi'
 import type { Queue } from 'pg-boss'
 
 /** One kind of background work: its queue, the payload it carries, and how its queue behaves. */
-export interface Job<T extends object = object> {
+export interface Job<T extends object = object, C extends object = object> extends JobShapes<T, C> {
   /** Queue name, `area.verb`; its dead letters go to `<name>.dlq`. */
   readonly name: string
-  readonly payload: Joi.ObjectSchema<T>
   readonly queue: JobQueueOptions
+}
+
+/** Whatever does not have its shape when it is written or read fails the job. */
+export interface JobShapes<T extends object, C extends object> {
+  readonly payload: Joi.ObjectSchema<T>
+  /**
+   * What a run leaves for the next one. It is stored as JSON, so its shape must accept what JSON makes
+   * of the values it gives: `time()` gives a `Date` and accepts the text of one. A job without it
+   * starts anew in each run.
+   */
+  readonly checkpoint?: Joi.ObjectSchema<C>
 }
 
 export interface JobQueueOptions {
@@ -26,13 +36,19 @@ export interface JobQueueOptions {
 /** The payload type of a declared job. */
 export type Payload<J> = J extends Job<infer T> ? T : never
 
+/** The checkpoint type of a declared job. */
+export type Checkpoint<J> = J extends Job<infer _, infer C> ? C : never
+
+/** What a job that declares no checkpoint can store: no members. */
+export type NoCheckpoint = Record<string, never>
+
 /** Declares a job; every job is listed in `jobs/index.ts`. */
-export function job<T extends object>(
+export function job<T extends object, C extends object = NoCheckpoint>(
   name: string,
-  payload: Joi.ObjectSchema<T>,
+  shapes: JobShapes<T, C>,
   queue: JobQueueOptions,
-): Job<T> {
-  return { name, payload, queue }
+): Job<T, C> {
+  return { name, ...shapes, queue }
 }
 
 /** The pg-boss options of a job's queue. */

@@ -1,14 +1,7 @@
-import type { ConnectionOptions, PgBoss } from 'pg-boss'
+import type { PgBoss } from 'pg-boss'
 import type { Job } from './job.ts'
-
-/** A pool or an open transaction; structurally, any postgres.js handle. */
-export interface Executor {
-  unsafe(
-    query: string,
-    parameters?: never[],
-    options?: { prepare: boolean },
-  ): PromiseLike<readonly object[]>
-}
+import { bossDatabase } from './pg-boss.ts'
+import type { Executor } from './pg-boss.ts'
 
 /** What a queue row carries: whose it is, the job resource it belongs to (if any), and the payload. */
 export interface Envelope {
@@ -42,6 +35,8 @@ export interface Queue {
     payload: T,
     options: EnqueueOptions,
   ): Promise<string | null>
+  /** Takes a job that waits out of its queue, in the caller's transaction. */
+  withdraw(tx: Executor, jobName: string, id: string): Promise<void>
   /** Runs `work` in a transaction and, once it has committed, wakes the workers of what it enqueued. */
   transaction<Tx extends Executor, T>(
     sql: { begin(work: (tx: Tx) => Promise<T>): Promise<unknown> },
@@ -97,6 +92,9 @@ export function openQueue(
       transactions.get(tx)?.queues.add(job.name)
       return id
     },
+    async withdraw(tx, jobName, id) {
+      await boss.cancel(jobName, id, { db: bossDatabase(tx) })
+    },
     async transaction<Tx extends Executor, T>(
       sql: { begin(work: (tx: Tx) => Promise<T>): Promise<unknown> },
       work: (tx: Tx) => Promise<T>,
@@ -110,17 +108,6 @@ export function openQueue(
       return result as T
     },
     announceEnd: (jobId) => announce([jobId]),
-  }
-}
-
-/** pg-boss's view of a postgres.js handle: the rows of every statement of a text, concatenated. */
-export function bossDatabase(sql: Executor): NonNullable<ConnectionOptions['db']> {
-  return {
-    async executeSql(text, values = []) {
-      // The texts with parameters are few; unprepared, each would take two round trips and be planned.
-      const result = await sql.unsafe(text, values as never[], { prepare: values.length > 0 })
-      return { rows: Array.isArray(result[0]) ? result.flat() : [...result] }
-    },
   }
 }
 

@@ -1,5 +1,7 @@
 import { job } from './job.ts'
-import { shape, text, uuid } from './shape.ts'
+import { tracePosition } from './rules/traces/trace-position.ts'
+import { count, shape, text, uuid } from './shape.ts'
+import { MINUTES_OF_WORK } from './queue-options.ts'
 
 /**
  * Decides anew on the traces of an agent when another of its manifests has become the active one, which
@@ -7,13 +9,10 @@ import { shape, text, uuid } from './shape.ts'
  */
 export const retargetVerdicts = job(
   'compat.retarget',
-  shape({ project_id: uuid(), agent_name: text(), manifest_id: uuid() }),
   {
-    policy: 'exclusive',
-    retryLimit: 5,
-    retryDelaySeconds: 5,
-    retryDelayMaxSeconds: 120,
-    expireInSeconds: 1800,
-    heartbeatSeconds: 30,
+    payload: shape({ project_id: uuid(), agent_name: text(), manifest_id: uuid() }),
+    /** The last trace that was compared, and how many were. */
+    checkpoint: shape({ after: tracePosition, compared: count() }),
   },
+  { ...MINUTES_OF_WORK, retryLimit: 5 },
 )

@@ -5,7 +5,8 @@ export type Valid<S> = S extends Joi.AnySchema<infer T> ? T : never
 
 /**
  * An object schema whose TypeScript type follows from its members: `required` members must be
- * present, `optional` ones may be absent. Unknown members are accepted and left out of the value.
+ * present, `optional` ones may be absent, from the value too unless they have a default. Unknown
+ * members are accepted and left out of the value.
  */
 export function shape<R extends Members, O extends Members = Record<never, never>>(
   required: R,
@@ -15,17 +16,21 @@ export function shape<R extends Members, O extends Members = Record<never, never
   for (const [name, schema] of Object.entries(required)) members[name] = schema.required()
   for (const [name, schema] of Object.entries(optional ?? {})) members[name] = schema.optional()
   return Joi.object(members).options({ stripUnknown: { objects: true } }) as Joi.ObjectSchema<
-    Flat<{ [K in keyof R]: Valid<R[K]> } & { [K in keyof O]?: Valid<O[K]> | undefined }>
+    Flat<
+      { [K in keyof R]: Valid<R[K]> } & {
+        [K in keyof O as O[K] extends Defaulted ? K : never]: Valid<O[K]>
+      } & { [K in keyof O as O[K] extends Defaulted ? never : K]?: Valid<O[K]> | undefined }
+    >
   >
 }
 
-/** A string schema that accepts exactly the given words. */
-export function oneOf<const V extends string>(...words: readonly V[]) {
+/** A string schema that accepts exactly the given words, of which null may be one. */
+export function oneOf<const V extends string | null>(...words: readonly V[]) {
   return Joi.string<V>().valid(...words)
 }
 
-export function listOf<S extends Joi.Schema>(item: S) {
-  return Joi.array<Valid<S>[]>().items(item)
+export function listOf<S extends Joi.Schema>(item: S): Joi.ArraySchema<Valid<S>[]> {
+  return Joi.array().items(item)
 }
 
 /**
@@ -38,6 +43,12 @@ export function text(max = 256) {
     .pattern(/^[^\0\p{Cs}]*$/u, 'text without NUL and lone surrogates')
 }
 
+/** A text of any length and content, of our own making or checked before. */
+export const anyText = () => Joi.string().allow('')
+
+/** A time of our own making or checked before; the value is a `Date`. */
+export const anyTime = () => Joi.date().iso()
+
 /** An id we made: a UUID. */
 export const uuid = () => Joi.string().guid()
 
@@ -47,13 +58,36 @@ export const clientId = () =>
     .max(128)
     .pattern(/^[^\p{Cc}\p{Cs}]+$/u, 'printable characters')
 
+/** Written inside a shape, `Joi.boolean()` would take the type of any schema from its place. */
+export const bool = () => Joi.boolean()
+
 export const int = (min: number, max: number) => Joi.number().integer().min(min).max(max)
+
+/** How many of something there are. */
+export const count = () => int(0, Number.MAX_SAFE_INTEGER)
 
 /** An RFC 3339 time; the value is a `Date`. */
 export const time = () => Joi.date().iso().min('0001-01-01T00:00:00Z').max('9999-12-31T23:59:59Z')
+
+/** An object whose members may have any name and are all of one kind. */
+export function recordOf<S extends Joi.Schema>(member: S) {
+  return Joi.object<Record<string, Valid<S>>>().pattern(/^/, member)
+}
 
 /** A JSON object with free-form members. */
 export const freeForm = () => Joi.object<Record<string, unknown>>().unknown(true)
 
 type Members = Record<string, Joi.Schema>
 type Flat<T> = { [K in keyof T]: T[K] } & {}
+
+/** A schema with a default. joi's own types do not tell it from one without. */
+interface Defaulted {
+  readonly [DEFAULTED]: true
+}
+declare const DEFAULTED: unique symbol
+
+declare module 'joi' {
+  interface AnySchema<TSchema> {
+    default(value: unknown): this & Defaulted
+  }
+}

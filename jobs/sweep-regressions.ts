@@ -1,12 +1,10 @@
 import { job } from './job.ts'
 import { shape } from './shape.ts'
+import { SCHEDULED_WORK } from './queue-options.ts'
 
 /** Has every metric bisected that has reached a further look. */
-export const sweepRegressions = job('regression.sweep', shape({}), {
-  policy: 'short',
-  retryLimit: 2,
-  retryDelaySeconds: 30,
-  retryDelayMaxSeconds: 120,
-  expireInSeconds: 900,
-  heartbeatSeconds: 30,
-})
+export const sweepRegressions = job(
+  'regression.sweep',
+  { payload: shape({}) },
+  { ...SCHEDULED_WORK, policy: 'short' },
+)

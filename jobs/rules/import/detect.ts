@@ -3,14 +3,16 @@ import { openaiChat } from './openai-chat.ts'
 import { tauBench } from './tau-bench.ts'
 import { traceLines } from './trace-lines.ts'
 
-/** Formats that can be imported, by the word clients name them with. */
-export const formats = {
+/** The words that clients name the formats with. */
+export const FORMAT_NAMES = ['traces', 'openai_chat', 'tau_bench'] as const
+export type FormatName = (typeof FORMAT_NAMES)[number]
+
+/** Formats that can be imported. */
+export const formats: Readonly<Record<FormatName, Format>> = {
   traces: traceLines,
   openai_chat: openaiChat,
   tau_bench: tauBench,
-} satisfies Record<string, Format>
-
-export type FormatName = keyof typeof formats
+}
 
 /** The format of a record by its shape; undefined for one of no known shape. */
 export function detectFormat(record: Members): FormatName | undefined {

@@ -1,5 +1,6 @@
-import { callsIn, isObject, toolCallOf } from '../trace.ts'
-import type { ToolCall } from '../trace.ts'
+import { callsIn, toolCallOf } from '../traces/message-calls.ts'
+import { isObject } from '../core/reader.ts'
+import type { ToolCall } from '../traces/trace.ts'
 import type { Format, Members } from './format.ts'
 import { fingerprint, ownTraceId } from './format.ts'
 

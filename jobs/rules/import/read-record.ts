@@ -1,7 +1,8 @@
-import { identityOf, readScores } from '../score.ts'
-import type { NewScore } from '../score.ts'
-import { readTrace } from '../trace.ts'
-import type { Fault, Trace } from '../trace.ts'
+import { identityOf, readScores } from '../evals/score.ts'
+import type { NewScore } from '../evals/score.ts'
+import { readTrace } from '../traces/read-trace.ts'
+import type { Fault } from '../core/reader.ts'
+import type { Trace } from '../traces/trace.ts'
 import type { Format, Mapped, Members } from './format.ts'
 
 export interface RecordDefaults {

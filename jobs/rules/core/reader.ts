@@ -1,0 +1,210 @@
+import { isUuid } from './uuid.ts'
+
+/** What is wrong with a value, and where. */
+export interface Fault {
+  /** Path of the member, for example `llm_calls.0.tool_calls.1.tool_name`. */
+  readonly field: string
+  readonly message: string
+}
+
+/** Access to the members of an object; undefined, and a fault, for what is none. */
+export function reader(given: unknown, path: string, faults: Fault[]): Reader | undefined {
+  if (isObject(given)) return new Reader(given, path, faults)
+  faults.push({ field: path || 'body', message: `${path || 'it'} must be an object` })
+  return undefined
+}
+
+/**
+ * Typed access to the members of one object. What is not of the type asked for is null, and a fault
+ * under its path; so is nothing that is absent, null or, as a name, empty: that is null alone.
+ */
+export class Reader {
+  readonly value: Readonly<Record<string, unknown>>
+  readonly path: string
+  readonly faults: Fault[]
+
+  constructor(value: Readonly<Record<string, unknown>>, path: string, faults: Fault[]) {
+    this.value = value
+    this.path = path
+    this.faults = faults
+  }
+
+  at(key: string) {
+    return this.path ? `${this.path}.${key}` : key
+  }
+
+  fault(key: string, must: string) {
+    this.faults.push({ field: this.at(key), message: `${this.at(key)} ${must}` })
+    return null
+  }
+
+  has(key: string) {
+    const given = this.value[key]
+    return given !== undefined && given !== null
+  }
+
+  any(key: string) {
+    return this.value[key]
+  }
+
+  string(key: string): string | null {
+    const given = this.value[key]
+    if (given === undefined || given === null) return null
+    return typeof given === 'string' ? given : this.fault(key, 'must be a string')
+  }
+
+  /** 1 to 256 printable characters. */
+  name(key: string): string | null {
+    const given = this.string(key)
+    if (given === null || given === '') return null
+    if (isName(given)) return given
+    return this.fault(key, `must be 1 to ${MAX_NAME} printable characters`)
+  }
+
+  required(key: string): string {
+    const given = this.name(key)
+    const absent = !this.has(key) || this.value[key] === ''
+    if (given === null && absent) this.fault(key, 'is required')
+    return given ?? ''
+  }
+
+  /** An id a client gave, 1 to 128 printable characters; a number stands for its digits. */
+  id(key: string): string | null {
+    const given = this.value[key]
+    if (given === undefined || given === null) return null
+    const text = typeof given === 'number' ? String(given) : given
+    if (typeof text === 'string' && CLIENT_ID.test(text)) return text
+    return this.fault(key, 'must be 1 to 128 printable characters')
+  }
+
+  uuid(key: string): string | null {
+    const given = this.string(key)
+    return given === null || isUuid(given) ? given : this.fault(key, 'must be a UUID')
+  }
+
+  /** Cut to `max` characters, never inside a surrogate pair. */
+  text(key: string, max: number): string | null {
+    const given = this.string(key)
+    return given === null ? null : cut(given, max)
+  }
+
+  word<const W extends string>(key: string, words: readonly W[]): W | null {
+    const given = this.string(key)
+    if (given === null) return null
+    const word = words.find((each) => each === given)
+    return word ?? this.fault(key, `must be one of ${words.join(', ')}`)
+  }
+
+  wordOrOther<const W extends string>(key: string, words: readonly W[]): W | 'other' | null {
+    const given = this.string(key)
+    return given === null ? null : (words.find((each) => each === given) ?? 'other')
+  }
+
+  number(key: string): number | null {
+    const given = this.value[key]
+    if (given === undefined || given === null) return null
+    if (typeof given === 'number' && Number.isFinite(given)) return given
+    return this.fault(key, 'must be a number')
+  }
+
+  /** An integer from 0 to `max`. */
+  count(key: string, max = Number.MAX_SAFE_INTEGER): number | null {
+    const given = this.value[key]
+    if (given === undefined || given === null) return null
+    if (typeof given === 'number' && Number.isInteger(given) && given >= 0 && given <= max) {
+      return given
+    }
+    return this.fault(key, `must be an integer from 0 to ${max}`)
+  }
+
+  flag(key: string): boolean {
+    const given = this.value[key]
+    if (typeof given === 'boolean') return given
+    if (this.has(key)) this.fault(key, 'must be true or false')
+    return false
+  }
+
+  /** An RFC 3339 time, as it was given. */
+  time(key: string): string | null {
+    const given = this.string(key)
+    if (given === null || (RFC3339.test(given) && isStorableTime(parseTime(given)))) return given
+    return this.fault(key, 'must be an RFC 3339 time')
+  }
+
+  date(key: string): Date | null {
+    const given = this.time(key)
+    return given === null ? null : parseTime(given)
+  }
+
+  object(key: string): Record<string, unknown> {
+    const given = this.value[key]
+    if (isObject(given)) return given
+    if (this.has(key)) this.fault(key, 'must be an object')
+    return {}
+  }
+
+  /**
+   * Each item as `item` reads it. A faulty one is undefined and still counts in the length: what is
+   * read is used only where there are no faults.
+   */
+  list<T>(
+    key: string,
+    item: (value: unknown, field: string, faults: Fault[], index: number) => T | undefined,
+  ): T[] {
+    const given = this.value[key]
+    if (given === undefined || given === null) return []
+    if (!Array.isArray(given)) {
+      this.fault(key, 'must be a list')
+      return []
+    }
+    const field = this.at(key)
+    return given.map((each, i) => item(each, `${field}.${i}`, this.faults, i) as T)
+  }
+
+  names(key: string): string[] {
+    return this.list(key, (each, field) => {
+      if (typeof each === 'string' && isName(each)) return each
+      this.faults.push({ field, message: `${field} must be 1 to ${MAX_NAME} printable characters` })
+      return undefined
+    })
+  }
+
+  objects(key: string): Record<string, unknown>[] {
+    return this.list(key, (each, field) => {
+      if (isObject(each)) return each
+      this.faults.push({ field, message: `${field} must be an object` })
+      return undefined
+    })
+  }
+}
+
+/** Cuts to `max` characters, never inside a surrogate pair. */
+export function cut(text: string, max: number) {
+  if (text.length <= max) return text
+  const last = text.charCodeAt(max - 1)
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? max - 1 : max)
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isName(text: string) {
+  return text.length <= MAX_NAME && PRINTABLE.test(text)
+}
+
+/** A time that names no offset is UTC, wherever this process runs. */
+function parseTime(text: string) {
+  return new Date(HAS_OFFSET.test(text) ? text : `${text.replace(' ', 'T')}Z`)
+}
+
+function isStorableTime(time: Date) {
+  const year = time.getUTCFullYear()
+  return year >= 1 && year <= 9999
+}
+
+const MAX_NAME = 256
+const PRINTABLE = /^[^\p{Cc}\p{Cs}]+$/u
+const CLIENT_ID = /^[^\p{Cc}\p{Cs}]{1,128}$/u
+const HAS_OFFSET = /(Z|[+-]\d\d:?\d\d)$/i
+const RFC3339 = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?$/i

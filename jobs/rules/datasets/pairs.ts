@@ -1,0 +1,197 @@
+import { hash } from 'node:crypto'
+import { messageText } from './formats.ts'
+import type { Dropped, TrainingMessage } from './messages.ts'
+import type { Toolbox } from './tools.ts'
+
+/** One trace's way through a task. */
+export interface Attempt {
+  /** Index in the order of trace ids. */
+  readonly index: number
+  readonly quality: number
+  readonly messages: readonly TrainingMessage[]
+  /** Only attempts of one group are compared: same tools, same system prompt. */
+  readonly group: string
+  /** Hash of the conversation up to and with each message. */
+  readonly prefixes: readonly string[]
+  /** Characters of its messages as JSON. */
+  readonly length: number
+}
+
+export interface Pair<A extends Attempt = Attempt> {
+  readonly chosen: A
+  readonly rejected: A
+  /** Index of the messages they differ in; what comes before is the prompt. */
+  readonly turn: number
+  readonly chosenTurn: TrainingMessage
+  readonly rejectedTurn: TrainingMessage
+  /** Logarithm of the chosen turn's length over the rejected one's. */
+  readonly lengthRatio: number
+}
+
+export function makeAttempt(
+  index: number,
+  quality: number,
+  messages: readonly TrainingMessage[],
+  tools: Toolbox,
+): Attempt {
+  const firstTurn = messages.findIndex(({ role }) => role !== 'system')
+  const prompt = messages.slice(0, firstTurn).map(({ content }) => content)
+  // Tools that were only seen to be called say nothing of what could have been called.
+  const declared = tools.declared ? [...tools.texts.values()].sort() : null
+  let prefix = ''
+  let length = 0
+  const prefixes = messages.map((message) => {
+    const text = messageText({ ...message, weight: 0 }, 'trl')
+    length += text.length
+    prefix = digest(prefix + text)
+    return prefix
+  })
+  return {
+    index,
+    quality,
+    messages,
+    group: digest(JSON.stringify([declared, prompt])),
+    prefixes,
+    length,
+  }
+}
+
+/**
+ * The pairs of one task: a good attempt and a bad one that say the same up to a turn of the assistant.
+ * Every good attempt is compared with every bad one of its group, and each comparison that gives no
+ * pair is counted by its reason. Where more are possible than may be used, those with the greatest
+ * distance in quality go first, then by the chosen trace's id, then by the rejected one's.
+ * @param attempts those of a quality in between are neither, see `isMiddling`
+ * @returns `dropped` counts comparisons, and attempts that had nothing to be compared with
+ */
+export function choosePairs<A extends Attempt>(attempts: readonly A[]) {
+  const dropped = new Map<string, number>()
+  const drop = (reason: string) => dropped.set(reason, (dropped.get(reason) ?? 0) + 1)
+  const possible: Pair<A>[] = []
+  for (const group of Map.groupBy(attempts, (attempt) => attempt.group).values()) {
+    const good = group.filter(({ quality }) => quality >= CHOSEN_AT)
+    const bad = group.filter(({ quality }) => quality <= REJECTED_AT)
+    if (good.length === 0 || bad.length === 0) for (const _ of [...good, ...bad]) drop('unpaired')
+    for (const chosen of good) {
+      for (const rejected of bad) {
+        const found = compare(chosen, rejected)
+        if ('reason' in found) drop(found.reason)
+        else possible.push(found)
+      }
+    }
+  }
+  return { pairs: limit(possible.sort(byDistance), drop), dropped }
+}
+
+/**
+ * The turn of a trace and the one a person wrote in its place. What a person says goes without the
+ * bounds on quality and length that comparisons of attempts have.
+ * @param corrected the trace's conversation as `correctConversation` ends it
+ * @param said as the trace ended it
+ */
+export function compareCorrection(
+  corrected: readonly TrainingMessage[],
+  said: readonly TrainingMessage[],
+): Pick<Pair, 'turn' | 'chosenTurn' | 'rejectedTurn'> | Dropped {
+  const turn = corrected.length - 1
+  const [chosenTurn, rejectedTurn] = [corrected[turn], said[turn]]
+  if (!chosenTurn || !rejectedTurn) return { reason: 'no_output' }
+  if (gistOf(chosenTurn) === gistOf(rejectedTurn)) return { reason: 'near_identical' }
+  return { turn, chosenTurn, rejectedTurn }
+}
+
+/** Not good enough to be chosen, not bad enough to be rejected. */
+export function isMiddling(quality: number) {
+  return quality < CHOSEN_AT && quality > REJECTED_AT
+}
+
+/**
+ * Which pairs to leave out so that chosen turns are on average neither longer nor shorter than
+ * rejected ones: the most one-sided first, until the mean of the ratios is within `MEAN_LENGTH_RATIO`.
+ * @param ratios in ascending order; for equal ones the last is left out first
+ * @returns how many to leave out at each end
+ */
+export function balanceLengths(ratios: Float64Array): { low: number; high: number } {
+  let low = 0
+  let high = 0
+  let sum = ratios.reduce((total, ratio) => total + ratio, 0)
+  for (let n = ratios.length; n > 0 && Math.abs(sum / n) > MEAN_LENGTH_RATIO; n--) {
+    sum -= ratios[sum > 0 ? ratios.length - ++high : low++] ?? 0
+  }
+  return { low, high }
+}
+
+function compare<A extends Attempt>(chosen: A, rejected: A): Pair<A> | Dropped {
+  if (chosen.quality - rejected.quality < MARGIN) return { reason: 'margin' }
+  const turn = chosen.prefixes.findIndex((prefix, i) => prefix !== rejected.prefixes[i])
+  const [ours, theirs] = [chosen.messages[turn], rejected.messages[turn]]
+  if (!ours || !theirs) return { reason: 'no_divergence' }
+  if (ours.role === 'user' || theirs.role === 'user') return { reason: 'user_divergence' }
+  if (ours.role !== 'assistant' || theirs.role !== 'assistant') return { reason: 'env_divergence' }
+  if (ours.weight === 0 || theirs.weight === 0) return { reason: 'empty_turn' }
+  if (gistOf(ours) === gistOf(theirs)) return { reason: 'near_identical' }
+  const lengthRatio = Math.log(lengthOf(ours) / lengthOf(theirs))
+  if (Math.abs(lengthRatio) > MAX_LENGTH_RATIO) return { reason: 'length_ratio' }
+  return { chosen, rejected, turn, chosenTurn: ours, rejectedTurn: theirs, lengthRatio }
+}
+
+function limit<A extends Attempt>(pairs: readonly Pair<A>[], drop: (reason: string) => void) {
+  const seen = new Set<string>()
+  const uses = new Map<Attempt, number>()
+  const usesOf = (attempt: Attempt) => uses.get(attempt) ?? 0
+  const taken: Pair<A>[] = []
+  for (const pair of pairs) {
+    const { chosen, rejected, turn } = pair
+    const key = `${chosen.prefixes[turn]} ${rejected.prefixes[turn]}`
+    if (seen.has(key)) drop('duplicate')
+    else if (taken.length === PAIRS_A_TASK) drop('task_limit')
+    else if (Math.max(usesOf(chosen), usesOf(rejected)) === PAIRS_A_TRACE) drop('trace_limit')
+    else {
+      seen.add(key)
+      taken.push(pair)
+      for (const used of [chosen, rejected]) uses.set(used, usesOf(used) + 1)
+    }
+  }
+  return taken
+}
+
+function byDistance(a: Pair, b: Pair) {
+  const distance = ({ chosen, rejected }: Pair) => chosen.quality - rejected.quality
+  return (
+    distance(b) - distance(a) ||
+    a.chosen.index - b.chosen.index ||
+    a.rejected.index - b.rejected.index
+  )
+}
+
+/** What a turn says, whatever its case, spacing and punctuation, and what it calls, to the letter. */
+function gistOf({ content, tool_calls = [] }: TrainingMessage) {
+  const words = (content ?? '')
+    .toLowerCase()
+    .replace(/[\s.,;:!?"'`*_#~]+/g, ' ')
+    .trim()
+  return JSON.stringify([words, tool_calls.map(({ name, canonical }) => [name, canonical])])
+}
+
+/** In UTF-16 code units: the text, and the names and arguments of the calls. */
+function lengthOf({ content, tool_calls = [] }: TrainingMessage) {
+  return tool_calls.reduce(
+    (sum, { name, canonical }) => sum + name.length + canonical.length,
+    content?.length ?? 0,
+  )
+}
+
+function digest(text: string) {
+  return hash('sha256', text, 'base64').slice(0, 22)
+}
+
+/** Quality from which an attempt is good enough to be chosen, and up to which bad enough to be rejected. */
+const CHOSEN_AT = 0.8
+const REJECTED_AT = 0.4
+/** Least distance in quality. With these three, mislabelled pairs fall from 20 % to 5 %. */
+const MARGIN = 0.3
+const PAIRS_A_TASK = 4
+const PAIRS_A_TRACE = 2
+/** Beyond it a trainer learns to be long or short instead of right. */
+const MAX_LENGTH_RATIO = Math.log(2)
+const MEAN_LENGTH_RATIO = 0.05

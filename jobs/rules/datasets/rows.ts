@@ -1,0 +1,222 @@
+import { createHash, hash } from 'node:crypto'
+import { conversationText, labelledText } from './formats.ts'
+import { hasUnfitText, trainingJson } from './training-json.ts'
+import { correctConversation, readConversation } from './messages.ts'
+import type { Dropped, TrainingMessage } from './messages.ts'
+import { isMiddling } from './pairs.ts'
+import type { Recipe } from './recipe.ts'
+import { faultOfCalls, openToolReader, toolsOf } from './tools.ts'
+import type { Toolbox } from './tools.ts'
+import type { TraceContent } from '../traces/trace-row.ts'
+import { conversationOf, longestCall, messagesOf } from '../traces/conversation.ts'
+import { MAX_PREVIEW } from '../traces/trace.ts'
+import type { LlmCall, Message } from '../traces/trace.ts'
+import type { EvalVerdict, Verdict } from '../core/verdicts.ts'
+
+/** What is known of a trace that was selected, beside its content. */
+export interface Candidate {
+  readonly trace_id: string
+  readonly agent_name: string
+  readonly manifest_hash: string | null
+  readonly verdict: Verdict
+  readonly eval_verdict: EvalVerdict | null
+  /** Quality, 0 to 1; null without a score that counts. */
+  readonly quality: number | null
+  /** By name; the mean where several sources gave one. */
+  readonly scores: Readonly<Record<string, number>>
+  readonly task_id: string | null
+  readonly session_id: string | null
+  /** Code of the reason that decided on the trace. */
+  readonly reason: string | null
+  /** The newest annotation that corrects its output; null without one, and where none is looked for. */
+  readonly annotation_id: string | null
+}
+
+/** A trace's content with the previews that stand for it where it has no LLM call. */
+export type CandidateContent = Pick<TraceContent, 'llm_calls'> & {
+  readonly user_input_preview: string | null
+  readonly final_output_preview: string | null
+  /** What a person wrote in the place of its output. */
+  readonly corrected_output: string | null
+}
+
+export interface Row {
+  /** Canonical JSON of the training part. */
+  readonly training: Buffer
+  /** SHA-256 of `training`. */
+  readonly hash: Buffer
+  readonly tokens: number
+  /** It holds the corrected output. */
+  readonly corrected: boolean
+}
+
+/** Why a selected trace gives no row of this type whatever it says, or undefined. */
+export function ineligibility(candidate: Candidate, { dataset_type: type }: Recipe) {
+  const { verdict, reason, eval_verdict, quality, task_id } = candidate
+  if (reason?.startsWith('policy.') || reason?.startsWith('malformed.')) return reason
+  switch (type) {
+    case 'sft':
+      // Only steps that failed can be repaired here, by masking them.
+      return verdict === 'repair' && reason !== STEPS_MASKED ? 'unrepaired' : undefined
+    case 'kto':
+      if (eval_verdict === null) return 'unscored'
+      return eval_verdict === 'review' ? 'middling' : undefined
+    case 'dpo':
+      // Compared with its correction and not with other attempts.
+      if (candidate.annotation_id !== null) return undefined
+      if (quality === null) return 'unscored'
+      if (task_id === null) return 'no_task'
+      return isMiddling(quality) ? 'middling' : undefined
+  }
+}
+
+/** Makes the rows of traces one after the other: of a version of type sft or kto. */
+export function openRowMaker(recipe: Recipe) {
+  const { options, dataset_type: type } = recipe
+  const readTools = openToolReader()
+
+  function rowOf({ messages, tools }: Trained, candidate: Candidate, corrected: boolean) {
+    const trained = options.rows === 'call' ? lastTurnOnly(messages) : messages
+    if (!trained.some(({ weight }) => weight === 1)) return { reason: 'invalid.nothing_trained' }
+    const text =
+      type === 'kto'
+        ? labelledText(labelled(trained, candidate), tools, options.format)
+        : conversationText(trained, tools, options.format)
+    return typeof text === 'string' ? finishRow(text, recipe, corrected) : text
+  }
+
+  return (candidate: Candidate, content: CandidateContent): (Row | Dropped)[] => {
+    const masked =
+      type === 'sft' && candidate.verdict === 'repair' ? failedCalls(content) : undefined
+    const declared = readTools(content.llm_calls)
+    return listsOf(content, recipe).map((said) => {
+      const read = 'reason' in said ? said : readTrained(said.messages, declared, masked)
+      return 'reason' in read ? read : rowOf(read, candidate, 'corrected' in said && said.corrected)
+    })
+  }
+}
+
+/** A conversation that passed every check of its form, with its tools. */
+export function readTrained(
+  messages: readonly Message[],
+  declared: Toolbox,
+  masked?: ReadonlySet<string>,
+): Trained | Dropped {
+  const read = readConversation(messages, masked)
+  if ('reason' in read) return read
+  const tools = toolsOf(declared, read.messages)
+  const fault = faultOfCalls(read.messages, tools)
+  return fault === undefined ? { messages: read.messages, tools } : { reason: fault }
+}
+
+/** The longest conversation of a trace. Previews stand for it only when they were not cut. */
+export function longestOf(content: CandidateContent): readonly Message[] | Dropped {
+  const { llm_calls: calls, user_input_preview, final_output_preview } = content
+  const previews = [user_input_preview, final_output_preview]
+  // One less where the cut would have parted a surrogate pair.
+  if (calls.length === 0 && previews.some((text) => (text?.length ?? 0) >= MAX_PREVIEW - 1)) {
+    return { reason: 'invalid.preview_cut' }
+  }
+  return conversationOf(content)
+}
+
+export function finishRow(text: string, { options }: Recipe, corrected: boolean): Row | Dropped {
+  if (hasUnfitText(text)) return { reason: 'invalid.text' }
+  if (text.length > MAX_ROW_LENGTH) return { reason: 'too_long' }
+  // Four characters of JSON a token: right within a third for English, code and JSON.
+  const tokens = Math.ceil(text.length / 4)
+  if (options.max_tokens !== null && tokens > options.max_tokens) return { reason: 'too_long' }
+  const training = Buffer.from(text)
+  return { training, hash: hash('sha256', training, 'buffer'), tokens, corrected }
+}
+
+/** Canonical JSON of where a row comes from. `row_id` is the first half of the row hash. */
+export function provenanceText(
+  candidate: Candidate,
+  row: Row,
+  { dataset_type: type }: Recipe,
+  rejected?: Candidate,
+) {
+  return trainingJson({
+    ...provenance(candidate),
+    ...(rejected && { rejected: provenance(rejected) }),
+    // A trace to repair gives a row of this type only when its failed steps are masked.
+    repaired: type === 'sft' && candidate.verdict === 'repair',
+    ...(type !== 'kto' && { annotation_id: row.corrected ? candidate.annotation_id : null }),
+    row_id: row.hash.toString('hex', 0, 16),
+  }) as string
+}
+
+/**
+ * Identifies what a version holds: SHA-256 over its row hashes, in the order of the rows.
+ * Give it each hash with `add`.
+ */
+export function openContentHash() {
+  const all = createHash('sha256')
+  return { add: (rowHash: Uint8Array) => all.update(rowHash), hex: () => all.digest('hex') }
+}
+
+function provenance(candidate: Candidate) {
+  const { trace_id, agent_name, manifest_hash, verdict, scores, task_id, session_id } = candidate
+  return { trace_id, agent_name, manifest_hash, verdict, scores, task_id, session_id }
+}
+
+/** The lists of messages that rows are made of. That of the trace's output has the corrected one. */
+function listsOf(content: CandidateContent, { options }: Recipe): (Said | Dropped)[] {
+  const { corrected_output, llm_calls } = content
+  const correct = (messages: readonly Message[]) =>
+    corrected_output === null
+      ? { messages, corrected: false }
+      : { messages: correctConversation(messages, corrected_output), corrected: true }
+  if (options.rows === 'conversation') {
+    const longest = longestOf(content)
+    return ['reason' in longest ? longest : correct(longest)]
+  }
+  if (llm_calls.length === 0) return [{ reason: 'no_llm_call' }]
+  const last = longestCall(llm_calls)
+  return llm_calls.map((call) => {
+    const messages = messagesOf(call)
+    return call === last ? correct(messages) : { messages, corrected: false }
+  })
+}
+
+/** Calls that failed; their turns are not to be learned. */
+function failedCalls({ llm_calls }: { llm_calls: readonly LlmCall[] }) {
+  const failed = llm_calls.flatMap(({ tool_calls }) =>
+    tool_calls.filter(({ status }) => status === 'error'),
+  )
+  return new Set(failed.flatMap(({ id }) => id ?? []))
+}
+
+/** What came before a call is given, and other rows train it. */
+function lastTurnOnly(messages: readonly TrainingMessage[]) {
+  return messages.map((message, i) =>
+    message.weight === 0 || i === messages.length - 1
+      ? message
+      : { ...message, weight: 0 as const },
+  )
+}
+
+/**
+ * What the model said last, labelled by how the trace did. Trainers take all of a completion for the
+ * model's own words, so it cannot hold the user's turns and the tools' answers of a longer stretch; and
+ * they let the model go on with a prompt that ends in its own words, so turns in a row stay together.
+ */
+function labelled(messages: readonly TrainingMessage[], { eval_verdict }: Candidate) {
+  const at = messages.findLastIndex(({ weight }) => weight === 0) + 1
+  const prompt = messages.slice(0, at).map((message) => ({ ...message, weight: 0 as const }))
+  return { prompt, completion: messages.slice(at), label: eval_verdict === 'pass' }
+}
+
+const STEPS_MASKED = 'step.masked'
+/** Characters of a row's text; what reads the rows needs a bound for its buffers. */
+const MAX_ROW_LENGTH = 4 << 20
+
+interface Trained {
+  readonly messages: readonly TrainingMessage[]
+  readonly tools: Toolbox
+}
+interface Said {
+  readonly messages: readonly Message[]
+  readonly corrected: boolean
+}

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import { SPLITS } from './recipe.ts'
+import type { Recipe } from './recipe.ts'
+
+/** What decides on the split of a trace: its own members, and its source's when it is a replay. */
+export interface Anchored {
+  readonly trace_id: string
+  readonly task_id: string | null
+  readonly session_id: string | null
+  readonly parent_trace_id: string | null
+  /** The task of the trace it replays; null where that is not stored. */
+  readonly parent_task_id: string | null
+  readonly parent_session_id: string | null
+}
+
+/**
+ * The split of a trace, as an index in `SPLITS`, by what it is an attempt at: its task, else the task or
+ * session of the trace it replays, else its session, else itself. Nothing else is looked at, neither
+ * which traces were selected nor what an earlier version did. So a trace is in one split for ever, in
+ * whatever version of whatever dataset it appears, as long as seed and fractions stay.
+ *
+ * Traces of one session or one replayed source may so come into two splits. Only the traces in one of
+ * the two are used, and the others are left out: see `workers/datasets/settle-rows.ts`.
+ */
+export function splitOf(trace: Anchored, { seed, split }: Pick<Recipe, 'seed' | 'split'>): number {
+  const digest = createHash('sha256')
+    .update(`${seed}\0${anchorOf(trace)}`)
+    .digest()
+  const share = digest.readUIntBE(0, 6) / 2 ** 48
+  let bound = 0
+  let last = 0
+  for (const [index, name] of SPLITS.entries()) {
+    if (split[name] === 0) continue
+    if (share < (bound += split[name])) return index
+    last = index
+  }
+  // The fractions may add up to a little less than 1.
+  return last
+}
+
+function anchorOf(trace: Anchored): string {
+  if (trace.task_id !== null) return `task ${trace.task_id}`
+  if (trace.parent_task_id !== null) return `task ${trace.parent_task_id}`
+  if (trace.parent_session_id !== null) return `session ${trace.parent_session_id}`
+  if (trace.parent_trace_id !== null) return `trace ${trace.parent_trace_id}`
+  if (trace.session_id !== null) return `session ${trace.session_id}`
+  return `trace ${trace.trace_id}`
+}

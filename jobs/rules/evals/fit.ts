@@ -1,0 +1,67 @@
+import type { Verdict } from '../core/verdicts.ts'
+import type { CompatReason } from '../manifests/compat-decision.ts'
+import { COMPAT_SCORES } from '../manifests/compat-policy.ts'
+import type { CompatibilityEvidence } from './evidence.ts'
+import type { NewScore } from './score.ts'
+
+/** How a trace fits the manifest that is active for its agent. */
+export interface Fit {
+  readonly target_manifest_id: string
+  readonly verdict: Verdict
+  readonly needs_review: boolean
+  /** Worst first; empty where the trace was recorded under the target. */
+  readonly reasons: readonly CompatReason[]
+}
+
+/** What a fit says to the decision on its trace: its worst reason stands for all. */
+export function fitEvidence({ verdict, needs_review, reasons }: Fit): CompatibilityEvidence {
+  const [worst] = reasons
+  if (!worst) return { verdict, needs_review, ...FITS }
+  // A trace that cannot be run again is explained by what it would have to be run again for.
+  const [, next] = reasons
+  const cause = worst.code === 'not_replayable' && next ? next : worst
+  return {
+    verdict,
+    needs_review,
+    code: verdict === 'drop' ? 'compat.unreplayable' : `compat.${worst.code}`,
+    subject: cause.subject,
+    message: messageOf(cause, verdict),
+  }
+}
+
+/** The fit as a score, 0 to 1. */
+export function fitScore({ verdict, reasons, target_manifest_id }: Fit): NewScore {
+  const codes = [...new Set(reasons.map(({ code }) => code))]
+  return {
+    name: FIT_SCORE,
+    source: 'compat_engine',
+    source_kind: 'builtin',
+    span_id: '',
+    identifier: '',
+    value: COMPAT_SCORES[verdict],
+    data_type: 'numeric',
+    label: verdict,
+    passed: verdict === 'keep' || verdict === 'repair',
+    reason: codes.join(', ') || null,
+    category: 'compatibility',
+    source_label: null,
+    evaluator_version: null,
+    metadata: { target_manifest_id },
+  }
+}
+
+/** Name of the score that stands for a fit. */
+export const FIT_SCORE = 'compatibility'
+
+function messageOf({ code, component_type, subject, detail }: CompatReason, verdict: Verdict) {
+  const what =
+    component_type === null ? subject : `${component_type.replaceAll('_', ' ')} ${subject}`
+  const text = `${what}: ${code.replaceAll('_', ' ')}${detail ? ` (${detail})` : ''}`
+  return verdict === 'drop' ? `It would have to be run again, and cannot be. ${text}` : text
+}
+
+const FITS = {
+  code: 'compat.fits',
+  subject: 'manifest',
+  message: 'It uses nothing that has changed',
+}

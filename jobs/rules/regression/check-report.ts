@@ -1,0 +1,182 @@
+import { anyText, count, listOf, recordOf, shape } from '../../shape.ts'
+import type { Valid } from '../../shape.ts'
+import { VERDICT_MESSAGES } from './check-findings.ts'
+import type {
+  CheckFindings,
+  CheckVerdict,
+  CheckWarning,
+  DiffSummary,
+  DownstreamImpact,
+  EvalBreakdown,
+  SurfaceImpact,
+} from './check-findings.ts'
+import type { CompatTally, VerdictCounts } from '../manifests/compat-tally.ts'
+import { compatTally, emptyTally } from '../manifests/compat-tally.ts'
+import { describe, impactOf, riskOf, structuralSeverity } from '../manifests/impact.ts'
+import type { Risk } from '../manifests/impact.ts'
+import { isMixShift } from './metric-check.ts'
+import type { MetricCheck } from './metric-check.ts'
+import type { SurfaceChange } from '../manifests/surface-change.ts'
+
+/** Decisions on the baseline's traces, all together and by what their scores say of them. */
+const checkTallies = shape({
+  all: compatTally,
+  passing: compatTally,
+  failing: compatTally,
+  unscored: compatTally,
+})
+
+/** What the baseline's traces come to. Part of a checkpoint, so it is plain JSON. */
+export const walkedTraces = shape({
+  tallies: checkTallies,
+  /** Names of evaluators whose scores are of traces that use what has changed. */
+  evaluators: listOf(anyText()),
+  /** By version: rows whose traces cannot stay as they are. */
+  datasets: recordOf(shape({ name: anyText(), rows: count() })),
+})
+
+export type WalkedTraces = Valid<typeof walkedTraces>
+export type CheckTallies = Valid<typeof checkTallies>
+export type EvalStatus = Exclude<keyof CheckTallies, 'all'>
+
+export interface CheckEvidence {
+  readonly changes: readonly SurfaceChange[]
+  readonly tallies: CheckTallies
+  readonly metrics: readonly MetricCheck[]
+  readonly downstream: DownstreamImpact
+  readonly fingerprint: string | null
+}
+
+export function emptyTallies(): CheckTallies {
+  return {
+    all: emptyTally(),
+    passing: emptyTally(),
+    failing: emptyTally(),
+    unscored: emptyTally(),
+  }
+}
+
+/** The findings of a check that has a baseline. */
+export function reportFindings(evidence: CheckEvidence): CheckFindings {
+  const { changes, tallies, metrics } = evidence
+  const { all } = tallies
+  const effective = changes.filter(({ state }) => state !== 'doc_only')
+  const impacts = effective.map((change, i) => describeImpact(change, `impact_${i + 1}`, tallies))
+  const verdict = decide(impacts, all)
+  const count = (risk: Risk) => impacts.filter(({ severity }) => severity === risk).length
+  return {
+    verdict,
+    verdict_message: VERDICT_MESSAGES[verdict],
+    structural_severity: structuralSeverity(changes),
+    human_summary: impactOf(changes, all).human_summary,
+    high_risk_count: count('high'),
+    medium_risk_count: count('medium'),
+    low_risk_count: count('low'),
+    total_traces_analyzed: all.total_episodes,
+    affected_trace_count: all.affected_trace_count,
+    diff_summary: summarizeDiff(effective),
+    compat_summary: countVerdicts(all),
+    eval_verdict: judgeEvals(impacts, tallies, metrics),
+    eval_breakdown: { ...affectedOf(tallies), eval_capped: false },
+    downstream_impact: evidence.downstream,
+    impacts,
+    metrics: [...metrics],
+    warnings: warn(evidence),
+    data_fingerprint: evidence.fingerprint,
+  }
+}
+
+function decide(impacts: readonly SurfaceImpact[], { total_episodes }: CompatTally): CheckVerdict {
+  if (impacts.length === 0) return 'no_change'
+  if (total_episodes === 0) return 'unverified'
+  const worst = RISKS.find((risk) => impacts.some(({ severity }) => severity === risk))
+  return `${worst ?? 'low'}_risk`
+}
+
+/** By traffic, or by structure where there is none. */
+function describeImpact(change: SurfaceChange, id: string, tallies: CheckTallies): SurfaceImpact {
+  const used = tallies.all.surfaces[change.surface]
+  const affected = used?.affected ?? 0
+  const isMeasured = tallies.all.total_episodes > 0
+  const severity = isMeasured ? riskOf(change, affected) : (structuralSeverity([change]) ?? 'low')
+  return {
+    id,
+    surface_change_type: change.change_type,
+    surface_name: change.component_name,
+    severity,
+    affected_trace_count: affected,
+    sample_trace_ids: used?.sample_trace_ids ?? [],
+    explanation: `${describe(change)}; ${explain(affected, tallies.all.total_episodes)}`,
+    eval_breakdown: affectedOf(tallies, change.surface),
+  }
+}
+
+function explain(affected: number, total: number) {
+  if (total === 0) return 'no recorded trace tells whether it is used'
+  return `used by ${affected} of ${total} traces`
+}
+
+function affectedOf({ passing, failing, unscored }: CheckTallies, surface?: string): EvalBreakdown {
+  const affected = (tally: CompatTally) =>
+    surface === undefined ? tally.affected_trace_count : (tally.surfaces[surface]?.affected ?? 0)
+  return {
+    passing_affected: affected(passing),
+    failing_affected: affected(failing),
+    unscored_affected: affected(unscored),
+  }
+}
+
+function judgeEvals(
+  impacts: readonly SurfaceImpact[],
+  { all, passing }: CheckTallies,
+  metrics: readonly MetricCheck[],
+): CheckFindings['eval_verdict'] {
+  const hitsPassing = impacts.some(
+    ({ severity, eval_breakdown }) => severity === 'high' && eval_breakdown.passing_affected > 0,
+  )
+  const regressed = metrics.some(({ gating, verdict }) => gating && verdict === 'regressed')
+  if (hitsPassing || regressed) return 'regression_likely'
+  const onlyOthers = all.affected_trace_count > 0 && passing.affected_trace_count === 0
+  return onlyOthers ? 'expected_impact' : 'clean'
+}
+
+function summarizeDiff(changes: readonly SurfaceChange[]): DiffSummary {
+  const shown = changes.map((change) => ({
+    type: change.change_type,
+    name: change.component_name,
+    severity: structuralSeverity([change]) ?? 'low',
+    detail: { new_name: change.new_name, breaking: change.breaking, details: change.details },
+  }))
+  const count = (risk: Risk) => shown.filter(({ severity }) => severity === risk).length
+  return {
+    total_changes: shown.length,
+    high_severity_changes: count('high'),
+    medium_severity_changes: count('medium'),
+    low_severity_changes: count('low'),
+    changes: shown,
+  }
+}
+
+function countVerdicts({ keep, repair, replay, drop }: CompatTally): VerdictCounts {
+  return { keep, repair, replay, drop }
+}
+
+function warn({ tallies, metrics }: CheckEvidence): CheckWarning[] {
+  const warnings: CheckWarning[] = metrics.filter(isMixShift).map(({ metric }) => ({
+    code: 'mix_shift',
+    message: `${metric}: the mix of tasks differs between the versions; its delta is at the candidate's mix`,
+  }))
+  const { all, unscored } = tallies
+  if (all.affected_trace_count > 0 && unscored.affected_trace_count === all.affected_trace_count) {
+    const message = 'No affected trace has a score: whether good traffic is hit cannot be told'
+    warnings.push({ code: 'unscored_traffic', message })
+  }
+  const unverifiable = all.reason_counts['tool_schema_unverifiable'] ?? 0
+  if (unverifiable > 0) {
+    const message = `${unverifiable} traces call tools of which only hashes of the schemas are told`
+    warnings.push({ code: 'schema_unverifiable', message })
+  }
+  return warnings
+}
+
+const RISKS: readonly Risk[] = ['high', 'medium', 'low']

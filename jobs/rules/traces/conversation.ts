@@ -1,0 +1,47 @@
+import { isObject } from '../core/reader.ts'
+import type { LlmCall, Message, Trace } from './trace.ts'
+
+/**
+ * The longest message list of the trace: the messages of an LLM call and, when it is a message, what
+ * came back. A trace without LLM calls has the user's input and the agent's final output, as far as
+ * their previews go.
+ */
+export function conversationOf(
+  trace: Pick<Trace, 'llm_calls' | 'user_input_preview' | 'final_output_preview'>,
+): Message[] {
+  const longest = longestCall(trace.llm_calls)
+  if (longest) return messagesOf(longest)
+  const messages: Message[] = []
+  if (trace.user_input_preview) messages.push({ role: 'user', content: trace.user_input_preview })
+  if (trace.final_output_preview) {
+    messages.push({ role: 'assistant', content: trace.final_output_preview })
+  }
+  return messages
+}
+
+/** The call whose messages are the longest list; of equally long ones the last. */
+export function longestCall(calls: readonly LlmCall[]): LlmCall | undefined {
+  let longest: LlmCall | undefined
+  for (const call of calls) {
+    if (!longest || call.rendered_input.length >= longest.rendered_input.length) longest = call
+  }
+  return longest
+}
+
+/** The messages of one LLM call, its output last when that is a message. */
+export function messagesOf({ rendered_input, output }: LlmCall): Message[] {
+  if (!('content' in output) && !('tool_calls' in output)) return rendered_input
+  return [...rendered_input, { role: 'assistant', ...output }]
+}
+
+/** The text of a message's content: as it is, or its text parts joined; '' for none. */
+export function textOf(message: Message | undefined): string {
+  const content = message?.content
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content
+    .map((part: unknown) =>
+      isObject(part) && typeof part['text'] === 'string' ? part['text'] : '',
+    )
+    .join('')
+}

@@ -1,0 +1,221 @@
+import { cut, isObject, reader } from '../core/reader.ts'
+import type { Fault, Reader } from '../core/reader.ts'
+import { conversationOf, textOf } from './conversation.ts'
+import { callsIn, isCall, toolCallOf } from './message-calls.ts'
+import { CALL_ROLES, MAX_PREVIEW, SOURCE_TYPES, SPAN_TYPES, TRACE_STATUSES } from './trace.ts'
+import type { LlmCall, Message, Span, ToolCall, Trace } from './trace.ts'
+
+export interface TraceDefaults {
+  /** For a trace without one; not called otherwise. */
+  readonly traceId: () => string
+  readonly now: Date
+  readonly sourceType?: Trace['source_type']
+  readonly agentName?: string
+}
+
+/**
+ * Checks and normalises one trace as a client sent it, in one pass that copies no message. Members it
+ * does not know go to `metadata.extra` when together they are at most 16 KiB as JSON; larger ones
+ * are left out.
+ */
+export function readTrace(
+  value: unknown,
+  defaults: TraceDefaults,
+): { trace: Trace } | { faults: Fault[] } {
+  const faults: Fault[] = []
+  const read = reader(value, '', faults)
+  if (!read) return { faults }
+  const trace = traceOf(read, defaults)
+  if (!trace.agent_name && !faults.some(({ field }) => field === 'agent_name')) {
+    faults.push({ field: 'agent_name', message: 'agent_name is required' })
+  }
+  if (faults.length > 0) return { faults }
+  const messages = conversationOf(trace)
+  trace.user_input_preview ??= preview(messages.find(({ role }) => role === 'user'))
+  trace.final_output_preview ??= preview(messages.findLast(({ role }) => role === 'assistant'))
+  return { trace }
+}
+
+function traceOf(read: Reader, defaults: TraceDefaults): Trace {
+  const llm_calls = read.list('llm_calls', readLlmCall)
+  const spans = read.list('spans', readSpan)
+  const status = read.word('status', TRACE_STATUSES)
+  const error_message = read.text('error_message', MAX_ERROR)
+  const started_at = read.date('started_at') ?? defaults.now
+  return {
+    trace_id: read.id('trace_id') ?? read.id('id') ?? defaults.traceId(),
+    agent_name: read.name('agent_name') ?? defaults.agentName ?? '',
+    manifest_id: read.uuid('manifest_id'),
+    manifest_hash: read.name('manifest_hash'),
+    session_id: read.id('session_id'),
+    turn_index: read.count('turn_index', 2_147_483_647),
+    task_id: read.id('task_id'),
+    parent_trace_id: read.id('parent_trace_id'),
+    routing_id: read.id('routing_id'),
+    user_id: read.name('user_id'),
+    environment: read.name('environment'),
+    release: read.name('release'),
+    status: status ?? (error_message ? 'error' : 'success'),
+    source_type: read.word('source_type', SOURCE_TYPES) ?? defaults.sourceType ?? 'production',
+    started_at,
+    ended_at: read.date('ended_at') ?? endOf(started_at, read.number('duration_ms')),
+    user_input_preview: read.text('user_input_preview', MAX_PREVIEW),
+    final_output_preview: read.text('final_output_preview', MAX_PREVIEW),
+    error_code: read.name('error_code'),
+    error_message,
+    tags: read.names('tags'),
+    metadata: withExtra(read.object('metadata'), read.value),
+    session_metadata: read.object('session_metadata'),
+    active_skills: read.list('active_skills', readSkill),
+    skills_offered_in_prompt: read.names('skills_offered_in_prompt'),
+    skills_loaded_by_agent: read.names('skills_loaded_by_agent'),
+    skills_delivered: read.names('skills_delivered'),
+    spans,
+    llm_calls,
+  }
+}
+
+/** The end where only the duration is given; null for a negative one and for one of centuries. */
+function endOf(started: Date, durationMs: number | null) {
+  if (durationMs === null || durationMs < 0 || durationMs > MAX_DURATION_MS) return null
+  return new Date(Math.min(started.getTime() + durationMs, LAST_TIME_MS))
+}
+
+function readLlmCall(
+  value: unknown,
+  field: string,
+  faults: Fault[],
+  index: number,
+): LlmCall | undefined {
+  const read = reader(value, field, faults)
+  if (!read) return undefined
+  const output = readOutput(read)
+  const tool_calls = read.list('tool_calls', readToolCall)
+  return {
+    id: read.id('id') ?? `call-${index}`,
+    span_id: read.id('span_id'),
+    agent_name: read.name('agent_name'),
+    call_role: read.wordOrOther('call_role', CALL_ROLES) ?? 'responder',
+    provider: read.name('provider'),
+    model_name: read.name('model_name'),
+    temperature: read.number('temperature'),
+    max_output_tokens: read.count('max_output_tokens'),
+    rendered_input: read.list('rendered_input', readMessage),
+    output,
+    tools: read.objects('tools'),
+    tool_calls:
+      tool_calls.length > 0 ? tool_calls : callsIn(output).map((call) => toolCallOf(call, null)),
+    finish_reason: read.name('finish_reason'),
+    input_tokens: read.count('input_tokens'),
+    output_tokens: read.count('output_tokens'),
+    usage: read.object('usage'),
+    latency_ms: read.number('latency_ms'),
+    cost_usd: read.number('cost_usd'),
+    streaming: read.flag('streaming'),
+    content_type: read.name('content_type'),
+    response_format: read.has('response_format') ? read.object('response_format') : null,
+    status: read.name('status') ?? 'success',
+    started_at: read.time('started_at'),
+    ended_at: read.time('ended_at'),
+  }
+}
+
+function readSpan(value: unknown, field: string, faults: Fault[], index: number): Span | undefined {
+  const read = reader(value, field, faults)
+  if (!read) return undefined
+  return {
+    id: read.id('id') ?? `span-${index}`,
+    parent_span_id: read.id('parent_span_id'),
+    span_type: read.wordOrOther('span_type', SPAN_TYPES) ?? 'other',
+    name: read.text('name', 512) ?? '',
+    status: read.name('status') ?? 'success',
+    started_at: read.time('started_at'),
+    ended_at: read.time('ended_at'),
+    input_preview: read.text('input_preview', MAX_PREVIEW),
+    output_preview: read.text('output_preview', MAX_PREVIEW),
+    attributes: read.object('attributes'),
+  }
+}
+
+function readToolCall(value: unknown, field: string, faults: Fault[]): ToolCall | undefined {
+  const read = reader(value, field, faults)
+  if (!read) return undefined
+  return {
+    id: read.id('id'),
+    tool_name: read.required('tool_name'),
+    tool_version: read.name('tool_version'),
+    status: read.name('status') ?? 'success',
+    args: read.any('args') ?? {},
+    result: read.any('result') ?? null,
+    latency_ms: read.number('latency_ms'),
+  }
+}
+
+function readSkill(value: unknown, field: string, faults: Fault[]) {
+  if (typeof value === 'string') return { name: value }
+  const read = reader(value, field, faults)
+  if (!read) return undefined
+  const hash = read.name('hash')
+  return { name: read.required('name'), ...(hash && { hash }) }
+}
+
+/** A model's output: a message, or a bare text. */
+function readOutput(read: Reader): Record<string, unknown> {
+  if (typeof read.any('output') === 'string') return { content: read.any('output') }
+  const output = read.object('output')
+  if (output['tool_calls'] !== undefined) checkToolCalls(output, read.at('output'), read.faults)
+  return output
+}
+
+function readMessage(value: unknown, field: string, faults: Fault[]): Message | undefined {
+  if (!isMessage(value)) {
+    faults.push({ field, message: `${field} must be a message with a role` })
+    return undefined
+  }
+  if (value['tool_calls'] !== undefined) checkToolCalls(value, field, faults)
+  return value
+}
+
+function isMessage(value: unknown): value is Message {
+  return isObject(value) && typeof value['role'] === 'string'
+}
+
+/** Null stands for none; each call must name its function. */
+function checkToolCalls(message: { tool_calls?: unknown }, field: string, faults: Fault[]) {
+  const { tool_calls: calls } = message
+  if (calls === null) {
+    delete message.tool_calls
+    return
+  }
+  if (!Array.isArray(calls) || !calls.every(isCall)) {
+    faults.push({
+      field: `${field}.tool_calls`,
+      message: `${field}.tool_calls must be a list of {id, type, function: {name, arguments}}`,
+    })
+  }
+}
+
+function withExtra(metadata: Record<string, unknown>, value: Reader['value']) {
+  const unknown = Object.keys(value).filter((key) => !TRACE_MEMBERS.has(key))
+  if (unknown.length === 0) return metadata
+  const extra = Object.fromEntries(unknown.map((key) => [key, value[key]]))
+  if (JSON.stringify(extra).length > MAX_EXTRA_BYTES) return metadata
+  return { ...metadata, extra: { ...(metadata['extra'] as object | undefined), ...extra } }
+}
+
+function preview(message: Message | undefined) {
+  return cut(textOf(message), MAX_PREVIEW) || null
+}
+
+/** Members of a trace on the wire; others are kept as `metadata.extra`. */
+const TRACE_MEMBERS = new Set(
+  `id trace_id agent_name manifest_id manifest_hash session_id turn_index task_id parent_trace_id routing_id
+  user_id environment release status source_type started_at ended_at duration_ms user_input_preview
+  final_output_preview error_code error_message tags metadata session_metadata active_skills
+  skills_offered_in_prompt skills_loaded_by_agent skills_delivered spans llm_calls eval_scores scores project
+  project_id eval_verdict eval_score verdict created_at`.split(/\s+/),
+)
+const MAX_ERROR = 4000
+const MAX_DURATION_MS = 100 * 365 * 86_400_000
+const LAST_TIME_MS = Date.parse('9999-12-31T23:59:59Z')
+const MAX_EXTRA_BYTES = 16 << 10

@@ -1,0 +1,124 @@
+import { parseJson } from '../core/parse-json.ts'
+import { edgesOf } from './agent-edges.ts'
+import { textOf } from './conversation.ts'
+import { MAX_PREVIEW } from './trace.ts'
+import type { LlmCall, ToolCall, Trace } from './trace.ts'
+
+/** The part of a trace that shows which surfaces of its manifest it used. */
+export type UsingTrace = Pick<
+  Trace,
+  | 'agent_name'
+  | 'status'
+  | 'active_skills'
+  | 'skills_loaded_by_agent'
+  | 'user_input_preview'
+  | 'final_output_preview'
+  | 'metadata'
+  | 'tags'
+  | 'spans'
+  | 'llm_calls'
+>
+
+/** A tool call of the agent itself; `position` is its index among them. */
+export interface UsedTool {
+  readonly tool: string
+  readonly position: number
+  readonly span_id: string | null
+  readonly failed: boolean
+  /** Undefined when they were not recorded. */
+  readonly args: unknown
+  /** Null when it was not recorded. */
+  readonly result: unknown
+}
+
+/** The LLM calls of the agent itself: not its sub-agents', not a judge's. */
+export function ownCalls({ agent_name, llm_calls }: UsingTrace): LlmCall[] {
+  return llm_calls.filter(
+    (call) =>
+      call.call_role !== 'judge' &&
+      call.call_role !== 'subagent' &&
+      (call.agent_name === null || call.agent_name === agent_name),
+  )
+}
+
+/** The agent's tool calls in order: those of its LLM calls, else those of tool spans. */
+export function toolsUsed(trace: UsingTrace, calls: readonly LlmCall[]): UsedTool[] {
+  const used: UsedTool[] = []
+  for (const { tool_calls, span_id } of calls) {
+    for (const call of tool_calls) used.push(toUsedTool(call, span_id, used.length))
+  }
+  return used.length > 0 ? used : toolsOfSpans(trace)
+}
+
+/** The skills that were active or that the agent loaded. */
+export function skillsUsed({ active_skills, skills_loaded_by_agent }: UsingTrace): Set<string> {
+  return new Set([...active_skills.map(({ name }) => name), ...skills_loaded_by_agent])
+}
+
+/** The agents that the agent itself gave work to. */
+export function agentsUsed(trace: UsingTrace): ReadonlySet<string> {
+  const { agent_name, spans, llm_calls } = trace
+  const tells =
+    spans.some(({ span_type: type }) => type === 'agent' || type === 'handoff') ||
+    llm_calls.some((call) => call.agent_name !== null && call.agent_name !== agent_name)
+  if (!tells) return NOBODY
+  const edges = edgesOf(trace).filter(({ parent }) => parent === trace.agent_name)
+  return new Set(edges.map(({ child }) => child))
+}
+
+/** What the agent answered at last; `whole` is false when only its beginning is known. */
+export function finalOutput(trace: UsingTrace, calls: readonly LlmCall[]) {
+  const { output } = calls.findLast((call) => 'content' in call.output) ?? {}
+  const text = output && textOf({ role: 'assistant', ...output })
+  if (text) return { text, whole: true }
+  const preview = trace.final_output_preview
+  return preview === null ? undefined : { text: preview, whole: preview.length < MAX_PREVIEW }
+}
+
+/** The agent could be asked again: what the user said is known, and no mark forbids it. */
+export function isReplayable({ user_input_preview, metadata, tags }: UsingTrace): boolean {
+  if (!user_input_preview) return false
+  const forbidden = metadata['replayable'] === false || metadata['not_replayable'] === true
+  return !forbidden && !tags.includes('not_replayable')
+}
+
+function toUsedTool(call: ToolCall, span_id: string | null, position: number): UsedTool {
+  return {
+    tool: call.tool_name,
+    position,
+    span_id,
+    failed: call.status === 'error',
+    args: call.args,
+    result: call.result,
+  }
+}
+
+function toolsOfSpans({ spans }: UsingTrace): UsedTool[] {
+  const tools = spans.filter(({ span_type }) => span_type === 'tool')
+  return tools.map((span, position) => ({
+    tool: firstText(span.attributes, ['tool_name', 'tool.name', 'gen_ai.tool.name']) ?? span.name,
+    position,
+    span_id: span.id,
+    failed: span.status === 'error',
+    args: firstValue(span.attributes, ARGUMENTS) ?? parsed(span.input_preview),
+    result: firstValue(span.attributes, RESULTS) ?? null,
+  }))
+}
+
+function firstValue(attributes: Record<string, unknown>, keys: readonly string[]): unknown {
+  const value = keys.map((key) => attributes[key]).find((each) => each !== undefined)
+  return typeof value === 'string' ? (parsed(value) ?? value) : value
+}
+
+function firstText(attributes: Record<string, unknown>, keys: readonly string[]) {
+  return keys.map((key) => attributes[key]).find((each) => typeof each === 'string')
+}
+
+/** Undefined for a text that is no JSON object; a cut preview is none. */
+function parsed(text: string | null): unknown {
+  return text?.startsWith('{') ? parseJson(text) : undefined
+}
+
+const ARGUMENTS = ['args', 'arguments', 'tool.args', 'tool.arguments', 'gen_ai.tool.call.arguments']
+const RESULTS = ['result', 'output', 'tool.result', 'gen_ai.tool.call.result']
+const NOBODY: ReadonlySet<string> = new Set()

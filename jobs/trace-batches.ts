@@ -1,0 +1,28 @@
+import type { Job } from './job.ts'
+import type { Executor } from './pg-boss.ts'
+import type { Queue } from './queue.ts'
+import { anyText, listOf, shape, uuid } from './shape.ts'
+
+/** Traces one job works on at most. */
+export const TRACE_BATCH = 500
+
+/** Traces of a project, which are stored: their ids were checked. */
+export const traceBatch = shape({
+  project_id: uuid(),
+  trace_ids: listOf(anyText()).min(1).max(TRACE_BATCH),
+})
+
+/** Enqueues a job for traces of a project, as many times as it takes, in the caller's transaction. */
+export async function enqueueTraces(
+  queue: Queue,
+  tx: Executor,
+  job: Job<{ project_id: string; trace_ids: string[] }>,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  for (let from = 0; from < traceIds.length; from += TRACE_BATCH) {
+    const trace_ids = traceIds.slice(from, from + TRACE_BATCH)
+    await queue.enqueue(tx, job, { project_id: projectId, trace_ids }, { orgId })
+  }
+}
