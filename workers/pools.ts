@@ -3,11 +3,12 @@ import { decideTracesHandler } from './evals/decide-traces.ts'
 import { detectViolationsHandler } from './evals/detect-violations.ts'
 import { judgeTracesHandler } from './evals/judge-traces.ts'
 import { buildDatasetHandler } from './datasets/build-dataset.ts'
-import type { AnyHandler } from './handler.ts'
+import type { AnyHandler } from './runtime/handler.ts'
 import { importTracesHandler } from './import/import-traces.ts'
 import { deleteExpiredHandler } from './maintenance/delete-expired.ts'
 import { reconcileJobsHandler } from './maintenance/reconcile-jobs.ts'
 import { settleLostDeliveriesHandler } from './maintenance/settle-lost-deliveries.ts'
+import type { PoolName } from './pool-names.ts'
 import { analyzeCompatibilityHandler } from './regression/analyze-compatibility.ts'
 import { bisectRegressionHandler } from './regression/bisect-regression.ts'
 import { checkRegressionHandler } from './regression/check-regression.ts'
@@ -53,4 +54,4 @@ export const pools: Readonly<Record<string, Pool>> = {
     concurrency: 1,
     handlers: [reconcileJobsHandler, settleLostDeliveriesHandler, deleteExpiredHandler],
   },
-}
+} satisfies Record<PoolName, Pool>

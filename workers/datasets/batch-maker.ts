@@ -1,27 +1,27 @@
-import { pairText } from '../../jobs/rules/dataset-formats.ts'
-import { correctConversation } from '../../jobs/rules/dataset-messages.ts'
-import type { Dropped, TrainingMessage } from '../../jobs/rules/dataset-messages.ts'
-import { choosePairs, compareCorrection, makeAttempt } from '../../jobs/rules/dataset-pairs.ts'
-import type { Attempt, Pair } from '../../jobs/rules/dataset-pairs.ts'
-import type { Recipe } from '../../jobs/rules/dataset-recipe.ts'
+import { pairText } from '../../jobs/rules/datasets/formats.ts'
+import { correctConversation } from '../../jobs/rules/datasets/messages.ts'
+import type { Dropped, TrainingMessage } from '../../jobs/rules/datasets/messages.ts'
+import { choosePairs, compareCorrection, makeAttempt } from '../../jobs/rules/datasets/pairs.ts'
+import type { Attempt, Pair } from '../../jobs/rules/datasets/pairs.ts'
+import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import {
   finishRow,
   longestOf,
   openRowMaker,
   provenanceText,
   readTrained,
-} from '../../jobs/rules/dataset-rows.ts'
-import type { Candidate, CandidateContent, Row } from '../../jobs/rules/dataset-rows.ts'
-import { openToolReader, toolsOf } from '../../jobs/rules/dataset-tools.ts'
-import type { Toolbox } from '../../jobs/rules/dataset-tools.ts'
-import { decodeContent } from '../../jobs/rules/trace-row.ts'
+} from '../../jobs/rules/datasets/rows.ts'
+import type { Candidate, CandidateContent, Row } from '../../jobs/rules/datasets/rows.ts'
+import { openToolReader, toolsOf } from '../../jobs/rules/datasets/tools.ts'
+import type { Toolbox } from '../../jobs/rules/datasets/tools.ts'
+import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
 
-/** A selected trace as the list has it. */
+/** A selected trace as the row list holds it. */
 export type ListedTrace = Candidate & {
-  /** Place in the order of trace ids. */
-  no: number
-  /** Place in `SPLITS`. */
-  side: number
+  /** Index in the order of trace ids. */
+  index: number
+  /** Index in `SPLITS`. */
+  splitIndex: number
   content_bytes: number
   created_at: Date
 }
@@ -35,34 +35,34 @@ export interface RawTrace {
   readonly corrected_output: string | null
 }
 
-/** The lines of rows, one after the other, and what they are. */
+/** The lines of rows, one after the other, and what is known of each row. */
 export interface MadeRows {
   readonly lines: Uint8Array<ArrayBuffer>
   readonly rows: readonly MadeRow[]
-  /** What gave no row, by reason, as often as it came up. */
+  /** The reasons why something gave no row, each as often as it came up. */
   readonly dropped: readonly string[]
-  /** How many of the traces it was made of; the others are to be given again. */
+  /** How many of the traces were taken; pass the others again. */
   readonly taken: number
 }
 
 export interface MadeRow {
-  readonly traceNo: number
-  /** Of a pair; otherwise null. A trace that was corrected is both its sides. */
-  readonly rejectedNo: number | null
-  /** Of a pair of attempts; otherwise null. */
+  readonly traceIndex: number
+  /** The rejected trace of a pair; otherwise null. A corrected trace is both chosen and rejected. */
+  readonly rejectedIndex: number | null
+  /** The length ratio of a pair of attempts; otherwise null. */
   readonly lengthRatio: number | null
-  readonly side: number
+  readonly splitIndex: number
   readonly hash: Uint8Array
   readonly tokens: number
   /** Bytes of its line, line feed included. */
   readonly length: number
 }
 
-/** Makes rows of traces that come some at a time: of pairs, all traces of one task after the other. */
+/** Makes rows of traces that come in batches. For pairs, the traces of one task must follow each other. */
 export interface BatchMaker {
-  /** Takes traces, one at least, until their rows come to `MADE_BYTES`. */
+  /** Takes traces, at least one, until the lines of their rows reach `MADE_BYTES`. */
   make(traces: readonly RawTrace[]): MadeRows
-  /** What was held back for traces that might have come. */
+  /** Makes the rows of what was held back for traces that might have come. */
   finish(): MadeRows
 }
 
@@ -97,7 +97,7 @@ function openRowTaker(recipe: Recipe): Taker {
   }
 }
 
-/** Task by task: the attempts of one are held together, up to `TASK_LENGTH`. */
+/** Works task by task: it holds the attempts at one together, up to `TASK_LENGTH`. */
 function openPairTaker(recipe: Recipe): Taker {
   const readTools = openToolReader()
   let attempts: Tried[] = []
@@ -134,7 +134,8 @@ function tryOf(trace: ListedTrace, content: CandidateContent, declared: Toolbox)
   const messages = longestOf(content)
   const read = 'reason' in messages ? messages : readTrained(messages, declared)
   if ('reason' in read) return read
-  const attempt = makeAttempt(trace.no, trace.quality as number, read.messages, read.tools)
+  if (trace.quality === null) return { reason: 'unscored' }
+  const attempt = makeAttempt(trace.index, trace.quality, read.messages, read.tools)
   return { ...attempt, trace, declared }
 }
 
@@ -142,13 +143,13 @@ function pairUp(attempts: readonly Tried[], recipe: Recipe, output: Output) {
   const { pairs, dropped } = choosePairs(attempts)
   for (const [reason, n] of dropped) output.drop(reason, n)
   for (const { chosen, rejected, turn, chosenTurn, rejectedTurn, lengthRatio } of pairs) {
-    const sides = { turn, chosenTurn, rejectedTurn }
-    const row = pairRow(sides, chosen.messages, chosen.declared, recipe, false)
+    const turns = { turn, chosenTurn, rejectedTurn }
+    const row = pairRow(turns, chosen.messages, chosen.declared, recipe, false)
     output.put(row, { trace: chosen.trace, rejected: rejected.trace, lengthRatio })
   }
 }
 
-/** What a person wrote against what the trace said in its place. */
+/** The pair of what a person wrote, which is chosen, and what the trace said instead. */
 function correctedPair(
   content: CandidateContent,
   corrected_output: string,
@@ -161,8 +162,8 @@ function correctedPair(
   if ('reason' in said) return said
   const corrected = readTrained(correctConversation(messages, corrected_output), declared)
   if ('reason' in corrected) return corrected
-  const sides = compareCorrection(corrected.messages, said.messages)
-  return 'reason' in sides ? sides : pairRow(sides, corrected.messages, declared, recipe, true)
+  const turns = compareCorrection(corrected.messages, said.messages)
+  return 'reason' in turns ? turns : pairRow(turns, corrected.messages, declared, recipe, true)
 }
 
 function pairRow(
@@ -174,8 +175,8 @@ function pairRow(
 ) {
   const prompt = messages.slice(0, turn).map((message) => ({ ...message, weight: 0 as const }))
   const tools = toolsOf(declared, [...prompt, chosenTurn, rejectedTurn])
-  const sides = { prompt, chosen: chosenTurn, rejected: rejectedTurn }
-  return finishRow(pairText(sides, tools, recipe.options.format), recipe, corrected)
+  const turns = { prompt, chosen: chosenTurn, rejected: rejectedTurn }
+  return finishRow(pairText(turns, tools, recipe.options.format), recipe, corrected)
 }
 
 function openOutput(recipe: Recipe) {
@@ -197,17 +198,17 @@ function openOutput(recipe: Recipe) {
       pieces.push(row.training.subarray(0, -1), tail)
       bytes += length
       rows.push({
-        traceNo: trace.no,
-        rejectedNo: rejected?.no ?? null,
+        traceIndex: trace.index,
+        rejectedIndex: rejected?.index ?? null,
         lengthRatio: lengthRatio ?? null,
-        side: trace.side,
+        splitIndex: trace.splitIndex,
         hash: row.hash,
         tokens: row.tokens,
         length,
       })
     },
     finish() {
-      // An array of its own memory, which can be handed to another thread.
+      // An array with memory of its own, which can be transferred to another thread.
       const lines = new Uint8Array(bytes)
       let at = 0
       for (const piece of pieces) {
@@ -219,11 +220,11 @@ function openOutput(recipe: Recipe) {
   }
 }
 
-/** What reads lines has buffers of twice this size. */
+/** Whatever reads the lines has buffers of twice this size. */
 const MAX_LINE_BYTES = 16 << 20
-/** Of the lines made at once; contents that compress well hold far more than their bytes tell. */
+/** How many bytes of lines are made at once. Compressed bytes are no measure: some contents shrink far more. */
 export const MADE_BYTES = 16 << 20
-/** Of the attempts at one task together, in characters of JSON. */
+/** The limit of all attempts at one task together, in characters of JSON. */
 const TASK_LENGTH = 64 << 20
 const TASK_ATTEMPTS = 1000
 

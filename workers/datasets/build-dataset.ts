@@ -1,13 +1,13 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buildDataset } from '../../jobs/build-dataset.ts'
-import { SPLITS } from '../../jobs/rules/dataset-recipe.ts'
-import { deleteRows } from '../../sql/dataset-rows.ts'
-import { findVersionToBuild } from '../../sql/dataset-versions.ts'
-import type { VersionRow } from '../../sql/dataset-versions.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { handler } from '../handler.ts'
-import type { Run } from '../handler.ts'
+import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
+import { deleteRows } from '../../sql/datasets/rows.ts'
+import { findVersionToBuild } from '../../sql/datasets/versions.ts'
+import type { VersionRow } from '../../sql/datasets/versions.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { handler } from '../runtime/handler.ts'
+import type { Run } from '../runtime/handler.ts'
 import { describeRows } from './describe-rows.ts'
 import { openDuck } from './duckdb.ts'
 import type { Duck } from './duckdb.ts'
@@ -21,16 +21,16 @@ import { selectIntoList } from './select-traces.ts'
 import { countLeaks, settleRows, settlesMore, settleTraces } from './settle-rows.ts'
 import type { Drop } from './settle-rows.ts'
 import { openShardFiles } from './shard-files.ts'
-import type { Shard } from './shard-files.ts'
+import type { Shard, ShardFiles } from './shard-files.ts'
 import { storeRows } from './store-rows.ts'
 import { openParquetWriter } from './write-parquet.ts'
 import type { ConvertShard } from './write-parquet.ts'
 
 /**
- * Builds a version: lists its traces in one read, makes their rows, writes JSONL, turns that into
- * Parquet, proves it, and makes the version ready in one transaction. A run that was cut off starts
- * anew; nothing of a version can be seen before it is ready.
- * @param shardBytes of a file, reached by all but the last of a split
+ * Builds a version: lists its traces in one read, makes their rows, writes JSONL, converts that to
+ * Parquet, verifies it, and makes the version ready in one transaction. A run that was cut off starts
+ * again from the beginning; nothing of a version can be seen before it is ready.
+ * @param shardBytes the size that all files reach, except the last of a split
  */
 export function makeBuildHandler({ shardBytes }: { shardBytes: number }) {
   return handler(buildDataset, async ({ version_id }, run) => {
@@ -82,8 +82,8 @@ async function build(building: Building) {
 }
 
 /**
- * Makes the rows and, while it does, turns every file that is full into Parquet, unless rows may still
- * be taken out of it. Returns all files, and the conversions under way by the path of the file.
+ * Makes the rows and, while it does, converts every full file to Parquet, unless rows may still be
+ * removed from it. Returns all files, and the conversions under way by the path of the file.
  */
 async function makeFiles({ version, run, folder, shardBytes, list, drop, total, convert }: Making) {
   const full: Shard[] = []
@@ -94,11 +94,11 @@ async function makeFiles({ version, run, folder, shardBytes, list, drop, total, 
     list.flush()
     converted.set(shard.localPath, convert(shard, 'rows'))
   }
-  const sides = SPLITS.flatMap((split, side) => (version.recipe.split[split] > 0 ? [side] : []))
-  const opened = sides.map(async (side) => {
-    return [side, await openShardFiles(folder, side, shardBytes, isFull)] as const
-  })
-  const writers = new Map(await Promise.all(opened))
+  const writers = new Map<number, ShardFiles>()
+  for (const [splitIndex, split] of SPLITS.entries()) {
+    if (version.recipe.split[split] === 0) continue
+    writers.set(splitIndex, await openShardFiles(folder, split, shardBytes, isFull))
+  }
   const thread = openRowThread(version.recipe)
   try {
     await makeRows({ version, run, list, thread, files: writers, drop, total })
@@ -111,7 +111,7 @@ async function makeFiles({ version, run, folder, shardBytes, list, drop, total, 
   }
 }
 
-/** The Parquet files of all files; a file that lost rows after its conversion is converted again. */
+/** Converts all files to Parquet. A file that lost rows after its conversion is converted again. */
 function convertAll(
   files: readonly Shard[],
   converted: ReadonlyMap<string, Promise<Shard>>,
@@ -122,7 +122,7 @@ function convertAll(
     return { ...parquet, shard: file.shard }
   })
   const done = Promise.all(all)
-  // Awaited by the caller, who does other things first.
+  // The caller awaits it later; a failure before then must not count as unhandled.
   done.catch(() => undefined)
   return done
 }
@@ -137,11 +137,11 @@ function countDropped() {
   }
 }
 
-/** Takes back what a run that was cut off has stored. */
+/** Deletes the rows that a cut-off run has stored. */
 async function clearRows({ version, run }: Building) {
   await run.sql.begin(async (tx: Transaction) => {
     await deleteRows(tx, run.orgId, version.id)
-    // Last, because until the end of the transaction nobody can cancel the job.
+    // The checkpoint comes last: from it to the end of the transaction nobody can cancel the job.
     await run.checkpoint(tx, { done: 0, unit: 'traces', note: 'selecting' })
   })
 }

@@ -1,26 +1,26 @@
 import { DuckDBInstance } from '@duckdb/node-api'
-import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api'
+import type { DuckDBBlobValue, DuckDBConnection, DuckDBValue } from '@duckdb/node-api'
 
-/** A DuckDB of its own for one build. Its queries run on threads of their own, beside the event loop. */
+/** The DuckDB of one build. Its queries run on threads of their own and do not hold up the event loop. */
 export interface Duck {
-  /** A further connection: each runs one query at a time. */
+  /** Opens another connection; each runs one query at a time. */
   connect(): Promise<DuckDBConnection>
-  /** Queries nobody may be waiting for when it is closed. */
+  /** Registers queries that may still run, with nobody waiting for them, when it is closed. */
   hold(queries: Promise<unknown>): void
-  /** Interrupts the queries that are held and waits for their end. */
+  /** Interrupts all queries and waits until the registered ones have ended. */
   close(): Promise<void>
 }
 
 /**
- * @param folder the only one it reads and writes; what does not fit into memory spills there
- * @param signal interrupts whatever runs
+ * @param folder the only folder it reads and writes; what does not fit into memory spills there
+ * @param signal interrupts all queries when it aborts
  */
 export async function openDuck(folder: string, signal: AbortSignal): Promise<Duck> {
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: MEMORY_LIMIT,
-    // One thread and no reordering but its own: the same rows give the same bytes.
+    // With one thread the same rows give the same bytes: nothing else reorders them.
     threads: '1',
-    // Row groups end by size only where the order of insertion is not kept, which one thread does anyhow.
+    // DuckDB limits row groups by size only with this off. One thread keeps the order of insertion anyhow.
     preserve_insertion_order: 'false',
     temp_directory: `${folder}/spill`,
     autoinstall_known_extensions: 'false',
@@ -42,7 +42,7 @@ export async function openDuck(folder: string, signal: AbortSignal): Promise<Duc
   return {
     connect,
     hold(queries) {
-      // A fault is its caller's, who may come to it later or, after one of its own, never.
+      // Its caller awaits it later, or never after a failure of its own; it must not count as unhandled.
       queries.catch(() => undefined)
       held.push(queries)
     },
@@ -69,7 +69,7 @@ export async function* readChunks<Row extends DuckDBValue[]>(
   }
 }
 
-/** The one row of a query. */
+/** The only row of a query. */
 export async function readOne<Row extends DuckDBValue[]>(
   connection: DuckDBConnection,
   query: string,
@@ -78,10 +78,17 @@ export async function readOne<Row extends DuckDBValue[]>(
   return result.getRows()[0] as Row
 }
 
-/** A text as a literal of SQL. */
+/** A BLOB in the rows of a query. */
+export type Bytes = DuckDBBlobValue
+
+export function bytesOf(value: Bytes): Uint8Array {
+  return value.bytes
+}
+
+/** Writes a text as an SQL literal. */
 export function quoted(text: string) {
   return `'${text.replaceAll("'", "''")}'`
 }
 
-/** Of DuckDB's own buffers; the vectors it works on come on top. */
+/** The limit of DuckDB's own buffers; the vectors it works on come on top. */
 const MEMORY_LIMIT = '400MB'

@@ -2,26 +2,23 @@ import { createReadStream } from 'node:fs'
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { SPLITS } from '../../jobs/rules/dataset-recipe.ts'
-import type { Split } from '../../jobs/rules/dataset-recipe.ts'
-import type { FileFacts } from '../../sql/dataset-versions.ts'
-import { readChunks } from './duckdb.ts'
+import type { FileFacts } from '../../sql/datasets/versions.ts'
 import type { RowList } from './row-list.ts'
+import { countKept, readKeptLines } from './chosen-rows.ts'
 import { openShardFile } from './shard-files.ts'
 import type { Shard } from './shard-files.ts'
 
 /**
- * The files of a version, in the order of its rows: those that were made, without the rows that do not
- * stay. A file all of whose rows stay is the one that was made; a split without rows has an empty one.
+ * Removes the rows that do not stay from the files of a version. A file that keeps all its rows is not
+ * written again; a split without rows keeps one empty file. Returns the files in the order of the rows.
  * @param made all files, in the order of splits and shards
  */
 export async function finishFiles(list: RowList, made: readonly Shard[], folder: string) {
-  const kept = await countKept(list)
+  const kept = await countKept(list.connection)
   const finished: Shard[] = []
   for (const [split, files] of Map.groupBy(made, (file) => file.split)) {
     const nonEmpty = files.filter((file) => kept(file) > 0)
-    const first = files[0] as Shard
-    const wanted = nonEmpty.length > 0 ? nonEmpty : [first]
+    const wanted = nonEmpty.length > 0 ? nonEmpty : files.slice(0, 1)
     for (const [shard, file] of wanted.entries()) {
       const whole = kept(file) === file.row_count
       finished.push({ ...(whole ? file : await compact(list, file, folder)), split, shard })
@@ -30,7 +27,7 @@ export async function finishFiles(list: RowList, made: readonly Shard[], folder:
   return finished
 }
 
-/** Size and hash of the files of a split as one, and of all files, where that is more than one. */
+/** Size and hash of the files of each split as one, and of all files, wherever there are several. */
 export async function describeStreams(files: readonly Shard[]) {
   const streams: Record<string, FileFacts> = {}
   const groups: [string, readonly Shard[]][] = [
@@ -41,29 +38,17 @@ export async function describeStreams(files: readonly Shard[]) {
   return streams
 }
 
-async function countKept({ connection }: RowList) {
-  const query = 'select side, made_shard, count(*) from chosen group by side, made_shard'
-  const counts = new Map<string, number>()
-  for await (const chunk of readChunks<[number, number, bigint]>(connection, query)) {
-    for (const [side, shard, n] of chunk) counts.set(`${SPLITS[side]} ${shard}`, Number(n))
-  }
-  return ({ split, shard }: Shard) => counts.get(`${split} ${shard}`) ?? 0
-}
-
-async function compact(
-  { connection }: RowList,
-  { split, shard, localPath }: Shard,
-  folder: string,
-) {
+async function compact({ connection }: RowList, file: Shard, folder: string) {
+  const { split, shard, localPath } = file
   const from = await open(localPath)
   const to = await openShardFile(join(folder, `${split}-${shard}-kept.jsonl`))
   try {
-    for await (const chunk of readChunks<[bigint, number]>(connection, keptRows(split, shard))) {
-      for (const [place, length] of chunk) {
+    for await (const chunk of readKeptLines(connection, file)) {
+      for (const [offset, length] of chunk) {
         const line = new Uint8Array(length)
-        const { bytesRead } = await from.read(line, 0, length, Number(place))
+        const { bytesRead } = await from.read(line, 0, length, Number(offset))
         if (bytesRead < length)
-          throw new Error(`${localPath} ends before byte ${place} + ${length}`)
+          throw new Error(`${localPath} ends before byte ${offset} + ${length}`)
         await to.write(line)
       }
     }
@@ -74,18 +59,13 @@ async function compact(
   }
 }
 
-function keptRows(split: Split, shard: number) {
-  return `
-    select made_place, length from chosen
-    where side = ${SPLITS.indexOf(split)} and made_shard = ${shard} order by ordinal`
-}
-
 async function hashAll(files: readonly Shard[]): Promise<FileFacts> {
   const hash = createHash('sha256')
   for (const { localPath } of files) {
-    for await (const bytes of createReadStream(localPath, { highWaterMark: READ_BYTES })) {
-      hash.update(bytes as Buffer)
-    }
+    const content: AsyncIterable<Buffer> = createReadStream(localPath, {
+      highWaterMark: READ_BYTES,
+    })
+    for await (const bytes of content) hash.update(bytes)
   }
   const size_bytes = files.reduce((sum, file) => sum + file.size_bytes, 0)
   return { size_bytes, sha256: hash.digest('hex') }

@@ -1,5 +1,5 @@
-import type { VersionRow } from '../../sql/dataset-versions.ts'
-import type { Run } from '../handler.ts'
+import type { VersionRow } from '../../sql/datasets/versions.ts'
+import type { Run } from '../runtime/handler.ts'
 import type { MadeRows } from './batch-maker.ts'
 import type { RowThread } from './open-row-thread.ts'
 import { readContents } from './read-contents.ts'
@@ -12,25 +12,25 @@ export interface Making {
   readonly run: Run
   readonly list: RowList
   readonly thread: RowThread
-  /** By side; the lines of every row made go into them. */
+  /** By index in `SPLITS`; the lines of every row made go into them. */
   readonly files: ReadonlyMap<number, ShardFiles>
   readonly drop: Drop
-  /** Traces listed. */
+  /** How many traces are listed. */
   readonly total: number
 }
 
 /**
- * Makes the rows of all listed traces: pairs task by task, others in the order of the traces. While
+ * Makes the rows of all listed traces: pairs task by task, other rows in the order of the traces. While
  * the thread makes rows, those it made before are written.
  */
 export async function makeRows(making: Making) {
   const { version, run, list, thread, drop, total } = making
-  const order = version.recipe.dataset_type === 'dpo' ? 'task_id, no' : 'no'
+  const order = version.recipe.dataset_type === 'dpo' ? 'task_id, index' : 'index'
   let writing: Promise<unknown> = Promise.resolve()
   const write = async (made: MadeRows) => {
     await writing
     writing = take(made, making)
-    // Awaited above; an error that comes meanwhile is no unhandled one.
+    // The next call awaits it; an error before then must not count as unhandled.
     writing.catch(() => undefined)
   }
   let done = 0
@@ -56,7 +56,8 @@ async function take({ lines, rows, dropped }: MadeRows, { list, files, drop }: M
   for (const row of rows) {
     const line = lines.subarray(at, at + row.length)
     at += row.length
-    const file = files.get(row.side) as ShardFiles
+    const file = files.get(row.splitIndex)
+    if (!file) throw new TypeError('A row is of a split that the recipe leaves out')
     list.addRow({ ...row, ...(await file.write(line)) })
   }
 }

@@ -1,20 +1,20 @@
 import { Worker } from 'node:worker_threads'
-import type { Recipe } from '../../jobs/rules/dataset-recipe.ts'
+import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { MadeRows, RawTrace } from './batch-maker.ts'
 
 /** A thread that makes rows, batch after batch. */
 export interface RowThread {
   make(traces: readonly RawTrace[]): Promise<MadeRows>
-  /** What the thread held back for traces that might have come. */
+  /** Makes the rows of what the thread held back for traces that might have come. */
   finish(): Promise<MadeRows>
   close(): Promise<void>
 }
 
-/** Once the thread has failed, every answer still due, and every later one, is its error. */
+/** Once the thread has failed, every pending and every later request is rejected with its error. */
 export function openRowThread(recipe: Recipe): RowThread {
   const thread = new Worker(new URL('./row-thread.ts', import.meta.url), {
     workerData: recipe,
-    // Short-lived garbage is nearly all there is: a larger nursery lets most of it die there.
+    // Nearly all garbage is short-lived: a larger nursery lets most of it die there.
     resourceLimits: { maxYoungGenerationSizeMb: NURSERY_MIB },
   })
   const due: Due[] = []

@@ -1,8 +1,9 @@
-import type { DatasetType, Recipe } from '../../jobs/rules/dataset-recipe.ts'
+import { order } from '../../jobs/rules/core/order.ts'
+import type { DatasetType, Recipe } from '../../jobs/rules/datasets/recipe.ts'
 
 /**
- * A column, from which three things follow that must agree: DuckDB's type, what dataset loaders read
- * in the file's metadata, and the canonical JSON its value came from.
+ * The type of a column. Three things follow from it, and so agree: DuckDB's type, what dataset loaders
+ * read in the file's metadata, and the canonical JSON its value came from.
  */
 export type Column =
   | 'text'
@@ -34,7 +35,7 @@ export function columnsOf(recipe: Recipe): Columns {
   return { ...trainingColumns(recipe), provenance: { struct: provenance(recipe.dataset_type) } }
 }
 
-/** As DuckDB writes the type itself. */
+/** The type of a column, exactly as DuckDB writes it. */
 export function duckType(column: Column): string {
   if (typeof column === 'string') return DUCK_TYPES[column]
   if ('list' in column) return `${duckType(column.list)}[]`
@@ -44,30 +45,28 @@ export function duckType(column: Column): string {
   return `STRUCT(${members.join(', ')})`
 }
 
-/** Value of the `huggingface` key of the file's metadata. */
+/** The value of the `huggingface` key of the file's metadata. */
 export function loaderFeatures(columns: Columns) {
   return JSON.stringify({ info: { features: featuresOf(columns) } })
 }
 
 /**
- * SQL that writes the columns as the canonical JSON they were read from: members by name, `OPTIONAL`
- * ones left out when null; the first member of an object is none of those. DuckDB escapes control characters in capitals and writes great numbers
- * shorter than canonical JSON has it; otherwise the text is the same.
+ * SQL that writes the columns as the canonical JSON they were read from. Members are ordered by name;
+ * `OPTIONAL` ones are left out when null, and the first member of an object is never one of them. DuckDB
+ * escapes control characters in capitals and writes great numbers shorter than canonical JSON does;
+ * otherwise the text is the same.
  */
 export function canonicalSql(columns: Columns) {
   return objectSql(columns, (name) => `"${name}"`, 0)
 }
 
-/** One call joins all parts of a text: each part of its own would be one more copy of all texts. */
+/** One `concat` joins all parts of a text, because each further one would copy all texts once more. */
 function objectSql(columns: Columns, valueOf: (name: string) => string, depth: number): string {
-  const members = Object.keys(columns)
-    .sort()
-    .map((name, i) => {
+  const members = Object.entries(columns)
+    .sort(([a], [b]) => order(a, b))
+    .map(([name, column], i) => {
       const value = valueOf(name)
-      const parts = [
-        `'${i === 0 ? '{' : ','}"${name}":'`,
-        ...valueSql(columns[name] as Column, value, depth),
-      ]
+      const parts = [`'${i === 0 ? '{' : ','}"${name}":'`, ...valueSql(column, value, depth)]
       return OPTIONAL.has(name)
         ? `case when ${value} is not null then concat(${parts.join(', ')}) end`
         : parts.join(', ')
@@ -75,7 +74,7 @@ function objectSql(columns: Columns, valueOf: (name: string) => string, depth: n
   return `concat(${members.join(', ')}, '}')`
 }
 
-/** Parts of the text of a value. */
+/** The parts of the text of a value. */
 function valueSql(column: Column, value: string, depth: number): string[] {
   if (column === 'text') return [`coalesce(to_json(${value})::varchar, 'null')`]
   if (typeof column === 'string') return [`${value}::varchar`]
@@ -111,7 +110,7 @@ function provenance(type: DatasetType): Columns {
 const DUCK_TYPES = { text: 'VARCHAR', flag: 'BOOLEAN', small: 'UTINYINT', json: 'JSON' } as const
 const LOADER_TYPES = { text: 'string', flag: 'bool', small: 'uint8' } as const
 
-/** Members of a message that are only there when they say something. */
+/** The members of a message that are left out when they are null. */
 const OPTIONAL = new Set(['name', 'tool_call_id', 'tool_calls'])
 const MESSAGES: Column = {
   list: {

@@ -1,11 +1,11 @@
-import type { Recipe } from '../../jobs/rules/dataset-recipe.ts'
-import { deleteRows } from '../../sql/dataset-rows.ts'
-import { findVersionToBuild, publishVersion } from '../../sql/dataset-versions.ts'
-import type { FileRow, ReadyFacts } from '../../sql/dataset-versions.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { chargeUsage } from '../../sql/usage.ts'
-import { GiveUp } from '../give-up.ts'
-import type { Run } from '../handler.ts'
+import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
+import { deleteRows } from '../../sql/datasets/rows.ts'
+import { findVersionToBuild, publishVersion } from '../../sql/datasets/versions.ts'
+import type { FileRow, ReadyFacts } from '../../sql/datasets/versions.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { chargeUsage } from '../../sql/transactions/charge-usage.ts'
+import { GiveUp } from '../runtime/give-up.ts'
+import type { Run } from '../runtime/handler.ts'
 import type { Shard } from './shard-files.ts'
 
 export interface Finished {
@@ -16,8 +16,9 @@ export interface Finished {
 }
 
 /**
- * Moves the files to where they stay, then makes the version ready and counts its rows, in one
- * transaction. @throws GiveUp where the quota is used up or the version has been deleted meanwhile
+ * Moves the files into the storage, then makes the version ready and counts its rows, in one
+ * transaction.
+ * @throws GiveUp when the quota is used up or the version has been deleted meanwhile
  */
 export async function publish(finished: Finished, run: Run) {
   const { versionId, facts, files } = finished
@@ -69,7 +70,7 @@ async function chargeRows(
   )
 }
 
-/** Nothing refers to the files and rows of a version that will not be; one that is ready keeps them. */
+/** Deletes the files and rows of a version that will never be ready; one that is ready keeps them. */
 async function takeBack(
   versionId: string,
   files: readonly FileRow[],
@@ -81,7 +82,7 @@ async function takeBack(
   await deleteRows(sql, orgId, versionId)
 }
 
-/** Stored under its hash: a run that lost its claim cannot change what another one has published. */
+/** A file is stored under its hash, so that a run that lost its claim cannot change a published file. */
 function describeFile(
   folder: string,
   format: FileRow['format'],
@@ -89,8 +90,8 @@ function describeFile(
   all: readonly Shard[],
 ): FileRow {
   const of = all.filter((other) => other.split === split).length
-  const place = `${String(shard).padStart(5, '0')}-of-${String(of).padStart(5, '0')}`
-  const path = `data/${split}-${place}.${format}`
+  const numbering = `${String(shard).padStart(5, '0')}-of-${String(of).padStart(5, '0')}`
+  const path = `data/${split}-${numbering}.${format}`
   const storage_key = `${folder}/${sha256}.${format}`
   return { format, split, shard, path, storage_key, row_count, size_bytes, sha256 }
 }

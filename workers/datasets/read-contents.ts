@@ -1,17 +1,17 @@
-import { listContents } from '../../sql/dataset-selection.ts'
-import type { Run } from '../handler.ts'
+import { listContents } from '../../sql/datasets/selection.ts'
+import type { Run } from '../runtime/handler.ts'
 import type { ListedTrace, RawTrace } from './batch-maker.ts'
 import type { RowList } from './row-list.ts'
 
 export interface ReadBatch {
   readonly traces: readonly RawTrace[]
-  /** Traces that were deleted, or replaced by others of their id, since they were listed. */
+  /** How many traces were deleted, or replaced by others of their id, since they were listed. */
   readonly deleted: number
 }
 
 /**
- * The contents of the listed traces in the order asked for, in batches that are small in bytes. The
- * next batch is on its way while the caller works on one.
+ * Reads the contents of the listed traces in the requested order, in batches that are small in bytes.
+ * The next batch is read while the caller works on one.
  */
 export async function* readContents(
   run: Run,
@@ -23,7 +23,7 @@ export async function* readContents(
   for await (const traces of batches(list.readTraces(order))) {
     const ready = next
     next = readBatch(run, projectId, traces)
-    // Awaited below; an error that comes meanwhile is no unhandled one.
+    // It is awaited below; an error before then must not count as unhandled.
     next.catch(() => undefined)
     if (ready) yield await ready
     run.signal.throwIfAborted()
@@ -64,5 +64,5 @@ async function* batches(chunks: AsyncIterable<ListedTrace[]>) {
 }
 
 const BATCH_TRACES = 200
-/** Of compressed contents, about a quarter of what they hold. */
+/** In compressed bytes, which are about a quarter of the content. */
 const BATCH_BYTES = 1 << 20

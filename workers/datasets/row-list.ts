@@ -1,12 +1,7 @@
-import type {
-  DuckDBAppender,
-  DuckDBBlobValue,
-  DuckDBConnection,
-  DuckDBValue,
-} from '@duckdb/node-api'
-import { trainingJson } from '../../jobs/rules/dataset-json.ts'
-import type { Candidate } from '../../jobs/rules/dataset-rows.ts'
-import type { SelectedTrace } from '../../sql/dataset-selection.ts'
+import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
+import { trainingJson } from '../../jobs/rules/datasets/training-json.ts'
+import type { Candidate } from '../../jobs/rules/datasets/rows.ts'
+import type { SelectedTrace } from '../../sql/datasets/selection.ts'
 import type { ListedTrace, MadeRow } from './batch-maker.ts'
 import { readChunks } from './duckdb.ts'
 import type { Duck } from './duckdb.ts'
@@ -14,24 +9,25 @@ import type { Duck } from './duckdb.ts'
 /**
  * What a build knows of its traces and rows, in DuckDB tables: they spill to disk, so that millions of
  * rows take no more memory than thousands. Traces are numbered in the order of their ids, rows in the
- * order they were made.
+ * order they were made. The queries over them are in `left-rows.ts` and `chosen-rows.ts`.
  */
 export interface RowList {
-  /** A row of the version before. */
+  /** Adds a row of the parent version. */
   addParentRow(traceId: string, hash: Buffer): void
-  addTrace(trace: SelectedTrace, side: number): void
+  /** @param splitIndex the trace's split, as an index in `SPLITS` */
+  addTrace(trace: SelectedTrace, splitIndex: number): void
   addRow(row: ListedRow): void
   /** Makes what was added visible to queries. */
   flush(): void
-  /** The traces in use, a chunk at a time, by number or task by task. */
-  readTraces(order: 'no' | 'task_id, no'): AsyncGenerator<ListedTrace[]>
+  /** Reads the traces that are left, a chunk at a time, by index or task by task. */
+  readTraces(order: 'index' | 'task_id, index'): AsyncGenerator<ListedTrace[]>
   readonly connection: DuckDBConnection
 }
 
 export type ListedRow = MadeRow & {
-  /** Where its line stands in the files of its split. */
+  /** The number of its file among those of its split, and where its line begins in it. */
   readonly shard: number
-  readonly place: number
+  readonly byteOffset: number
 }
 
 export async function openRowList(duck: Duck): Promise<RowList> {
@@ -49,8 +45,8 @@ export async function openRowList(duck: Duck): Promise<RowList> {
       parentRows.appendBlob(hash)
       parentRows.endRow()
     },
-    addTrace(trace, side) {
-      appendTrace(traces, traceCount++, trace, side)
+    addTrace(trace, splitIndex) {
+      appendTrace(traces, traceCount++, trace, splitIndex)
     },
     addRow(row) {
       appendRow(rows, rowCount++, row)
@@ -62,40 +58,35 @@ export async function openRowList(duck: Duck): Promise<RowList> {
     },
     async *readTraces(order) {
       const query = `select ${TRACE_COLUMNS} from traces order by ${order}`
-      for await (const chunk of readChunks(reading, query)) yield chunk.map(asTrace)
+      for await (const chunk of readChunks<TraceValues>(reading, query)) yield chunk.map(asTrace)
     },
   }
 }
 
-/** The bytes of a BLOB. */
-export function bytesOf(value: DuckDBValue | undefined): Uint8Array {
-  return (value as DuckDBBlobValue).bytes
-}
-
-function appendTrace(to: DuckDBAppender, no: number, trace: SelectedTrace, side: number) {
-  to.appendInteger(no)
+function appendTrace(to: DuckDBAppender, index: number, trace: SelectedTrace, splitIndex: number) {
+  to.appendInteger(index)
   for (const name of TEXTS) appendText(to, trace[name])
   appendText(to, trainingJson(trace.scores) ?? null)
   appendDouble(to, trace.quality)
   to.appendBlob(trace.score_fingerprint)
   to.appendInteger(trace.policy_version)
-  to.appendUTinyInt(side)
+  to.appendUTinyInt(splitIndex)
   to.appendInteger(trace.content_bytes)
   to.appendDouble(trace.created_at.getTime())
   to.endRow()
 }
 
-function appendRow(to: DuckDBAppender, no: number, row: ListedRow) {
-  to.appendInteger(no)
-  to.appendInteger(row.traceNo)
-  if (row.rejectedNo === null) to.appendNull()
-  else to.appendInteger(row.rejectedNo)
+function appendRow(to: DuckDBAppender, index: number, row: ListedRow) {
+  to.appendInteger(index)
+  to.appendInteger(row.traceIndex)
+  if (row.rejectedIndex === null) to.appendNull()
+  else to.appendInteger(row.rejectedIndex)
   to.appendBlob(row.hash)
-  to.appendUTinyInt(row.side)
+  to.appendUTinyInt(row.splitIndex)
   appendDouble(to, row.lengthRatio)
   to.appendInteger(row.tokens)
   to.appendInteger(row.shard)
-  to.appendBigInt(BigInt(row.place))
+  to.appendBigInt(BigInt(row.byteOffset))
   to.appendInteger(row.length)
   to.endRow()
 }
@@ -110,17 +101,26 @@ function appendDouble(to: DuckDBAppender, value: number | null) {
   else to.appendDouble(value)
 }
 
-function asTrace(values: DuckDBValue[]): ListedTrace {
-  const [no, quality, scores, side, content_bytes, created, ...texts] = values
-  const named = Object.fromEntries(CANDIDATE_TEXTS.map((name, i) => [name, texts[i]]))
+function asTrace(values: TraceValues): ListedTrace {
+  const [index, quality, scores, splitIndex, content_bytes, created, ...texts] = values
+  const [trace_id, agent_name, manifest_hash, task_id, session_id, ...decided] = texts
+  const [verdict, eval_verdict, reason, annotation_id] = decided
   return {
-    ...(named as unknown as ListedTrace),
-    no: no as number,
-    quality: quality as number | null,
-    scores: JSON.parse(scores as string) as Record<string, number>,
-    side: side as number,
-    content_bytes: content_bytes as number,
-    created_at: new Date(created as number),
+    index,
+    trace_id,
+    agent_name,
+    manifest_hash,
+    task_id,
+    session_id,
+    verdict,
+    eval_verdict,
+    reason,
+    annotation_id,
+    quality,
+    scores: JSON.parse(scores),
+    splitIndex,
+    content_bytes,
+    created_at: new Date(created),
   }
 }
 
@@ -136,16 +136,39 @@ const CANDIDATE_TEXTS = [
   'annotation_id',
 ] as const satisfies readonly (keyof Candidate)[]
 const TEXTS = [...CANDIDATE_TEXTS, 'manifest_id', 'parent_trace_id', 'policy_agent_name'] as const
-const TRACE_COLUMNS = `no, quality, scores, side, content_bytes, created_ms, ${CANDIDATE_TEXTS.join(', ')}`
+const TRACE_COLUMNS = `index, quality, scores, split_index, content_bytes, created_ms,
+  ${CANDIDATE_TEXTS.join(', ')}`
 
+/**
+ * `gone` lists the rows that do not stay. `chosen` has those that do, in their order: where they were
+ * made, and where they stand in the files that hold nothing else.
+ */
 const TABLES = `
   create table parent_rows (trace_id varchar, hash blob);
   create table traces (
-    no integer, ${TEXTS.map((name) => `${name} varchar`).join(', ')}, scores varchar, quality double,
-    score_fingerprint blob, policy_version integer, side utinyint,
+    index integer, ${TEXTS.map((name) => `${name} varchar`).join(', ')}, scores varchar,
+    quality double, score_fingerprint blob, policy_version integer, split_index utinyint,
     content_bytes integer, created_ms double);
   create table rows (
-    no integer, trace_no integer, rejected_no integer, hash blob, side utinyint, length_ratio double,
-    tokens integer, shard integer, place bigint, length integer);
-  create table gone (no integer);
-  create view left_rows as select * from rows anti join gone using (no);`
+    index integer, trace_index integer, rejected_index integer, hash blob, split_index utinyint,
+    length_ratio double, tokens integer, shard integer, byte_offset bigint, length integer);
+  create table gone (index integer);
+  create view left_rows as select * from rows anti join gone using (index);
+  create table chosen (
+    ordinal bigint, index integer, trace_index integer, rejected_index integer, hash blob,
+    split_index utinyint, tokens integer, made_shard integer, made_offset bigint, length integer,
+    shard bigint, byte_offset bigint);`
+
+/** The values of `TRACE_COLUMNS`. */
+type TraceValues = [
+  index: number,
+  quality: number | null,
+  scores: string,
+  splitIndex: number,
+  content_bytes: number,
+  created_ms: number,
+  ...texts: TextValues<typeof CANDIDATE_TEXTS>,
+]
+type TextValues<Names extends readonly (keyof Candidate)[]> = {
+  -readonly [I in keyof Names]: Candidate[Names[I]]
+}

@@ -1,16 +1,16 @@
-import { ineligibility } from '../../jobs/rules/dataset-rows.ts'
-import { sideOf } from '../../jobs/rules/dataset-split.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { readRowHashes } from '../../sql/dataset-rows.ts'
-import { countFiltered, selectTraces } from '../../sql/dataset-selection.ts'
-import type { VersionRow } from '../../sql/dataset-versions.ts'
-import type { Run } from '../handler.ts'
+import { ineligibility } from '../../jobs/rules/datasets/rows.ts'
+import { splitOf } from '../../jobs/rules/datasets/split.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { readRowHashes } from '../../sql/datasets/rows.ts'
+import { countFiltered, selectTraces } from '../../sql/datasets/selection.ts'
+import type { VersionRow } from '../../sql/datasets/versions.ts'
+import type { Run } from '../runtime/handler.ts'
 import type { RowList } from './row-list.ts'
 import type { Drop } from './settle-rows.ts'
 
 /**
- * Fixes which traces a version is made of: one read of one state of the database, without contents,
- * so that its transaction is short. Returns how many traces were listed.
+ * Fixes which traces a version is made of, in one read of one state of the database. Contents are left
+ * out, so that the transaction is short. Returns how many traces were listed.
  */
 export async function selectIntoList(version: VersionRow, run: Run, list: RowList, drop: Drop) {
   const { recipe, project_id: projectId, parent_version_id: parentId } = version
@@ -28,7 +28,7 @@ export async function selectIntoList(version: VersionRow, run: Run, list: RowLis
       run.signal.throwIfAborted()
       for (const trace of traces) {
         const reason = ineligibility(trace, recipe)
-        if (reason === undefined) list.addTrace(trace, sideOf(trace, recipe))
+        if (reason === undefined) list.addTrace(trace, splitOf(trace, recipe))
         if (reason === undefined) listed++
         else drop(reason)
       }

@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { SPLITS } from '../../jobs/rules/dataset-recipe.ts'
-import type { Split } from '../../jobs/rules/dataset-recipe.ts'
-import type { FileFacts } from '../../sql/dataset-versions.ts'
+import type { Split } from '../../jobs/rules/datasets/recipe.ts'
+import type { FileFacts } from '../../sql/datasets/versions.ts'
 
 /** A finished file of rows. */
 export interface Shard extends FileFacts {
   readonly split: Split
-  /** Its number among those of its split. */
+  /** Its number, from 0, among the files of its split. */
   readonly shard: number
   readonly localPath: string
   readonly row_count: number
@@ -18,22 +17,21 @@ export interface Shard extends FileFacts {
 
 /** The JSONL files of one split, filled one after the other. */
 export interface ShardFiles {
-  /** Adds a line. Returns where it stands. */
-  write(line: Uint8Array): Promise<{ shard: number; place: number }>
-  /** Completes the last file; of a split without rows that is an empty one. */
+  /** Adds a line. Returns the number of its file, and where it begins in it. */
+  write(line: Uint8Array): Promise<{ shard: number; byteOffset: number }>
+  /** Completes the last file, which is empty for a split without rows. */
   finish(): Promise<Shard>
-  /** Lets go of a file that was not completed. */
+  /** Closes a file that was not completed. */
   close(): Promise<void>
 }
 
-/** @param full hears of every file that has reached `shardBytes`, when it is complete */
+/** @param full called with every file that has reached `shardBytes`, once it is complete */
 export async function openShardFiles(
   folder: string,
-  side: number,
+  split: Split,
   shardBytes: number,
   full: (shard: Shard) => void,
 ): Promise<ShardFiles> {
-  const split = SPLITS[side] as Split
   let shard = 0
   let file = await openShardFile(join(folder, `${split}-0.jsonl`))
   return {
@@ -43,7 +41,7 @@ export async function openShardFiles(
         shard++
         file = await openShardFile(join(folder, `${split}-${shard}.jsonl`))
       }
-      return { shard, place: await file.write(line) }
+      return { shard, byteOffset: await file.write(line) }
     },
     finish: async () => ({ split, shard, ...(await file.finish()) }),
     close: () => file.close(),
@@ -68,16 +66,16 @@ export async function openShardFile(localPath: string) {
   }
   return {
     size: () => size_bytes,
-    /** Returns where the line stands, in bytes. The line is not copied until it is written. */
+    /** Returns the byte offset of the line. The line is not copied until it is written. */
     async write(line: Uint8Array) {
-      const place = size_bytes
+      const byteOffset = size_bytes
       size_bytes += line.length
       row_count++
       longest = Math.max(longest, line.length)
       waiting.push(line)
       waitingBytes += line.length
       if (waitingBytes >= FLUSH_BYTES) await flush()
-      return place
+      return byteOffset
     },
     close: () => file.close(),
     async finish() {

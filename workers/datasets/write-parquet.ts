@@ -2,12 +2,11 @@ import { createHash, hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import type { DuckDBBlobValue, DuckDBConnection } from '@duckdb/node-api'
-import { SPLITS } from '../../jobs/rules/dataset-recipe.ts'
-import type { Recipe } from '../../jobs/rules/dataset-recipe.ts'
-import { trainingJson } from '../../jobs/rules/dataset-json.ts'
-import { quoted, readChunks, readOne } from './duckdb.ts'
-import type { Duck } from './duckdb.ts'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
+import { trainingJson } from '../../jobs/rules/datasets/training-json.ts'
+import { bytesOf, quoted, readChunks, readOne } from './duckdb.ts'
+import type { Bytes, Duck } from './duckdb.ts'
 import {
   canonicalSql,
   columnsOf,
@@ -15,18 +14,19 @@ import {
   loaderFeatures,
   trainingColumns,
 } from './parquet-columns.ts'
-import { bytesOf } from './row-list.ts'
+import { countStretches, hashesQuery } from './chosen-rows.ts'
+import type { Source } from './chosen-rows.ts'
 import type { Shard } from './shard-files.ts'
 
 /**
- * Rejects with the first fault, this file's or that of one before.
+ * Converts a JSONL file. Rejects with the first failure, of this file or of one before it.
  * @param source the table of the list that has the rows of the file, under its split and shard
  */
 export type ConvertShard = (shard: Shard, source: Source) => Promise<Shard>
 
 /**
- * Turns JSONL files into Parquet files beside them, one at a time, and proves each: it has the columns
- * declared and, read back, the rows of the list, in their order and to the byte of their hash.
+ * Converts JSONL files to Parquet files next to them, one at a time, and verifies each: it has the
+ * declared columns, and its rows, read back, are those of the list, in their order and with their hash.
  */
 export async function openParquetWriter(duck: Duck, recipe: Recipe): Promise<ConvertShard> {
   const connection = await duck.connect()
@@ -99,9 +99,9 @@ async function typesOf(connection: DuckDBConnection, query: string) {
 }
 
 /**
- * Reads the file back and compares the hash of each row with the one the list has at its place. Where
- * DuckDB's text differs from canonical JSON in how it is written, it is made canonical here first.
- * Stretch by stretch: what DuckDB needs for the JSON of lists it gives back at the end of a query.
+ * Reads the file back and compares the hash of each row with the one the list has at its position. Where
+ * DuckDB writes a text otherwise than canonical JSON does, it is made canonical here first. Each stretch
+ * is a query of its own: only at its end DuckDB frees the memory it needs for the JSON of lists.
  */
 async function checkRows(
   connection: DuckDBConnection,
@@ -109,15 +109,12 @@ async function checkRows(
   shard: Shard,
   source: Source,
 ) {
-  const where = `side = ${SPLITS.indexOf(shard.split)} and shard = ${shard.shard}`
-  const stretches = await connection.runAndReadAll(`
-    select count(*) from ${source} where ${where}
-    group by place // ${STRETCH_BYTES} order by place // ${STRETCH_BYTES}`)
   const text = canonicalSql(trainingColumns(recipe))
   let first = 0
-  for (const [count] of stretches.getRows() as [bigint][]) {
-    const next = first + Number(count)
-    // By position: a hash join could take the texts of the whole file into memory.
+  for (const count of await countStretches(connection, source, shard, STRETCH_BYTES)) {
+    const next = first + count
+    const want = hashesQuery(source, shard, first, count)
+    // They are joined by position: a hash join could take the texts of the whole file into memory.
     await checkStretch(
       connection,
       shard.localPath,
@@ -125,8 +122,7 @@ async function checkRows(
       with have as (
         select ${text} as text from read_parquet(${quoted(shard.localPath)}, file_row_number = true)
         where file_row_number >= ${first} and file_row_number < ${next}),
-      want as (
-        select hash from ${source} where ${where} order by no limit ${count} offset ${first})
+      want as (${want})
       select ${columns} from have positional join want
       where sha256(have.text) is distinct from lower(hex(want.hash))`,
     )
@@ -147,10 +143,7 @@ async function checkStretch(
   )
   if (missing > 0n) throw new Error(`${localPath} has other rows than the list`)
   if (count === 0n) return
-  const rows = readChunks<[DuckDBBlobValue, DuckDBBlobValue]>(
-    connection,
-    differing('encode(text), hash'),
-  )
+  const rows = readChunks<[Bytes, Bytes]>(connection, differing('encode(text), hash'))
   for await (const chunk of rows) {
     for (const [have, want] of chunk) {
       const canonical = trainingJson(JSON.parse(Buffer.from(bytesOf(have)).toString())) ?? ''
@@ -169,9 +162,7 @@ async function hashFile(path: string) {
 /** Rows are a few kB: DuckDB's default of 122,880 a group would hold gigabytes. */
 const ROW_GROUP_ROWS = 4096
 const ROW_GROUP_BYTES = 8 << 20
-/** Of the lines of the rows that one query proves, whose texts it has in memory some twelve times. */
+/** How many bytes of lines one query verifies, whose texts it has in memory some twelve times. */
 const STRETCH_BYTES = 8 << 20
 /** Lines are read by twice the longest one, or twice this, and what is read together is one group. */
 const READ_BYTES = 1 << 20
-
-type Source = 'rows' | 'chosen'

@@ -1,8 +1,8 @@
 import { aggregateScores } from '../../jobs/aggregate-scores.ts'
-import { awaitCellWriters, recomputeCells } from '../../sql/score-cells.ts'
-import { handler } from '../handler.ts'
+import { awaitCellWriters, recomputeCells } from '../../sql/evals/score-cells.ts'
+import { handler } from '../runtime/handler.ts'
 
-/** What is marked while this runs is another job's work: whoever marks it enqueues that. */
+/** Cells that are marked while this runs are left to another job, which whoever marks them enqueues. */
 export const aggregateScoresHandler = handler(
   aggregateScores,
   async ({ project_id }, { orgId, sql, signal }) => {

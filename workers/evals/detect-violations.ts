@@ -1,31 +1,33 @@
 import { detectViolations } from '../../jobs/detect-violations.ts'
-import { requestJudgement } from '../../jobs/judge-traces.ts'
-import { readHash } from '../../jobs/rules/manifest-hash.ts'
-import { readContract } from '../../jobs/rules/contract.ts'
-import { manifestUnknown } from '../../jobs/rules/violations.ts'
-import { insertEdges, insertParentEdges } from '../../sql/agent-edges.ts'
-import { listClosedTraces } from '../../sql/closed-traces.ts'
-import type { ClosedTraceRow, TracePlace } from '../../sql/closed-traces.ts'
-import { replaceViolations } from '../../sql/contract-violations.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { emitEvent } from '../../sql/deliveries.ts'
-import { activateManifest } from '../../sql/manifest-activations.ts'
-import { linkTracesByHash, listUsedDrafts } from '../../sql/manifest-links.ts'
-import { findManifest, lockAgent } from '../../sql/manifests.ts'
-import { findActiveHashes, insertDrifts } from '../../sql/subagent-drifts.ts'
-import type { Drift } from '../../sql/subagent-drifts.ts'
-import { upsertExaminations } from '../../sql/trace-examinations.ts'
-import { handler } from '../handler.ts'
-import type { Run } from '../handler.ts'
-import { examineTraces, holdActive } from '../regression/examine-traces.ts'
-import type { ExaminedTrace } from '../regression/examine-traces.ts'
+import { judgeTraces } from '../../jobs/judge-traces.ts'
+import { enqueueTraces } from '../../jobs/trace-batches.ts'
+import { readHash } from '../../jobs/rules/manifests/manifest-hash.ts'
+import { readContract } from '../../jobs/rules/manifests/contract.ts'
+import { manifestUnknown } from '../../jobs/rules/manifests/violation.ts'
+import type { TracePosition } from '../../jobs/rules/traces/trace-position.ts'
+import { insertEdges, insertParentEdges } from '../../sql/traces/agent-edges.ts'
+import { listClosedTraces } from '../../sql/manifests/closed-traces.ts'
+import type { ClosedTraceRow } from '../../sql/manifests/closed-traces.ts'
+import { replaceViolations } from '../../sql/manifests/contract-violations.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { emitEvent } from '../../sql/transactions/emit-event.ts'
+import { activateManifest } from '../../sql/transactions/activate-manifest.ts'
+import { linkTracesByHash, listUsedDrafts } from '../../sql/manifests/manifest-links.ts'
+import { findManifest, lockAgent } from '../../sql/manifests/manifests.ts'
+import { findActiveHashes, insertDrifts } from '../../sql/manifests/subagent-drifts.ts'
+import type { Drift } from '../../sql/manifests/subagent-drifts.ts'
+import { upsertExaminations } from '../../sql/manifests/trace-examinations.ts'
+import { handler } from '../runtime/handler.ts'
+import type { Run } from '../runtime/handler.ts'
+import { examineTraces, holdActive } from '../examination/examine-traces.ts'
+import type { ExaminedTrace } from '../examination/examine-traces.ts'
 
 export const detectViolationsHandler = handler(
   detectViolations,
   async ({ project_id: projectId, trace_ids }, run) => {
     const linked = await linkToManifests(run, projectId, trace_ids)
     const filter = { orgId: run.orgId, projectId, traceIds: trace_ids }
-    let after: TracePlace | undefined
+    let after: TracePosition | undefined
     for (;;) {
       run.signal.throwIfAborted()
       const page = await listClosedTraces(run.sql, filter, after)
@@ -35,7 +37,7 @@ export const detectViolationsHandler = handler(
   },
 )
 
-/** Ties traces to the manifests they name, and activates drafts that are in production use by that. */
+/** Ties traces to the manifests they name, and activates drafts that are thereby in use. */
 async function linkToManifests(run: Run, projectId: string, traceIds: readonly string[]) {
   const { orgId, queue, now } = run
   const linked = await run.sql.begin((tx) => linkTracesByHash(tx, orgId, projectId, traceIds))
@@ -45,13 +47,13 @@ async function linkToManifests(run: Run, projectId: string, traceIds: readonly s
       await lockAgent(tx, agent)
       const manifest = await findManifest(tx, orgId, id)
       if (manifest?.status !== 'draft') return
-      await activateManifest(tx, agent, manifest, { queue, createdBy: null, now: now() })
+      await activateManifest(tx, queue, agent, manifest, { createdBy: null, now: now() })
     })
   }
   return new Set(linked)
 }
 
-/** False when an agent's active manifest has changed meanwhile: what was found is then out of date. */
+/** Returns false when an agent's active manifest has changed, so that the findings are out of date. */
 async function searchPage(
   run: Run,
   projectId: string,
@@ -75,7 +77,7 @@ async function searchPage(
     )
     await noteDrifts(tx, run, projectId, examined)
     const rejudged = new Set([...changed, ...broken, ...ids.filter((id) => linked.has(id))])
-    await requestJudgement(queue, tx, orgId, projectId, [...rejudged])
+    await enqueueTraces(queue, tx, judgeTraces, orgId, projectId, [...rejudged])
     return true
   })
 }
@@ -105,7 +107,7 @@ function violationsOf({ violations, trace, manifest }: ExaminedTrace) {
   }))
 }
 
-/** Sub-agents that were given work and run under another manifest than the one they are pinned to. */
+/** Records sub-agents that were given work while another manifest was active than the pinned one. */
 async function noteDrifts(
   tx: Transaction,
   { orgId, queue, now }: Run,

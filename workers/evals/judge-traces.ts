@@ -1,18 +1,16 @@
-import { requestAggregation } from '../../jobs/aggregate-scores.ts'
-import { requestDetection } from '../../jobs/detect-violations.ts'
-import { judgeTraces, requestJudgement } from '../../jobs/judge-traces.ts'
-import { judgeTraces as judge } from '../../sql/judgements.ts'
-import { listUnsearched } from '../../sql/trace-examinations.ts'
-import { transactionalHandler } from '../handler.ts'
+import { detectViolations } from '../../jobs/detect-violations.ts'
+import { enqueueTraces } from '../../jobs/trace-batches.ts'
+import { judgeTraces } from '../../jobs/judge-traces.ts'
+import { listUnsearched } from '../../sql/manifests/trace-examinations.ts'
+import { judgeTraces as judge } from '../../sql/transactions/judge-traces.ts'
+import { transactionalHandler } from '../runtime/handler.ts'
 
 export const judgeTracesHandler = transactionalHandler(
   judgeTraces,
   async ({ project_id, trace_ids }, { orgId, queue }, tx) => {
-    const { judged, copies, changed } = await judge(tx, orgId, project_id, trace_ids)
-    await requestJudgement(queue, tx, orgId, project_id, copies)
-    if (changed) await requestAggregation(queue, tx, orgId, project_id)
+    const { judged } = await judge(tx, queue, orgId, project_id, trace_ids)
     const unsearched = await listUnsearched(tx, orgId, project_id, judged)
-    await requestDetection(queue, tx, orgId, project_id, unsearched)
+    await enqueueTraces(queue, tx, detectViolations, orgId, project_id, unsearched)
     return { judged: judged.length, skipped: trace_ids.length - judged.length }
   },
 )

@@ -1,25 +1,17 @@
 import { isUtf8 } from 'node:buffer'
+import type { Container } from '../../jobs/rules/import/container.ts'
 import { UploadFault } from './upload-fault.ts'
 
-/**
- * How records follow one another in a file.
- * - `lines`: one a line.
- * - `array`: elements of one JSON array.
- * - `envelope`: elements of the array `traces` of one JSON object.
- * - `values`: JSON values one after another, each over several lines, as pretty-printers write them.
- */
-export type Container = 'lines' | 'array' | 'envelope' | 'values'
-
-/** Bytes of a file's beginning that `detectContainer` wants to see, as far as there are so many. */
+/** How many bytes of a file's start `detectContainer` needs; it takes a shorter file whole. */
 export const HEAD_BYTES = 64 << 10
 
 /**
- * The container of a file by its beginning, and the offset at which its first record may begin.
- * @throws UploadFault for what is no text
+ * Detects the container of a file from its start, and the offset at which its first record may begin.
+ * @throws UploadFault when the file is not text
  */
 export function detectContainer(head: Buffer): { container: Container; offset: number } {
   const start = head.subarray(0, 3).equals(BOM) ? BOM.length : 0
-  // One character a byte, so that positions in the text are positions in the file.
+  // In latin1 each byte is one character, so offsets in the text are offsets in the file.
   const text = head.toString('latin1', start)
   const first = /[^\s]/.exec(text)?.[0]
   if (first === '[') return { container: 'array', offset: start + text.indexOf('[') + 1 }
@@ -32,7 +24,7 @@ export function detectContainer(head: Buffer): { container: Container; offset: n
 
 function refuseBinary(head: Buffer) {
   if (isGzip(head)) throw new UploadFault('nested_gzip', 'The file is gzip inside gzip')
-  // The last character may be cut: it has at most three of its bytes here.
+  // The last character may be cut off, with at most three of its bytes here.
   const whole = [0, 1, 2, 3].some((cut) => isUtf8(head.subarray(0, head.length - cut)))
   if (head.includes(0) || !whole) {
     throw new UploadFault(
@@ -47,6 +39,6 @@ export function isGzip(head: Uint8Array) {
 }
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf])
-/** An object whose member `traces` is a list, with only simple members before it. */
+/** Matches an object up to its list `traces`, when only simple members come before it. */
 const ENVELOPE =
   /^\s*\{\s*(?:"[^"\\]*"\s*:\s*(?:"[^"\\]*"|[-\d.eE+]+|true|false|null)\s*,\s*)*"traces"\s*:\s*\[/

@@ -1,25 +1,24 @@
-import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import { importTraces } from '../../jobs/import-traces.ts'
-import { findImport, forgetUpload } from '../../sql/imports.ts'
-import type { ImportRow } from '../../sql/imports.ts'
-import { listKnownTraceIds } from '../../sql/trace-copy.ts'
-import { GiveUp } from '../give-up.ts'
-import type { StopReason } from '../give-up.ts'
-import { CONTINUE, handler } from '../handler.ts'
-import type { Run } from '../handler.ts'
+import type { Checkpoint } from '../../jobs/job.ts'
+import { findImport, forgetUpload } from '../../sql/import/imports.ts'
+import type { ImportRow } from '../../sql/import/imports.ts'
+import { listKnownTraceIds } from '../../sql/traces/trace-copy.ts'
+import { GiveUp } from '../runtime/give-up.ts'
+import { CONTINUE, handler } from '../runtime/handler.ts'
+import type { ResumableRun, Run } from '../runtime/handler.ts'
 import { inOrder } from './in-order.ts'
 import { openUpload } from './open-upload.ts'
 import type { ImportSettings } from './parse-chunk.ts'
 import { parseInThread } from './parsers.ts'
 import { chunksBefore, readChunks } from './read-chunks.ts'
-import type { Chunk, Start } from './read-chunks.ts'
+import type { Chunk } from './read-chunks.ts'
 import { OverQuota, storeChunk } from './store-chunk.ts'
 import type { ReadyChunk } from './store-chunk.ts'
 
 export interface ImportOptions {
-  /** Bytes of records that are stored in one transaction. */
+  /** About how many bytes of records are stored in one transaction; default 4 MiB. */
   readonly chunkBytes?: number
-  /** After this time the job goes on in another run, so that others get their turn. */
+  /** After this time the job continues in another run, so that others get their turn; default 120. */
   readonly sliceSeconds?: number
 }
 
@@ -27,11 +26,10 @@ export const importTracesHandler = importHandler()
 
 export function importHandler({ chunkBytes = 4 << 20, sliceSeconds = 120 }: ImportOptions = {}) {
   return handler(importTraces, async ({ import_id: id }, run) => {
-    const item = await findImport(run.sql, run.orgId, id)
-    if (!item) throw new GiveUp('import_gone', 'The import is not there any more')
-    const cursor = run.checkpointed as Cursor | undefined
-    if (cursor && wasLostOnTheWay(cursor, run)) return CONTINUE
-    const end = cursor?.end ?? (await workOff(run, item, cursor, chunkBytes, sliceSeconds))
+    const item = await readImport(run, id)
+    const cursor = run.checkpointed
+    if (cursor && wasLostAfterProgress(cursor, run)) return CONTINUE
+    const end = cursor?.end ?? (await importSlice(run, item, cursor, chunkBytes, sliceSeconds))
     if (end === CONTINUE) return CONTINUE
     await deleteUpload(run, item)
     if (end.fault) throw new GiveUp(end.fault.code, end.fault.message)
@@ -39,21 +37,27 @@ export function importHandler({ chunkBytes = 4 << 20, sliceSeconds = 120 }: Impo
   })
 }
 
+async function readImport({ sql, orgId }: Run, id: string) {
+  const item = await findImport(sql, orgId, id)
+  if (!item) throw new GiveUp('import_gone', 'The import is not there any more')
+  return item
+}
+
 /**
- * Whether the run before this one got on and then was lost. Such a loss costs no retry: the job goes on
- * in a queue row of its own, so that only losses without any progress add up.
+ * Whether the previous run made progress and was then lost. Such a loss uses up no retry: the job
+ * continues in a queue row of its own, so that only losses without any progress add up.
  */
-function wasLostOnTheWay({ attempt, isSliceEnd }: Cursor, run: Run) {
+function wasLostAfterProgress({ attempt, isSliceEnd }: Cursor, run: Run) {
   return attempt === run.attempt - 1 && !isSliceEnd
 }
 
 /**
- * Imports from the cursor on, until the end, the end of the slice, or the line at which the
- * organization's quota is used up. Where that is turns out when a chunk does not fit; that chunk is
- * then read again, up to there.
+ * Imports from the cursor on, until the end of the file, the end of the slice, or the line at which the
+ * organization's quota is used up. That line is known once a chunk does not fit; the chunk is then read
+ * again, up to the line.
  */
-async function workOff(
-  run: Run,
+async function importSlice(
+  run: ResumableRun<Cursor>,
   item: ImportRow,
   from: Cursor | undefined,
   chunkBytes: number,
@@ -80,17 +84,17 @@ async function workOff(
     }
   } catch (error) {
     if (error instanceof OverQuota) {
-      return await workOff(run, item, cursor, chunkBytes, sliceSeconds, error.line)
+      return await importSlice(run, item, cursor, chunkBytes, sliceSeconds, error.line)
     }
-    if ((run.signal.reason as StopReason | undefined) === 'cancelled') await deleteUpload(run, item)
+    if (run.signal.reason === 'cancelled') await deleteUpload(run, item)
     throw error
   }
   throw new TypeError('The upload ended without its last chunk')
 }
 
-/** The row names the format that was found once one was; what was asked for is in the cursor then. */
+/** Once a format is found, the row names that one, and only the cursor has the format asked for. */
 function settingsOf(item: ImportRow, from: Cursor | undefined): ImportSettings {
-  const asked = item.source === 'auto' ? null : (item.source as FormatName)
+  const asked = item.source === 'auto' ? null : item.source
   return {
     orgId: item.org_id,
     projectId: item.project_id,
@@ -121,7 +125,7 @@ async function prepare(run: Run, settings: ImportSettings, chunk: Chunk): Promis
   }
 }
 
-/** Where a run goes on after a chunk, or how the import ends with it. */
+/** Where a run continues after a chunk, or how the import ends with it. */
 function advance(
   cursor: Cursor | undefined,
   { chunk, faults, readable }: PreparedChunk,
@@ -152,7 +156,7 @@ function faultOf({ code, message }: { code: string; message: string }) {
 }
 
 async function resultOf(run: Run, id: string) {
-  const item = (await findImport(run.sql, run.orgId, id)) as ImportRow
+  const item = await readImport(run, id)
   const { imported_count, skipped_count, error_count, scores_imported, capped_at_line } = item
   return {
     import_id: id,
@@ -173,32 +177,17 @@ async function deleteUpload(
   await forgetUpload(run.sql, run.orgId, id)
 }
 
-/** The job's checkpoint: everything before this place is in, nothing behind it is. */
-interface Cursor extends Step {
-  /** The run that stored it. */
-  readonly attempt: number
-  /** That run ended with it of its own accord. */
-  readonly isSliceEnd: boolean
-}
-interface Step extends Start {
-  /** The one format asked for; null takes each record for what it looks like. */
-  readonly format: FormatName | null
-  /** Whether any record so far was JSON. */
-  readonly readable: boolean
-  readonly faults: number
-  /** Set with the last chunk. */
-  readonly end?: End
-}
-interface End {
-  /** Why the file could not be read, or not to its end. */
-  readonly fault?: { readonly code: string; readonly message: string }
-}
+type Cursor = Checkpoint<typeof importTraces>
+/** The part of the next checkpoint that follows from a chunk. */
+type Step = Omit<Cursor, 'attempt' | 'isSliceEnd'>
+type End = NonNullable<Cursor['end']>
+
 interface PreparedChunk extends ReadyChunk {
   readonly chunk: Chunk
   readonly readable: boolean
 }
 
-/** One being stored, one in each thread. */
+/** One chunk is stored while each of the two threads has another. */
 const CHUNKS_AHEAD = 3
-/** A file whose first lines are all no JSON is given up after so many. */
+/** The import gives up on a file after this many faults, when none of its lines was JSON. */
 const MAX_UNREADABLE = 10_000

@@ -1,6 +1,7 @@
 /**
- * Yields what `work` makes of each item, in the order of the items, with up to `ahead` of them under
- * way. An error of one comes out at its turn; when the caller stops early, those under way are awaited.
+ * Yields the result of `work` for each item, in the order of the items, and runs up to `ahead` of them
+ * at once. An error is thrown at its item's turn. When the caller stops early, the running ones are
+ * awaited.
  */
 export async function* inOrder<Item, Result>(
   items: AsyncIterable<Item>,
@@ -11,12 +12,13 @@ export async function* inOrder<Item, Result>(
   try {
     for await (const item of items) {
       const result = work(item)
-      // It is awaited at its turn; until then a failure is nobody's.
+      // The result is awaited at its turn; a failure before then must not count as unhandled.
       result.catch(() => undefined)
       running.push(result)
-      if (running.length >= ahead) yield await (running.shift() as Promise<Result>)
+      const next = running.length >= ahead ? running.shift() : undefined
+      if (next) yield await next
     }
-    while (running.length > 0) yield await (running.shift() as Promise<Result>)
+    for (let next = running.shift(); next; next = running.shift()) yield await next
   } finally {
     await Promise.allSettled(running)
   }

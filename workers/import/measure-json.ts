@@ -1,4 +1,14 @@
-/** How deep a JSON text is nested, and how many values it holds at most; it need not be well-formed. */
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './json-bytes.ts'
+
+/** How deep a JSON text is nested, and the most values it can hold; it need not be well-formed. */
 export function measureJson(bytes: Uint8Array): { depth: number; values: number } {
   let level = 0
   let depth = 0
@@ -23,11 +33,3 @@ function endOfString(bytes: Uint8Array, i: number) {
   }
   return i
 }
-
-const QUOTE = 0x22
-const COMMA = 0x2c
-const OPEN_BRACKET = 0x5b
-const BACKSLASH = 0x5c
-const CLOSE_BRACKET = 0x5d
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d

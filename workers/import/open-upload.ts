@@ -6,15 +6,15 @@ import { UploadFault } from './upload-fault.ts'
 
 /** A stored upload being read. */
 export interface Upload {
-  /** What it holds, inflated when it is gzip, from the place asked for. @throws UploadFault */
+  /** The content from the requested offset on, inflated when the file is gzip. @throws UploadFault */
   readonly bytes: AsyncIterable<Buffer>
-  /** Bytes of the stored file that were read or passed over. */
+  /** How many bytes of the stored file were read or skipped. */
   readonly consumed: () => number
 }
 
 /**
- * Opens an upload at an offset of what it holds. A plain file is read from there; a gzip file has no
- * such places, so it is inflated from its beginning and what comes before is dropped.
+ * Opens an upload at an offset of its content. A plain file is read from there. A gzip file cannot be
+ * read from its middle, so it is inflated from its start and what comes before the offset is dropped.
  */
 export async function openUpload(storage: Storage, key: string, offset: number): Promise<Upload> {
   const zipped = await beginsAsGzip(storage, key)
@@ -35,14 +35,14 @@ export async function openUpload(storage: Storage, key: string, offset: number):
 
 async function beginsAsGzip(storage: Storage, key: string) {
   const parts: Buffer[] = []
-  for await (const part of await storage.read(key, { start: 0, end: 2 })) parts.push(part as Buffer)
+  for await (const part of await storage.read(key, { start: 0, end: 2 })) parts.push(part)
   return isGzip(Buffer.concat(parts))
 }
 
 /**
- * Inflates in small steps, so that whatever ratio the bytes inflate with, little is held at once; and
- * so that all that came before a fault is given out before the fault is thrown, which a stream in
- * a pipeline would lose.
+ * Inflates in small steps, so that little is held at once, whatever ratio the bytes inflate with. And
+ * all that comes before a fault is yielded before the fault is thrown; a stream in a pipeline would
+ * lose it.
  */
 async function* inflate(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const gunzip = createGunzip({ chunkSize: INFLATED_BYTES })
@@ -98,7 +98,7 @@ async function* drop(source: AsyncIterable<Buffer>, count: number) {
   }
 }
 
-/** What a damaged place takes with it: zlib gives no output of the step that finds it. */
+/** How much is lost where the data is damaged: zlib gives no output of the step that finds the damage. */
 const INFLATED_BYTES = 64 << 10
 /** Deflate inflates at most 1,032 to 1, so a step gives 16 MiB at most. */
 const DEFLATED_BYTES = 16 << 10

@@ -1,29 +1,29 @@
 import { isUtf8 } from 'node:buffer'
-import { isDeeperThan } from '../../jobs/rules/depth.ts'
+import { isTooDeep, MAX_DEPTH } from '../../jobs/rules/core/depth.ts'
 import { detectFormat, formats } from '../../jobs/rules/import/detect.ts'
 import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import type { Members } from '../../jobs/rules/import/format.ts'
 import { readRecord } from '../../jobs/rules/import/read-record.ts'
-import { toTraceRow } from '../../jobs/rules/trace-row.ts'
-import type { TraceRow } from '../../jobs/rules/trace-row.ts'
-import { isObject } from '../../jobs/rules/trace.ts'
-import type { Fault } from '../../jobs/rules/trace.ts'
-import type { CopyRows } from '../../sql/copy-rows.ts'
-import type { TraceScore } from '../../sql/eval-scores.ts'
-import { encodeTraces } from '../../sql/trace-copy.ts'
+import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
+import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
+import { isObject } from '../../jobs/rules/core/reader.ts'
+import type { Fault } from '../../jobs/rules/core/reader.ts'
+import type { CopyRows } from '../../sql/core/copy-rows.ts'
+import type { TraceScore } from '../../sql/evals/eval-scores.ts'
+import { encodeTraces } from '../../sql/traces/trace-copy.ts'
 import { measureJson } from './measure-json.ts'
 import type { Chunk } from './read-chunks.ts'
 import type { LineFault } from './upload-fault.ts'
 
-/** What an import says of all its records. */
+/** What holds for all records of an import. */
 export interface ImportSettings {
   readonly orgId: string
   readonly projectId: string
-  /** The one format to expect; null takes each record for what it looks like. */
+  /** The only format to accept; null detects the format of each record. */
   readonly format: FormatName | null
   readonly agentName: string | null
   readonly now: Date
-  /** Check only. */
+  /** Records are checked and not stored. */
   readonly dryRun: boolean
 }
 
@@ -37,7 +37,7 @@ export interface ParsedChunk {
 
 /** A chunk ready to be stored. */
 export interface EncodedChunk {
-  /** None in a dry run. */
+  /** Empty in a dry run. */
   readonly rows: CopyRows
   /** Id and line of each trace, in the order of the rows. */
   readonly traceIds: readonly string[]
@@ -47,7 +47,7 @@ export interface EncodedChunk {
   readonly faults: readonly LineFault[]
 }
 
-/** Parses the records no further than to know which traces they are. */
+/** Parses the records only as far as it takes to know their trace ids. */
 export function parseChunk(
   { bytes, ends, lines }: Pick<Chunk, 'bytes' | 'ends' | 'lines'>,
   settings: ImportSettings,
@@ -55,10 +55,9 @@ export function parseChunk(
   const candidates: Candidate[] = []
   const faults: LineFault[] = []
   let readable = false
-  ends.forEach((end, i) => {
-    const start = ends[i - 1] ?? 0
-    const parsed = parseRecord(Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start))
-    const line = lines[i] as number
+  const records = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  lines.forEach((line, i) => {
+    const parsed = parseRecord(records.subarray(ends[i - 1] ?? 0, ends[i]))
     readable ||= !('code' in parsed) || !UNREADABLE.has(parsed.code)
     if ('code' in parsed) faults.push({ line, ...parsed })
     else {
@@ -111,7 +110,7 @@ export function encodeChunk(
 
 function parseRecord(bytes: Buffer): { record: Members } | Refusal {
   if (!isUtf8(bytes)) return { code: 'invalid_utf8', message: 'The record is not UTF-8' }
-  // What is parsed takes many times the memory of its text when it is made of little else than brackets.
+  // A text of little else than brackets takes many times its own memory once it is parsed.
   if (bytes.length > MEASURED_BYTES) {
     const { depth, values } = measureJson(bytes)
     if (depth > MAX_DEPTH) return TOO_DEEP
@@ -126,7 +125,7 @@ function parseRecord(bytes: Buffer): { record: Members } | Refusal {
     return { code: 'invalid_json', message: cut((error as Error).message) }
   }
   if (!isObject(record)) return { code: 'not_an_object', message: 'The record is no JSON object' }
-  return isDeeperThan(MAX_DEPTH, record) ? TOO_DEEP : { record }
+  return isTooDeep(record) ? TOO_DEEP : { record }
 }
 
 function identify(line: number, record: Members, settings: ImportSettings): Candidate | LineFault {
@@ -136,7 +135,7 @@ function identify(line: number, record: Members, settings: ImportSettings): Cand
   return { line, format, record, traceId, key: keyOf(traceId) }
 }
 
-/** The text an id is stored as; '' for what can be none, which the check of the record will refuse. */
+/** The text an id is stored as; '' for a value that cannot be an id: the check of the record refuses it. */
 function keyOf(traceId: unknown) {
   const text = typeof traceId === 'number' ? String(traceId) : traceId
   return typeof text === 'string' && text.isWellFormed() && !text.includes('\0') ? text : ''
@@ -161,7 +160,6 @@ interface Candidate {
 }
 type Refusal = Pick<LineFault, 'code' | 'message'>
 
-const MAX_DEPTH = 64
 const MAX_VALUES = 1_000_000
 /** Records up to this size are parsed without being measured first. */
 const MEASURED_BYTES = 1 << 20

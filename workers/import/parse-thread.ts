@@ -1,11 +1,11 @@
-// A worker thread: parses chunks and makes rows of them, so that neither holds up the thread that reads,
-// writes and keeps the claim alive. `parsers.ts` is its other side.
+// A worker thread that parses chunks and makes rows of them, so that neither holds up the main thread,
+// which reads, writes and keeps the claim alive. `parsers.ts` starts it and sends it tasks.
 import { parentPort } from 'node:worker_threads'
 import { encodeChunk, parseChunk } from './parse-chunk.ts'
 import type { ImportSettings, ParsedChunk } from './parse-chunk.ts'
 import type { ChunkBytes, ThreadReply, ThreadTask } from './parsers.ts'
 
-/** Chunks that were parsed and wait for word of which of their traces are known. */
+/** Parsed chunks, by id, that wait to hear which of their traces are known. */
 const parsed = new Map<number, Parsed>()
 
 parentPort?.on('message', (task: ThreadTask) => {
@@ -41,7 +41,8 @@ function parse(chunkId: number, bytes: ChunkBytes, settings: ImportSettings) {
 }
 
 function take(chunkId: number): Parsed {
-  const found = parsed.get(chunkId) as Parsed
+  const found = parsed.get(chunkId)
+  if (!found) throw new TypeError('The chunk was not parsed, or was taken before')
   parsed.delete(chunkId)
   return found
 }

@@ -4,14 +4,14 @@ import type { EncodedChunk, ImportSettings } from './parse-chunk.ts'
 import type { Chunk } from './read-chunks.ts'
 import type { LineFault } from './upload-fault.ts'
 
-/** A chunk whose records are parsed, in a thread. Exactly one of `encode` and `drop` is to be called. */
+/** A parsed chunk, which its thread holds. Call exactly one of `encode` and `drop`. */
 export interface ThreadChunk {
   readonly traceIds: readonly string[]
   /** Format of the first record that has one. */
   readonly format: FormatName | undefined
   readonly faults: readonly LineFault[]
   readonly readable: boolean
-  /** Makes rows of all traces but the known. */
+  /** Makes rows of all traces except the known ones. */
   encode(known: ReadonlySet<string>): Promise<EncodedChunk>
   drop(): void
 }
@@ -25,7 +25,7 @@ export type ThreadReply = { readonly taskId: number } & (
   { readonly result: unknown } | { readonly error: unknown }
 )
 
-/** Parses a chunk, whose bytes are moved away, in the thread that has the least to do. */
+/** Parses a chunk in the thread that has the fewest. The chunk's bytes are transferred to it. */
 export async function parseInThread(chunk: Chunk, settings: ImportSettings): Promise<ThreadChunk> {
   const thread = pickThread()
   const chunkId = ++lastId
@@ -54,7 +54,7 @@ export async function parseInThread(chunk: Chunk, settings: ImportSettings): Pro
   }
 }
 
-/** The threads of this process, for all its imports; started when first needed. */
+/** The threads that all imports of this process share; each is started when it is first needed. */
 const threads: Thread[] = []
 let lastId = 0
 
@@ -85,7 +85,7 @@ function startThread(): Thread {
     if ('error' in reply) task?.reject(reply.error)
     else task?.resolve(reply.result)
   })
-  // The process may end while its threads wait for work. Listening has undone it, so it comes last.
+  // The process may end while its threads wait for work. This comes last, because listening undoes it.
   worker.unref()
 
   const thread: Thread = {
@@ -94,7 +94,7 @@ function startThread(): Thread {
       new Promise<T>((resolve, reject) => {
         if (end) throw end
         const taskId = ++lastId
-        waiting.set(taskId, { resolve: resolve as (result: unknown) => void, reject })
+        waiting.set(taskId, { resolve, reject })
         worker.postMessage({ ...task, taskId }, moved)
       }),
   }
@@ -103,19 +103,20 @@ function startThread(): Thread {
 
 const THREADS = 2
 /**
- * A thread that needs more dies alone; its chunk is retried with the job. A young generation as large
- * as V8 would have it makes the process larger by half and no faster.
+ * A thread that needs more memory ends, and the process does not; the chunk is retried with the job.
+ * V8's default young generation would make the process larger by half, and no faster.
  */
 const LIMITS = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 16 }
 
 interface Thread {
-  /** Chunks it was given and has not finished. */
+  /** How many chunks it was given and has not finished. */
   chunks: number
   run<T>(task: DistributedOmit<ThreadTask>, moved?: ArrayBuffer[]): Promise<T>
 }
 type DistributedOmit<T> = T extends unknown ? Omit<T, 'taskId'> : never
 export type ChunkBytes = Pick<Chunk, 'bytes' | 'ends' | 'lines'>
 interface Waiting {
-  resolve: (result: unknown) => void
-  reject: (error: unknown) => void
+  /** Takes the result of this task's kind. */
+  resolve(result: unknown): void
+  reject(error: unknown): void
 }

@@ -1,34 +1,34 @@
+import type { Container } from '../../jobs/rules/import/container.ts'
 import { detectContainer, HEAD_BYTES } from './containers.ts'
-import type { Container } from './containers.ts'
 import type { Upload } from './open-upload.ts'
 import { openSplitter } from './split-records.ts'
-import type { Found, Place } from './split-records.ts'
+import type { Found, Position } from './split-records.ts'
 import { UploadFault } from './upload-fault.ts'
 import type { LineFault } from './upload-fault.ts'
 
 /** Records that go through the import together. */
 export interface Chunk {
-  /** The records one after another, in memory of their own. */
+  /** The records one after another, in a buffer of their own. */
   readonly bytes: Uint8Array<ArrayBuffer>
   /** Where each record ends in `bytes`. */
   readonly ends: readonly number[]
-  /** Line of each record. */
+  /** The line of each record. */
   readonly lines: readonly number[]
   /** Lines that hold no record. */
   readonly faults: readonly LineFault[]
-  /** Why nothing behind this chunk can be read; the last of its faults. */
+  /** Why nothing after this chunk can be read; it is also the last of `faults`. */
   readonly broken: UploadFault | undefined
   readonly container: Container
-  /** From where to go on after this chunk. */
-  readonly next: Place
-  /** Bytes of the stored file read by then. */
+  /** The position from which to continue after this chunk. */
+  readonly next: Position
+  /** How many bytes of the stored file were read by then. */
   readonly consumed: number
   readonly isLast: boolean
-  /** Of the first record left out, because the organization's quota does not hold it. */
+  /** The line of the first record that is left out because the organization's quota does not hold it. */
   readonly cappedAtLine?: number
 }
 
-/** The chunks of what is before a line; the last one ends there. */
+/** The chunks up to a line, exclusive; the last one ends there. */
 export async function* chunksBefore(
   chunks: AsyncIterable<Chunk>,
   line: number,
@@ -51,14 +51,14 @@ export async function* chunksBefore(
   }
 }
 
-/** Where to begin, and how the file is to be read from there. */
-export interface Start extends Place {
+/** Where to begin, and in which container the records are from there on. */
+export interface Start extends Position {
   readonly container: Container
 }
 
 /**
- * Reads an upload in chunks of about `chunkBytes`. The last one comes always, empty if need be; a
- * fault of the file as a whole is the last fault of it.
+ * Reads an upload in chunks of about `chunkBytes`. There is always a last chunk, which may be empty; a
+ * fault of the file as a whole is its last fault.
  */
 export async function* readChunks(
   upload: Upload,
@@ -66,9 +66,9 @@ export async function* readChunks(
   chunkBytes: number,
 ): AsyncGenerator<Chunk> {
   let container: Container = from?.container ?? 'lines'
-  const gathering = openGathering(chunkBytes, from ?? { offset: 0, line: 0 })
+  const batch = openBatch(chunkBytes, from ?? { offset: 0, line: 0 })
   const chunk = (isLast: boolean) => ({
-    ...gathering.take(),
+    ...batch.take(),
     container,
     consumed: upload.consumed(),
     isLast,
@@ -83,24 +83,24 @@ export async function* readChunks(
         splitter = openSplitter(container, { offset: detected.offset, line: 0 })
         data = bytes.subarray(detected.offset)
       }
-      for (const found of splitter.push(data)) if (gathering.add(found)) yield chunk(false)
+      for (const found of splitter.push(data)) if (batch.add(found)) yield chunk(false)
     }
-    for (const found of splitter?.end() ?? []) gathering.add(found)
+    for (const found of splitter?.end() ?? []) batch.add(found)
   } catch (error) {
     if (!(error instanceof UploadFault)) throw error
-    gathering.fault(error)
+    batch.fault(error)
   }
   yield chunk(true)
 }
 
 /**
- * The same bytes, the first `HEAD_BYTES` of them in one piece, as far as there are so many; a fault of
- * the source comes after them.
+ * Passes the bytes on, with the first `HEAD_BYTES` of them, or all when there are fewer, in one piece.
+ * A fault of the source is thrown after the bytes before it.
  */
 async function* withHead(source: AsyncIterable<Buffer>) {
   const head: Buffer[] = []
   let size = 0
-  let fault: Error | undefined
+  let fault: { error: unknown } | undefined
   try {
     for await (const bytes of source) {
       if (size < HEAD_BYTES) {
@@ -110,13 +110,14 @@ async function* withHead(source: AsyncIterable<Buffer>) {
       } else yield bytes
     }
   } catch (error) {
-    fault = error as Error
+    fault = { error }
   }
   if (size < HEAD_BYTES) yield Buffer.concat(head)
-  if (fault) throw fault
+  if (fault) throw fault.error
 }
 
-function openGathering(chunkBytes: number, from: Place) {
+/** Collects the records and faults of one chunk after the other. */
+function openBatch(chunkBytes: number, from: Position) {
   let records: Buffer[] = []
   let lines: number[] = []
   let faults: LineFault[] = []
@@ -132,7 +133,7 @@ function openGathering(chunkBytes: number, from: Place) {
       first = next
       return taken
     },
-    /** Whether the chunk is full now. */
+    /** Returns whether the chunk is full now. */
     add(found: Found): boolean {
       next = found.after
       if (found.kind === 'record') {
@@ -151,15 +152,18 @@ function openGathering(chunkBytes: number, from: Place) {
   }
 }
 
-/** Copies, because a view would keep the whole read buffer, and what is sent to a thread must be ours. */
+/** Copies: a view would keep the whole read buffer, and only memory of our own can go to a thread. */
 function packed(records: readonly Buffer[]) {
   const ends: number[] = []
-  let size = 0
-  for (const { length } of records) ends.push((size += length))
-  const bytes = new Uint8Array(size)
-  records.forEach((record, i) => bytes.set(record, (ends[i] as number) - record.length))
+  let end = 0
+  const bytes = new Uint8Array(records.reduce((sum, { length }) => sum + length, 0))
+  for (const record of records) {
+    bytes.set(record, end)
+    end += record.length
+    ends.push(end)
+  }
   return { bytes, ends }
 }
 
-/** Records of a chunk at most, however short they are. */
+/** A chunk has at most this many records and faults, however short they are. */
 const MAX_RECORDS = 10_000

@@ -1,4 +1,4 @@
-/** A fault of an upload as a whole: from where it stands, nothing can be read. */
+/** A fault of an upload as a whole: nothing after it can be read. */
 export class UploadFault extends Error {
   readonly code: string
 

@@ -1,6 +1,6 @@
 import { deleteExpired } from '../../jobs/delete-expired.ts'
-import { deleteOldIdempotencyKeys } from '../../sql/idempotency-keys.ts'
-import { forgetUpload, listLeftUploads } from '../../sql/imports.ts'
+import { deleteOldIdempotencyKeys } from '../../sql/core/idempotency-keys.ts'
+import { forgetUpload, listLeftUploads } from '../../sql/import/imports.ts'
 import {
   deleteEndedSessions,
   deleteExpiredAttempts,
@@ -9,9 +9,9 @@ import {
   deleteOldEpisodes,
   deleteOldMails,
   listUploadOwners,
-} from '../../sql/retention.ts'
-import { handler } from '../handler.ts'
-import type { Run } from '../handler.ts'
+} from '../../sql/jobs/retention.ts'
+import { handler } from '../runtime/handler.ts'
+import type { Run } from '../runtime/handler.ts'
 
 export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
   const { sql } = run

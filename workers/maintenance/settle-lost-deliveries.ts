@@ -1,9 +1,9 @@
 import { deliverWebhook } from '../../jobs/deliver-webhook.ts'
 import { settleLostDeliveries } from '../../jobs/settle-lost-deliveries.ts'
-import { settleLostAttempts } from '../../sql/deliveries.ts'
-import { transactionalHandler } from '../handler.ts'
+import { settleLostAttempts } from '../../sql/webhooks/delivery-attempts.ts'
+import { transactionalHandler } from '../runtime/handler.ts'
 
-/** What may be retried is, at once: its interval has passed while nobody knew of the loss. */
+/** Retries at once what may be retried: its interval has passed before the loss was found. */
 export const settleLostDeliveriesHandler = transactionalHandler(
   settleLostDeliveries,
   async (_, { queue, log }, tx) => {
@@ -15,5 +15,5 @@ export const settleLostDeliveriesHandler = transactionalHandler(
   },
 )
 
-/** An attempt takes 5 s and a moment to be stored. */
+/** An attempt takes at most 5 s, and a moment to be stored. */
 const LOST_AFTER_SECONDS = 30

@@ -1,24 +1,25 @@
 import { analyzeCompatibility } from '../../jobs/analyze-compatibility.ts'
-import { planTransition, silentTools } from '../../jobs/rules/compat-plan.ts'
-import { emptyTally, tallyDecision } from '../../jobs/rules/compat-tally.ts'
-import type { CompatTally } from '../../jobs/rules/compat-tally.ts'
-import type { CompatDecision } from '../../jobs/rules/compat-decision.ts'
-import { countClosedTraces, listClosedTraces } from '../../sql/closed-traces.ts'
-import type { ClosedTraceFilter, ClosedTraceRow } from '../../sql/closed-traces.ts'
-import { upsertEpisodes } from '../../sql/compat-episodes.ts'
-import type { Episode } from '../../sql/compat-episodes.ts'
-import { completeReport, findReport } from '../../sql/compat-reports.ts'
-import type { CompatReportRow } from '../../sql/compat-reports.ts'
-import { listStoredManifests } from '../../sql/manifests.ts'
-import { GiveUp } from '../give-up.ts'
-import { handler } from '../handler.ts'
-import type { Run } from '../handler.ts'
-import { examine } from './examiner.ts'
-import type { ExaminationRequest } from './examiner.ts'
+import type { Checkpoint } from '../../jobs/job.ts'
+import { planTransition, silentTools } from '../../jobs/rules/manifests/compat-plan.ts'
+import { emptyTally, tallyDecision } from '../../jobs/rules/manifests/compat-tally.ts'
+import type { CompatTally } from '../../jobs/rules/manifests/compat-tally.ts'
+import type { CompatDecision } from '../../jobs/rules/manifests/compat-decision.ts'
+import { countClosedTraces, listClosedTraces } from '../../sql/manifests/closed-traces.ts'
+import type { ClosedTraceFilter, ClosedTraceRow } from '../../sql/manifests/closed-traces.ts'
+import { upsertEpisodes } from '../../sql/manifests/compat-episodes.ts'
+import type { Episode } from '../../sql/manifests/compat-episodes.ts'
+import { completeReport, findReport } from '../../sql/manifests/compat-reports.ts'
+import type { CompatReportRow } from '../../sql/manifests/compat-reports.ts'
+import { listStoredManifests } from '../../sql/manifests/manifest-components.ts'
+import { GiveUp } from '../runtime/give-up.ts'
+import { handler } from '../runtime/handler.ts'
+import type { ResumableRun, Run } from '../runtime/handler.ts'
+import { examine } from '../examination/examiner.ts'
+import type { ExaminationRequest } from '../examination/examination.ts'
 
 /**
- * Page by page: one is read while the one before is examined and the one before that is written. The
- * checkpoint holds the last page written and the tally of all until then.
+ * Works page by page: a page is read while the one before is examined and the one before that is
+ * written. The checkpoint holds the end of the last page written and the tally of all pages up to it.
  */
 export const analyzeCompatibilityHandler = handler(
   analyzeCompatibility,
@@ -39,11 +40,15 @@ export const analyzeCompatibilityHandler = handler(
   },
 )
 
-async function analyzePages(run: Run, report: CompatReportRow, matching: ClosedTraceFilter) {
+async function analyzePages(
+  run: ResumableRun<Cursor>,
+  report: CompatReportRow,
+  matching: ClosedTraceFilter,
+) {
   const total = await countClosedTraces(run.sql, matching)
   const pair = await readPair(run, report)
   const filter = { ...matching, silentTools: silentToolsOf(pair) }
-  const { tally, after } = readCheckpoint(run.checkpointed)
+  const { tally, after } = run.checkpointed ?? { tally: emptyTally(), after: undefined }
   let writing: Promise<void> = Promise.resolve()
   let reading = listClosedTraces(run.sql, filter, after)
   for (;;) {
@@ -56,13 +61,15 @@ async function analyzePages(run: Run, report: CompatReportRow, matching: ClosedT
     const episodes = page.map((trace, i) => episodeOf(trace, examined[i]?.compatibility))
     for (const { trace_id, decision } of episodes) tallyDecision(tally, trace_id, decision)
     await writing
-    writing = awaitedLater(writePage(run, report, episodes, structuredClone(tally), total))
+    const { started_at, trace_id } = last
+    const checkpoint = { after: { started_at, trace_id }, tally: structuredClone(tally) }
+    writing = awaitedLater(writePage(run, report, episodes, checkpoint, total))
   }
   await writing
   return tally
 }
 
-/** So that nobody takes a failure for unhandled before the promise is awaited. */
+/** Keeps a failure from counting as unhandled before the promise is awaited. */
 function awaitedLater<T>(promise: Promise<T>) {
   promise.catch(() => undefined)
   return promise
@@ -77,23 +84,22 @@ async function readPair(
   return { manifest: find(old_manifest_id), target: find(new_manifest_id), wants: 'compatibility' }
 }
 
-/** Nothing is validated to find them, so no schema is compiled. */
+/** Finding them validates nothing, so no schema is compiled. */
 function silentToolsOf({ manifest, target }: Pair) {
   return manifest && target && silentTools(planTransition(manifest, target, () => () => undefined))
 }
 
 async function writePage(
-  run: Run,
+  run: ResumableRun<Cursor>,
   report: CompatReportRow,
   episodes: readonly Episode[],
-  tally: CompatTally,
+  checkpoint: Cursor,
   total: number,
 ) {
-  const { started_at, trace_id } = episodes.at(-1) as Episode
   await run.sql.begin(async (tx) => {
     await upsertEpisodes(tx, run.orgId, report.id, episodes)
-    const progress = { done: tally.total_episodes, total, unit: 'traces' }
-    await run.checkpoint(tx, progress, { after: { started_at, trace_id }, tally } satisfies Cursor)
+    const progress = { done: checkpoint.tally.total_episodes, total, unit: 'traces' }
+    await run.checkpoint(tx, progress, checkpoint)
   })
 }
 
@@ -105,19 +111,9 @@ function episodeOf(
   return { trace_id, started_at, decision }
 }
 
-/** A checkpoint has been JSON: its time is a text. */
-function readCheckpoint(checkpointed: unknown) {
-  if (!checkpointed) return { tally: emptyTally(), after: undefined }
-  const { tally, after } = checkpointed as Cursor
-  return { tally, after: { ...after, started_at: new Date(after.started_at) } }
-}
-
 function summarize({ total_episodes, keep, repair, replay, drop }: CompatTally) {
   return { total_episodes, keep, repair, replay, drop }
 }
 
 type Pair = Omit<ExaminationRequest, 'traces'>
-interface Cursor {
-  after: { started_at: Date; trace_id: string }
-  tally: CompatTally
-}
+type Cursor = Checkpoint<typeof analyzeCompatibility>

@@ -1,19 +1,21 @@
 import { checkRegression } from '../../jobs/check-regression.ts'
 import type { Payload } from '../../jobs/job.ts'
-import { firstRunFindings } from '../../jobs/rules/check-findings.ts'
-import type { CheckFindings } from '../../jobs/rules/check-findings.ts'
-import { diffManifests } from '../../jobs/rules/manifest-diff.ts'
-import { reportFindings } from '../../jobs/rules/regression-report.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { findManifest, listStoredManifests } from '../../sql/manifests.ts'
-import type { AgentKey } from '../../sql/manifests.ts'
-import { completeCheck, registerBaseline } from '../../sql/regression-checks.ts'
-import { GiveUp } from '../give-up.ts'
-import { handler } from '../handler.ts'
-import type { Run } from '../handler.ts'
+import { firstRunFindings } from '../../jobs/rules/regression/check-findings.ts'
+import type { CheckFindings } from '../../jobs/rules/regression/check-findings.ts'
+import { diffManifests } from '../../jobs/rules/manifests/manifest-diff.ts'
+import { reportFindings } from '../../jobs/rules/regression/check-report.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { listStoredManifests } from '../../sql/manifests/manifest-components.ts'
+import { findManifest } from '../../sql/manifests/manifests.ts'
+import type { AgentKey } from '../../sql/manifests/manifests.ts'
+import { completeCheck, registerBaseline } from '../../sql/regression/checks.ts'
+import { GiveUp } from '../runtime/give-up.ts'
+import { handler } from '../runtime/handler.ts'
+import type { Run } from '../runtime/handler.ts'
 import { findDownstream } from './downstream.ts'
 import { measureMetrics } from './measure-metrics.ts'
 import { walkBaseline } from './walk-baseline.ts'
+import type { CheckRun } from './walk-baseline.ts'
 
 export const checkRegressionHandler = handler(checkRegression, async (payload, run) => {
   const findings = await check(payload, run)
@@ -31,7 +33,7 @@ export const checkRegressionHandler = handler(checkRegression, async (payload, r
   return { verdict: findings.verdict }
 })
 
-async function check(payload: CheckPayload, run: Run): Promise<CheckFindings> {
+async function check(payload: CheckPayload, run: CheckRun): Promise<CheckFindings> {
   const { baseline_manifest_id: baselineId, candidate_manifest_id: candidateId } = payload
   if (baselineId === undefined) return firstRunFindings()
   const agent = agentOf(payload, run)

@@ -1,13 +1,13 @@
-import { readPin } from '../../jobs/rules/contract.ts'
-import { readHash } from '../../jobs/rules/manifest-hash.ts'
-import type { DownstreamImpact } from '../../jobs/rules/check-findings.ts'
-import type { SurfaceChange } from '../../jobs/rules/surface-change.ts'
-import type { Sql } from '../../sql/db.ts'
-import { listComponentsElsewhere } from '../../sql/downstream.ts'
-import type { AgentKey, ManifestRow } from '../../sql/manifests.ts'
-import type { WalkedTraces } from './walk-baseline.ts'
+import { readPin } from '../../jobs/rules/manifests/contract.ts'
+import { readHash } from '../../jobs/rules/manifests/manifest-hash.ts'
+import type { DownstreamImpact } from '../../jobs/rules/regression/check-findings.ts'
+import type { SurfaceChange } from '../../jobs/rules/manifests/surface-change.ts'
+import type { Sql } from '../../sql/core/db.ts'
+import { listComponentsElsewhere } from '../../sql/manifests/downstream.ts'
+import type { AgentKey, ManifestRow } from '../../sql/manifests/manifests.ts'
+import type { WalkedTraces } from '../../jobs/rules/regression/check-report.ts'
 
-/** What else rests on what a candidate changes. */
+/** Finds what else depends on what a candidate changes. */
 export async function findDownstream(
   sql: Sql,
   agent: AgentKey,
@@ -39,12 +39,12 @@ export async function findDownstream(
   }
 }
 
-/** Changed surfaces that traces with scores use. */
+/** The changed surfaces that traces with scores use. */
 function scoredSurfaces({ tallies: { passing, failing } }: WalkedTraces) {
   return [...new Set([...Object.keys(passing.surfaces), ...Object.keys(failing.surfaces)])].sort()
 }
 
-/** Sub-agents of the agent that recorded traces gave work to and that are not what they were. */
+/** Sub-agents that the candidate changes or removes, and to which recorded traces handed work. */
 function ownHandoffs(changes: readonly SurfaceChange[], { tallies }: WalkedTraces) {
   return changes
     .filter(({ component_type, state }) => component_type === 'subagent' && BROKEN.has(state))

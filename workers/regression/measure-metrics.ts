@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { checkMetrics } from '../../jobs/rules/metric-check.ts'
-import type { Sql } from '../../sql/db.ts'
-import type { AgentKey } from '../../sql/manifests.ts'
-import { listMetricValues } from '../../sql/metric-values.ts'
-import type { MetricValueRow } from '../../sql/metric-values.ts'
+import { checkMetrics } from '../../jobs/rules/regression/metric-check.ts'
+import type { Sql } from '../../sql/core/db.ts'
+import type { AgentKey } from '../../sql/manifests/manifests.ts'
+import { listMetricValues } from '../../sql/regression/metric-values.ts'
+import type { MetricValueRow } from '../../sql/regression/metric-values.ts'
 
 /** Tests every metric that traces of both manifests have. */
 export async function measureMetrics(
@@ -19,7 +19,7 @@ export async function measureMetrics(
   const baseline = await listMetricValues(sql, agent, before.id, window)
   const candidate = await listMetricValues(sql, agent, after.id, window)
   const [old, now] = [baseline, candidate].map((rows) => Map.groupBy(rows, ({ metric }) => metric))
-  // The metrics of the most traces, should there be very many; in order of names.
+  // Beyond `MAX_METRICS`, the metrics of the most traces are kept. They are ordered by name.
   const names = [...(now?.keys() ?? [])]
     .filter((metric) => old?.has(metric))
     .sort((a, b) => (now?.get(b)?.length ?? 0) - (now?.get(a)?.length ?? 0))
@@ -50,6 +50,6 @@ function fingerprintOf(rows: readonly MetricValueRow[]) {
   return createHash('sha256').update(lines.sort().join('\n')).digest('hex')
 }
 
-/** Metrics of how the agent ran, not of what came of it. */
+/** Metrics that measure how the agent ran, and not its results. */
 const HYGIENE = new Set(['latency', 'token_efficiency'])
 const MAX_METRICS = 50

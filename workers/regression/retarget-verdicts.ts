@@ -1,27 +1,26 @@
-import { requestAggregation } from '../../jobs/aggregate-scores.ts'
-import { requestJudgement } from '../../jobs/judge-traces.ts'
+import type { Checkpoint } from '../../jobs/job.ts'
 import { retargetVerdicts } from '../../jobs/retarget-verdicts.ts'
-import { countClosedTraces, listClosedTraces } from '../../sql/closed-traces.ts'
-import type { ClosedTraceRow } from '../../sql/closed-traces.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { judgeTraces } from '../../sql/judgements.ts'
-import { upsertExaminations } from '../../sql/trace-examinations.ts'
-import { handler } from '../handler.ts'
-import type { Run } from '../handler.ts'
-import { examineTraces, holdActive } from './examine-traces.ts'
+import { countClosedTraces, listClosedTraces } from '../../sql/manifests/closed-traces.ts'
+import type { ClosedTraceRow } from '../../sql/manifests/closed-traces.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { upsertExaminations } from '../../sql/manifests/trace-examinations.ts'
+import { judgeTraces } from '../../sql/transactions/judge-traces.ts'
+import { handler } from '../runtime/handler.ts'
+import type { ResumableRun } from '../runtime/handler.ts'
+import { examineTraces, holdActive } from '../examination/examine-traces.ts'
 
-/** Page by page; a page is compared, judged and ticked off in one transaction. */
+/** Works page by page. One transaction stores the comparisons of a page, its judgements and the checkpoint. */
 export const retargetVerdictsHandler = handler(
   retargetVerdicts,
   async ({ project_id, agent_name, manifest_id }, run) => {
     const filter = { orgId: run.orgId, projectId: project_id, agentName: agent_name }
     const total = await countClosedTraces(run.sql, filter)
-    let cursor = readCheckpoint(run.checkpointed)
+    let cursor = run.checkpointed
     for (;;) {
       run.signal.throwIfAborted()
-      const page = await listClosedTraces(run.sql, filter, cursor.after)
+      const page = await listClosedTraces(run.sql, filter, cursor?.after)
       const last = page.at(-1)
-      const { compared } = cursor
+      const compared = cursor?.compared ?? 0
       if (!last) return { compared, superseded: false }
       const { started_at, trace_id } = last
       const next = { after: { started_at, trace_id }, compared: compared + page.length }
@@ -35,9 +34,9 @@ export const retargetVerdictsHandler = handler(
   },
 )
 
-/** False when another version has become the active one. */
+/** Returns false when another version has become the active one. */
 async function retargetPage(
-  run: Run,
+  run: ResumableRun<Cursor>,
   projectId: string,
   page: readonly ClosedTraceRow[],
   next: Cursor,
@@ -54,25 +53,12 @@ async function retargetPage(
       decision: compatibility,
     }))
     await upsertExaminations(tx, orgId, projectId, rows)
-    // All of the page, because what was recorded under the target has another target now, too.
+    // All traces are judged, because those recorded under the target have another target now, too.
     const ids = page.map(({ trace_id }) => trace_id)
-    const { copies, changed } = await judgeTraces(tx, orgId, projectId, ids)
-    await requestJudgement(queue, tx, orgId, projectId, copies)
-    if (changed) await requestAggregation(queue, tx, orgId, projectId)
+    await judgeTraces(tx, queue, orgId, projectId, ids)
     await run.checkpoint(tx, { done: next.compared, total, unit: 'traces' }, next)
     return true
   })
 }
 
-/** A checkpoint has been JSON: its time is a text. */
-function readCheckpoint(checkpointed: unknown): Cursor {
-  if (!checkpointed) return { after: undefined, compared: 0 }
-  const cursor = checkpointed as Cursor
-  const { after } = cursor
-  return { ...cursor, after: after && { ...after, started_at: new Date(after.started_at) } }
-}
-
-interface Cursor {
-  after: { started_at: Date; trace_id: string } | undefined
-  compared: number
-}
+type Cursor = Checkpoint<typeof retargetVerdicts>

@@ -1,8 +1,8 @@
 import { bisectRegression } from '../../jobs/bisect-regression.ts'
-import { LOOKS } from '../../jobs/rules/bisect.ts'
+import { LOOKS } from '../../jobs/rules/regression/bisect.ts'
 import { sweepRegressions } from '../../jobs/sweep-regressions.ts'
-import { listDueSeries } from '../../sql/regression-series.ts'
-import { transactionalHandler } from '../handler.ts'
+import { listDueSeries } from '../../sql/regression/series.ts'
+import { transactionalHandler } from '../runtime/handler.ts'
 
 export const sweepRegressionsHandler = transactionalHandler(
   sweepRegressions,
@@ -12,7 +12,7 @@ export const sweepRegressionsHandler = transactionalHandler(
       LOOKS,
       SERIES_A_SWEEP,
     )) {
-      // The queue takes one of a key at a time: a series that waits since the last sweep is left.
+      // The queue holds one job of a key, so a series that waits since the last sweep gets no second one.
       await queue.enqueue(
         tx,
         bisectRegression,
@@ -23,5 +23,5 @@ export const sweepRegressionsHandler = transactionalHandler(
   },
 )
 
-/** Those left over are due at the next one. */
+/** The series beyond this number are due at the next sweep. */
 const SERIES_A_SWEEP = 500

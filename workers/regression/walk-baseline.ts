@@ -1,27 +1,32 @@
-import { tallyDecision } from '../../jobs/rules/compat-tally.ts'
-import type { CompatDecision } from '../../jobs/rules/compat-decision.ts'
-import { emptyTallies } from '../../jobs/rules/regression-report.ts'
-import type { CheckTallies, EvalStatus } from '../../jobs/rules/regression-report.ts'
-import { countClosedTraces, listClosedTraces } from '../../sql/closed-traces.ts'
-import type { ClosedTraceRow } from '../../sql/closed-traces.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { countDatasetRows, listEvalVerdicts, listScoringEvaluators } from '../../sql/downstream.ts'
-import type { AgentKey, StoredManifest } from '../../sql/manifests.ts'
-import type { Run } from '../handler.ts'
-import { examine } from './examiner.ts'
+import type { checkRegression } from '../../jobs/check-regression.ts'
+import type { Checkpoint } from '../../jobs/job.ts'
+import type { EvalVerdict } from '../../jobs/rules/core/verdicts.ts'
+import { tallyDecision } from '../../jobs/rules/manifests/compat-tally.ts'
+import type { CompatDecision } from '../../jobs/rules/manifests/compat-decision.ts'
+import { emptyTallies } from '../../jobs/rules/regression/check-report.ts'
+import type {
+  CheckTallies,
+  EvalStatus,
+  WalkedTraces,
+} from '../../jobs/rules/regression/check-report.ts'
+import { countClosedTraces, listClosedTraces } from '../../sql/manifests/closed-traces.ts'
+import type { ClosedTraceRow } from '../../sql/manifests/closed-traces.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import {
+  countDatasetRows,
+  listEvalVerdicts,
+  listScoringEvaluators,
+} from '../../sql/manifests/downstream.ts'
+import type { StoredManifest } from '../../sql/manifests/manifest-components.ts'
+import type { AgentKey } from '../../sql/manifests/manifests.ts'
+import type { ResumableRun, Run } from '../runtime/handler.ts'
+import { examine } from '../examination/examiner.ts'
 
-/** What the baseline's traces come to. Plain JSON, so that it can be a checkpoint. */
-export interface WalkedTraces {
-  tallies: CheckTallies
-  /** Names of evaluators whose scores are of traces that use what has changed. */
-  evaluators: string[]
-  /** By version: rows whose traces cannot stay as they are. */
-  datasets: Record<string, { name: string; rows: number }>
-}
+export type CheckRun = ResumableRun<Checkpoint<typeof checkRegression>>
 
-/** Decides on every trace of the baseline in the window, page by page, and goes on where it stopped. */
+/** Decides on every trace of the baseline in the window, page by page, and continues at the checkpoint. */
 export async function walkBaseline(
-  run: Run,
+  run: CheckRun,
   agent: AgentKey,
   { before, after, window }: Comparison,
 ): Promise<WalkedTraces> {
@@ -29,17 +34,20 @@ export async function walkBaseline(
   const { orgId, projectId, agentName } = agent
   const filter = { orgId, projectId, agentName, manifestId: before.id, window }
   const total = await countClosedTraces(sql, filter)
-  const kept = run.checkpointed as { walked: WalkedTraces; at: Place } | undefined
-  const walked = kept?.walked ?? { tallies: emptyTallies(), evaluators: [], datasets: {} }
-  let place = kept && { ...kept.at, started_at: new Date(kept.at.started_at) }
+  const walked = run.checkpointed?.walked ?? {
+    tallies: emptyTallies(),
+    evaluators: [],
+    datasets: {},
+  }
+  let position = run.checkpointed?.at
   for (;;) {
     signal.throwIfAborted()
-    const rows = await listClosedTraces(sql, filter, place)
+    const rows = await listClosedTraces(sql, filter, position)
     const last = rows.at(-1)
     if (!last) return walked
     await addPage(run, agent, { before, after, rows, walked })
-    place = { started_at: last.started_at, trace_id: last.trace_id }
-    const at = { ...place, started_at: place.started_at.toISOString() }
+    const at = { started_at: last.started_at, trace_id: last.trace_id }
+    position = at
     const done = walked.tallies.all.total_episodes
     await sql.begin((tx: Transaction) =>
       run.checkpoint(tx, { done, total, unit: 'traces' }, { walked, at }),
@@ -81,7 +89,7 @@ async function addPage(
   }
 }
 
-/** Whether the trace uses anything that has changed. */
+/** Tallies a decision, and returns whether its trace uses anything that has changed. */
 function tally(
   tallies: CheckTallies,
   status: EvalStatus,
@@ -94,7 +102,7 @@ function tally(
   return tallies.all.affected_trace_count > before
 }
 
-function statusOf(evalVerdict: 'pass' | 'review' | 'fail' | undefined): EvalStatus {
+function statusOf(evalVerdict: EvalVerdict | undefined): EvalStatus {
   if (evalVerdict === undefined) return 'unscored'
   return evalVerdict === 'pass' ? 'passing' : 'failing'
 }
@@ -108,9 +116,4 @@ interface Comparison {
 interface Page {
   readonly rows: readonly ClosedTraceRow[]
   readonly walked: WalkedTraces
-}
-
-interface Place {
-  readonly started_at: string
-  readonly trace_id: string
 }

@@ -1,18 +1,18 @@
 import { deliverWebhook } from '../../jobs/deliver-webhook.ts'
-import { retryDelaySeconds } from '../../jobs/rules/backoff.ts'
-import { openSecret } from '../../jobs/rules/secret-box.ts'
-import { signBody } from '../../jobs/rules/signature.ts'
-import { gather } from '../../jobs/gather.ts'
-import type { Sql, Transaction } from '../../sql/db.ts'
-import { finishAttempts, startAttempts } from '../../sql/deliveries.ts'
-import type { AttemptResult, EndedAttempt } from '../../sql/deliveries.ts'
-import { handler } from '../handler.ts'
-import type { Run } from '../handler.ts'
+import { retryDelaySeconds } from '../../jobs/rules/webhooks/backoff.ts'
+import { openSecret } from '../../jobs/rules/core/secret-box.ts'
+import { signBody } from '../../jobs/rules/webhooks/signature.ts'
+import { batchCalls } from '../../jobs/batch-calls.ts'
+import type { Sql, Transaction } from '../../sql/core/db.ts'
+import { finishAttempts, startAttempts } from '../../sql/webhooks/delivery-attempts.ts'
+import type { AttemptResult, EndedAttempt } from '../../sql/webhooks/delivery-attempts.ts'
+import { handler } from '../runtime/handler.ts'
+import type { Run } from '../runtime/handler.ts'
 import { postWebhook } from './post-webhook.ts'
 
 /**
- * One attempt: committed as begun before the POST and as ended after it. A job that runs twice finds
- * its attempt begun and sends nothing, so that no attempt makes more than one request.
+ * Makes one attempt. Its begin is committed before the POST and its end after it. A job that runs twice
+ * finds its attempt begun and sends nothing, so that an attempt makes at most one request.
  */
 export const deliverWebhookHandler = handler(deliverWebhook, async ({ delivery_id: id }, run) => {
   const { sql, orgId } = run
@@ -47,20 +47,20 @@ export const deliverWebhookHandler = handler(deliverWebhook, async ({ delivery_i
   })
 })
 
-/** Attempts begin, and end, together with those that do while the database works on others. */
+/** How many attempts begin, or end, in one statement: those that gather while the last one runs. */
 const TOGETHER = 100
 
-const start = gather(async (sql: Sql, deliveries: { orgId: string; id: string }[]) => {
+const start = batchCalls(async (sql: Sql, deliveries: { orgId: string; id: string }[]) => {
   const started = await startAttempts(sql, deliveries)
   return deliveries.map(({ id }) => {
     const attempt = started.get(id)
-    // A job that runs twice at once gets it once.
+    // When a job runs twice at once, only one run gets the attempt.
     started.delete(id)
     return attempt
   })
 }, TOGETHER)
 
-const finish = gather(async (sql: Sql, ended: EndedAttempt[]) => {
+const finish = batchCalls(async (sql: Sql, ended: EndedAttempt[]) => {
   await finishAttempts(sql, ended)
   return ended
 }, TOGETHER)
@@ -82,7 +82,7 @@ async function send(
   })
 }
 
-/** The address was taken away after the event. */
+/** The organization removed its address after the event. */
 const NO_ADDRESS: AttemptResult & { retryAfterSeconds?: number } = {
   duration_ms: 0,
   status_code: null,

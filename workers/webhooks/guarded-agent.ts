@@ -4,19 +4,19 @@ import type { AgentOptions } from 'node:https'
 import { isIP } from 'node:net'
 import type { LookupFunction, Socket } from 'node:net'
 import { callbackify } from 'node:util'
-import { isAllowedAddress } from '../../jobs/rules/outbound-address.ts'
-import type { AllowedNetworks } from '../../jobs/rules/outbound-address.ts'
+import { isAllowedAddress } from '../../jobs/rules/core/outbound-address.ts'
+import type { AllowedNetworks } from '../../jobs/rules/core/outbound-address.ts'
 
-/** A connection was refused because of where it would have led. */
+/** A connection was refused because of its address. */
 class BlockedAddress extends Error {
   readonly code = 'EBLOCKED'
 }
 
 /**
- * An HTTPS agent that connects to public addresses and the allowed networks only. Literal addresses,
- * which Node.js never looks up, are checked before the connection is made; every address a name
- * resolves to is checked, and just those are dialled, so that a second answer of the name server
- * changes nothing; and the address that was really connected is checked before a byte is sent.
+ * An HTTPS agent that connects only to public addresses and to the allowed networks. It checks a
+ * literal address, which Node.js never looks up, before it connects. It checks every address that a
+ * name resolves to and dials only those, so that a second answer of the name server changes nothing.
+ * It checks the address that it has reached before it sends a byte.
  */
 export function guardedAgent(
   allowed: AllowedNetworks,
@@ -77,8 +77,9 @@ export function guardedAgent(
 export type Resolve = (name: string) => Promise<string[]>
 
 /**
- * Asks the name servers directly: getaddrinfo would occupy one of four threads it shares with the file
- * system for as long as a name server is silent. Names that only the machine knows come second.
+ * Asks the name servers directly. getaddrinfo would hold one of the four threads it shares with the
+ * file system for as long as a name server is silent. It is asked second, for names that only the
+ * machine knows.
  */
 async function resolveName(name: string): Promise<string[]> {
   const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: 2 })

@@ -1,16 +1,16 @@
 import got from 'got'
 import type { Agent } from 'node:https'
 import type { IncomingMessage } from 'node:http'
-import type { AttemptResult } from '../../sql/deliveries.ts'
-import { storableText } from '../../sql/db.ts'
+import type { AttemptResult } from '../../sql/webhooks/delivery-attempts.ts'
+import { storableText } from '../../sql/core/db.ts'
 
 /**
- * POSTs a body once and tells how it went; never throws. Delivered is a 2xx status within
- * `TIMEOUT_MS` of the start, resolving and connecting included. What the receiver says further is cut
- * at `EXCERPT_BYTES`, and a body that stalls or breaks changes nothing.
+ * POSTs a body once and returns the outcome; never throws. A body counts as delivered when a 2xx status
+ * comes within `TIMEOUT_MS` of the start, resolving and connecting included. The answer is kept up to
+ * `EXCERPT_BYTES`; an answer that stalls or breaks after its status changes nothing.
  *
- * A kept-alive connection that its receiver closed while idle fails before any answer: that one is
- * tried once more on a fresh connection, a fresh one never.
+ * A request on a kept-alive connection that the receiver closed while it was idle fails before any
+ * answer. It is tried once more on a fresh connection; a request on a fresh one is never repeated.
  */
 export async function postWebhook(
   agent: Agent,
@@ -67,7 +67,7 @@ function post(
       if (size >= EXCERPT_BYTES) settle()
     })
     stream.once('end', () => settle())
-    // Stays listening: destroying the stream may raise another one.
+    // This listener stays, because destroying the stream may raise another error.
     stream.on('error', settle)
     if (deadline.aborted) expire()
   })
@@ -102,8 +102,9 @@ function refused(failure: Error | undefined, reused: boolean | undefined): Outco
 
 /** The innermost code: got wraps what the socket said. */
 function codeOf(error: unknown): string {
-  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
-  const inner = cause === undefined ? '' : codeOf(cause)
+  if (typeof error !== 'object' || error === null) return ''
+  const inner = 'cause' in error ? codeOf(error.cause) : ''
+  const code = 'code' in error ? error.code : undefined
   return inner || (typeof code === 'string' ? code : '')
 }
 

@@ -1,9 +1,9 @@
 import { sendAlertMail } from '../../jobs/send-alert-mail.ts'
-import { findUnsentMail, markMailSent } from '../../sql/mails.ts'
-import { GiveUp } from '../give-up.ts'
-import { handler } from '../handler.ts'
+import { findUnsentMail, markMailSent } from '../../sql/org/mails.ts'
+import { GiveUp } from '../runtime/give-up.ts'
+import { handler } from '../runtime/handler.ts'
 
-/** Sent at least once: a worker that is lost between sending and noting it makes it twice. */
+/** Sends a mail at least once: twice when the worker is lost after sending and before marking it. */
 export const sendAlertMailHandler = handler(sendAlertMail, async ({ mail_id }, run) => {
   const mail = await findUnsentMail(run.sql, run.orgId, mail_id)
   if (!mail) return
@@ -18,14 +18,15 @@ export const sendAlertMailHandler = handler(sendAlertMail, async ({ mail_id }, r
   try {
     await run.mailer.send({ ...mail, id: mail_id })
   } catch (error) {
-    if (isRefusedForGood(error)) throw new GiveUp('mail_refused', (error as Error).message)
+    if (isRefusedForGood(error)) throw new GiveUp('mail_refused', error.message)
     throw error
   }
   await markMailSent(run.sql, run.orgId, mail_id)
 })
 
-/** The server's answer begins with 5 (RFC 5321): it will not be another one later. */
-function isRefusedForGood(error: unknown) {
-  const code = (error as { responseCode?: number }).responseCode
-  return code !== undefined && code >= 500 && code < 600
+/** A reply that begins with 5 is permanent (RFC 5321). */
+function isRefusedForGood(error: unknown): error is Error {
+  if (!(error instanceof Error && 'responseCode' in error)) return false
+  const { responseCode: code } = error
+  return typeof code === 'number' && code >= 500 && code < 600
 }

@@ -1,32 +1,26 @@
-// A worker thread: opens traces and holds them against manifests. All schemas of tenants are compiled and
-// run here, where a pattern or a recursion that takes for ever, or all memory, ends the thread and not the
-// process. `examiner.ts` is its other side, and finds out from the shared marks which schema it was.
+// A worker thread that decodes traces and compares them with manifests. All schemas of tenants are compiled
+// and run here, where a pattern or a recursion that takes for ever, or all memory, ends the thread and not
+// the process. `watched-thread.ts` ends it, and reads from the shared marks which schema was at work.
 import { parentPort, workerData } from 'node:worker_threads'
-import { edgesOf } from '../../jobs/rules/agent-edges.ts'
-import type { CompatDecision } from '../../jobs/rules/compat-decision.ts'
-import { planTransition } from '../../jobs/rules/compat-plan.ts'
-import type { Transition } from '../../jobs/rules/compat-plan.ts'
-import { classify } from '../../jobs/rules/compatibility.ts'
-import { readContract } from '../../jobs/rules/contract.ts'
-import type { Compile } from '../../jobs/rules/schema-check.ts'
-import { decodeContent } from '../../jobs/rules/trace-row.ts'
-import { detectViolations, planDetection } from '../../jobs/rules/violations.ts'
-import type { Detector } from '../../jobs/rules/violations.ts'
-import { BEAT, PLAN, SCHEMA } from './examiner.ts'
-import type {
-  ClosedTrace,
-  Examination,
-  ExamineTask,
-  PlanTask,
-  ThreadReply,
-  ThreadTask,
-} from './examiner.ts'
+import { edgesOf } from '../../jobs/rules/traces/agent-edges.ts'
+import type { CompatDecision } from '../../jobs/rules/manifests/compat-decision.ts'
+import { planTransition } from '../../jobs/rules/manifests/compat-plan.ts'
+import type { Transition } from '../../jobs/rules/manifests/compat-plan.ts'
+import { classify } from '../../jobs/rules/manifests/compatibility.ts'
+import { readContract } from '../../jobs/rules/manifests/contract.ts'
+import type { Compile } from '../../jobs/rules/manifests/schema-check.ts'
+import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
+import { detectViolations, planDetection } from '../../jobs/rules/manifests/violations.ts'
+import type { Detector } from '../../jobs/rules/manifests/violations.ts'
+import type { ClosedTrace, Examination } from './examination.ts'
 import { schemaCompiler } from './schema-compiler.ts'
+import { BEAT, PLAN, SCHEMA } from './thread-protocol.ts'
+import type { ExamineTask, PlanTask, ThreadReply, ThreadTask } from './thread-protocol.ts'
 
-const marks = workerData as Int32Array
+const marks: Int32Array = workerData
 const plans = new Map<number, Plan>()
 
-// Loaded: from now on the other side looks whether work goes on.
+// The first beat reports that the thread is loaded: from now on the main thread checks that work goes on.
 if (parentPort) Atomics.add(marks, BEAT, 1)
 parentPort?.on('message', (task: ThreadTask) => {
   switch (task.kind) {
@@ -41,7 +35,7 @@ parentPort?.on('message', (task: ThreadTask) => {
   }
 })
 
-/** Schemas for violations are compiled when somebody wants those, and after the others. */
+/** The schemas for violations are compiled only when violations are asked for, and after the others. */
 function makePlan({ planId, manifest, target, slow }: PlanTask): Plan {
   const compile = markedCompiler(planId, new Set(slow))
   let detector: Detector | undefined
@@ -56,7 +50,8 @@ function makePlan({ planId, manifest, target, slow }: PlanTask): Plan {
 
 function answer(task: ExamineTask): ThreadReply {
   try {
-    const plan = plans.get(task.planId) as Plan
+    const plan = plans.get(task.planId)
+    if (!plan) throw new TypeError('The plan of a task has not come before it')
     const intern = interner()
     let at = 0
     const examinations = task.traces.map(({ length, ...columns }) => {
@@ -85,7 +80,7 @@ function examine(
   return { compatibility, violations, edges: edgesOf(trace) }
 }
 
-/** Equal decisions become one, which crosses to the other side once. */
+/** Makes equal decisions one object, which is sent to the main thread once. */
 function interner() {
   const known = new Map<string, CompatDecision>()
   return (decision: CompatDecision) => {
@@ -97,8 +92,8 @@ function interner() {
 }
 
 /**
- * A compiler that marks which schema is at work. One that has proved slow cannot tell any more: at once
- * when the other side says so, and here when its validations take too long on average.
+ * A compiler that marks which schema is at work. A schema that has proved slow is unverifiable: one the
+ * plan lists from the start, another one when its validations take too long on average.
  */
 function markedCompiler(planId: number, slow: ReadonlySet<number>): Compile {
   const compile = schemaCompiler()
@@ -128,12 +123,12 @@ function marked<T>(planId: number, schemaId: number, work: () => T): T {
 }
 
 const NONE: never[] = []
-/** What a schema may take beyond `USUAL_MS` a validation, altogether. */
+/** How long all validations of a schema together may take beyond `USUAL_MS` for each. */
 const ALLOWANCE_MS = 1000
 const USUAL_MS = 1
 
 interface Plan {
   transition: Transition | undefined
-  /** Undefined without a manifest. */
+  /** Returns undefined without a manifest. */
   detector: () => Detector | undefined
 }

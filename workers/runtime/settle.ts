@@ -1,28 +1,28 @@
 import { setTimeout } from 'node:timers/promises'
-import { bossDatabase } from '../jobs/queue.ts'
-import { isDatabaseAway } from '../sql/db.ts'
-import type { Transaction } from '../sql/db.ts'
+import { bossDatabase, countAffected } from '../../jobs/pg-boss.ts'
+import { isDatabaseAway } from '../../sql/core/db.ts'
+import type { Transaction } from '../../sql/core/db.ts'
 import {
   cancelClaimedJob,
   continueJob,
   failJob,
   requeueJob,
   succeedJob,
-} from '../sql/job-claims.ts'
-import type { Claim } from '../sql/job-claims.ts'
-import type { JobError } from '../sql/jobs.ts'
-import { findContinuationTurn } from '../sql/queue-rows.ts'
+} from '../../sql/jobs/job-claims.ts'
+import type { Claim } from '../../sql/jobs/job-claims.ts'
+import type { JobError } from '../../sql/jobs/jobs.ts'
+import { findContinuationTurn } from '../../sql/jobs/pg-boss.ts'
+import type { Attempt, StopReason } from './attempt.ts'
 import { ClaimLost, GiveUp } from './give-up.ts'
-import type { AttemptOutcome, StopReason } from './give-up.ts'
-import type { Attempt } from './queued-job.ts'
+import type { AttemptOutcome } from './outcome.ts'
 
 /**
- * How a run ends: each function changes the job's row and its queue row in one transaction, under the
- * claim of both. `claim` is undefined for an internal job, which has only a queue row.
- * @throws ClaimLost when somebody else holds the job by now; nothing is changed then
+ * Each function ends a run: it changes the job's row and its queue row in one transaction, under the
+ * claims of both. `claim` is undefined for an internal job, which has only a queue row.
+ * @throws ClaimLost when another worker holds the job by now; nothing has changed then
  */
 
-/** Does the last of the work in the transaction that settles: all of it or nothing. */
+/** Calls `finish` in the transaction that settles the job, so that both happen or neither. */
 export async function settleWith(
   attempt: Attempt,
   claim: Claim | undefined,
@@ -49,14 +49,14 @@ export async function settleDone(
   })
 }
 
-/** By what was thrown, and by why the run was told to stop, if it was. */
+/** The outcome depends on the error and, when the run was aborted, on the reason. */
 export async function settleFailure(
   attempt: Attempt,
   claim: Claim | undefined,
   error: unknown,
 ): Promise<AttemptOutcome> {
   const { context, queued, abort } = attempt
-  const reason = abort.signal.aborted ? (abort.signal.reason as StopReason) : undefined
+  const reason: StopReason | undefined = abort.signal.reason
   if (error instanceof ClaimLost || reason === 'claim_lost') return 'dropped'
   if (reason === 'cancelled' && claim) return settleCancelled(attempt, claim)
   if (reason === 'draining') return settleContinued(attempt, claim, 'released')
@@ -76,7 +76,7 @@ export async function settleCancelled(attempt: Attempt, claim: Claim): Promise<A
   return 'cancelled'
 }
 
-/** Ends this claim and puts the job back at once under a new queue row: no attempt is lost. */
+/** Ends this claim and enqueues the job again under a new queue row, so that no attempt is lost. */
 export async function settleContinued(
   attempt: Attempt,
   claim: Claim | undefined,
@@ -123,8 +123,8 @@ async function settleFailed(
     const put = last ? failJob : requeueJob
     if (claim && !(await put(tx, claim, describe(error)))) throw new ClaimLost()
     const db = bossDatabase(tx)
-    const told = { ...describe(error), message: messageOf(error) }
-    requireHeld(await boss.fail(queued.name, queued, told, { db }))
+    const output = { ...describe(error), message: messageOf(error) }
+    requireHeld(await boss.fail(queued.name, queued, output, { db }))
   })
   return last ? 'failed' : 'retried'
 }
@@ -135,9 +135,9 @@ async function inTransaction(attempt: Attempt, work: (tx: Transaction) => Promis
 }
 
 /**
- * Goes on trying while the database is away, so that a finished job is not run again because of a
- * restart. Whether a transaction whose connection was lost has committed is not known; if it has, the
- * claim is gone and the next try ends with ClaimLost.
+ * Tries again while the database is away, so that its restart does not make a finished job run again.
+ * A transaction may have committed before its connection was lost. The claim is gone then, and the next
+ * try ends with ClaimLost.
  */
 async function persistently<T>({ abort }: Attempt, settle: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + SETTLE_MS
@@ -156,12 +156,11 @@ async function completeIn(tx: Transaction, { boss, queued }: Attempt) {
   requireHeld(await boss.complete(queued.name, queued, null, { db: bossDatabase(tx) }))
 }
 
-/** pg-boss leaves the members of its responses out of its types. */
 function requireHeld(response: object) {
-  if ((response as { affected: number }).affected !== 1) throw new ClaimLost()
+  if (countAffected(response) !== 1) throw new ClaimLost()
 }
 
-/** What a client sees: of a fault of ours nothing, which only the log and the queue's row tell. */
+/** Clients see no details of internal errors; they are in the log and in the queue row. */
 function describe(error: unknown): JobError {
   if (!(error instanceof GiveUp)) {
     return { code: 'internal_error', message: 'Internal error', retryable: true }
@@ -178,7 +177,7 @@ function messageOf(error: unknown) {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Longer than a server takes to restart; the claim has to be kept alive meanwhile. */
+/** Longer than a database server takes to restart. The heartbeat keeps the claim alive meanwhile. */
 const SETTLE_MS = 60_000
-/** Above all waiting jobs, whose priorities are 0 and less: what was interrupted goes on first. */
+/** Waiting jobs have priorities of 0 and less, so an interrupted job goes on before them. */
 const RELEASED_PRIORITY = 100

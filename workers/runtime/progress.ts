@@ -1,9 +1,12 @@
-import { saveCheckpoint } from '../sql/job-claims.ts'
-import type { Claim } from '../sql/job-claims.ts'
-import type { Progress } from '../sql/jobs.ts'
-import type { Attempt } from './queued-job.ts'
+import { saveCheckpoint } from '../../sql/jobs/job-claims.ts'
+import type { Claim } from '../../sql/jobs/job-claims.ts'
+import type { Progress } from '../../sql/jobs/jobs.ts'
+import type { Attempt } from './attempt.ts'
 
-/** Writes the newest progress at most once in `PROGRESS_INTERVAL_MS`; an internal job's goes nowhere. */
+/**
+ * Writes the newest progress at most once in `PROGRESS_INTERVAL_MS`. That of an internal job is not
+ * written, since the job has no row.
+ */
 export function startProgress({ context, abort }: Attempt, claim: Claim | undefined) {
   let newest: Progress | undefined
   let timer: NodeJS.Timeout | undefined
@@ -14,7 +17,7 @@ export function startProgress({ context, abort }: Attempt, claim: Claim | undefi
     const progress = newest
     newest = undefined
     if (!progress || !claim) return
-    // Progress that is lost is replaced by the next one.
+    // A write that fails may be lost: the next progress replaces it.
     const held = await saveCheckpoint(context.sql, claim, progress).catch(() => true)
     if (!held) abort.abort('claim_lost')
   }
@@ -26,7 +29,7 @@ export function startProgress({ context, abort }: Attempt, claim: Claim | undefi
         writing = write()
       }, PROGRESS_INTERVAL_MS)
     },
-    /** What waits to be written is older than what the caller is about to write. */
+    /** Drops what waits to be written, because the caller is about to write newer progress. */
     forget() {
       newest = undefined
     },

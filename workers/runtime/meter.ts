@@ -1,12 +1,12 @@
-import type { AttemptOutcome } from './give-up.ts'
+import type { AttemptOutcome } from './outcome.ts'
 
-/** Hears what a worker process does, to be counted. */
+/** Counts what a worker process does. */
 export interface Meter {
-  /** A run ended; it had waited in the queue and then run this long. */
+  /** A run ended. The job had waited this long in the queue before it. */
   jobRan(queue: string, outcome: AttemptOutcome, waitSeconds: number, runSeconds: number): void
-  /** A run was told to stop because its claim was gone. */
+  /** A run was aborted because it had lost its claim. */
   claimLost(queue: string): void
-  /** A worker looked for jobs because it was notified, or because it was time to. */
+  /** A worker looked for jobs after a notification or after its polling interval. */
   lookedForJobs(queue: string, way: 'notified' | 'polled'): void
   /** An attempt at a webhook delivery ended; `error` is null when it was delivered. */
   webhookAttempted(event: string, error: string | null, seconds: number): void

@@ -1,14 +1,15 @@
-import type { ClosedTraceRow } from '../../sql/closed-traces.ts'
-import type { Sql, Transaction } from '../../sql/db.ts'
-import { findActiveManifests, holdAgents, listStoredManifests } from '../../sql/manifests.ts'
-import type { StoredManifest } from '../../sql/manifests.ts'
+import type { ClosedTraceRow } from '../../sql/manifests/closed-traces.ts'
+import type { Sql, Transaction } from '../../sql/core/db.ts'
+import { listStoredManifests } from '../../sql/manifests/manifest-components.ts'
+import { findActiveManifests, holdAgents } from '../../sql/manifests/manifests.ts'
+import type { StoredManifest } from '../../sql/manifests/manifest-components.ts'
 import { examine } from './examiner.ts'
-import type { Examination, ExaminationRequest } from './examiner.ts'
+import type { Examination, ExaminationRequest } from './examination.ts'
 
 export interface ExaminedTrace extends Examination {
   readonly trace: ClosedTraceRow
   readonly manifest: StoredManifest | null
-  /** What it was compared with; null where that is its own manifest, or it has none. */
+  /** The manifest it was compared with; null where that is its own, or the trace has none. */
   readonly target: StoredManifest | null
 }
 
@@ -26,22 +27,21 @@ export async function examineTraces(
   const manifests = new Map(stored.map((manifest) => [manifest.id, manifest]))
   const groups = Map.groupBy(traces, (t) => `${t.manifest_id} ${t.active_manifest_id}`)
   const examined = [...groups.values()].map(async (group) => {
-    const [first] = group as [ClosedTraceRow]
-    const manifest = manifests.get(first.manifest_id ?? '') ?? null
-    const active = manifests.get(first.active_manifest_id ?? '') ?? null
+    const [first] = group
+    const manifest = manifests.get(first?.manifest_id ?? '') ?? null
+    const active = manifests.get(first?.active_manifest_id ?? '') ?? null
     const target = manifest && active !== manifest ? active : null
     const examinations = await examine({ manifest, target, wants, traces: group })
-    return group.map((trace, i) => ({
-      ...(examinations[i] as Examination),
-      trace,
-      manifest,
-      target,
-    }))
+    return group.map((trace, i) => {
+      const examination = examinations[i]
+      if (!examination) throw new TypeError('A trace was not examined')
+      return { ...examination, trace, manifest, target }
+    })
   })
   return (await Promise.all(examined)).flat()
 }
 
-/** Holds the agents of traces, and tells whether their active manifests are those the traces say. */
+/** Holds the agents of traces, and returns whether their active manifests are those in the rows. */
 export async function holdActive(
   tx: Transaction,
   orgId: string,

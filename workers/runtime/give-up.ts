@@ -13,10 +13,3 @@ export class GiveUp extends Error {
 
 /** Thrown when a write finds that another worker holds the job by now; the run ends silently. */
 export class ClaimLost extends Error {}
-
-/** What came of a run. */
-export type AttemptOutcome =
-  'done' | 'continued' | 'released' | 'cancelled' | 'gave_up' | 'failed' | 'retried' | 'dropped'
-
-/** Why a run was told to stop: `signal.reason` of a handler's signal. */
-export type StopReason = 'cancelled' | 'draining' | 'claim_lost'

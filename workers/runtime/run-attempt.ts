@@ -1,12 +1,12 @@
-import type { Transaction } from '../sql/db.ts'
-import { claimJob, saveCheckpoint } from '../sql/job-claims.ts'
-import type { Claim } from '../sql/job-claims.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { claimJob, saveCheckpoint } from '../../sql/jobs/job-claims.ts'
+import type { Claim } from '../../sql/jobs/job-claims.ts'
+import type { Attempt } from './attempt.ts'
 import { ClaimLost, GiveUp } from './give-up.ts'
-import type { AttemptOutcome } from './give-up.ts'
 import { CONTINUE } from './handler.ts'
-import type { Outcome, Run } from './handler.ts'
+import type { Outcome, ResumableRun } from './handler.ts'
+import type { AttemptOutcome } from './outcome.ts'
 import { startProgress } from './progress.ts'
-import type { Attempt } from './queued-job.ts'
 import {
   settleCancelled,
   settleContinued,
@@ -16,9 +16,10 @@ import {
 } from './settle.ts'
 
 /**
- * One run of one job: claims its row, calls the handler, and settles the row and the queue in one
- * transaction by what came of it: a result, CONTINUE, GiveUp, a stop, or any other error, which is
- * retried. Throws only when settling itself fails; the claim then expires and the job is retried.
+ * Runs a job once: claims its row, calls the handler, and settles the row and the queue in one
+ * transaction. The handler returns a result or CONTINUE, or throws GiveUp, the reason of an abort, or
+ * another error, after which the job is retried. Throws only when settling fails; the claim then
+ * expires and the job is retried.
  */
 export async function runAttempt(attempt: Attempt): Promise<AttemptOutcome> {
   const outcome = await claimAndWork(attempt).catch((error: unknown) => {
@@ -50,14 +51,14 @@ async function claimAndWork(attempt: Attempt): Promise<AttemptOutcome> {
   return work(attempt, claim, claimed.checkpoint ?? undefined)
 }
 
-async function work(attempt: Attempt, claim: Claim | undefined, checkpointed: unknown) {
+async function work(attempt: Attempt, claim: Claim | undefined, stored: object | undefined) {
   const { handler, abort } = attempt
   const progress = startProgress(attempt, claim)
   let outcome: Outcome
   try {
     abort.signal.throwIfAborted()
     const payload = readPayload(attempt)
-    const run = makeRun(attempt, claim, checkpointed, progress)
+    const run = makeRun(attempt, claim, stored, progress)
     if (handler.transactional) {
       return await settleWith(attempt, claim, (tx) => handler.work(payload, run, tx))
     }
@@ -74,32 +75,44 @@ async function work(attempt: Attempt, claim: Claim | undefined, checkpointed: un
 function readPayload({ handler, queued }: Attempt) {
   const { error, value } = handler.job.payload.validate(queued.data.payload)
   if (error) throw new GiveUp('invalid_payload', `Payload of ${queued.name}: ${error.message}`)
-  return value as never
+  return value
+}
+
+/** Checked when it is written too, because the run that reads a wrong one can only give up. */
+function checkCheckpoint({ handler, queued }: Attempt, checkpoint: object) {
+  const { checkpoint: shape } = handler.job
+  if (!shape) throw new TypeError(`A job of ${queued.name} declares no checkpoint`)
+  const { error, value } = shape.validate(checkpoint)
+  if (error)
+    throw new GiveUp('invalid_checkpoint', `Checkpoint of ${queued.name}: ${error.message}`)
+  return value
 }
 
 function makeRun(
-  { context, queued, abort }: Attempt,
+  attempt: Attempt,
   claim: Claim | undefined,
-  checkpointed: unknown,
+  stored: object | undefined,
   progress: ReturnType<typeof startProgress>,
-): Run {
+): ResumableRun<object> {
+  const { context, queued, abort } = attempt
   return {
     ...context,
     orgId: queued.data.org_id ?? '',
     jobId: queued.data.job_id,
     attempt: claim?.attempt ?? queued.retryCount + 1,
-    checkpointed,
+    checkpointed: stored && checkCheckpoint(attempt, stored),
     signal: abort.signal,
     progress: progress.put,
-    async checkpoint(tx: Transaction, done, cursor) {
+    async checkpoint(tx: Transaction, done, checkpoint) {
       progress.forget()
       if (!claim) throw new TypeError(`An internal job of ${queued.name} has nowhere to checkpoint`)
-      if (!(await saveCheckpoint(tx, claim, done, cursor))) throw new ClaimLost()
+      const checked = checkpoint && checkCheckpoint(attempt, checkpoint)
+      if (!(await saveCheckpoint(tx, claim, done, checked))) throw new ClaimLost()
     },
   }
 }
 
-/** After which nobody needs to wait for the job; a dropped one was ended by somebody else. */
+/** Outcomes after which nobody waits for the job. Another worker ended a dropped one. */
 const ENDED: ReadonlySet<AttemptOutcome> = new Set([
   'done',
   'cancelled',

@@ -1,22 +1,22 @@
-import type { QueuedJob } from './queued-job.ts'
-import type { StopReason } from './give-up.ts'
+import type { QueuedJob, StopReason } from './attempt.ts'
 
-/** The runs of one queue in this process, each in one of its slots. */
-export interface Runs {
+/** The slots of one queue in this process, each of which holds one run. */
+export interface Slots {
+  readonly total: number
   /** Fills a slot; `onEnd` is called when it is free again. */
   start(queued: QueuedJob, run: (abort: AbortController) => Promise<void>): void
-  /** Tells one run to stop, which is its handler's to do. */
+  /** Aborts one run; its handler stops at its next safe point. */
   stop(queueJobId: string, reason: StopReason): void
   stopAll(reason: StopReason): void
   /** Slots that can be filled. */
   free(): number
   running(): QueuedJob[]
-  /** Slots by organization. */
+  /** How many slots each organization's jobs hold. */
   held(): ReadonlyMap<string, number>
   /**
-   * Gives back the slots of runs that were told to stop longer than `OVERRUN_MS` ago and have not.
-   * Returns those that this call found. Their claims are theirs no more and may run out; nothing but
-   * the end of the process ends such a run, so once all slots were lost that way none is free.
+   * Gives back the slots of runs that were aborted more than `OVERRUN_MS` ago and still go on, and
+   * returns those that this call found. Their claims are no longer kept alive and may expire. Only the
+   * end of the process ends such a run. Once as many runs overran as there are slots, none is free.
    */
   findOverruns(): readonly Overrun[]
   /** All runs, of this call or an earlier one, that overran and have not ended since. */
@@ -25,22 +25,23 @@ export interface Runs {
   allEnded(): Promise<unknown>
 }
 
-/** A run that was told to stop and goes on. */
+/** A run that goes on after it was aborted. */
 export interface Overrun {
   readonly queue: string
   readonly queueJobId: string
   readonly jobId: string | undefined
   readonly reason: StopReason
+  /** When it was aborted. */
   readonly toldAt: Date
 }
 
-export function openRuns(slots: number, now: () => Date, onEnd: () => void): Runs {
+export function openSlots(total: number, now: () => Date, onEnd: () => void): Slots {
   const running = new Map<string, Taken>()
-  const overran = new Set<Taken>()
+  const overran = new Map<Taken, Overrun>()
 
   function start(queued: QueuedJob, run: (abort: AbortController) => Promise<void>) {
     const abort = new AbortController()
-    const taken: Taken = { queued, abort, toldAt: undefined, end: Promise.resolve() }
+    const taken: Taken = { queued, abort, stopped: undefined, end: Promise.resolve() }
     running.set(queued.id, taken)
     taken.end = run(abort).finally(() => {
       if (running.get(queued.id) === taken) running.delete(queued.id)
@@ -51,28 +52,31 @@ export function openRuns(slots: number, now: () => Date, onEnd: () => void): Run
 
   function stop(id: string, reason: StopReason) {
     const taken = running.get(id)
-    if (!taken || taken.toldAt) return
-    taken.toldAt = now()
+    if (!taken || taken.stopped) return
+    taken.stopped = { reason, toldAt: now() }
     taken.abort.abort(reason)
   }
 
   function findOverruns() {
     const deadline = now().getTime() - OVERRUN_MS
-    const found = [...running.values()].filter(
-      ({ toldAt }) => toldAt && toldAt.getTime() <= deadline,
-    )
-    for (const taken of found) {
-      running.delete(taken.queued.id)
-      overran.add(taken)
+    const found: Overrun[] = []
+    for (const taken of running.values()) {
+      const { queued, stopped } = taken
+      if (!stopped || stopped.toldAt.getTime() > deadline) continue
+      const overrun = describe(queued, stopped)
+      running.delete(queued.id)
+      overran.set(taken, overrun)
+      found.push(overrun)
     }
-    return found.map(describe)
+    return found
   }
 
   return {
+    total,
     start,
     stop,
     stopAll: (reason) => [...running.keys()].forEach((id) => stop(id, reason)),
-    free: () => (overran.size < slots ? slots - running.size : 0),
+    free: () => (overran.size < total ? total - running.size : 0),
     running: () => [...running.values()].map(({ queued }) => queued),
     held() {
       const held = new Map<string, number>()
@@ -82,28 +86,27 @@ export function openRuns(slots: number, now: () => Date, onEnd: () => void): Run
       return held
     },
     findOverruns,
-    overruns: () => [...overran].map(describe),
-    allEnded: () => Promise.all([...running.values(), ...overran].map(({ end }) => end)),
+    overruns: () => [...overran.values()],
+    allEnded: () => Promise.all([...running.values(), ...overran.keys()].map(({ end }) => end)),
   }
 }
 
-function describe({ queued, abort, toldAt }: Taken): Overrun {
-  return {
-    queue: queued.name,
-    queueJobId: queued.id,
-    jobId: queued.data.job_id,
-    reason: abort.signal.reason as StopReason,
-    toldAt: toldAt as Date,
-  }
+function describe({ name, id, data }: QueuedJob, stopped: Stopped): Overrun {
+  return { queue: name, queueJobId: id, jobId: data.job_id, ...stopped }
 }
 
 interface Taken {
   readonly queued: QueuedJob
   readonly abort: AbortController
-  toldAt: Date | undefined
+  stopped: Stopped | undefined
   /** Never rejects. */
   end: Promise<void>
 }
 
-/** How long a handler may take to reach a safe point once it was told to stop. */
+interface Stopped {
+  readonly reason: StopReason
+  readonly toldAt: Date
+}
+
+/** How long a handler may take to reach a safe point once its run was aborted. */
 const OVERRUN_MS = 10_000

@@ -1,17 +1,18 @@
 import { Ajv } from 'ajv'
 import type { ErrorObject, Options, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { JsonSchema } from '../../jobs/rules/contract.ts'
-import { isObject } from '../../jobs/rules/reader.ts'
-import type { Compile, SchemaFault } from '../../jobs/rules/schema-check.ts'
+import type { JsonSchema } from '../../jobs/rules/manifests/contract.ts'
+import { isObject } from '../../jobs/rules/core/reader.ts'
+import { NAMED_SCHEMAS } from '../../jobs/rules/manifests/schema-docs.ts'
+import type { Compile, SchemaFault } from '../../jobs/rules/manifests/schema-check.ts'
 
 /**
  * Makes validators of schemas that tenants wrote. Nothing is fetched, no schema sees another one, and
- * formats are not checked. What it may cost in time and memory is bounded by who runs it: only
- * `examine-thread.ts` does, because a pattern or a recursion can take for ever.
+ * formats are not checked. Time and memory are not bounded here, and a pattern or a recursion can take
+ * for ever: so only `examine-thread.ts` runs it, in a thread that can be ended.
  */
 export function schemaCompiler(): Compile {
-  // One for each compiler: ajv keeps what it has compiled for as long as it lives itself.
+  // Each compiler has its own, because an ajv keeps what it has compiled for as long as it lives.
   let current: Ajv2020 | undefined
   let draft07: Ajv | undefined
   return (schema) => {
@@ -33,21 +34,24 @@ export function schemaCompiler(): Compile {
 
 function compileWith(ajv: Ajv, schema: JsonSchema): ValidateFunction | undefined {
   try {
-    return ajv.compile(anonymous(schema) as JsonSchema)
+    return ajv.compile(anonymous(schema))
   } catch {
     return undefined
   }
 }
 
-/** Without names for itself or its parts, which ajv would remember across schemas. */
-function anonymous(value: unknown, key = ''): unknown {
-  if (Array.isArray(value)) return value.map((each) => anonymous(each))
-  if (!isObject(value) || DATA.has(key)) return value
-  const isMap = MAPS.has(key)
-  const members = Object.entries(value).filter(([name]) => isMap || !NAMES.has(name))
+/** The schema without names of itself and its parts, which ajv would remember across schemas. */
+function anonymous(schema: JsonSchema, key = ''): JsonSchema {
+  const isMap = NAMED_SCHEMAS.has(key)
+  const members = Object.entries(schema).filter(([name]) => isMap || !NAMES.has(name))
   return Object.fromEntries(
-    members.map(([name, member]) => [name, anonymous(member, isMap ? '' : name)]),
+    members.map(([name, member]) => [name, anonymousPart(member, isMap ? '' : name)]),
   )
+}
+
+function anonymousPart(value: unknown, key = ''): unknown {
+  if (Array.isArray(value)) return value.map((each) => anonymousPart(each))
+  return isObject(value) && !DATA.has(key) ? anonymous(value, key) : value
 }
 
 function isDraft07({ $schema }: JsonSchema) {
@@ -56,7 +60,7 @@ function isDraft07({ $schema }: JsonSchema) {
 
 function faultsOf(errors: readonly ErrorObject[]): SchemaFault[] {
   return errors.slice(0, MAX_FAULTS).map(({ instancePath, keyword, params }) => {
-    const { missingProperty, additionalProperty, unevaluatedProperty } = params as Params
+    const { missingProperty, additionalProperty, unevaluatedProperty }: Params = params
     const extra = additionalProperty ?? unevaluatedProperty
     if (missingProperty !== undefined) {
       return { path: `${instancePath}/${missingProperty}`, kind: 'missing_required', keyword }
@@ -77,15 +81,7 @@ const OPTIONS: Options = {
 }
 const FITS: readonly SchemaFault[] = []
 const NAMES = new Set(['$id', 'id', '$schema', '$vocabulary'])
-/** Members that hold schemas by names of the tenant's. */
-const MAPS = new Set([
-  'properties',
-  'patternProperties',
-  '$defs',
-  'definitions',
-  'dependentSchemas',
-])
-/** Members that hold no schemas. */
+/** Members whose value holds no schemas. */
 const DATA = new Set(['enum', 'const', 'default', 'examples'])
 const MAX_FAULTS = 100
 

@@ -1,32 +1,33 @@
 import { hostname } from 'node:os'
 import type { PgBoss } from 'pg-boss'
-import { CANCEL_CHANNEL, CONTROL_CHANNEL, WAKE_CHANNEL } from '../jobs/queue.ts'
-import { listCancelRequested } from '../sql/job-claims.ts'
-import { listPausedQueues } from '../sql/queue-control.ts'
-import type { AnyHandler, WorkerContext } from './handler.ts'
+import { CANCEL_CHANNEL, CONTROL_CHANNEL, WAKE_CHANNEL } from '../../jobs/queue.ts'
+import { listCancelRequested } from '../../sql/jobs/job-claims.ts'
+import { listPausedQueues } from '../../sql/jobs/queue-control.ts'
+import type { WorkerContext } from './context.ts'
+import type { AnyHandler } from './handler.ts'
 import { startQueueWorker } from './queue-worker.ts'
 import type { QueueStatus, QueueWorker } from './queue-worker.ts'
-import type { Overrun } from './runs.ts'
+import type { Overrun } from './slots.ts'
 
-export interface RunningPools {
+export interface RunningWorkers {
   /** Jobs running in this process now. */
   running(): number
   queues(): readonly QueueStatus[]
-  /** Runs that were told to stop and go on; only the end of the process ends them. */
+  /** Runs that go on after they were aborted; only the end of the process ends them. */
   overruns(): readonly Overrun[]
   /**
-   * Asks every handler to stop at its next safe point and waits up to `graceMs` for that. What has
-   * stopped by then is queued again without losing an attempt. Returns how many did not stop.
+   * Aborts every run and waits up to `graceMs` for the handlers to reach a safe point. Jobs that
+   * stopped by then are queued again and lose no attempt. Returns how many did not stop.
    */
   stop(graceMs: number): Promise<number>
 }
 
 /** Starts working off the queues of the given handlers in this process. */
-export async function runHandlers(
+export async function startWorkers(
   context: WorkerContext,
   boss: PgBoss,
   handlers: readonly { handler: AnyHandler; concurrency: number }[],
-): Promise<RunningPools> {
+): Promise<RunningWorkers> {
   const worker = `${hostname()}:${process.pid}`
   const paused = await findPaused(context)
   const workers = handlers.map(({ handler, concurrency: slots }) =>
@@ -66,7 +67,7 @@ async function listen(context: WorkerContext, workers: readonly QueueWorker[]) {
   await listener.listen(
     WAKE_CHANNEL,
     (queues) => queues.split(',').forEach((queue) => byQueue.get(queue)?.wake()),
-    // Whatever was missed is found by looking.
+    // After the connection was lost: notifications may have been missed.
     () => workers.forEach((worker) => worker.wake()),
   )
   await listener.listen(CANCEL_CHANNEL, (id) => workers.forEach((worker) => worker.cancel(id)))
@@ -105,5 +106,5 @@ async function within(ms: number, work: Promise<unknown>) {
   clearTimeout(timer)
 }
 
-/** What notifications tell at once is looked for this often, in case one is lost. */
+/** Cancels and pauses are looked up this often, in case their notification is lost. */
 const TICK_MS = 2000

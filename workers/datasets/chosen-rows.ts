@@ -1,0 +1,161 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
+import type { Split } from '../../jobs/rules/datasets/recipe.ts'
+import { readChunks, readOne } from './duckdb.ts'
+import type { Bytes } from './duckdb.ts'
+
+/** The queries about the rows of `row-list.ts` that stay. `left-rows.ts` has chosen them. */
+
+/** How many tasks, sessions, sources and texts are in two splits. */
+export async function countSplitLeaks(connection: DuckDBConnection): Promise<number> {
+  const [leaks] = await readOne<[bigint]>(connection, SPLIT_LEAKS)
+  return Number(leaks)
+}
+
+/** How many chosen rows repeat the text of another one. */
+export async function countRepeats(connection: DuckDBConnection): Promise<number> {
+  const query = 'select count(*) - count(distinct hash) from chosen'
+  const [repeats] = await readOne<[bigint]>(connection, query)
+  return Number(repeats)
+}
+
+/** How many rows are chosen, in all and for each split, and how many tokens they have. */
+export async function countChosen(connection: DuckDBConnection) {
+  const bySplit = SPLITS.map((_, index) => `count(*) filter (where split_index = ${index})`)
+  const query = `select count(*), coalesce(sum(tokens), 0), ${bySplit.join(', ')} from chosen`
+  const counts = await readOne<[bigint, bigint, bigint, bigint, bigint]>(connection, query)
+  const [rows, tokens, train, validation, test] = counts
+  return {
+    rows: Number(rows),
+    tokens: Number(tokens),
+    splits: { train: Number(train), validation: Number(validation), test: Number(test) },
+  }
+}
+
+/** The manifests of the traces with a chosen row, by id. */
+export async function listManifests(connection: DuckDBConnection): Promise<string[]> {
+  const query = `
+    select distinct manifest_id ${USED} and manifest_id is not null order by manifest_id`
+  const ids: string[] = []
+  for await (const chunk of readChunks<[string]>(connection, query)) {
+    ids.push(...chunk.map(([id]) => id))
+  }
+  return ids
+}
+
+/** The decision policies of the traces with a chosen row, and how many traces each decided. */
+export async function listPolicies(connection: DuckDBConnection) {
+  const query = `
+    select policy_agent_name, policy_version, count(*) ${USED}
+    group by policy_agent_name, policy_version order by policy_agent_name, policy_version`
+  const policies: { agent_name: string; version: number; traces: number }[] = []
+  for await (const chunk of readChunks<[string, number, bigint]>(connection, query)) {
+    for (const [agent_name, version, traces] of chunk) {
+      policies.push({ agent_name, version, traces: Number(traces) })
+    }
+  }
+  return policies
+}
+
+/** Returns a function for how many rows of a file that was made are chosen. */
+export async function countKept(connection: DuckDBConnection) {
+  const query =
+    'select split_index, made_shard, count(*) from chosen group by split_index, made_shard'
+  const counts = new Map<string, number>()
+  for await (const chunk of readChunks<[number, number, bigint]>(connection, query)) {
+    for (const [index, shard, n] of chunk) counts.set(`${SPLITS[index]} ${shard}`, Number(n))
+  }
+  return ({ split, shard }: File) => counts.get(`${split} ${shard}`) ?? 0
+}
+
+/** Offset and length, in bytes, of the chosen lines of a file that was made, in their order. */
+export function readKeptLines(connection: DuckDBConnection, { split, shard }: File) {
+  return readChunks<[offset: bigint, length: number]>(
+    connection,
+    `select made_offset, length from chosen
+    where split_index = ${SPLITS.indexOf(split)} and made_shard = ${shard} order by ordinal`,
+  )
+}
+
+/** The chosen rows in their order. The second fingerprint is that of a pair's rejected trace. */
+export function readChosen(connection: DuckDBConnection): AsyncGenerator<ChosenRow[]> {
+  return readChunks<ChosenRow>(
+    connection,
+    `select ordinal, t.trace_id, c.hash, c.split_index, c.shard, c.byte_offset, c.length,
+      t.score_fingerprint, rejected.score_fingerprint
+    from chosen c join traces t on t.index = c.trace_index
+    left join traces rejected on rejected.index = c.rejected_index
+    order by ordinal`,
+  )
+}
+
+export type ChosenRow = [
+  ordinal: bigint,
+  traceId: string,
+  hash: Bytes,
+  splitIndex: number,
+  shard: bigint,
+  byteOffset: bigint,
+  length: number,
+  fingerprint: Bytes,
+  rejectedFingerprint: Bytes | null,
+]
+
+/** The tables that have the rows of a file under its split and shard: all rows made, or the chosen ones. */
+export type Source = 'rows' | 'chosen'
+
+/** How many rows of a file begin in each stretch of `bytes` bytes. */
+export async function countStretches(
+  connection: DuckDBConnection,
+  source: Source,
+  file: File,
+  bytes: number,
+): Promise<number[]> {
+  const query = `select count(*) from ${source} where ${isIn(file)}
+    group by byte_offset // ${bytes} order by byte_offset // ${bytes}`
+  const counts: number[] = []
+  for await (const chunk of readChunks<[bigint]>(connection, query)) {
+    counts.push(...chunk.map(([count]) => Number(count)))
+  }
+  return counts
+}
+
+/** The query for the `hash` of `count` rows of a file, in their order, from row `from` on. */
+export function hashesQuery(source: Source, file: File, from: number, count: number) {
+  return `select hash from ${source} where ${isIn(file)} order by index limit ${count} offset ${from}`
+}
+
+function isIn({ split, shard }: File) {
+  return `split_index = ${SPLITS.indexOf(split)} and shard = ${shard}`
+}
+
+const SPLIT_LEAKS = `
+  with used_in as (
+    select trace_index as index, split_index from chosen
+    union
+    select rejected_index, split_index from chosen where rejected_index is not null),
+  used as (
+    select trace_id, task_id, session_id, parent_trace_id, u.split_index
+    from used_in u join traces t using (index))
+  select count(*) from (
+    select 1 from used where task_id is not null
+    group by task_id having count(distinct split_index) > 1
+    union all
+    select 1 from used where session_id is not null
+    group by session_id having count(distinct split_index) > 1
+    union all
+    select 1 from used replay join used source on replay.parent_trace_id = source.trace_id
+    where replay.split_index <> source.split_index
+    union all
+    select 1 from chosen group by hash having count(distinct split_index) > 1)`
+
+/** The traces with a chosen row. */
+const USED = `
+  from traces where index in (
+    select trace_index from chosen
+    union select rejected_index from chosen where rejected_index is not null)`
+
+interface File {
+  readonly split: Split
+  readonly shard: number
+}

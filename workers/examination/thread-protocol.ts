@@ -1,0 +1,34 @@
+import type { StoredManifest } from '../../sql/manifests/manifest-components.ts'
+import type { ClosedTrace, Examination, ExaminationRequest } from './examination.ts'
+
+/** Indices in the memory that both threads share: a counter of steps, and which schema of which plan is at work. */
+export const BEAT = 0
+export const PLAN = 1
+/** Its value is 0 while no schema is at work. */
+export const SCHEMA = 2
+export const MARKS = 3
+
+export interface PlanTask {
+  kind: 'plan'
+  planId: number
+  manifest: StoredManifest | null
+  target: StoredManifest | null
+  /** The schemas that have taken too long, by their 1-based number in the order of compilation. */
+  slow: number[]
+}
+
+export interface ExamineTask {
+  kind: 'examine'
+  taskId: number
+  planId: number
+  wants: ExaminationRequest['wants']
+  /** Each with the length of its content in bytes. */
+  traces: (Omit<ClosedTrace, 'content'> & { length: number })[]
+  /** All contents, one after the other. */
+  contents: Uint8Array<ArrayBuffer>
+}
+
+export type ThreadTask = PlanTask | ExamineTask | { kind: 'forget'; planId: number }
+
+export type ThreadReply =
+  { taskId: number; examinations: Examination[] } | { taskId: number; error: unknown }

@@ -1,0 +1,11 @@
+/** The pools of `pools.ts`, apart from it so that naming one does not load what the handlers need. */
+export const POOLS = [
+  'import',
+  'evals',
+  'regression',
+  'datasets',
+  'webhooks',
+  'maintenance',
+] as const
+
+export type PoolName = (typeof POOLS)[number]

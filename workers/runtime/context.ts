@@ -1,0 +1,45 @@
+import type { Agent } from 'node:https'
+import type { Queue } from '../../jobs/queue.ts'
+import type { Quotas } from '../../jobs/rules/org/plan.ts'
+import type { Storage } from '../../jobs/storage.ts'
+import type { Sql } from '../../sql/core/db.ts'
+import type { Listener } from '../../sql/core/listener.ts'
+import type { Meter } from './meter.ts'
+
+/** What every worker process has. */
+export interface WorkerContext {
+  readonly sql: Sql
+  readonly listener: Listener
+  readonly queue: Queue
+  readonly storage: Storage
+  readonly log: Log
+  readonly now: () => Date
+  readonly quotas: Quotas
+  /** Undefined where no mail server is configured. */
+  readonly mailer: Mailer | undefined
+  /** A folder for files that need not outlive the process. */
+  readonly scratchDir: string
+  readonly outbound: OutboundSettings
+  readonly meter: Meter
+}
+
+/** How the workers call addresses that clients gave. */
+export interface OutboundSettings {
+  /** Reaches public addresses and the allowed networks only. */
+  readonly agent: Agent
+  /** Seconds before the second attempt, the third, ... */
+  readonly retrySchedule: readonly number[]
+  /** 32 bytes; opens the secrets that deliveries are signed with. */
+  readonly masterKey: Uint8Array
+}
+
+export interface Mailer {
+  /** Rejects with the server's answer as `responseCode` when it refuses. */
+  send(mail: { id: string; recipient: string; subject: string; body: string }): Promise<void>
+}
+
+export interface Log {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}

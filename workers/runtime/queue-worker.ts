@@ -1,0 +1,166 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { PgBoss } from 'pg-boss'
+import { batchCalls } from '../../jobs/batch-calls.ts'
+import { affectedIds, bossDatabase } from '../../jobs/pg-boss.ts'
+import type { QueuedJob } from './attempt.ts'
+import type { WorkerContext } from './context.ts'
+import type { AnyHandler } from './handler.ts'
+import { openPolling } from './polling.ts'
+import { runAttempt } from './run-attempt.ts'
+import { openSlots } from './slots.ts'
+import type { Overrun, Slots } from './slots.ts'
+import { takeJobs } from './take.ts'
+
+export interface QueueWorker {
+  readonly queue: string
+  /** Looks for work now instead of at the next poll. */
+  wake(): void
+  /** A paused worker takes no jobs; those that run go on. */
+  setPaused(paused: boolean): void
+  /** Aborts the job when it runs here. */
+  cancel(jobId: string): void
+  /** The job resources that run here. */
+  jobIds(): string[]
+  /** Keeps the claims of running jobs alive, aborts runs that lost theirs, and finds overruns. */
+  heartbeat(): Promise<void>
+  status(): QueueStatus
+  /**
+   * Takes no more jobs and aborts the running ones, whose handlers stop at their next safe points.
+   * Resolves when nothing runs. The caller decides how long to wait.
+   */
+  drain(): Promise<void>
+}
+
+/** One queue in one process. */
+export interface QueueStatus {
+  readonly queue: string
+  readonly slots: number
+  readonly running: number
+  readonly paused: boolean
+  /** When a fetch last succeeded; undefined before the first. */
+  readonly fetchedAt: Date | undefined
+  readonly overruns: readonly Overrun[]
+}
+
+export interface QueueWorkerOptions {
+  /** Jobs that run at once. */
+  readonly slots: number
+  readonly paused: boolean
+  /** Host and process, for the history of a job. */
+  readonly worker: string
+}
+
+/**
+ * Takes jobs of one queue, as many at once as there are free slots, and runs them in this process.
+ */
+export function startQueueWorker(
+  context: WorkerContext,
+  boss: PgBoss,
+  handler: AnyHandler,
+  { slots: total, worker, ...options }: QueueWorkerOptions,
+): QueueWorker {
+  const queue = handler.job.name
+  let paused = options.paused
+  /** Whether the last fetch left jobs in the queue because no slot was free for them. */
+  let backlog = false
+  let fetchedAt: Date | undefined
+  const slots = openSlots(total, context.now, () => {
+    if (backlog) polling.wake()
+  })
+  const run = openRunner(context, boss, handler, worker)
+
+  /** Returns whether to look again at once. */
+  async function take() {
+    if (paused || slots.free() === 0) return false
+    const taken = await takeJobs(boss, context.sql, queue, slots)
+    fetchedAt = context.now()
+    backlog = taken.more
+    for (const queued of taken.jobs) slots.start(queued, (abort) => run(queued, abort))
+    // Jobs that came after the drain began: an aborted run releases its job before the handler begins.
+    if (polling.isEnded()) slots.stopAll('draining')
+    return backlog && slots.free() > 0
+  }
+  const polling = openPolling(context, queue, take)
+
+  return {
+    queue,
+    wake: polling.wake,
+    setPaused(value) {
+      if (paused && !value) polling.wake()
+      paused = value
+    },
+    cancel: (jobId) => stopJob(slots, jobId),
+    jobIds: () => slots.running().flatMap(({ data }) => data.job_id ?? []),
+    async heartbeat() {
+      if (logOverruns(context, slots)) polling.wake()
+      await keepClaims(context, boss, queue, slots)
+    },
+    status: () => ({
+      queue,
+      slots: total,
+      running: slots.running().length,
+      paused,
+      fetchedAt,
+      overruns: slots.overruns(),
+    }),
+    async drain() {
+      const ended = polling.end()
+      // A fetch under way would take the jobs again that stopped runs put back.
+      await Promise.race([ended, pause(FETCH_GRACE_MS, undefined, { ref: false })])
+      slots.stopAll('draining')
+      await ended
+      await slots.allEnded()
+    },
+  }
+}
+
+/** Runs jobs and meters them; logs what could not be settled. */
+function openRunner(context: WorkerContext, boss: PgBoss, handler: AnyHandler, worker: string) {
+  const queue = handler.job.name
+  const completeTogether = batchCalls(async (of: PgBoss, jobs: QueuedJob[]) => {
+    await of.complete(queue, jobs, null, { db: bossDatabase(context.sql) })
+    return jobs
+  }, COMPLETE_BATCH)
+  const complete = async (queued: QueuedJob) => void (await completeTogether(boss, queued))
+
+  return async (queued: QueuedJob, abort: AbortController) => {
+    const started = context.now().getTime()
+    const due = Math.max(queued.createdOn.getTime(), queued.startAfter.getTime())
+    try {
+      const outcome = await runAttempt({ context, boss, handler, queued, worker, abort, complete })
+      const ended = context.now().getTime()
+      const waited = Math.max(0, started - due) / 1000
+      context.meter.jobRan(queue, outcome, waited, (ended - started) / 1000)
+    } catch (err) {
+      context.log.error({ queue, job_id: queued.data.job_id, err }, 'job could not be settled')
+    }
+  }
+}
+
+function stopJob(slots: Slots, jobId: string) {
+  const runs = slots.running().filter(({ data }) => data.job_id === jobId)
+  for (const { id } of runs) slots.stop(id, 'cancelled')
+}
+
+/** Whether there were new overruns, whose slots are free now. */
+function logOverruns({ log }: WorkerContext, slots: Slots) {
+  const overruns = slots.findOverruns()
+  for (const overrun of overruns) log.error(overrun, 'a handler ignores that it was told to stop')
+  return overruns.length > 0
+}
+
+/** Keeps the claims of running jobs alive and stops the runs whose claims are lost. */
+async function keepClaims(context: WorkerContext, boss: PgBoss, queue: string, slots: Slots) {
+  const jobs = slots.running()
+  if (jobs.length === 0) return
+  const response = await boss.touch(queue, jobs, { db: bossDatabase(context.sql) })
+  const alive = new Set(affectedIds(response))
+  for (const { id } of jobs.filter((job) => !alive.has(job.id))) {
+    context.meter.claimLost(queue)
+    slots.stop(id, 'claim_lost')
+  }
+}
+
+const COMPLETE_BATCH = 500
+/** How long a drain waits for a fetch, which takes longer only when the database does not answer. */
+const FETCH_GRACE_MS = 500
