@@ -1,16 +1,16 @@
-import { gather } from '../jobs/gather.ts'
-import { admitKeys } from '../sql/api-keys.ts'
-import type { CredentialHash } from '../sql/api-keys.ts'
+import { batchCalls } from '../jobs/batch-calls.ts'
+import { admitKeys } from '../sql/access/api-keys.ts'
+import type { CredentialHash } from '../sql/access/api-keys.ts'
 import type { ApiContext } from './context.ts'
 
-/** Credentials that are admitted in one round trip. */
+/** Most credentials in one round trip. */
 const TOGETHER = 64
 
 /**
- * Admits a credential in one round trip with those that came while the last one was under way. What the
- * database is asked it is asked after the request came, so a revocation holds as if each asked alone.
+ * Admits a credential. Those that arrive during a round trip share the next one. The database is asked
+ * after each request has arrived, so a revocation holds as if each were asked for alone.
  */
-export const admitKey = gather(
+export const admitKey = batchCalls(
   ({ sql }: ApiContext, credentials: CredentialHash[]) => admitKeys(sql, credentials),
   TOGETHER,
 )

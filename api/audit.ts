@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { insertAuditEvent } from '../sql/audit-events.ts'
-import type { AuditEvent } from '../sql/audit-events.ts'
-import type { Queryable } from '../sql/db.ts'
+import { insertAuditEvent } from '../sql/org/audit-events.ts'
+import type { AuditEvent } from '../sql/org/audit-events.ts'
+import type { Queryable } from '../sql/core/db.ts'
 import type { Principal } from './principal.ts'
 
 /** Records what the caller did to a resource, in the transaction that does it. */
@@ -17,8 +17,15 @@ export async function audit(
     org_id: orgId,
     action,
     actor_key_id: keyId,
-    resource_type: action.split('.')[0] as AuditEvent['resource_type'],
+    resource_type: RESOURCE_OF[action],
     resource_id: resourceId,
     data,
   })
+}
+
+const RESOURCE_OF: Readonly<Record<AuditEvent['action'], AuditEvent['resource_type']>> = {
+  'api_key.created': 'api_key',
+  'api_key.revoked': 'api_key',
+  'workspace.created': 'workspace',
+  'project.created': 'project',
 }

@@ -1,23 +1,24 @@
 import type { Request, Server } from '@hapi/hapi'
-import { hashKey, isWellFormedKey } from '../jobs/rules/api-key.ts'
-import type { CredentialHash } from '../sql/api-keys.ts'
+import { hashKey, isWellFormedKey } from '../jobs/rules/access/api-key.ts'
+import type { CredentialHash } from '../sql/access/api-keys.ts'
 import { admitKey } from './admissions.ts'
 import { addressOf } from './client-address.ts'
 import type { AddressRange } from './client-address.ts'
 import type { ApiContext } from './context.ts'
-import type { Endpoint } from './endpoint.ts'
 import { ApiError, forbidden, unauthorized } from './errors.ts'
+import { headerOf } from './header.ts'
 import { isSameOrigin } from './origin.ts'
+import { scopeOf } from './principal.ts'
 import type { Access, Caller, Principal } from './principal.ts'
 import { admit } from './rate-limit.ts'
 import type { AddressLimiter, RateState, Refusals } from './rate-limit.ts'
 import { hashSessionToken, readSessionCookie } from './session-cookie.ts'
 
-/** What the door remembers from request to request; made once a process. */
-export interface Door {
+/** What authentication remembers from request to request; made once a process. */
+export interface AuthMemory {
   readonly addresses: AddressLimiter
   readonly refusals: Refusals
-  /** Proxies whose word about the client's address is believed. */
+  /** Proxies whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly AddressRange[]
 }
 
@@ -26,25 +27,28 @@ export interface Door {
  * method, permission and class of scope (403), all before the body is read. Which projects a caller
  * may use is decided in `projects.ts`.
  */
-export function registerAuth(server: Server, context: ApiContext, door: Door) {
+export function registerAuth(server: Server, context: ApiContext, memory: AuthMemory) {
   server.auth.scheme('key', () => ({
     async authenticate(request, h) {
-      const { access } = (request.route.settings.app as { operation: Endpoint }).operation
-      const caller = await identify(request, access, context, door)
+      const { access = 'key' } = request.route.settings.app ?? {}
+      const caller = await identify(request, access, context, memory)
       if (caller && access !== 'public') authorize(caller.principal, request, access)
-      return h.authenticated({ credentials: { caller } as object })
+      return h.authenticated({ credentials: caller ? { user: caller } : {} })
     },
   }))
   server.auth.strategy('key', 'key')
 }
 
-/** Who calls; of a public operation, also nobody. Without a good credential the address is limited. */
-async function identify(request: Request, access: Access, context: ApiContext, door: Door) {
+/**
+ * Finds who calls; undefined where nobody needs to be known. A request without a good credential counts
+ * against the limit of its address.
+ */
+async function identify(request: Request, access: Access, context: ApiContext, memory: AuthMemory) {
   try {
-    return await authenticate(request, context, door.refusals)
+    return await authenticate(request, context, memory.refusals)
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error
-    admit(request, door.addresses.take(addressOf(request, door.trustedProxies)))
+    admit(request, memory.addresses.take(addressOf(request, memory.trustedProxies)))
     if (access !== 'public') throw error
     return undefined
   }
@@ -62,14 +66,14 @@ async function authenticate(request: Request, context: ApiContext, refusals: Ref
 }
 
 /** The bearer key, else the key of `x-api-key`, else the session of the cookie. */
-function readCredential({ headers }: Request, keyPrefix: string): Credential {
-  const authorization = headers.authorization as string | undefined
+function readCredential(request: Request, keyPrefix: string): Credential {
+  const authorization = headerOf(request, 'authorization')
   if (authorization !== undefined) {
     return keyCredential(keyPrefix, /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? '')
   }
-  const bare = headers['x-api-key'] as string | undefined
+  const bare = headerOf(request, 'x-api-key')
   if (bare !== undefined) return keyCredential(keyPrefix, bare)
-  const token = readSessionCookie(headers.cookie as string | undefined)
+  const token = readSessionCookie(headerOf(request, 'cookie'))
   if (token === undefined) throw unauthorized('Missing API key')
   return { hash: hashSessionToken(token), isSession: true, secret: token }
 }
@@ -84,7 +88,7 @@ export function keyCredential(keyPrefix: string, key: string): Credential {
 }
 
 /**
- * Whom a credential stands for, and what its bucket says after this request.
+ * Finds whom a credential stands for, and the state of its bucket after this request.
  * @throws ApiError 401 for one that is unknown, revoked or expired
  */
 export async function findPrincipal(context: ApiContext, credential: CredentialHash) {
@@ -97,15 +101,13 @@ export async function findPrincipal(context: ApiContext, credential: CredentialH
   if (found.revoked) throw unauthorized('API key has been revoked')
   if (found.expired) throw unauthorized('API key has expired')
   const principal: Principal = {
+    ...scopeOf(found),
     orgId: found.org_id,
     orgName: found.org_name,
     plan: found.plan,
     keyId: found.id,
     keyLabel: found.label,
-    scope: found.scope,
     permissions: found.permissions,
-    workspaceId: found.workspace_id,
-    projectId: found.project_id,
     isSession,
   }
   const rate: RateState = {

@@ -1,5 +1,6 @@
 import type { Request } from '@hapi/hapi'
 import ipaddr from 'ipaddr.js'
+import { headerOf } from './header.ts'
 
 export type AddressRange = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
 
@@ -17,15 +18,15 @@ export function readRanges(text: string): AddressRange[] {
     })
 }
 
-/** The client's address, of IPv6 its /64 network. */
+/** The client's IPv4 address, or the /64 network of its IPv6 address. */
 export function addressOf(request: Request, trusted: readonly AddressRange[]): string {
-  const forwarded = request.headers['x-forwarded-for'] as string | undefined
+  const forwarded = headerOf(request, 'x-forwarded-for')
   return clientAddress(request.info.remoteAddress, forwarded, trusted)
 }
 
 /**
  * The address a request came from: the nearest one that is not a trusted proxy. Each proxy appends to
- * `X-Forwarded-For` whom it heard from, so only what trusted ones appended is believed.
+ * `X-Forwarded-For` the address that it was called from, so only what trusted ones appended is believed.
  */
 export function clientAddress(
   remote: string,
@@ -54,8 +55,8 @@ function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, ranges: readonly AddressRa
 
 /** One household or server holds a whole IPv6 /64. */
 function networkOf(address: ipaddr.IPv4 | ipaddr.IPv6) {
-  if (address.kind() === 'ipv4') return address.toString()
-  return `${(address as ipaddr.IPv6).parts
+  if (address instanceof ipaddr.IPv4) return address.toString()
+  return `${address.parts
     .slice(0, 4)
     .map((part) => part.toString(16))
     .join(':')}::/64`

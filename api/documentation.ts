@@ -3,14 +3,14 @@ import inert from '@hapi/inert'
 import vision from '@hapi/vision'
 import swagger from 'hapi-swagger'
 import type { Endpoint } from './endpoint.ts'
-import { INTERFACE_VERSION } from './health/health.ts'
+import { INTERFACE_VERSION } from './core/interface-version.ts'
 import { describeInterface } from './openapi.ts'
 
 /**
  * The OpenAPI document at `/openapi.json`, and hapi-swagger's page to read it and try it out at
- * `/docs`. The document is written by `openapi.ts`, because what hapi-swagger makes of joi schemas does
- * not say all they do; its own is left at a path nobody is sent to. Who opens the bare address in a
- * browser is sent to the page.
+ * `/docs`. The document is written by `openapi.ts`, because hapi-swagger
+ * leaves out a part of what joi schemas say; its own document is at a path that nothing links to. The
+ * root redirects to the page.
  */
 export async function serveDocumentation(server: Server, operations: readonly Endpoint[]) {
   await server.register([inert, vision, { plugin: swagger, options: PAGE }] as never)

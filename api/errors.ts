@@ -1,11 +1,12 @@
 import { isBoom } from '@hapi/boom'
+import type { Boom } from '@hapi/boom'
 import type { Request, ResponseToolkit } from '@hapi/hapi'
 import type Joi from 'joi'
-import { isDatabaseAway } from '../sql/db.ts'
+import { isDatabaseAway } from '../sql/core/db.ts'
 
 /**
- * An answer that is an error. Thrown by operations and plumbing; the server turns it into
- * `{detail, code, request_id}` and the members and headers given here.
+ * An answer that is an error. The server turns it into `{detail, code, request_id}` with the members and
+ * headers given here.
  */
 export class ApiError extends Error {
   readonly status: number
@@ -31,17 +32,17 @@ export const badRequest = (detail: string) => new ApiError(400, 'bad_request', d
 export const unauthorized = (detail: string) =>
   new ApiError(401, 'unauthorized', detail, { headers: { 'WWW-Authenticate': 'Bearer' } })
 export const forbidden = (detail: string) => new ApiError(403, 'forbidden', detail)
-/** The same words for what does not exist and what the caller may not see. */
+/** A resource that the caller may not see has the same text as one that does not exist. */
 export const notFound = (what: string) => new ApiError(404, 'not_found', `${what} not found`)
 export const conflict = (detail: string) => new ApiError(409, 'conflict', detail)
-/** 409 whose `detail` is an object: the message and the resource that is in the way. */
+/** 409 whose `detail` is an object: the message and the conflicting resource. */
 export const conflictWith = (
   message: string,
   resource: { type: string; id: string; name: string; version?: number; version_id?: string },
 ) => new ApiError(409, 'conflict', message, { members: { detail: { message, resource } } })
 
 export interface FieldFault {
-  /** Where: `body.`, `query.` or `path.` and the member's path. */
+  /** `body.`, `query.` or `path.`, and the path of the member. */
   readonly field: string
   readonly message: string
 }
@@ -55,7 +56,7 @@ export function validationError(faults: readonly FieldFault[]) {
   })
 }
 
-/** With these, joi finds every fault and names its member without quotes. */
+/** Options by which joi finds every fault and names its member without quotes. */
 export const ALL_FAULTS: Joi.ValidationOptions = {
   abortEarly: false,
   errors: { wrap: { label: false } },
@@ -69,11 +70,9 @@ export function faultsOf(prefix: string, error: Joi.ValidationError): FieldFault
   }))
 }
 
-/** Turns whatever an operation threw, and hapi's own refusals, into the one error shape. */
-export function answerError(request: Request, h: ResponseToolkit, log: ErrorLog) {
-  const { response } = request
-  if (!isBoom(response)) return h.continue
-  const error = asApiError(response, request, log)
+/** Gives what an operation threw, or hapi refused, the shape of all errors. */
+export function answerError(thrown: Boom, request: Request, h: ResponseToolkit, log: ErrorLog) {
+  const error = asApiError(thrown, request, log)
   const answer = h
     .response({
       detail: error.message,

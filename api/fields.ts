@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { int, text } from '../jobs/shape.ts'
+import { int, text, uuid } from '../jobs/shape.ts'
 import type { Access } from './principal.ts'
 
 /** Schemas shared by many operations. A label makes a schema a named one of the OpenAPI document. */
@@ -79,12 +79,29 @@ export const listMembers = {
   next_cursor: Joi.string().allow(null).description('Give it as `cursor` to read on'),
 }
 
-/** Query parameters of every list. */
+const limit = int(1, 500).default(50)
+const cursor = text(512).description('next_cursor of the answer before')
+
+/** Query parameters of a list. */
 export const pageQuery = {
-  limit: int(1, 500).default(50),
+  limit,
   offset: int(0, 10_000).default(0).description('For shallow paging; read deep by cursor'),
-  cursor: text(512).description('next_cursor of the answer before'),
+  cursor,
 }
+
+/** Query parameters of a list that is read by cursor only. */
+export const cursorQuery = { limit, cursor }
+
+/** Query parameters of a list that has no cursor, and the members of its answer beside the list. */
+export const offsetQuery = { limit, offset: int(0, 10_000).default(0) }
+export const offsetMembers = {
+  total: listMembers.total,
+  limit: listMembers.limit,
+  offset: listMembers.offset,
+}
+
+/** Query parameters that name an agent, or one of its versions. */
+export const agentQuery = { agent_name: text(), manifest_id: uuid(), manifest_hash: text() }
 
 export const projectField = text(128).description('Project id or name')
 /** An answer without a body. */

@@ -2,44 +2,44 @@ import type { Request } from '@hapi/hapi'
 import { createHash, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
-import { openSecret, sealSecret } from '../jobs/rules/secret-box.ts'
-import type { Sql } from '../sql/db.ts'
+import { openSecret, sealSecret } from '../jobs/rules/core/secret-box.ts'
+import type { Sql } from '../sql/core/db.ts'
 import {
   answerIdempotencyKey,
   claimIdempotencyKey,
   releaseIdempotencyKey,
   RENEW_SECONDS,
   renewIdempotencyClaim,
-} from '../sql/idempotency-keys.ts'
-import type { IdempotencyKey, IdempotencyRow } from '../sql/idempotency-keys.ts'
-import { findJobOfRequest } from '../sql/jobs.ts'
+} from '../sql/core/idempotency-keys.ts'
+import type { IdempotencyKey, IdempotencyRow } from '../sql/core/idempotency-keys.ts'
+import { findJobOfRequest } from '../sql/jobs/jobs.ts'
 import type { ApiContext } from './context.ts'
 import { ApiError, validationError } from './errors.ts'
+import { headerOf } from './header.ts'
 import type { Caller } from './principal.ts'
 
-/** An answer as it is kept: a JSON body, or null for none. */
+/** An answer as it is kept. Its body is JSON, or null for none. */
 export interface Reply {
   readonly status: number
   readonly body: unknown
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The request's `Idempotency-Key`, if it has one; other methods than POST need none. @throws ApiError 422 */
-export function readIdempotencyKey({ method, headers }: Request): string | undefined {
-  if (method !== 'post') return undefined
-  const key = headers['idempotency-key'] as string | undefined
+/** The `Idempotency-Key` of a POST request; undefined for other methods. @throws ApiError 422 */
+export function readIdempotencyKey(request: Request): string | undefined {
+  if (request.method !== 'post') return undefined
+  const key = headerOf(request, 'idempotency-key')
   if (key === undefined || /^[\x20-\x7e]{1,255}$/.test(key)) return key
   const message = 'must be 1 to 255 printable ASCII characters'
   throw validationError([{ field: 'header.idempotency-key', message }])
 }
 
 /**
- * Does what a request asks for once for its `Idempotency-Key`: the same request again within 24 hours
- * gets the same answer, and while the first is being worked on waits for it a little. Only answers are
- * kept, no errors: a request that had no effect may be sent again under its key. When the process dies
- * in between, the key is free again within 30 seconds; a job that was submitted by then is found.
- * @param perform called with what names the request, and what to read in place of a streamed body
- * @throws ApiError 409 for a key of another request, and with `Retry-After` for one still being done
+ * Performs a request once for its `Idempotency-Key`. The same request within 24 hours gets the same answer;
+ * while the first one is in progress, a repetition waits `WAIT_MS` for it. Errors are not kept. When the
+ * process dies, the key is free again within 30 seconds, and a repetition finds the submitted job.
+ * @param perform gets a context that names the request, and a stream to read in place of the body's
+ * @throws ApiError 409 for a key of another request, and with `Retry-After` for one in progress
  */
 export async function performOnce(
   { context, request, caller: { principal, secret } }: KeyedRequest,
@@ -66,7 +66,7 @@ export async function performOnce(
     })
     return reply
   } catch (error) {
-    // A claim that stays because the database is away runs out.
+    // When the database is away, the claim stays and expires.
     await releaseIdempotencyKey(sql, named, claim).catch(() => undefined)
     throw error
   } finally {
@@ -74,7 +74,7 @@ export async function performOnce(
   }
 }
 
-/** Takes the key for this request, or finds the answer of the one before. */
+/** Claims the key for this request, or finds the answer of an earlier one. */
 async function claimKey(
   sql: Sql,
   named: IdempotencyKey,
@@ -92,7 +92,7 @@ async function claimKey(
   }
 }
 
-/** For the request of a process that died after it had submitted a job, and before it answered. */
+/** The answer to a repetition when the process died after it submitted a job and before it answered. */
 function accepted(jobId: string): Reply {
   const headers = { Location: `/api/v1/jobs/${jobId}`, 'Retry-After': '1' }
   return { status: 202, body: { job_id: jobId }, headers }
@@ -110,15 +110,17 @@ async function keep(
 }
 
 function replay(found: IdempotencyRow, fingerprint: Buffer, key: Buffer): Reply {
+  const { status, body, headers } = found
   if (!found.fingerprint?.equals(fingerprint)) throw reused()
+  if (status === null || body === null) throw inUse()
   return {
-    status: found.status as number,
-    body: JSON.parse(unseal(found.body as Buffer, key)) as unknown,
-    headers: { ...found.headers, 'Idempotent-Replayed': 'true' },
+    status,
+    body: JSON.parse(unseal(body, key)),
+    headers: { ...headers, 'Idempotent-Replayed': 'true' },
   }
 }
 
-/** An answer that was given to a session is for no other and not for the key that opened it. */
+/** Only the credential that got an answer can open it: not another session, nor the key behind it. */
 function unseal(body: Buffer, key: Buffer): string {
   try {
     return openSecret(key, body)
@@ -127,12 +129,12 @@ function unseal(body: Buffer, key: Buffer): string {
   }
 }
 
-/** Derived from what only the caller has: the database alone gives away no answer that holds a secret. */
+/** Derived from the caller's secret, so that the database alone does not reveal kept answers. */
 function sealKey(secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', 'idempotent answer', 32))
 }
 
-/** SHA-256 over method, path and body. That of a streamed body is known when it has been read. */
+/** SHA-256 over method, path and body. For a streamed body it is known when the stream has been read. */
 function openFingerprint({ method, url, payload }: Request) {
   const hash = createHash('sha256').update(`${method} ${url.pathname}${url.search}\n`)
   if (!(payload instanceof Readable)) {
@@ -144,7 +146,7 @@ function openFingerprint({ method, url, payload }: Request) {
     known: null,
     stream,
     async finish() {
-      // What the operation left unread belongs to the request too.
+      // The fingerprint covers the whole body, also what the operation did not read.
       if (!stream.destroyed) for await (const _ of stream);
       return hash.digest()
     },
@@ -152,8 +154,8 @@ function openFingerprint({ method, url, payload }: Request) {
 }
 
 async function* passThrough(body: Readable, hash: ReturnType<typeof createHash>) {
-  // Destroying the request would take away the connection that the answer goes out on.
-  const parts = body.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>
+  // Destroying the request would close the connection before the answer.
+  const parts: AsyncIterable<Uint8Array> = body.iterator({ destroyOnReturn: false })
   for await (const part of parts) {
     hash.update(part)
     yield part

@@ -1,49 +1,55 @@
 import type Joi from 'joi'
-
-/** A schema object of OpenAPI 3.0. */
-export type JsonSchema = Readonly<Record<string, unknown>>
+import { describedOf } from './joi-description.ts'
+import type { Described } from './joi-description.ts'
+import { has, rulesOf, wordsOf } from './json-schema-rules.ts'
+import type { JsonSchema } from './json-schema-rules.ts'
 
 /**
- * Describes joi schemas in OpenAPI's words. Those with a label become named components; of two
- * different schemas with one label, the later one gets a number after its name.
+ * Describes joi schemas as OpenAPI does. Schemas with a label become named components; when two different
+ * schemas have one label, the name of the second one gets a number.
  */
-export function openSchemas() {
-  const components: Record<string, JsonSchema> = {}
+export class Schemas {
+  /** By name. */
+  readonly components: Record<string, JsonSchema> = {}
 
-  function describe(joi: Joi.Schema): JsonSchema {
-    return schemaOf(joi.describe() as Described)
+  describe(joi: Joi.Schema): JsonSchema {
+    return this.#schemaOf(describedOf(joi))
   }
 
   /** The members of an object, each by itself. */
-  function describeMembers(joi: Joi.ObjectSchema | undefined): Member[] {
-    const { keys = {} } = (joi?.describe() ?? {}) as Partial<Described>
+  describeMembers(joi: Joi.Schema | undefined): Member[] {
+    const keys = joi ? (describedOf(joi).keys ?? {}) : {}
     return Object.entries(keys).map(([name, each]) => ({
       name,
       required: each.flags?.presence === 'required',
-      schema: schemaOf(each),
+      schema: this.#schemaOf(each),
     }))
   }
 
-  function schemaOf(described: Described): JsonSchema {
+  #schemaOf(described: Described): JsonSchema {
     const { flags = {}, allow = [] } = described
     const isNullable = allow.includes(null) || (flags.empty?.allow ?? []).includes(null)
-    const schema = flags.label ? named(flags.label, described) : unnamed(described)
-    if (!isNullable) return schema
-    // A reference has no room for anything beside it.
-    return '$ref' in schema ? { nullable: true, allOf: [schema] } : { ...schema, nullable: true }
+    const schema = this.#unnamed(described)
+    const shown = flags.label ? this.#refer(flags.label, schema) : schema
+    if (!isNullable) return shown
+    // A reference must not have members beside it.
+    return '$ref' in shown ? { nullable: true, allOf: [shown] } : { ...shown, nullable: true }
   }
 
-  function named(label: string, described: Described): JsonSchema {
-    const schema = unnamed(described)
-    const names = [label, ...Array.from({ length: 9 }, (_, i) => `${label}${i + 2}`)]
-    const name = names.find((each) => isSame(components[each] ?? schema, schema)) as string
-    components[name] ??= schema
-    return { $ref: `#/components/schemas/${name}` }
+  /** A reference to the component of the label; adds a component that is new. */
+  #refer(label: string, schema: JsonSchema): JsonSchema {
+    for (let number = 1; ; number++) {
+      const name = number === 1 ? label : `${label}${number}`
+      const known = (this.components[name] ??= schema)
+      if (isSame(known, schema)) return { $ref: `#/components/schemas/${name}` }
+    }
   }
 
-  function unnamed(described: Described): JsonSchema {
+  #unnamed(described: Described): JsonSchema {
     const { flags = {}, allow = [], examples = [] } = described
-    const schema = flags.only ? wordsOf(described) : { ...bodyOf(described), ...rulesOf(described) }
+    const schema = flags.only
+      ? wordsOf(described)
+      : { ...this.#bodyOf(described), ...rulesOf(described) }
     const others = flags.only ? [] : allow.filter((each) => each !== null && each !== '')
     return {
       ...(others.length > 0 ? { anyOf: [schema, { enum: others }] } : schema),
@@ -53,15 +59,19 @@ export function openSchemas() {
     }
   }
 
-  function bodyOf(described: Described): JsonSchema {
+  #bodyOf(described: Described): JsonSchema {
     const { type, items = [], matches = [] } = described
+    const [item, ...others] = items
     switch (type) {
       case 'object':
-        return objectOf(described)
+        return this.#objectOf(described)
       case 'array':
-        return { type, items: items.length === 1 ? schemaOf(items[0] as Described) : oneOf(items) }
+        return {
+          type,
+          items: item && others.length === 0 ? this.#schemaOf(item) : this.#anyOf(items),
+        }
       case 'alternatives':
-        return oneOf(matches.flatMap(({ schema, then, otherwise }) => [schema, then, otherwise]))
+        return this.#anyOf(matches.flatMap((each) => [each.schema, each.then, each.otherwise]))
       case 'string':
       case 'boolean':
         return { type }
@@ -74,91 +84,30 @@ export function openSchemas() {
     }
   }
 
-  function objectOf({ keys = {}, patterns = [], flags = {} }: Described): JsonSchema {
+  #objectOf({ keys = {}, patterns = [], flags = {} }: Described): JsonSchema {
     const members = Object.entries(keys).filter(([, { flags }]) => flags?.presence !== 'forbidden')
     const required = members.filter(([, { flags }]) => flags?.presence === 'required')
+    const properties = members.map(([name, each]) => [name, this.#schemaOf(each)])
     const [pattern] = patterns
     return {
       type: 'object',
-      ...(members.length > 0 && {
-        properties: Object.fromEntries(members.map(([name, each]) => [name, schemaOf(each)])),
-      }),
+      ...(members.length > 0 && { properties: Object.fromEntries(properties) }),
       ...(required.length > 0 && { required: required.map(([name]) => name) }),
-      ...(pattern && { additionalProperties: schemaOf(pattern.rule) }),
+      ...(pattern && { additionalProperties: this.#schemaOf(pattern.rule) }),
       ...(flags.unknown && { additionalProperties: true }),
     }
   }
 
-  function oneOf(choices: readonly (Described | undefined)[]): JsonSchema {
-    const schemas = choices.filter((each) => each !== undefined).map(schemaOf)
-    return schemas.length > 0 ? { anyOf: schemas } : {}
+  #anyOf(choices: readonly (Described | undefined)[]): JsonSchema {
+    const given = choices.filter((each) => each !== undefined)
+    return given.length > 0 ? { anyOf: given.map((each) => this.#schemaOf(each)) } : {}
   }
-
-  return { describe, describeMembers, components: components as Readonly<typeof components> }
 }
 
-/** But for what they are said to be for. */
+/** Whether two schemas differ in nothing but their descriptions. */
 function isSame(a: JsonSchema, b: JsonSchema) {
   const text = (schema: JsonSchema) => JSON.stringify({ ...schema, description: '' })
   return text(a) === text(b)
-}
-
-/** A closed set of words; null among them where it is allowed. */
-function wordsOf({ type, allow = [] }: Described): JsonSchema {
-  return { ...(['string', 'number', 'boolean'].includes(type) && { type }), enum: allow }
-}
-
-function rulesOf(described: Described): JsonSchema {
-  const rules = (described.rules ?? []).map(({ name, args }) => ruleOf(described.type, name, args))
-  const isText = described.type === 'string' && !described.allow?.includes('')
-  return Object.assign(isText ? { minLength: 1 } : {}, ...rules) as JsonSchema
-}
-
-function ruleOf(type: string, name: string, args: Arguments | undefined): JsonSchema {
-  const limit = args?.limit
-  const size = type === 'array' ? 'Items' : 'Length'
-  switch (name) {
-    case 'min':
-      return typeof limit !== 'number'
-        ? {}
-        : { [type === 'number' ? 'minimum' : `min${size}`]: limit }
-    case 'max':
-      return typeof limit !== 'number'
-        ? {}
-        : { [type === 'number' ? 'maximum' : `max${size}`]: limit }
-    case 'length':
-      return { [`min${size}`]: limit, [`max${size}`]: limit }
-    case 'greater':
-      return { minimum: limit, exclusiveMinimum: true }
-    case 'less':
-      return { maximum: limit, exclusiveMaximum: true }
-    case 'unique':
-      return { uniqueItems: true }
-    case 'guid':
-      return { format: 'uuid' }
-    case 'isoDate':
-      return { format: 'date-time' }
-    case 'uri':
-      return { format: 'uri' }
-    case 'email':
-      return { format: 'email' }
-    case 'hex':
-      return { pattern: '^[0-9a-fA-F]*$' }
-    case 'pattern':
-      return patternOf(args?.regex ?? '')
-    default:
-      return {}
-  }
-}
-
-/** @param regex as it is written in JavaScript; one with flags that change its meaning is left out */
-function patternOf(regex: string): JsonSchema {
-  const [, source, flags] = /^\/(.*)\/([a-z]*)$/s.exec(regex) ?? []
-  return source === undefined || /[^u]/.test(flags ?? '') ? {} : { pattern: source }
-}
-
-function has({ rules = [] }: Described, rule: string) {
-  return rules.some(({ name }) => name === rule)
 }
 
 function isJson(value: unknown) {
@@ -172,34 +121,4 @@ export interface Member {
   readonly name: string
   readonly required: boolean
   readonly schema: JsonSchema
-}
-
-/** What joi tells of a schema, as far as it is used here. */
-interface Described {
-  readonly type: string
-  readonly flags?: {
-    readonly label?: string
-    readonly description?: string
-    readonly default?: unknown
-    readonly presence?: string
-    readonly only?: boolean
-    readonly unknown?: boolean
-    readonly empty?: Described
-  }
-  readonly allow?: readonly unknown[]
-  readonly examples?: readonly unknown[]
-  readonly rules?: readonly { readonly name: string; readonly args?: Arguments }[]
-  readonly keys?: Readonly<Record<string, Described>>
-  readonly patterns?: readonly { readonly rule: Described }[]
-  readonly items?: readonly Described[]
-  readonly matches?: readonly {
-    readonly schema?: Described
-    readonly then?: Described
-    readonly otherwise?: Described
-  }[]
-}
-
-interface Arguments {
-  readonly limit?: unknown
-  readonly regex?: string
 }

@@ -6,19 +6,19 @@ import type { Duplex } from 'node:stream'
 
 /** How long clients may take. */
 export interface PatienceLimits {
-  /** From connecting, or the end of the answer before, to the last header. */
+  /** Bound of the time from the connection, or from the last answer, to the end of the headers. */
   readonly headersMs: number
-  /** For a body that is not streamed. */
+  /** Bound of the time for a body that is not streamed. */
   readonly bodyMs: number
-  /** How often a streamed upload is looked at, which has to bring `MIN_UPLOAD_BYTES` in between. */
+  /** Time in which a streamed upload has to bring `MIN_UPLOAD_BYTES`. */
   readonly uploadCheckMs: number
 }
 
 export const PATIENCE: PatienceLimits = { headersMs: 10_000, bodyMs: 30_000, uploadCheckMs: 60_000 }
 
 /**
- * The listener under the server. hapi's own time limits do not end slow clients, these do. How long a
- * body may take is up to who reads it, because streamed uploads may take longer than any one number.
+ * The listener under the server. Its time limits end slow clients; hapi's own do not. It has none for
+ * bodies, because a streamed upload may take long: the reader of a body limits it.
  */
 export function createListener({ headersMs }: PatienceLimits): Server {
   const listener = createServer({
@@ -32,11 +32,11 @@ export function createListener({ headersMs }: PatienceLimits): Server {
 }
 
 /**
- * Answers what Node's parser refuses before there is a request in the one error shape. What goes wrong
- * in the midst of a request is left to hapi. Call it when hapi has taken the listener.
+ * Gives the answers to what Node's parser refuses the shape of all errors. An error during a request is
+ * left to hapi. Call it after hapi has taken the listener.
  */
 export function answerUnparsable(listener: Server) {
-  const ofHapi = listener.listeners('clientError') as ((error: Error, socket: Duplex) => void)[]
+  const handlers = listener.listeners('clientError') as ((error: Error, socket: Duplex) => void)[]
   const busy = new WeakSet<Duplex>()
   listener.on('request', (request, response) => {
     busy.add(request.socket)
@@ -44,13 +44,13 @@ export function answerUnparsable(listener: Server) {
   })
   listener.removeAllListeners('clientError')
   listener.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (busy.has(socket)) return ofHapi.forEach((handle) => handle(error, socket))
+    if (busy.has(socket)) return handlers.forEach((handle) => handle(error, socket))
     if (!socket.writable || error.code === 'ECONNRESET') return socket.destroy()
     socket.end(unparsableAnswer(error.code))
   })
 }
 
-/** Ends a streamed upload that does not go on; as long as it does, it takes the time it takes. */
+/** Ends a streamed upload that stalls; one that proceeds has no time limit. */
 export function watchUpload({ raw: { req } }: Request, { uploadCheckMs }: PatienceLimits) {
   if (req.complete !== false) return
   let seenBytes = req.socket.bytesRead

@@ -1,20 +1,21 @@
 import type { Request } from '@hapi/hapi'
+import { headerOf } from './header.ts'
 
 /**
- * Whether a browser says that the request comes from a page of this server itself. False when it says
- * nothing, as programs that are no browsers do.
+ * Whether a browser reports that a page of this server made the request. False without a report, as from
+ * programs that are not browsers.
  */
-export function isSameOrigin({ headers }: Request): boolean {
-  const site = headers['sec-fetch-site'] as string | undefined
+export function isSameOrigin(request: Request): boolean {
+  const site = headerOf(request, 'sec-fetch-site')
   if (site !== undefined) return site === 'same-origin'
-  return hostOf(headers['origin'] as string | undefined) === (headers.host as string | undefined)
+  return hostOf(headerOf(request, 'origin')) === headerOf(request, 'host')
 }
 
-/** Whether a browser says that a page of another site made the request. */
+/** Whether a browser reports that a page of another site made the request. */
 export function isCrossOrigin(request: Request): boolean {
   const { headers } = request
-  const isSaid = headers['sec-fetch-site'] !== undefined || headers['origin'] !== undefined
-  return isSaid && !isSameOrigin(request)
+  const isReported = headers['sec-fetch-site'] !== undefined || headers['origin'] !== undefined
+  return isReported && !isSameOrigin(request)
 }
 
 /** The scheme is left out of the comparison: behind a proxy that ends TLS it is not the client's. */

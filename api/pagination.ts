@@ -1,3 +1,4 @@
+import { isUuid } from '../jobs/rules/core/uuid.ts'
 import { badRequest } from './errors.ts'
 
 /** Lists are counted exactly up to this many rows. */
@@ -15,50 +16,59 @@ export function encodeCursor(key: readonly (string | number | Date)[]) {
 }
 
 /**
- * The sort key in a cursor of a list of what we made the ids of: a time and an id.
- * @throws ApiError 400 for a text that is none of our cursors.
+ * The sort key in a cursor of a list whose ids we made: a time and an id.
+ * @throws ApiError 400 for a text that is not a cursor of this service
  */
 export function decodeCursor(cursor: string | undefined): { at: Date; id: string } | undefined {
   const key = cursor === undefined ? undefined : readKey(cursor)
-  if (key && !UUID.test(key[1] ?? '')) throw notOurs()
-  return key && { at: new Date(key[0] as string), id: key[1] as string }
+  if (!key) return undefined
+  const [at, id] = key
+  if (!isUuid(id)) throw notCursor()
+  return { at: new Date(at), id }
 }
 
 /**
- * The same of a list of traces, whose ids are the clients' and unique in a project only.
+ * The sort key in a cursor of a list of traces, whose ids clients make, unique in their project only.
  * @throws ApiError 400
  */
 export function decodeTraceCursor(cursor: string | undefined) {
   const key = cursor === undefined ? undefined : readKey(cursor)
   if (!key) return undefined
-  const [at, trace_id, project_id] = key as [string, string, string]
-  if (!UUID.test(project_id)) throw notOurs()
+  const [at, trace_id, project_id] = key
+  if (project_id === undefined || !isUuid(project_id)) throw notCursor()
   return { started_at: new Date(at), trace_id, project_id }
 }
 
-/** A time that can be stored, and texts. */
-function readKey(cursor: string): string[] {
+/** Reads a key of a time that can be stored, and of texts. */
+function readKey(cursor: string): Key {
   try {
-    const key = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown
-    if (Array.isArray(key) && key.length >= 2 && key.every(isText) && isTime(key[0] as string)) {
-      return key as string[]
-    }
+    const key: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    if (isKey(key)) return key
   } catch {
     // Not JSON: refused below like any other text.
   }
-  throw notOurs()
+  throw notCursor()
+}
+
+function isKey(value: unknown): value is Key {
+  return Array.isArray(value) && value.length >= 2 && value.every(isText) && isTime(value[0] ?? '')
 }
 
 function isTime(text: string) {
   return /^\d{4}-/.test(text) && !Number.isNaN(Date.parse(text))
 }
 
-function isText(value: unknown) {
+function isText(value: unknown): value is string {
   return typeof value === 'string' && !value.includes('\0')
 }
 
-function notOurs() {
+function notCursor() {
   return badRequest('cursor is not one that this list gave')
+}
+
+/** The sort key of a list that is read newest first. */
+export function ageKey({ created_at, id }: { created_at: Date; id: string }) {
+  return [created_at, id] as const
 }
 
 /**
@@ -85,4 +95,4 @@ export function listAnswer<Row, Item>(
   }
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+type Key = readonly [at: string, id: string, ...more: string[]]

@@ -1,20 +1,21 @@
 import { randomUUIDv7 } from 'node:crypto'
-import type { Queryable } from '../sql/db.ts'
+import { isUuid } from '../jobs/rules/core/uuid.ts'
+import type { Queryable } from '../sql/core/db.ts'
 import {
   findOldestProject,
   findProject,
   findWorkspace,
   listProjectIds,
   upsertProject,
-} from '../sql/organizations.ts'
-import type { ProjectRow } from '../sql/organizations.ts'
+} from '../sql/org/organizations.ts'
+import type { ProjectRow } from '../sql/org/organizations.ts'
 import { audit } from './audit.ts'
 import { forbidden, notFound, validationError } from './errors.ts'
 import type { Principal } from './principal.ts'
 
 /**
- * The projects a read looks into: the one named, else all the caller may see; null stands for all of
- * the organization.
+ * The projects that a read covers: the one named, else all that the caller may see. Null stands for all
+ * projects of the organization.
  * @throws ApiError 404 for a name the caller cannot see, 403 where a project key names another project
  */
 export async function readableProjects(
@@ -23,16 +24,16 @@ export async function readableProjects(
   named: string | undefined,
 ): Promise<readonly string[] | null> {
   if (named !== undefined) return [(await findReadable(sql, principal, named)).id]
-  if (principal.scope === 'project') return [principal.projectId as string]
+  if (principal.scope === 'project') return [principal.projectId]
   if (principal.scope === 'workspace') {
-    return listProjectIds(sql, principal.orgId, principal.workspaceId as string)
+    return listProjectIds(sql, principal.orgId, principal.workspaceId)
   }
   return null
 }
 
 /**
- * The one project a read of a project's settings is about: the one named, else the key's own, else the
- * default one, as for a write.
+ * The project whose settings a read shows: the one named, else the key's own, else the default one, as for
+ * a write.
  * @throws ApiError as `readableProjects`, and 404 where a workspace has no project yet
  */
 export async function readableProject(
@@ -55,10 +56,10 @@ export function maySee(projectIds: readonly string[] | null, projectId: string |
 }
 
 /**
- * The project a write goes to: the one named, which a global or workspace key thereby creates when
- * there is none of that name; else the key's own; else the default one. Give it the transaction that
- * writes, so that nothing is left of a project when the write fails.
- * @throws ApiError 403 for a project the caller may not use, 404 for an id that is none
+ * The project that a write goes to: the one named, else the key's own, else the default one. A global or
+ * workspace key creates a project that does not exist. Call it in the transaction that writes, so that no
+ * new project is left when the write fails.
+ * @throws ApiError 403 for a project the caller may not use, 404 for an id of no project
  */
 export async function writableProject(
   sql: Queryable,
@@ -68,7 +69,7 @@ export async function writableProject(
   const { orgId } = principal
   const found = await findProject(sql, orgId, named ?? principal.projectId ?? 'default')
   if (named === undefined && principal.scope === 'workspace') {
-    const workspaceId = principal.workspaceId as string
+    const { workspaceId } = principal
     if (found?.workspace_id === workspaceId) return found
     return (
       (await findOldestProject(sql, orgId, workspaceId)) ??
@@ -86,16 +87,16 @@ export async function writableProject(
 }
 
 /**
- * Where a project or workspace is named by id or by name, no name may pass for an id.
+ * Refuses a name that looks like an id: clients name projects and workspaces by either.
  * @throws ApiError 422
  */
 export function refuseIdAsName(name: string) {
-  if (!UUID.test(name)) return
+  if (!isUuid(name)) return
   throw validationError([{ field: 'body.name', message: 'name must not look like an id' }])
 }
 
 async function createProject(sql: Queryable, principal: Principal, name: string) {
-  if (UUID.test(name)) throw notFound('Project')
+  if (isUuid(name)) throw notFound('Project')
   const workspaceId =
     principal.workspaceId ?? (await findWorkspace(sql, principal.orgId, 'default'))?.id
   if (!workspaceId) throw notFound('Workspace')
@@ -120,5 +121,3 @@ function mayUse({ scope, workspaceId, projectId }: Principal, project: ProjectRo
   if (scope === 'project') return project.id === projectId
   return scope === 'global' || project.workspace_id === workspaceId
 }
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

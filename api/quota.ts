@@ -1,13 +1,14 @@
-import { quotaPeriod } from '../jobs/rules/plan.ts'
-import type { Metric } from '../jobs/rules/plan.ts'
-import type { Transaction } from '../sql/db.ts'
-import { chargeUsage, findUsageLeft } from '../sql/usage.ts'
+import { quotaPeriod } from '../jobs/rules/org/plan.ts'
+import type { Metric } from '../jobs/rules/org/plan.ts'
+import type { Transaction } from '../sql/core/db.ts'
+import { findUsageLeft } from '../sql/org/usage.ts'
+import { chargeUsage } from '../sql/transactions/charge-usage.ts'
 import type { ApiContext } from './context.ts'
 import { ApiError } from './errors.ts'
 import type { Principal } from './principal.ts'
 
 /**
- * Counts `n` new rows that the transaction wrote; the last thing it does.
+ * Counts `n` rows that the transaction wrote. Call it last in the transaction.
  * @throws ApiError 402, which rolls the transaction back, when they do not fit the month's quota
  */
 export async function charge(
@@ -37,7 +38,7 @@ export async function requireQuota(context: ApiContext, { orgId }: Principal, me
   if (left === 0) throw quotaExceeded(metric, limit, at)
 }
 
-/** 402 for a metric of which the month's quota is used up. */
+/** 402 for a metric whose quota of the month is used up. */
 export function quotaExceeded(metric: Metric, limit: number, at: Date) {
   const seconds = Math.ceil((quotaPeriod(at).end.getTime() - at.getTime()) / 1000)
   return new ApiError(402, 'quota_exceeded', `The quota of ${limit} ${metric} a month is used up`, {

@@ -1,9 +1,9 @@
 import type { Request } from '@hapi/hapi'
-import { takeToken } from '../jobs/rules/token-bucket.ts'
-import type { Rate } from '../jobs/rules/plan.ts'
+import { takeToken } from '../jobs/rules/access/token-bucket.ts'
+import type { Rate } from '../jobs/rules/org/plan.ts'
 import { ApiError } from './errors.ts'
 
-/** What a request's bucket says; the answer's headers tell it. */
+/** The state of a bucket after a request; the answer's headers report it. */
 export interface RateState {
   readonly perMinute: number
   /** Requests that would pass now. */
@@ -14,7 +14,7 @@ export interface RateState {
   readonly waitSeconds: number
 }
 
-/** Buckets by client address, of this process alone. */
+/** Buckets by client address, which this process does not share with others. */
 export interface AddressLimiter {
   take(address: string): RateState
 }
@@ -29,7 +29,7 @@ export function openAddressLimiter(rate: Rate, now = () => performance.now()): A
       // Deleted first, so that the map is in order of use and its first entry the longest unused.
       fullAt.delete(address)
       fullAt.set(address, taken.fullAtMs)
-      if (fullAt.size > MAX_ADDRESSES) fullAt.delete(fullAt.keys().next().value as string)
+      if (fullAt.size > MAX_ADDRESSES) dropFirst(fullAt)
       return {
         perMinute: rate.perMinute,
         remaining: taken.remaining,
@@ -70,20 +70,20 @@ export function openRefusals(now = () => performance.now()): Refusals {
     },
     add(id, state) {
       refused.set(id, { state, atMs: now() })
-      if (refused.size > MAX_REFUSALS) refused.delete(refused.keys().next().value as string)
+      if (refused.size > MAX_REFUSALS) dropFirst(refused)
     },
   }
 }
 
-/** Notes for the answer what the bucket says. @throws ApiError 429 when it is empty */
+/** Keeps the state of a request's bucket for the answer. @throws ApiError 429 when the bucket is empty */
 export function admit(request: Request, state: RateState): void {
-  ;(request.app as { rate?: RateState }).rate = state
+  request.app.rate = state
   if (state.waitSeconds > 0) throw tooManyRequests(state.waitSeconds)
 }
 
-/** The `RateLimit` headers of an answer; none for what is outside every limit. */
+/** The `RateLimit` headers of an answer; none for a request outside every limit. */
 export function rateHeaders(request: Request): Record<string, string> {
-  const { rate } = request.app as { rate?: RateState }
+  const { rate } = request.app
   if (!rate) return {}
   return {
     'RateLimit-Limit': String(rate.perMinute),
@@ -98,6 +98,17 @@ function tooManyRequests(waitSeconds: number) {
   })
 }
 
+function dropFirst(entries: Map<string, unknown>) {
+  for (const [first] of entries) return entries.delete(first)
+}
+
 /** About 10 MB. */
 const MAX_ADDRESSES = 100_000
 const MAX_REFUSALS = 100_000
+
+declare module '@hapi/hapi' {
+  interface RequestApplicationState {
+    /** Undefined for a request outside every limit. */
+    rate?: RateState
+  }
+}

@@ -8,8 +8,8 @@ import type { Body } from './endpoint.ts'
 import { ApiError, badRequest } from './errors.ts'
 
 /**
- * Takes a request's body in as its operation wants it and puts it where hapi would. hapi's own reading
- * waits for the end of a body it has refused already.
+ * Reads a request's body as its operation declares and sets the payload as hapi would. hapi's own reader
+ * waits for the end of a body that it has refused.
  * @throws ApiError 400, 408 or 413
  */
 export async function takeBody(request: Request, body: Body | undefined, timeoutMs: number) {
@@ -20,21 +20,26 @@ export async function takeBody(request: Request, body: Body | undefined, timeout
     body && 'stream' in body
       ? Readable.from(limited(req, maxBytes), { objectMode: false })
       : await readJson(req, maxBytes, timeoutMs)
-  ;(request as { payload: unknown }).payload = payload
+  Object.assign(request, { payload })
 }
 
-/** Passes a stream on up to its limit. */
+/** Passes a stream on, up to `maxBytes`. */
 async function* limited(req: IncomingMessage, maxBytes: number) {
   let bytes = 0
-  // Destroying the request would take away the connection that the answer goes out on.
-  for await (const part of req.iterator({ destroyOnReturn: false })) {
-    bytes += (part as Buffer).length
+  // Destroying the request would close the connection before the answer.
+  const parts: AsyncIterable<Buffer> = req.iterator({ destroyOnReturn: false })
+  for await (const part of parts) {
+    bytes += part.length
     if (bytes > maxBytes) throw tooLarge(maxBytes)
-    yield part as Buffer
+    yield part
   }
 }
 
-async function readJson(req: IncomingMessage, maxBytes: number, timeoutMs: number) {
+async function readJson(
+  req: IncomingMessage,
+  maxBytes: number,
+  timeoutMs: number,
+): Promise<unknown> {
   const type = req.headers['content-type']
   if (type !== undefined && !/^\s*application\/json\s*(;|$)/i.test(type)) {
     throw badRequest('Content-Type must be application/json')
@@ -43,13 +48,13 @@ async function readJson(req: IncomingMessage, maxBytes: number, timeoutMs: numbe
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw badRequest('The body is not UTF-8')
   try {
-    return Bourne.parse(bytes.toString(), { protoAction: 'error' }) as unknown
+    return Bourne.parse(bytes.toString(), { protoAction: 'error' })
   } catch {
     throw badRequest('The body is not well-formed JSON, or has a member __proto__')
   }
 }
 
-/** All of a body, inflated. Whatever goes wrong, the connection is left to the answer. */
+/** Reads and inflates a whole body. After an error the connection stays open for the answer. */
 function readBytes(req: IncomingMessage, maxBytes: number, timeoutMs: number): Promise<Buffer> {
   const inflate = inflater(req)
   const source = inflate ? req.pipe(inflate) : req
@@ -101,5 +106,5 @@ function tooSlow() {
   return new ApiError(408, 'request_timeout', 'The body took too long')
 }
 
-/** A JSON body, after inflation. */
+/** Bound of a JSON body after inflation. */
 const MAX_BODY_BYTES = 5 << 20

@@ -1,25 +1,28 @@
+import { isBoom } from '@hapi/boom'
 import { server as hapiServer } from '@hapi/hapi'
 import type { Request, ResponseToolkit, RouteOptions, Server } from '@hapi/hapi'
 import { randomUUIDv7 } from 'node:crypto'
-import { ANONYMOUS_RATE } from '../jobs/rules/plan.ts'
-import type { Rate } from '../jobs/rules/plan.ts'
+import { ANONYMOUS_RATE } from '../jobs/rules/org/plan.ts'
+import type { Rate } from '../jobs/rules/org/plan.ts'
 import { registerAuth } from './auth.ts'
 import { readRanges } from './client-address.ts'
 import type { ApiContext } from './context.ts'
 import { serveDocumentation } from './documentation.ts'
-import { routesOf, UNREAD } from './endpoint.ts'
+import { pathsOf } from './endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
 import { answerError, notFound } from './errors.ts'
+import { headerOf } from './header.ts'
 import { answerUnparsable, createListener, PATIENCE, watchUpload } from './listener.ts'
 import type { PatienceLimits } from './listener.ts'
 import { openAddressLimiter, openRefusals, rateHeaders } from './rate-limit.ts'
 import { takeBody } from './read-body.ts'
 import { operations as allOperations } from './routes.ts'
+import { routesOf, UNREAD } from './serve-endpoint.ts'
 
 export interface ServerOptions {
   readonly host?: string
   readonly port?: number
-  /** Requests without a good credential that a client address has; default ANONYMOUS_RATE. */
+  /** Rate of requests without a good credential, for each client address; default ANONYMOUS_RATE. */
   readonly anonymousRate?: Rate
   /**
    * Addresses and ranges, separated by commas, of the proxies whose `X-Forwarded-For` is believed;
@@ -41,33 +44,32 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
     listener,
     info: { remote: true },
     router: { stripTrailingSlash: true },
-    // The one cookie is read by the door, and those of others are none of our business.
+    // auth.ts reads the session's cookie; cookies of others are ignored, well-formed or not.
     routes: {
       security: { hsts: false },
       cors: false,
       state: { parse: false, failAction: 'ignore' },
-      // Answered by the operations: hapi would read everything before a range.
+      // The operations answer ranges: hapi would read everything before the range.
       response: { ranges: false },
     },
   })
   server.ext('onRequest', identify)
   answerUnparsable(listener)
   server.ext('onPostAuth', async (request, h) => {
-    const { operation } = request.route.settings.app as { operation?: Partial<Endpoint> }
-    if (!operation?.method || operation.method === 'GET') return h.continue
+    const operation = request.route.settings.app?.operation
+    if (!operation || operation.method === 'GET') return h.continue
     if (operation.body && 'stream' in operation.body) watchUpload(request, patience)
     await takeBody(request, operation.body, patience.bodyMs)
     return h.continue
   })
   server.ext('onPreResponse', (request, h) => {
-    const answer = answerError(request, h, context.log)
-    setHeaders(answer === h.continue ? request.response : answer, {
-      'X-Request-ID': request.info.id,
-      ...rateHeaders(request),
-      // What is left of a body nobody wants is not waited for.
-      ...(request.raw.req.complete === false && { Connection: 'close' }),
-    })
-    return answer
+    const { response } = request
+    const answer = isBoom(response) ? answerError(response, request, h, context.log) : response
+    const headers = { 'X-Request-ID': request.info.id, ...rateHeaders(request) }
+    for (const [name, value] of Object.entries(headers)) answer.header(name, value)
+    // The rest of a body that nobody reads is not waited for.
+    if (request.raw.req.complete === false) answer.header('Connection', 'close')
+    return answer === response ? h.continue : answer
   })
   registerAuth(server, context, {
     addresses: openAddressLimiter(options.anonymousRate ?? ANONYMOUS_RATE),
@@ -85,7 +87,7 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
 
 /** Echoes a well-formed `X-Request-ID`, else makes one. */
 function identify(request: Request, h: ResponseToolkit) {
-  const given = request.headers['x-request-id'] as string | undefined
+  const given = headerOf(request, 'x-request-id')
   request.info.id = given && /^[\w-]{1,64}$/.test(given) ? given : randomUUIDv7()
   return h.continue
 }
@@ -93,10 +95,10 @@ function identify(request: Request, h: ResponseToolkit) {
 /** 405 with `Allow` for a known path and another method, instead of hapi's 404. */
 function refuseOtherMethods(server: Server, operations: readonly Endpoint[]) {
   const allowed = new Map<string, Set<string>>()
-  for (const { method, path } of operations.flatMap((operation) =>
-    routesOf(operation, {} as never),
-  )) {
-    allowed.set(path, (allowed.get(path) ?? new Set()).add(String(method)))
+  for (const operation of operations) {
+    for (const path of pathsOf(operation)) {
+      allowed.set(path, (allowed.get(path) ?? new Set()).add(operation.method))
+    }
   }
   for (const [path, methods] of allowed) {
     server.route({
@@ -116,7 +118,7 @@ function refuseOtherMethods(server: Server, operations: readonly Endpoint[]) {
   }
 }
 
-/** 404 inside the rate limit, which hapi's own is not. */
+/** 404 for other paths. It counts against the rate limit, which hapi's own does not. */
 function refuseOtherPaths(server: Server) {
   server.route({
     method: '*',
@@ -128,15 +130,9 @@ function refuseOtherPaths(server: Server) {
   })
 }
 
-function setHeaders(target: unknown, headers: Record<string, string>) {
-  if (typeof target !== 'object' || target === null || !('header' in target)) return
-  const response = target as { header(name: string, value: string): void }
-  for (const [name, value] of Object.entries(headers)) response.header(name, value)
-}
-
-/** Options of routes that are no operations. */
+/** Options of the routes that are not operations. */
 const PUBLIC: RouteOptions = {
   auth: 'key',
-  app: { operation: { access: 'public' } } as never,
+  app: { access: 'public' },
   payload: UNREAD,
 }

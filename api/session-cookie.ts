@@ -6,12 +6,12 @@ export function readSessionCookie(header: string | undefined): string | undefine
   return /(?:^|;) *service_session=([^;]*)/.exec(header ?? '')?.[1]?.trim()
 }
 
-/** What is stored of a session's token. */
+/** The hash under which a session's token is stored. */
 export function hashSessionToken(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
-/** A `Set-Cookie` value; browsers refuse `Secure` cookies of plain HTTP, which only a loopback may speak. */
+/** A `Set-Cookie` value. Browsers refuse `Secure` cookies over plain HTTP, which only a loopback may use. */
 export function sessionCookie(request: Request, token: string, maxAgeSeconds: number): string {
   const secure = isPlainLoopback(request) ? '' : '; Secure'
   return `service_session=${token}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Lax${secure}`

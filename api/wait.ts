@@ -1,14 +1,15 @@
 import type { Request } from '@hapi/hapi'
 import { END_CHANNEL } from '../jobs/queue.ts'
-import { retryAfter } from '../jobs/rules/retry-after.ts'
-import type { Sql } from '../sql/db.ts'
-import type { Listener } from '../sql/listener.ts'
-import { findJob, findUsualSeconds } from '../sql/jobs.ts'
-import type { JobRow } from '../sql/jobs.ts'
+import { retryAfter } from '../jobs/rules/webhooks/retry-after.ts'
+import type { Sql } from '../sql/core/db.ts'
+import type { Listener } from '../sql/core/listener.ts'
+import { findJob, findUsualSeconds } from '../sql/jobs/jobs.ts'
+import type { JobRow } from '../sql/jobs/jobs.ts'
 import type { JobWaiter } from './context.ts'
 import { Answer } from './endpoint.ts'
+import { headerOf } from './header.ts'
 
-/** Told by notifications; a poll of `POLL_MS` is the floor under those that are lost. */
+/** Jobs that end are notified; a poll every `POLL_MS` finds those whose notification is lost. */
 export async function openJobWaiter(sql: Sql, listener: Listener): Promise<JobWaiter> {
   const waiting = new Map<string, Set<() => void>>()
   const measured = new Map<string, Measured>()
@@ -58,7 +59,7 @@ export async function openJobWaiter(sql: Sql, listener: Listener): Promise<JobWa
   }
 }
 
-/** Seconds, for a `Retry-After` header, after which a job that has not ended may have. */
+/** Seconds for a `Retry-After` header: until when a job is likely to have ended. */
 export async function jobRetryAfter(
   { waiter, now }: { waiter: JobWaiter; now: () => Date },
   job: Pick<JobRow, 'org_id' | 'kind' | 'created_at'>,
@@ -67,9 +68,9 @@ export async function jobRetryAfter(
   return retryAfter(ageSeconds, await waiter.usualSeconds(job.org_id, job.kind))
 }
 
-/** How long the caller is willing to wait for long work, by its `Prefer` header (RFC 7240). */
+/** How long the caller wants to wait for long work, by its `Prefer` header (RFC 7240). */
 function preferredWait(request: Request): { seconds: number; applied: string | undefined } {
-  const header = (request.headers['prefer'] as string | undefined) ?? ''
+  const header = headerOf(request, 'prefer') ?? ''
   if (/\brespond-async\b/i.test(header)) return { seconds: 0, applied: 'respond-async' }
   const wait = /\bwait\s*=\s*"?(\d{1,6})/i.exec(header)?.[1]
   if (wait === undefined) return { seconds: DEFAULT_WAIT_SECONDS, applied: undefined }
@@ -78,8 +79,8 @@ function preferredWait(request: Request): { seconds: number; applied: string | u
 }
 
 /**
- * Waits for a job as long as the caller prefers and answers: `doneStatus` with the resource when it
- * has ended, else 202 with where to look.
+ * Waits for a job as long as the caller prefers. Answers `doneStatus` with the resource when the job has
+ * ended, else 202 with the job's path.
  * @param show reads the resource back, after the wait
  */
 export async function answerLongWork(

@@ -1,7 +1,9 @@
 import Joi from 'joi'
 import { randomUUIDv7 } from 'node:crypto'
+import { EVAL_VERDICTS, VERDICTS } from '../../jobs/rules/core/verdicts.ts'
+import { isObject } from '../../jobs/rules/core/reader.ts'
 import { buildDataset } from '../../jobs/build-dataset.ts'
-import { int, listOf, oneOf, shape, text, time, uuid } from '../../jobs/shape.ts'
+import { bool, int, listOf, oneOf, shape, text, time, uuid } from '../../jobs/shape.ts'
 import {
   completeRecipe,
   DEDUPES,
@@ -9,23 +11,23 @@ import {
   RecipeError,
   ROW_FORMATS,
   ROW_STYLES,
-} from '../../jobs/rules/dataset-recipe.ts'
-import type { Recipe, RecipeRequest } from '../../jobs/rules/dataset-recipe.ts'
-import { SOURCE_TYPES, TRACE_STATUSES } from '../../jobs/rules/trace.ts'
-import type { Transaction } from '../../sql/db.ts'
-import type { DatasetRow } from '../../sql/datasets.ts'
-import { insertVersion } from '../../sql/dataset-versions.ts'
-import type { VersionRow } from '../../sql/dataset-versions.ts'
+} from '../../jobs/rules/datasets/recipe.ts'
+import type { Recipe, RecipeRequest } from '../../jobs/rules/datasets/recipe.ts'
+import { SOURCE_TYPES, TRACE_STATUSES } from '../../jobs/rules/traces/trace.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import type { DatasetRow } from '../../sql/datasets/datasets.ts'
+import { insertVersion } from '../../sql/datasets/versions.ts'
+import type { VersionRow } from '../../sql/datasets/versions.ts'
 import type { ApiContext } from '../context.ts'
 import { endpoint } from '../endpoint.ts'
 import { badRequest } from '../errors.ts'
 import { errorBody, quotaBody } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 import { quotaExceeded, requireQuota } from '../quota.ts'
-import { submitJob } from '../submit.ts'
+import { admitJob } from '../admit-job.ts'
 import { answerLongWork } from '../wait.ts'
-import { datasetPath, findVisibleDataset } from './dataset-fields.ts'
-import { findVisibleVersion, showVersion, versionBody } from './show-version.ts'
+import { datasetPath, findVisibleDataset } from './dataset.ts'
+import { findVisibleVersion, versionBody, viewVersion } from './version.ts'
 
 const fraction = () => Joi.number().min(0).max(1).empty(null)
 
@@ -34,11 +36,11 @@ const filters = shape(
   {
     agent_name: text(256).min(1).empty(null).description("Default the dataset's target agent"),
     manifest_ids: listOf(uuid()).max(100).empty(null),
-    verdicts: listOf(oneOf('keep', 'repair', 'replay', 'drop'))
+    verdicts: listOf(oneOf(...VERDICTS))
       .min(1)
       .empty(null)
       .description('Default keep for sft, all four for dpo and kto'),
-    eval_verdict: oneOf('pass', 'review', 'fail').empty(null),
+    eval_verdict: oneOf(...EVAL_VERDICTS).empty(null),
     min_eval_score: Joi.number().min(0).max(1).empty(null),
     tags: listOf(text(256)).max(50).empty(null).description('A trace must have all of them'),
     since: time().empty(null).description('Started at or after'),
@@ -69,12 +71,11 @@ const options = shape(
       .empty(null)
       .messages({ 'array.max': '{{#label}} must be empty: rows cannot be redacted yet' }),
     max_tokens: int(1, 10_000_000).empty(null).description('Longer rows are left out'),
-    include_needs_review: Joi.boolean().empty(null),
+    include_needs_review: bool().empty(null),
   },
 ).label('DatasetOptions')
 
 export const buildVersion = endpoint('POST', '/datasets/{dataset_id}/build', {
-  area: 'datasets',
   summary: 'Build a version of a dataset',
   description:
     'Filters are frozen with the version. Filters that select nothing give a version without rows and the counts of what left the traces out. Answers 202 when the build takes longer than the client waits (`Prefer: wait=<seconds>`).',
@@ -97,23 +98,23 @@ export const buildVersion = endpoint('POST', '/datasets/{dataset_id}/build', {
   async handle(call) {
     const { context, principal, params, body } = call
     const dataset = await findVisibleDataset(context, principal, params.dataset_id)
-    const recipe = readRecipe(dataset, body as RecipeRequest)
+    const recipe = readRecipe(dataset, body)
     if (recipe.dataset_type === 'sft') await requireQuota(context, principal, 'sft_rows')
     const { id, jobId } = await submitBuild(context, principal, dataset, recipe)
     return answerLongWork(call, jobId, 201, async () => {
       const reference = { dataset_id: dataset.id, version: id }
       const version = await findVisibleVersion(context, principal, reference)
       refuseBeyondQuota(version, context.now())
-      return showVersion(context, principal.orgId, version)
+      return viewVersion(context, principal.orgId, version)
     })
   },
 })
 
-/** @throws ApiError 402 when the rows did not fit the quota, as the build has found */
+/** @throws ApiError 402 when the build ended because its rows did not fit the quota */
 function refuseBeyondQuota({ error }: VersionRow, at: Date) {
   if (error?.code !== 'quota_exceeded') return
-  const { limit } = error.details as { limit: number }
-  throw quotaExceeded('sft_rows', limit, at)
+  const limit = isObject(error.details) ? error.details['limit'] : undefined
+  throw quotaExceeded('sft_rows', Number(limit), at)
 }
 
 async function submitBuild(
@@ -129,7 +130,7 @@ async function submitBuild(
   }
   const jobId = await context.queue.transaction(context.sql, async (tx: Transaction) => {
     const payload = { version_id: id }
-    const job_id = await submitJob(context, tx, principal, buildDataset, payload, submission)
+    const job_id = await admitJob(context, tx, principal, buildDataset, payload, submission)
     await insertVersion(tx, {
       id,
       org_id: principal.orgId,

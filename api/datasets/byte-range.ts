@@ -5,8 +5,8 @@ export interface ByteRange {
 }
 
 /**
- * What a `Range` header asks for of `size` bytes: a range; undefined for all, which is also the answer
- * to several ranges and to what is no range of bytes; or that there is nothing there (416).
+ * The range of `size` bytes that a `Range` header asks for. Undefined stands for all bytes, also where the
+ * header asks for several ranges or for no range of bytes; `unsatisfiable` for a range past the end (416).
  */
 export function readRange(
   header: string | undefined,

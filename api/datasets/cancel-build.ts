@@ -1,10 +1,9 @@
-import { cancelJob } from '../jobs/cancel-job.ts'
+import { answerCancel } from '../jobs/cancellation.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { errorBody } from '../fields.ts'
-import { findVisibleVersion, showVersion, versionBody, versionPath } from './show-version.ts'
+import { findVisibleVersion, versionBody, versionPath, viewVersion } from './version.ts'
 
 export const cancelBuild = endpoint('POST', '/datasets/{dataset_id}/versions/{version}/cancel', {
-  area: 'datasets',
   summary: 'Cancel the build of a version',
   description:
     'A build that waits is cancelled at once (200), one that runs at its next safe point (202). The version stays, without rows.',
@@ -13,8 +12,8 @@ export const cancelBuild = endpoint('POST', '/datasets/{dataset_id}/versions/{ve
   answers: { 200: versionBody, 202: versionBody, 404: errorBody, 409: errorBody },
   async handle({ context, principal, params }) {
     const { id, job_id } = await findVisibleVersion(context, principal, params)
-    const { status, headers } = await cancelJob(context, principal, job_id)
+    const { status, headers } = await answerCancel(context, principal, job_id)
     const version = await findVisibleVersion(context, principal, { ...params, version: id })
-    return new Answer(status, await showVersion(context, principal.orgId, version), headers)
+    return new Answer(status, await viewVersion(context, principal.orgId, version), headers)
   },
 })

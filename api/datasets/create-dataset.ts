@@ -1,16 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { oneOf, shape, text } from '../../jobs/shape.ts'
-import { DATASET_TYPES } from '../../jobs/rules/dataset-recipe.ts'
-import { findDatasetByName, insertDataset } from '../../sql/datasets.ts'
-import type { ApiContext } from '../context.ts'
+import { DATASET_TYPES } from '../../jobs/rules/datasets/recipe.ts'
+import { insertDataset } from '../../sql/datasets/datasets.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { conflictWith } from '../errors.ts'
 import { errorBody, projectField } from '../fields.ts'
 import { writableProject } from '../projects.ts'
-import { datasetBody, findVisibleDataset, showDataset } from './dataset-fields.ts'
+import { datasetBody, findVisibleDataset, nameTaken, viewDataset } from './dataset.ts'
 
 export const createDataset = endpoint('POST', '/datasets', {
-  area: 'datasets',
   summary: 'Create a dataset',
   description:
     'Of type sft (conversations to learn from), dpo (pairs of a better and a worse turn) or kto (single turns, each good or bad). It has no rows until a version is built.',
@@ -41,21 +38,6 @@ export const createDataset = endpoint('POST', '/datasets', {
     })
     if (!inserted) throw await nameTaken(context, principal.orgId, project.id, body.name)
     const dataset = await findVisibleDataset(context, principal, id)
-    return new Answer(201, showDataset(dataset), { Location: `/api/v1/datasets/${id}` })
+    return new Answer(201, viewDataset(dataset), { Location: `/api/v1/datasets/${id}` })
   },
 })
-
-/** 409 naming the dataset that has the name. */
-export async function nameTaken(
-  { sql }: ApiContext,
-  orgId: string,
-  projectId: string,
-  name: string,
-) {
-  const other = await findDatasetByName(sql, orgId, projectId, name)
-  return conflictWith('The project has a dataset of that name', {
-    type: 'dataset',
-    id: other?.id ?? '',
-    name,
-  })
-}

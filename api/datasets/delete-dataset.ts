@@ -1,14 +1,12 @@
-import { CANCEL_CHANNEL } from '../../jobs/queue.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { deleteDataset } from '../../sql/datasets.ts'
-import { listBuilding } from '../../sql/dataset-versions.ts'
-import { requestCancel } from '../../sql/jobs.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import * as datasets from '../../sql/datasets/datasets.ts'
+import { listBuilding } from '../../sql/datasets/versions.ts'
+import { cancelJob } from '../../sql/transactions/cancel-job.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { errorBody, noBody } from '../fields.ts'
-import { datasetPath, findVisibleDataset } from './dataset-fields.ts'
+import { datasetPath, findVisibleDataset } from './dataset.ts'
 
-export const deleteDatasetOperation = endpoint('DELETE', '/datasets/{dataset_id}', {
-  area: 'datasets',
+export const deleteDataset = endpoint('DELETE', '/datasets/{dataset_id}', {
   summary: 'Delete a dataset with its versions and files',
   description: 'Builds that are under way are cancelled. Traces stay.',
   access: 'key',
@@ -19,10 +17,9 @@ export const deleteDatasetOperation = endpoint('DELETE', '/datasets/{dataset_id}
     const dataset = await findVisibleDataset(context, principal, params.dataset_id)
     const files = await context.sql.begin(async (tx: Transaction) => {
       for (const jobId of await listBuilding(tx, orgId, dataset.id)) {
-        await requestCancel(tx, orgId, jobId)
-        await tx`select pg_notify(${CANCEL_CHANNEL}, ${jobId})`
+        await cancelJob(tx, context.queue, orgId, jobId)
       }
-      return deleteDataset(tx, orgId, dataset.id)
+      return datasets.deleteDataset(tx, orgId, dataset.id)
     })
     for (const key of files) await context.storage.delete(key)
     return new Answer(204, null)

@@ -1,15 +1,14 @@
 import Joi from 'joi'
 import { listOf, oneOf, shape } from '../../jobs/shape.ts'
-import { DATASET_TYPES } from '../../jobs/rules/dataset-recipe.ts'
-import { countDatasets, listDatasets } from '../../sql/datasets.ts'
+import { DATASET_TYPES } from '../../jobs/rules/datasets/recipe.ts'
+import * as datasets from '../../sql/datasets/datasets.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, listMembers, pageQuery, projectField } from '../fields.ts'
-import { COUNT_LIMIT, decodeCursor, listAnswer } from '../pagination.ts'
+import { ageKey, COUNT_LIMIT, decodeCursor, listAnswer } from '../pagination.ts'
 import { readableProjects } from '../projects.ts'
-import { datasetBody, showDataset } from './dataset-fields.ts'
+import { datasetBody, viewDataset } from './dataset.ts'
 
-export const listDatasetsOperation = endpoint('GET', '/datasets', {
-  area: 'datasets',
+export const listDatasets = endpoint('GET', '/datasets', {
   summary: 'List datasets, newest first',
   access: 'key',
   query: shape({}, { dataset_type: oneOf(...DATASET_TYPES), project: projectField, ...pageQuery }),
@@ -20,7 +19,7 @@ export const listDatasetsOperation = endpoint('GET', '/datasets', {
     404: errorBody,
   },
   async handle({ context: { sql }, principal, query }) {
-    const page = { limit: query.limit ?? 50, offset: query.offset ?? 0 }
+    const page = { limit: query.limit, offset: query.offset }
     const cursor = decodeCursor(query.cursor)
     const filter = {
       projectIds: await readableProjects(sql, principal, query.project),
@@ -30,12 +29,9 @@ export const listDatasetsOperation = endpoint('GET', '/datasets', {
       limit: page.limit + 1,
     }
     const [rows, counted] = await Promise.all([
-      listDatasets(sql, principal.orgId, filter),
-      countDatasets(sql, principal.orgId, filter, COUNT_LIMIT + 1),
+      datasets.listDatasets(sql, principal.orgId, filter),
+      datasets.countDatasets(sql, principal.orgId, filter, COUNT_LIMIT + 1),
     ])
-    return listAnswer('datasets', page, rows, counted, showDataset, (row) => [
-      row.created_at,
-      row.id,
-    ])
+    return listAnswer('datasets', page, rows, counted, viewDataset, ageKey)
   },
 })

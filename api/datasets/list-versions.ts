@@ -1,15 +1,14 @@
 import Joi from 'joi'
 import { listOf, shape } from '../../jobs/shape.ts'
-import { listVersions } from '../../sql/dataset-versions.ts'
+import * as versions from '../../sql/datasets/versions.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, listMembers, pageQuery } from '../fields.ts'
 import { listAnswer } from '../pagination.ts'
+import { datasetPath, findVisibleDataset } from './dataset.ts'
 import { decodeNumber } from './number-cursor.ts'
-import { datasetPath, findVisibleDataset } from './dataset-fields.ts'
-import { showVersions, versionBody } from './show-version.ts'
+import { versionBody, viewVersions } from './version.ts'
 
-export const listVersionsOperation = endpoint('GET', '/datasets/{dataset_id}/versions', {
-  area: 'datasets',
+export const listVersions = endpoint('GET', '/datasets/{dataset_id}/versions', {
   summary: 'List the versions of a dataset, newest first',
   access: 'key',
   params: datasetPath,
@@ -22,13 +21,13 @@ export const listVersionsOperation = endpoint('GET', '/datasets/{dataset_id}/ver
   },
   async handle({ context, principal, params, query }) {
     const dataset = await findVisibleDataset(context, principal, params.dataset_id)
-    const page = { limit: query.limit ?? 50, offset: query.offset ?? 0 }
-    const versions = await listVersions(context.sql, principal.orgId, dataset.id, {
+    const page = { limit: query.limit, offset: query.offset }
+    const rows = await versions.listVersions(context.sql, principal.orgId, dataset.id, {
       before: decodeNumber(query.cursor),
       offset: page.offset,
       limit: page.limit + 1,
     })
-    const shown = await showVersions(context, principal.orgId, versions)
+    const shown = await viewVersions(context, principal.orgId, rows)
     return listAnswer(
       'versions',
       page,

@@ -1,8 +1,8 @@
 import { badRequest } from '../errors.ts'
 
 /**
- * The number a list stopped at, in the cursor `encodeCursor([number])` made of it.
- * @throws ApiError 400 for a text that is none of our cursors
+ * The number in a cursor that `encodeCursor([number])` made.
+ * @throws ApiError 400 for a text that is not such a cursor
  */
 export function decodeNumber(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined

@@ -1,13 +1,12 @@
 import Joi from 'joi'
 import { listOf } from '../../jobs/shape.ts'
-import { listVersions } from '../../sql/dataset-versions.ts'
+import { listVersions } from '../../sql/datasets/versions.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody } from '../fields.ts'
-import { datasetFields, datasetPath, findVisibleDataset, showDataset } from './dataset-fields.ts'
-import { showVersions, versionBody } from './show-version.ts'
+import { datasetFields, datasetPath, findVisibleDataset, viewDataset } from './dataset.ts'
+import { versionBody, viewVersions } from './version.ts'
 
-export const showDatasetOperation = endpoint('GET', '/datasets/{dataset_id}', {
-  area: 'datasets',
+export const showDataset = endpoint('GET', '/datasets/{dataset_id}', {
   summary: 'Read a dataset with its newest versions',
   access: 'key',
   params: datasetPath,
@@ -23,8 +22,8 @@ export const showDatasetOperation = endpoint('GET', '/datasets/{dataset_id}', {
     const page = { offset: 0, limit: VERSIONS_SHOWN }
     const versions = await listVersions(context.sql, principal.orgId, dataset.id, page)
     return {
-      ...showDataset(dataset),
-      versions: await showVersions(context, principal.orgId, versions),
+      ...viewDataset(dataset),
+      versions: await viewVersions(context, principal.orgId, versions),
     }
   },
 })

@@ -1,13 +1,11 @@
 import { shape, text } from '../../jobs/shape.ts'
-import { updateDataset } from '../../sql/datasets.ts'
-import type { DatasetChange } from '../../sql/datasets.ts'
+import * as datasets from '../../sql/datasets/datasets.ts'
+import type { DatasetChange } from '../../sql/datasets/datasets.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody } from '../fields.ts'
-import { nameTaken } from './create-dataset.ts'
-import { datasetBody, datasetPath, findVisibleDataset, showDataset } from './dataset-fields.ts'
+import { datasetBody, datasetPath, findVisibleDataset, nameTaken, viewDataset } from './dataset.ts'
 
-export const updateDatasetOperation = endpoint('PATCH', '/datasets/{dataset_id}', {
-  area: 'datasets',
+export const updateDataset = endpoint('PATCH', '/datasets/{dataset_id}', {
   summary: 'Change name, description or target agent of a dataset',
   description: 'Members that are left out stay as they are; versions already built do not change.',
   access: 'key',
@@ -25,14 +23,17 @@ export const updateDatasetOperation = endpoint('PATCH', '/datasets/{dataset_id}'
   answers: { 200: datasetBody, 404: errorBody, 409: errorBody },
   async handle({ context, principal, params, body }) {
     const dataset = await findVisibleDataset(context, principal, params.dataset_id)
-    const change = Object.fromEntries(
-      Object.entries(body).filter(([, value]) => value !== undefined),
-    ) as DatasetChange
-    if (Object.keys(change).length === 0) return showDataset(dataset)
-    if (!(await updateDataset(context.sql, principal.orgId, dataset.id, change))) {
-      const name = change.name ?? dataset.name
-      throw await nameTaken(context, principal.orgId, dataset.project_id, name)
+    const { name, description, training_target_agent } = body
+    const change: DatasetChange = {
+      ...(name !== undefined && { name }),
+      ...(description !== undefined && { description }),
+      ...(training_target_agent !== undefined && { training_target_agent }),
     }
-    return showDataset(await findVisibleDataset(context, principal, dataset.id))
+    if (Object.keys(change).length === 0) return viewDataset(dataset)
+    if (!(await datasets.updateDataset(context.sql, principal.orgId, dataset.id, change))) {
+      const taken = name ?? dataset.name
+      throw await nameTaken(context, principal.orgId, dataset.project_id, taken)
+    }
+    return viewDataset(await findVisibleDataset(context, principal, dataset.id))
   },
 })

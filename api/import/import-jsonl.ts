@@ -4,8 +4,9 @@ import type { Readable } from 'node:stream'
 import { endpoint } from '../endpoint.ts'
 import { ApiError, badRequest } from '../errors.ts'
 import { errorBody } from '../fields.ts'
-import { importQuery, receiveImport } from './receive-import.ts'
-import { importBody } from './show-import.ts'
+import { headerOf } from '../header.ts'
+import { importBody } from './import.ts'
+import { importQuery, receiveImport } from './upload.ts'
 
 const TYPES = [
   'application/x-ndjson',
@@ -18,7 +19,6 @@ const TYPES = [
 const MAX_UPLOAD_BYTES = 5 * 2 ** 30
 
 export const importJsonl = endpoint('POST', '/import/jsonl', {
-  area: 'import',
   summary: 'Import traces from a file of JSON Lines or JSON, plain or gzip',
   description: [
     'The file is JSON Lines, one JSON array, or one JSON object (a record, or `{traces: [...]}`); its records are traces as `POST /traces` takes them, with inline `scores`, OpenAI chat lines (`messages`, `tools`; `?agent_name=` says whose they are), or trials of tau-bench result files.',
@@ -40,9 +40,9 @@ export const importJsonl = endpoint('POST', '/import/jsonl', {
   },
 })
 
-/** What is compressed in transfer may be of any type: the file says by its first bytes that it is gzip. */
+/** A body that is compressed in transfer may have any type: its first bytes show that it is gzip. */
 function checkType(request: Request) {
-  const encoding = request.headers['content-encoding'] as string | undefined
+  const encoding = headerOf(request, 'content-encoding')
   if (encoding === 'gzip') return
   if (encoding !== undefined && encoding !== 'identity') {
     throw badRequest('Content-Encoding must be gzip or absent')
@@ -54,7 +54,7 @@ function checkType(request: Request) {
 
 async function* readUpload(body: Readable): AsyncGenerator<Uint8Array> {
   try {
-    yield* body as AsyncIterable<Uint8Array>
+    yield* body
   } catch (error) {
     throw error instanceof ApiError ? error : badRequest('The upload ended early')
   }

@@ -1,9 +1,9 @@
 import Joi from 'joi'
-import { isObject } from '../../jobs/rules/trace.ts'
+import { isObject } from '../../jobs/rules/core/reader.ts'
 import { endpoint } from '../endpoint.ts'
 import type { CheckedBody } from '../endpoint.ts'
-import { importQuery, receiveImport } from './receive-import.ts'
-import { importBody } from './show-import.ts'
+import { importBody } from './import.ts'
+import { importQuery, receiveImport } from './upload.ts'
 
 const tracesBody: CheckedBody<readonly unknown[]> = {
   documented: Joi.object({
@@ -14,13 +14,12 @@ const tracesBody: CheckedBody<readonly unknown[]> = {
   maxBytes: 50 << 20,
   read(value) {
     const traces = isObject(value) ? value['traces'] : undefined
-    if (Array.isArray(traces)) return { value: traces as unknown[] }
+    if (Array.isArray(traces)) return { value: traces }
     return { faults: [{ field: 'body.traces', message: 'traces must be a list' }] }
   },
 }
 
-export const importTracesOperation = endpoint('POST', '/import/traces', {
-  area: 'import',
+export const importTraces = endpoint('POST', '/import/traces', {
   summary: 'Import traces that are in the request',
   description:
     'The same as an upload of `traces` as JSON Lines: formats, duplicates and errors are those of `/import/jsonl`, and the line of an error is the 1-based place in `traces`.',

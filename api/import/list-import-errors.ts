@@ -1,19 +1,18 @@
 import Joi from 'joi'
 import { Readable } from 'node:stream'
-import { int, listOf, oneOf, shape, text } from '../../jobs/shape.ts'
-import type { Sql } from '../../sql/db.ts'
-import { listImportErrors, MAX_ERRORS_KEPT } from '../../sql/imports.ts'
-import type { ImportError } from '../../sql/imports.ts'
+import { int, listOf, oneOf, shape } from '../../jobs/shape.ts'
+import type { Sql } from '../../sql/core/db.ts'
+import * as imports from '../../sql/import/imports.ts'
+import type { ImportError } from '../../sql/import/imports.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { badRequest } from '../errors.ts'
-import { errorBody, listMembers } from '../fields.ts'
+import { cursorQuery, errorBody, listMembers } from '../fields.ts'
 import { listAnswer } from '../pagination.ts'
-import { findVisibleImport, importPath } from './show-import.ts'
+import { findVisibleImport, importPath } from './import.ts'
 
-export const listImportErrorsOperation = endpoint('GET', '/import/{import_id}/errors', {
-  area: 'import',
+export const listImportErrors = endpoint('GET', '/import/{import_id}/errors', {
   summary: 'Why records were not imported, by line',
-  description: `\`format=jsonl\` answers with all of them as JSON Lines. The first ${MAX_ERRORS_KEPT.toLocaleString('en')} or so of an import are kept; further ones are only counted.`,
+  description: `\`format=jsonl\` answers with all of them as JSON Lines. The first ${imports.MAX_ERRORS_KEPT.toLocaleString('en')} or so of an import are kept; further ones are only counted.`,
   access: 'key',
   params: importPath,
   query: shape(
@@ -21,7 +20,7 @@ export const listImportErrorsOperation = endpoint('GET', '/import/{import_id}/er
     {
       format: oneOf('json', 'jsonl').default('json'),
       limit: int(1, 1000).default(1000),
-      cursor: text(512).description('next_cursor of the answer before'),
+      cursor: cursorQuery.cursor,
     },
   ),
   answers: {
@@ -47,23 +46,24 @@ export const listImportErrorsOperation = endpoint('GET', '/import/{import_id}/er
         'Content-Disposition': `attachment; filename="import-${item.id}-errors.jsonl"`,
       })
     }
-    const page = { limit: query.limit ?? 1000, offset: 0 }
+    const page = { limit: query.limit, offset: 0 }
     const after = decodeLine(query.cursor)
-    const rows = await listImportErrors(sql, item.org_id, item.id, after, page.limit + 1)
-    return listAnswer('errors', page, rows, item.error_count, showError, ({ line }) => [line])
+    const rows = await imports.listImportErrors(sql, item.org_id, item.id, after, page.limit + 1)
+    return listAnswer('errors', page, rows, item.error_count, viewError, ({ line }) => [line])
   },
 })
 
-function showError({ line, code, message }: ImportError) {
+function viewError({ line, code, message }: ImportError) {
   return { line, code, message }
 }
 
 async function* errorLines(sql: Sql, orgId: string, importId: string) {
   for (let after = 0; ;) {
-    const rows = await listImportErrors(sql, orgId, importId, after, LINES_A_READ)
-    if (rows.length > 0) yield rows.map((row) => `${JSON.stringify(showError(row))}\n`).join('')
-    if (rows.length < LINES_A_READ) return
-    after = (rows.at(-1) as ImportError).line
+    const rows = await imports.listImportErrors(sql, orgId, importId, after, LINES_A_READ)
+    if (rows.length > 0) yield rows.map((row) => `${JSON.stringify(viewError(row))}\n`).join('')
+    const last = rows.at(-1)
+    if (!last || rows.length < LINES_A_READ) return
+    after = last.line
   }
 }
 

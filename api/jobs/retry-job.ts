@@ -1,25 +1,23 @@
-import { shape, uuid } from '../../jobs/shape.ts'
 import { jobs } from '../../jobs/index.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { restartJob } from '../../sql/jobs.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { restartJob } from '../../sql/jobs/jobs.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { conflict } from '../errors.ts'
 import { errorBody } from '../fields.ts'
-import { admitJob } from '../submit.ts'
-import { findVisibleJob, jobBody, showJob } from './show-job.ts'
+import { requireJobRoom } from '../admit-job.ts'
+import { findVisibleJob, jobBody, jobPath, viewJob } from './job.ts'
 
-export const retryJobOperation = endpoint('POST', '/jobs/{job_id}/retry', {
-  area: 'jobs',
+export const retryJob = endpoint('POST', '/jobs/{job_id}/retry', {
   summary: 'Try a failed job again, from its last checkpoint',
   access: 'key',
-  params: shape({ job_id: uuid() }),
+  params: jobPath,
   answers: { 202: jobBody, 404: errorBody, 409: errorBody },
   async handle({ context, principal, params }) {
     const found = await findVisibleJob(context, principal, params.job_id)
     const declared = jobs.find(({ name }) => name === found.kind)
     if (found.state !== 'failed' || !declared) throw conflict('Only a failed job can be retried')
     await context.queue.transaction(context.sql, async (tx: Transaction) => {
-      await admitJob(context, tx, principal, found.kind)
+      await requireJobRoom(context, tx, principal, found.kind)
       const queueJobId = await context.queue.enqueue(tx, declared, found.request, {
         orgId: principal.orgId,
         jobId: found.id,
@@ -29,6 +27,6 @@ export const retryJobOperation = endpoint('POST', '/jobs/{job_id}/retry', {
       if (!restarted) throw conflict('Only a failed job can be retried')
     })
     const job = await findVisibleJob(context, principal, found.id)
-    return new Answer(202, showJob(job), { Location: `/api/v1/jobs/${job.id}`, 'Retry-After': '1' })
+    return new Answer(202, viewJob(job), { Location: `/api/v1/jobs/${job.id}`, 'Retry-After': '1' })
   },
 })

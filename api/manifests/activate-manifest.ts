@@ -1,13 +1,16 @@
 import Joi from 'joi'
-import { shape, uuid } from '../../jobs/shape.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { activateManifest } from '../../sql/manifest-activations.ts'
-import { findManifest, lockAgent } from '../../sql/manifests.ts'
-import type { ManifestRow } from '../../sql/manifests.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import * as activation from '../../sql/transactions/activate-manifest.ts'
+import { lockAgent } from '../../sql/manifests/manifests.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, nullable } from '../fields.ts'
-import { findVisibleManifest } from './find-manifest.ts'
-import { listedManifestBody, showManifest } from './manifest-fields.ts'
+import {
+  findVisibleManifest,
+  listedManifestBody,
+  manifestPath,
+  readManifest,
+  viewManifest,
+} from './manifest.ts'
 
 const activatedBody = listedManifestBody
   .fork('traces_count', (schema) => schema.forbidden())
@@ -18,12 +21,11 @@ const activatedBody = listedManifestBody
   })
   .label('ActivatedManifest')
 
-export const activateManifestOperation = endpoint('POST', '/manifests/{manifest_id}/activate', {
-  area: 'manifests',
+export const activateManifest = endpoint('POST', '/manifests/{manifest_id}/activate', {
   summary: 'Make a draft or an older version the active one',
   description: 'Does nothing to the version that is active already.',
   access: 'key',
-  params: shape({ manifest_id: uuid() }),
+  params: manifestPath,
   answers: { 200: activatedBody, 404: errorBody },
   async handle({ context, principal, params }) {
     const { orgId, keyId } = principal
@@ -31,12 +33,14 @@ export const activateManifestOperation = endpoint('POST', '/manifests/{manifest_
     const agent = { orgId, projectId: found.project_id, agentName: found.agent_name }
     return context.queue.transaction(context.sql, async (tx: Transaction) => {
       await lockAgent(tx, agent)
-      const read = async () => (await findManifest(tx, orgId, found.id)) as ManifestRow
-      const manifest = await read()
-      const occasion = { queue: context.queue, createdBy: keyId, now: context.now() }
+      const manifest = await readManifest(tx, orgId, found.id)
+      const occasion = { createdBy: keyId, now: context.now() }
       const isActive = manifest.status === 'active'
-      const report = isActive ? null : await activateManifest(tx, agent, manifest, occasion)
-      return { ...showManifest(await read()), compatibility_report_id: report }
+      const report = isActive
+        ? null
+        : await activation.activateManifest(tx, context.queue, agent, manifest, occasion)
+      const activated = await readManifest(tx, orgId, found.id)
+      return { ...viewManifest(activated), compatibility_report_id: report }
     })
   },
 })

@@ -1,21 +1,25 @@
 import Joi from 'joi'
-import { diffManifests } from '../../jobs/rules/manifest-diff.ts'
+import * as manifestDiff from '../../jobs/rules/manifests/manifest-diff.ts'
 import { listOf, shape, uuid } from '../../jobs/shape.ts'
+import type { SurfaceChange } from '../../jobs/rules/manifests/surface-change.ts'
 import { endpoint } from '../endpoint.ts'
-import { badRequest } from '../errors.ts'
 import { errorBody, nullable } from '../fields.ts'
-import { findVisibleManifest, readStoredManifest } from './find-manifest.ts'
-import { changedSurfaceBody, summarizeChanges } from './manifest-fields.ts'
+import {
+  findComparedManifest,
+  findManifestPair,
+  findVisibleManifest,
+  manifestPath,
+} from './manifest.ts'
+import { changedSurfaceBody } from './surface-change.ts'
 
 const counts = Joi.object()
   .pattern(Joi.string(), Joi.number().integer())
   .description('Changes by state and by severity')
 
-export const diffManifestsOperation = endpoint('GET', '/manifests/{manifest_id}/diff', {
-  area: 'manifests',
+export const diffManifests = endpoint('GET', '/manifests/{manifest_id}/diff', {
   summary: 'What a manifest changes against another one of its agent',
   access: 'key',
-  params: shape({ manifest_id: uuid() }),
+  params: manifestPath,
   query: shape({}, { against: uuid().description('Default the version before it') }),
   answers: {
     200: Joi.object({
@@ -42,18 +46,33 @@ export const diffManifestsOperation = endpoint('GET', '/manifests/{manifest_id}/
       const message = 'A manifest does not differ from itself'
       return { diff: null, message, verdict: 'self_comparison' }
     }
-    const other = await findVisibleManifest(context, principal, against)
-    if (other.agent_name !== manifest.agent_name || other.project_id !== manifest.project_id) {
-      throw badRequest('The manifests belong to different agents')
-    }
-    const [before, after] = await Promise.all([
-      readStoredManifest(context, principal, other.id),
-      readStoredManifest(context, principal, manifest.id),
-    ])
-    const changed_surfaces = diffManifests(before, after)
+    const other = await findComparedManifest(context, principal, manifest, against)
+    const pair = { before: other, after: manifest }
+    const { before, after } = await findManifestPair(context, principal, pair)
+    const changed_surfaces = manifestDiff.diffManifests(before, after)
     const summary = summarizeChanges(changed_surfaces)
     return {
       diff: { old_manifest_id: other.id, new_manifest_id: manifest.id, changed_surfaces, summary },
     }
   },
 })
+
+/** How many changes there are of each state and severity, and how many break something. */
+function summarizeChanges(changes: readonly SurfaceChange[]) {
+  const count = (is: (change: SurfaceChange) => boolean) => changes.filter(is).length
+  const ofState = (state: SurfaceChange['state']) => count((change) => change.state === state)
+  const ofSeverity = (severity: SurfaceChange['severity']) =>
+    count((change) => change.severity === severity && change.state !== 'doc_only')
+  return {
+    total: changes.length,
+    added: ofState('added'),
+    removed: ofState('removed'),
+    renamed: ofState('renamed'),
+    changed: ofState('changed'),
+    doc_only: ofState('doc_only'),
+    breaking: count(({ breaking }) => breaking),
+    major: ofSeverity('major'),
+    moderate: ofSeverity('moderate'),
+    minor: ofSeverity('minor'),
+  }
+}

@@ -1,14 +1,13 @@
 import Joi from 'joi'
 import { listOf, oneOf, shape, text } from '../../jobs/shape.ts'
-import { countManifests, listManifests } from '../../sql/manifests.ts'
+import * as manifests from '../../sql/manifests/manifests.ts'
 import { endpoint } from '../endpoint.ts'
 import { listMembers, pageQuery, projectField } from '../fields.ts'
-import { COUNT_LIMIT, decodeCursor, listAnswer } from '../pagination.ts'
+import { ageKey, COUNT_LIMIT, decodeCursor, listAnswer } from '../pagination.ts'
 import { readableProjects } from '../projects.ts'
-import { listedManifestBody, MANIFEST_STATUSES, showManifest } from './manifest-fields.ts'
+import { listedManifestBody, MANIFEST_STATUSES, viewManifest } from './manifest.ts'
 
-export const listManifestsOperation = endpoint('GET', '/manifests', {
-  area: 'manifests',
+export const listManifests = endpoint('GET', '/manifests', {
   summary: 'List manifests, newest version first',
   access: 'key',
   query: shape(
@@ -26,7 +25,7 @@ export const listManifestsOperation = endpoint('GET', '/manifests', {
     ),
   },
   async handle({ context: { sql }, principal, query }) {
-    const { limit = 50, offset = 0 } = query
+    const { limit, offset } = query
     const filter = {
       projectIds: await readableProjects(sql, principal, query.project),
       agentName: query.agent_name,
@@ -34,16 +33,16 @@ export const listManifestsOperation = endpoint('GET', '/manifests', {
     }
     const page = { limit: limit + 1, offset, before: decodeCursor(query.cursor) }
     const [rows, counted] = await Promise.all([
-      listManifests(sql, principal.orgId, filter, page),
-      countManifests(sql, principal.orgId, filter, COUNT_LIMIT + 1),
+      manifests.listManifests(sql, principal.orgId, filter, page),
+      manifests.countManifests(sql, principal.orgId, filter, COUNT_LIMIT + 1),
     ])
     return listAnswer(
       'manifests',
       { limit, offset },
       rows,
       counted,
-      (row) => ({ ...showManifest(row), traces_count: row.traces_count }),
-      (row) => [row.created_at, row.id],
+      (row) => ({ ...viewManifest(row), traces_count: row.traces_count }),
+      ageKey,
     )
   },
 })

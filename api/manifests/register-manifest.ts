@@ -1,31 +1,34 @@
 import Joi from 'joi'
 import { randomUUIDv7 } from 'node:crypto'
-import { linkTraces } from '../../jobs/link-traces.ts'
-import { requestJudgement } from '../../jobs/judge-traces.ts'
-import { differingComponents, readRegistration } from '../../jobs/rules/manifest-registration.ts'
-import type { ComponentName, Registration } from '../../jobs/rules/manifest-registration.ts'
-import { requestDetection } from '../../jobs/detect-violations.ts'
-import { COMPONENT_TYPES } from '../../jobs/rules/manifest.ts'
-import { freeForm, listOf, oneOf, shape, text } from '../../jobs/shape.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { activateManifest } from '../../sql/manifest-activations.ts'
-import { linkNamedTraces } from '../../sql/manifest-links.ts'
+import {
+  differingComponents,
+  readRegistration,
+} from '../../jobs/rules/manifests/manifest-registration.ts'
+import type {
+  ComponentName,
+  Registration,
+} from '../../jobs/rules/manifests/manifest-registration.ts'
+import { COMPONENT_TYPES } from '../../jobs/rules/manifests/manifest.ts'
+import { bool, freeForm, listOf, oneOf, shape, text } from '../../jobs/shape.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { listComponents } from '../../sql/manifests/manifest-components.ts'
 import {
   findActiveManifest,
-  findManifest,
   findManifestByHash,
   insertManifest,
-  listComponents,
   lockAgent,
   versionLabel,
-} from '../../sql/manifests.ts'
-import type { AgentKey, ManifestRow } from '../../sql/manifests.ts'
+} from '../../sql/manifests/manifests.ts'
+import type { AgentKey, ManifestRow } from '../../sql/manifests/manifests.ts'
+import { activateManifest } from '../../sql/transactions/activate-manifest.ts'
+import { linkEarlierTraces } from '../../sql/transactions/link-traces.ts'
 import type { ApiContext } from '../context.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import type { CheckedBody } from '../endpoint.ts'
 import { nullable, projectField } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 import { writableProject } from '../projects.ts'
+import { readManifest } from './manifest.ts'
 
 const registeredBody = Joi.object({
   status: Joi.string().valid('ok').required(),
@@ -62,8 +65,8 @@ const body: CheckedBody<Registration> = {
       manifest_hash: text(71).description('64 hexadecimal digits, sha256: in front if you like'),
       version_label: text(),
       detection_source: text(),
-      is_closed_world: Joi.boolean().default(false),
-      activate: Joi.boolean().default(true),
+      is_closed_world: bool().default(false),
+      activate: bool().default(true),
       metadata: freeForm(),
       project: projectField,
     },
@@ -91,14 +94,13 @@ const body: CheckedBody<Registration> = {
 }
 
 export const registerManifest = endpoint('POST', '/manifests', {
-  area: 'manifests',
   summary: 'Register what an agent is made of',
   description:
     'Safe to repeat: the identity of a version is its hash. A new hash makes the next version the active one; a hash of an older version makes that one active again. Traces that named the hash before are tied to the version.',
   access: 'key',
   query: shape(
     {},
-    { project: projectField, draft: Joi.boolean().description('Register without activating') },
+    { project: projectField, draft: bool().description('Register without activating') },
   ),
   body,
   answers: { 200: registeredBody, 201: registeredBody },
@@ -125,10 +127,13 @@ async function register(
   const known = await findManifestByHash(tx, agent, registration.manifest_hash)
   const found = known ?? (await insertVersion(tx, agent, registration))
   const activates = !registration.is_draft && found.status !== 'active'
-  const occasion = { queue: context.queue, createdBy: keyId, now: context.now() }
-  const reportId = activates ? await activateManifest(tx, agent, found, occasion) : null
-  const manifest = (await findManifest(tx, agent.orgId, found.id)) as ManifestRow
-  if (!known) await linkEarlierTraces(tx, context, agent, manifest)
+  const occasion = { createdBy: keyId, now: context.now() }
+  const reportId = activates
+    ? await activateManifest(tx, context.queue, agent, found, occasion)
+    : null
+  const manifest = await readManifest(tx, agent.orgId, found.id)
+  // Links the first ones before the client has its answer, so that it finds them.
+  if (!known) await linkEarlierTraces(tx, context.queue, agent, manifest, LINKED_AT_ONCE)
   return {
     status: 'ok',
     manifest_id: manifest.id,
@@ -145,33 +150,18 @@ async function register(
 
 async function insertVersion(tx: Transaction, agent: AgentKey, registration: Registration) {
   const parent = await findActiveManifest(tx, agent)
-  const { is_draft: _, has_own_hash: __, project: ___, ...told } = registration
+  const { is_draft: _, has_own_hash: __, project: ___, ...content } = registration
   return insertManifest(tx, agent, {
-    ...told,
+    ...content,
     id: randomUUIDv7(),
     project_id: agent.projectId,
     parent_manifest_id: parent?.id ?? null,
-    // Nothing is active before its activation.
+    // Its activation makes it the active one.
     status: 'draft',
   })
 }
 
-/** The first ones with the registration, so that its client finds them; the rest by a job. */
-async function linkEarlierTraces(
-  tx: Transaction,
-  { queue }: ApiContext,
-  agent: AgentKey,
-  manifest: ManifestRow,
-) {
-  const { orgId, projectId } = agent
-  const linked = await linkNamedTraces(tx, agent, manifest, LINKED_AT_ONCE)
-  await requestJudgement(queue, tx, orgId, projectId, linked)
-  await requestDetection(queue, tx, orgId, projectId, linked)
-  if (linked.length < LINKED_AT_ONCE) return
-  await queue.enqueue(tx, linkTraces, { manifest_id: manifest.id }, { orgId, key: manifest.id })
-}
-
-/** A client that chose the hash itself has said that nothing else counts. */
+/** Changes are not reported to a client that chose the hash: it decides what is the same version. */
 async function ignoredChanges(
   tx: Transaction,
   agent: AgentKey,

@@ -1,20 +1,17 @@
-import { shape, uuid } from '../../jobs/shape.ts'
-import { listComponents } from '../../sql/manifests.ts'
+import { listComponents } from '../../sql/manifests/manifest-components.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody } from '../fields.ts'
-import { findVisibleManifest } from './find-manifest.ts'
-import { manifestBody, showManifest } from './manifest-fields.ts'
+import { findVisibleManifest, manifestBody, manifestPath, viewManifest } from './manifest.ts'
 
-export const showManifestOperation = endpoint('GET', '/manifests/{manifest_id}', {
-  area: 'manifests',
+export const showManifest = endpoint('GET', '/manifests/{manifest_id}', {
   summary: 'Read a manifest with its components',
   access: 'key',
-  params: shape({ manifest_id: uuid() }),
+  params: manifestPath,
   answers: { 200: manifestBody, 404: errorBody },
   async handle({ context, principal, params }) {
     const row = await findVisibleManifest(context, principal, params.manifest_id)
     return {
-      ...showManifest(row),
+      ...viewManifest(row),
       contract_hash: row.contract_hash,
       is_closed_world: row.is_closed_world,
       metadata: row.metadata,

@@ -1,23 +1,15 @@
-import Joi from 'joi'
 import { randomUUIDv7 } from 'node:crypto'
 import { shape, text } from '../../jobs/shape.ts'
-import { findProject, findWorkspace } from '../../sql/organizations.ts'
-import { insertProject } from '../../sql/workspaces.ts'
+import { findProject, findWorkspace } from '../../sql/org/organizations.ts'
+import { insertProject } from '../../sql/org/workspaces.ts'
 import { audit } from '../audit.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { conflictWith, notFound } from '../errors.ts'
-import { EXAMPLE_ID, conflictBody, errorBody, times } from '../fields.ts'
+import { conflictBody, errorBody, EXAMPLE_ID } from '../fields.ts'
 import { refuseIdAsName } from '../projects.ts'
-
-export const projectBody = Joi.object({
-  id: Joi.string().guid().required(),
-  workspace_id: Joi.string().guid().required(),
-  name: Joi.string().required(),
-  created_at: times.required(),
-}).label('Project')
+import { projectBody } from './project.ts'
 
 export const createProject = endpoint('POST', '/projects', {
-  area: 'org',
   summary: 'Create a project in a workspace',
   description:
     'Names are unique in the organization, because clients name a project without its workspace.',

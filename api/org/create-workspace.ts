@@ -1,22 +1,15 @@
-import Joi from 'joi'
 import { randomUUIDv7 } from 'node:crypto'
 import { shape, text } from '../../jobs/shape.ts'
-import { findWorkspace } from '../../sql/organizations.ts'
-import { insertWorkspace } from '../../sql/workspaces.ts'
+import { findWorkspace } from '../../sql/org/organizations.ts'
+import { insertWorkspace } from '../../sql/org/workspaces.ts'
 import { audit } from '../audit.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { conflictWith } from '../errors.ts'
-import { conflictBody, times } from '../fields.ts'
+import { conflictBody } from '../fields.ts'
 import { refuseIdAsName } from '../projects.ts'
-
-export const workspaceBody = Joi.object({
-  id: Joi.string().guid().required(),
-  name: Joi.string().required(),
-  created_at: times.required(),
-}).label('Workspace')
+import { workspaceBody } from './workspace.ts'
 
 export const createWorkspace = endpoint('POST', '/workspaces', {
-  area: 'org',
   summary: 'Create a workspace',
   access: 'global-admin',
   body: shape({ name: text(128).min(1) })

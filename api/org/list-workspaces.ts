@@ -1,13 +1,12 @@
 import Joi from 'joi'
 import { listOf, shape } from '../../jobs/shape.ts'
-import { countWorkspaces, listWorkspaces } from '../../sql/workspaces.ts'
+import * as workspaces from '../../sql/org/workspaces.ts'
 import { endpoint } from '../endpoint.ts'
 import { listMembers, pageQuery } from '../fields.ts'
-import { COUNT_LIMIT, decodeCursor, listAnswer } from '../pagination.ts'
-import { workspaceBody } from './create-workspace.ts'
+import { ageKey, COUNT_LIMIT, decodeCursor, listAnswer } from '../pagination.ts'
+import { workspaceBody } from './workspace.ts'
 
-export const listWorkspacesOperation = endpoint('GET', '/workspaces', {
-  area: 'org',
+export const listWorkspaces = endpoint('GET', '/workspaces', {
   summary: 'List the workspaces the caller may see, newest first',
   access: 'key',
   query: shape({}, pageQuery),
@@ -16,19 +15,12 @@ export const listWorkspacesOperation = endpoint('GET', '/workspaces', {
       'WorkspaceList',
     ),
   },
-  async handle({ context: { sql }, principal, query: { limit = 50, offset = 0, cursor } }) {
+  async handle({ context: { sql }, principal, query: { limit, offset, cursor } }) {
     const page = { limit: limit + 1, offset, before: decodeCursor(cursor) }
     const [rows, counted] = await Promise.all([
-      listWorkspaces(sql, principal.orgId, principal, page),
-      countWorkspaces(sql, principal.orgId, principal, COUNT_LIMIT + 1),
+      workspaces.listWorkspaces(sql, principal.orgId, principal, page),
+      workspaces.countWorkspaces(sql, principal.orgId, principal, COUNT_LIMIT + 1),
     ])
-    return listAnswer(
-      'workspaces',
-      { limit, offset },
-      rows,
-      counted,
-      (row) => row,
-      (row) => [row.created_at, row.id],
-    )
+    return listAnswer('workspaces', { limit, offset }, rows, counted, (row) => row, ageKey)
   },
 })

@@ -1,10 +1,9 @@
 import Joi from 'joi'
-import { findBilling } from '../../sql/payments.ts'
+import { findBilling } from '../../sql/webhooks/payments.ts'
 import { endpoint } from '../endpoint.ts'
 import { nullable, times } from '../fields.ts'
 
 export const showBilling = endpoint('GET', '/billing', {
-  area: 'org',
   summary: "Read the organization's plan and grace period",
   access: 'global-admin',
   answers: {

@@ -1,12 +1,11 @@
 import Joi from 'joi'
-import { METRICS, PLANS } from '../../jobs/rules/plan.ts'
+import { METRICS, PLANS } from '../../jobs/rules/org/plan.ts'
 import { listOf } from '../../jobs/shape.ts'
-import { readUsage } from '../../sql/usage.ts'
+import { readUsage } from '../../sql/org/usage.ts'
 import { endpoint } from '../endpoint.ts'
 import { times } from '../fields.ts'
 
 export const showUsage = endpoint('GET', '/usage', {
-  area: 'org',
   summary: "Read what the organization used of this month's quotas",
   access: 'key',
   answers: {
@@ -42,7 +41,7 @@ export const showUsage = endpoint('GET', '/usage', {
   },
 })
 
-/** To a tenth; of a limit of 0, everything is used up. */
+/** Rounds to a tenth. A limit of 0 is always used up. */
 function percentOf({ current, limit }: { current: number; limit: number }) {
   return limit === 0 ? 100 : Math.round((1000 * current) / limit) / 10
 }

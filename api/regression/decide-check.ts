@@ -1,14 +1,13 @@
 import { oneOf, shape, text } from '../../jobs/shape.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { registerBaseline, updateDecision } from '../../sql/regression-checks.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { registerBaseline, updateDecision } from '../../sql/regression/checks.ts'
 import { endpoint } from '../endpoint.ts'
 import { conflict } from '../errors.ts'
 import { errorBody } from '../fields.ts'
-import { checkBody } from './check-fields.ts'
-import { checkPath, findVisibleCheck, showCheck } from './show-check.ts'
+import { checkBody } from './check-body.ts'
+import { checkPath, findVisibleCheck, viewCheck } from './check.ts'
 
 export const decideCheck = endpoint('POST', '/regression-check/{check_id}/decision', {
-  area: 'regression',
   summary: 'Accept or reject the candidate of a regression check',
   description:
     'The candidate that was accepted last is what later checks of the agent compare with. A decision can be changed.',
@@ -37,6 +36,6 @@ export const decideCheck = endpoint('POST', '/regression-check/{check_id}/decisi
         replace: true,
       })
     })
-    return showCheck(await findVisibleCheck(context, principal, check.id))
+    return viewCheck(await findVisibleCheck(context, principal, check.id))
   },
 })

@@ -1,20 +1,19 @@
-import { findModelChange, rehearse, unreplayed } from '../../jobs/rules/call-replay.ts'
-import type { CallReplay } from '../../jobs/rules/call-replay.ts'
-import { diffManifests } from '../../jobs/rules/manifest-diff.ts'
-import { decodeContent } from '../../jobs/rules/trace-row.ts'
+import { findModelChange, rehearse, unreplayed } from '../../jobs/rules/regression/call-replay.ts'
+import type { CallReplay } from '../../jobs/rules/regression/call-replay.ts'
+import { diffManifests } from '../../jobs/rules/manifests/manifest-diff.ts'
+import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
 import { oneOf, shape } from '../../jobs/shape.ts'
-import { listStoredManifests } from '../../sql/manifests.ts'
-import { listNewestContents } from '../../sql/newest-contents.ts'
-import { updateCallReplay } from '../../sql/regression-checks.ts'
-import type { CheckRow } from '../../sql/regression-checks.ts'
+import { listStoredManifests } from '../../sql/manifests/manifest-components.ts'
+import { listNewestContents } from '../../sql/manifests/newest-contents.ts'
+import { updateCallReplay } from '../../sql/regression/checks.ts'
+import type { CheckRow } from '../../sql/regression/checks.ts'
 import type { Call } from '../endpoint.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody } from '../fields.ts'
-import { callReplayBody } from './check-fields.ts'
-import { checkPath, findVisibleCheck } from './show-check.ts'
+import { callReplayBody } from './check-body.ts'
+import { checkPath, findVisibleCheck } from './check.ts'
 
 export const replayCalls = endpoint('POST', '/regression-check/{check_id}/call-replay', {
-  area: 'regression',
   summary: 'Ask the candidate’s model the recorded questions again',
   description:
     'With `mode=mock`, a rehearsal on the newest traces of the baseline: which calls could be asked again. Nothing is sent. `mode=real` is unsupported, because no provider is configured.',
@@ -25,7 +24,7 @@ export const replayCalls = endpoint('POST', '/regression-check/{check_id}/call-r
   async handle(call) {
     const { context, principal, params, query } = call
     const check = await findVisibleCheck(context, principal, params.check_id)
-    const replayed = await replay(call, check, query.mode ?? 'mock')
+    const replayed = await replay(call, check, query.mode)
     await updateCallReplay(context.sql, principal.orgId, check.id, replayed)
     return replayed
   },

@@ -1,19 +1,17 @@
 import { shape, text, uuid } from '../../jobs/shape.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { announceFinding } from '../../sql/finding-events.ts'
-import { findFinding, resolveFinding } from '../../sql/regression-findings.ts'
-import type { FindingRow } from '../../sql/regression-findings.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { announceFinding } from '../../sql/transactions/announce-finding.ts'
+import * as findings from '../../sql/regression/findings.ts'
 import { endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
 import { errorBody } from '../fields.ts'
 import { maySee, readableProjects } from '../projects.ts'
-import { findingBody, showFinding } from './bisect-fields.ts'
+import { findingBody, readFinding, viewFinding } from './finding.ts'
 
-export const resolveFindingOperation = endpoint(
+export const resolveFinding = endpoint(
   'POST',
   '/agents/{agent_name}/bisect/findings/{finding_id}/resolve',
   {
-    area: 'regression',
     summary: 'Mark a regression as resolved',
     description: 'Again, it changes nothing. Sends `regression.resolved` the first time.',
     access: 'key',
@@ -25,8 +23,8 @@ export const resolveFindingOperation = endpoint(
     async handle({ context, principal, params, body }) {
       const { orgId, keyId } = principal
       const visible = await readableProjects(context.sql, principal, undefined)
-      const finding = await findFinding(context.sql, orgId, params.finding_id)
-      const isVisible = finding && maySee(visible, finding.project_id)
+      const finding = await readFinding(context.sql, orgId, params.finding_id)
+      const isVisible = maySee(visible, finding.project_id)
       if (!isVisible || finding.agent_name !== params.agent_name) throw notFound('Finding')
       await context.queue.transaction(context.sql, async (tx: Transaction) => {
         const at = context.now()
@@ -36,10 +34,10 @@ export const resolveFindingOperation = endpoint(
           by: keyId,
           at,
         } as const
-        if (!(await resolveFinding(tx, orgId, finding.id, resolved))) return
+        if (!(await findings.resolveFinding(tx, orgId, finding.id, resolved))) return
         await announceFinding(tx, context.queue, orgId, 'regression.resolved', finding, at)
       })
-      return showFinding((await findFinding(context.sql, orgId, finding.id)) as FindingRow)
+      return viewFinding(await readFinding(context.sql, orgId, finding.id))
     },
   },
 )

@@ -1,16 +1,14 @@
 import { bisectRegression } from '../../jobs/bisect-regression.ts'
 import { shape } from '../../jobs/shape.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { QUALITY_METRIC } from '../../sql/regression-episodes.ts'
-import { findAgent } from '../agents/find-agent.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { agentPath, findAgent } from '../manifests/agent.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, projectField } from '../fields.ts'
-import { submitJob } from '../submit.ts'
+import { admitJob } from '../admit-job.ts'
 import { answerLongWork } from '../wait.ts'
-import { agentPath, bisectBody, metricField, showBisect, viewFields } from './bisect-fields.ts'
+import { bisectBody, metricField, viewBisect, viewFields } from './bisect.ts'
 
 export const runBisect = endpoint('POST', '/agents/{agent_name}/bisect', {
-  area: 'regression',
   summary: 'Look for the version from which on a metric was worse',
   description:
     'Long work: 200 with the view, or 202. From then on the metric is looked at whenever its newest version reaches 30, 60, 120, 240 and 480 traces. Asking more often finds nothing else.',
@@ -23,10 +21,10 @@ export const runBisect = endpoint('POST', '/agents/{agent_name}/bisect', {
   async handle(call) {
     const { context, principal, params, body } = call
     const agent = await findAgent(context, principal, params.agent_name, body.project)
-    const metric = body.metric ?? QUALITY_METRIC
+    const metric = body.metric
     const path = `/agents/${encodeURIComponent(agent.agentName)}/bisect`
     const jobId = await context.queue.transaction(context.sql, (tx: Transaction) =>
-      submitJob(
+      admitJob(
         context,
         tx,
         principal,
@@ -38,6 +36,6 @@ export const runBisect = endpoint('POST', '/agents/{agent_name}/bisect', {
         },
       ),
     )
-    return answerLongWork(call, jobId, 200, () => showBisect(context.sql, agent, metric, body))
+    return answerLongWork(call, jobId, 200, () => viewBisect(context.sql, agent, metric, body))
   },
 })

@@ -1,12 +1,10 @@
 import { shape } from '../../jobs/shape.ts'
-import { QUALITY_METRIC } from '../../sql/regression-episodes.ts'
-import { findAgent } from '../agents/find-agent.ts'
+import { agentPath, findAgent } from '../manifests/agent.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, projectField } from '../fields.ts'
-import { agentPath, bisectBody, metricField, showBisect, viewFields } from './bisect-fields.ts'
+import { bisectBody, metricField, viewBisect, viewFields } from './bisect.ts'
 
-export const showBisectOperation = endpoint('GET', '/agents/{agent_name}/bisect', {
-  area: 'regression',
+export const showBisect = endpoint('GET', '/agents/{agent_name}/bisect', {
   summary: 'Read a metric of an agent from version to version, with the regressions found',
   description: 'As it was last computed; `computed_at` is null when it never was.',
   access: 'key',
@@ -15,6 +13,6 @@ export const showBisectOperation = endpoint('GET', '/agents/{agent_name}/bisect'
   answers: { 200: bisectBody, 404: errorBody },
   async handle({ context, principal, params, query }) {
     const agent = await findAgent(context, principal, params.agent_name, query.project)
-    return showBisect(context.sql, agent, query.metric ?? QUALITY_METRIC, query)
+    return viewBisect(context.sql, agent, query.metric, query)
   },
 })

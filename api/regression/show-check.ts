@@ -1,84 +1,13 @@
-import type { CheckFindings } from '../../jobs/rules/check-findings.ts'
-import { shape, uuid } from '../../jobs/shape.ts'
-import { findCheck } from '../../sql/regression-checks.ts'
-import type { CheckRow } from '../../sql/regression-checks.ts'
-import type { ApiContext } from '../context.ts'
 import { endpoint } from '../endpoint.ts'
-import { notFound } from '../errors.ts'
 import { errorBody } from '../fields.ts'
-import type { Principal } from '../principal.ts'
-import { maySee, readableProjects } from '../projects.ts'
-import { checkBody } from './check-fields.ts'
+import { checkBody } from './check-body.ts'
+import { checkPath, findVisibleCheck, viewCheck } from './check.ts'
 
-export const checkPath = shape({ check_id: uuid() })
-
-export const showCheckOperation = endpoint('GET', '/regression-check/{check_id}', {
-  area: 'regression',
+export const showCheck = endpoint('GET', '/regression-check/{check_id}', {
   summary: 'Read the impact report of a regression check',
   access: 'key',
   params: checkPath,
   answers: { 200: checkBody, 404: errorBody },
   handle: async ({ context, principal, params }) =>
-    showCheck(await findVisibleCheck(context, principal, params.check_id)),
+    viewCheck(await findVisibleCheck(context, principal, params.check_id)),
 })
-
-/** A check as clients see it: complete, whatever is known of it. Without an id in a dry run. */
-export function showCheck(check: ShownCheck) {
-  const found: Partial<CheckFindings> = check.findings ?? {}
-  return {
-    ...(check.id !== null && { id: check.id }),
-    agent_name: check.agent_name,
-    baseline_manifest_id: check.baseline_manifest_id,
-    candidate_manifest_id: check.candidate_manifest_id,
-    status: statusOf(check),
-    verdict: found.verdict ?? null,
-    verdict_message: found.verdict_message ?? null,
-    structural_severity: found.structural_severity ?? null,
-    human_summary: found.human_summary ?? null,
-    high_risk_count: found.high_risk_count ?? null,
-    medium_risk_count: found.medium_risk_count ?? null,
-    low_risk_count: found.low_risk_count ?? null,
-    total_traces_analyzed: found.total_traces_analyzed ?? null,
-    diff_summary: found.diff_summary ?? null,
-    pr_context: check.pr_context,
-    error_message: statusOf(check) === 'failed' ? (check.job_error?.message ?? 'Cancelled') : null,
-    created_at: check.created_at,
-    eval_verdict: found.eval_verdict ?? null,
-    eval_breakdown: found.eval_breakdown ?? null,
-    downstream_impact: found.downstream_impact ?? null,
-    call_replay: check.call_replay,
-    source: check.source,
-    baseline_manifest_label: check.baseline_version === null ? null : `v${check.baseline_version}`,
-    baseline_manifest_hash: check.baseline_hash,
-    candidate_manifest_label: `v${check.candidate_version}`,
-    candidate_manifest_hash: check.candidate_hash,
-    human_decision: check.human_decision,
-    impacts: found.impacts ?? null,
-    compat_summary: found.compat_summary ?? null,
-    affected_trace_count: found.affected_trace_count ?? null,
-    metrics: found.metrics ?? null,
-    warnings: found.warnings ?? null,
-    data_fingerprint: found.data_fingerprint ?? null,
-    decision_note: check.decision_note,
-    decided_at: check.decided_at,
-    job_id: check.job_id,
-  }
-}
-
-/** @throws ApiError 404 for a check that does not exist and for one the caller may not see, alike */
-export async function findVisibleCheck({ sql }: ApiContext, principal: Principal, id: string) {
-  const check = await findCheck(sql, principal.orgId, id)
-  const visible = await readableProjects(sql, principal, undefined)
-  if (!check || !maySee(visible, check.project_id)) throw notFound('Regression check')
-  return check
-}
-
-function statusOf({ findings, job_state }: ShownCheck) {
-  if (findings) return 'completed'
-  return job_state !== null && OPEN.has(job_state) ? 'running' : 'failed'
-}
-
-const OPEN: ReadonlySet<string> = new Set(['queued', 'running', 'cancelling'])
-
-/** A check, or a dry run of one. */
-export type ShownCheck = Omit<CheckRow, 'id' | 'project_id'> & { id: string | null }

@@ -1,25 +1,29 @@
 import { randomUUIDv7 } from 'node:crypto'
 import Joi from 'joi'
 import { judgeTraces } from '../../jobs/judge-traces.ts'
-import { scoreOfAnnotation } from '../../jobs/rules/annotation.ts'
-import type { Annotation } from '../../jobs/rules/annotation.ts'
+import { scoreOfAnnotation } from '../../jobs/rules/evals/annotation.ts'
+import type { Annotation } from '../../jobs/rules/evals/annotation.ts'
 import { int, listOf, shape, text } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
-import { countAnnotations, insertAnnotation, MAX_ANNOTATIONS } from '../../sql/annotations.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { lockTraces } from '../../sql/traces.ts'
-import type { TraceKey } from '../../sql/traces.ts'
+import {
+  countAnnotations,
+  insertAnnotation,
+  MAX_ANNOTATIONS,
+} from '../../sql/traces/annotations.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { lockTraces } from '../../sql/traces/traces.ts'
+import type { TraceKey } from '../../sql/traces/traces.ts'
 import type { ApiContext } from '../context.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { badRequest, notFound } from '../errors.ts'
-import { storeScores } from '../eval-scores/store-scores.ts'
+import { storeScores } from '../evals/store-scores.ts'
 import { errorBody, nullable } from '../fields.ts'
 import type { Principal } from '../principal.ts'
-import { submitJob } from '../submit.ts'
-import { findVisibleTrace, tracePath, traceQuery } from './find-trace.ts'
-import { annotationBody } from './trace-fields.ts'
+import { admitJob } from '../admit-job.ts'
+import { annotationBody } from './trace-body.ts'
+import { findVisibleTrace, tracePath, traceQuery } from './trace.ts'
 
-/** Null, an empty text and an empty list say nothing. */
+/** Null, an empty text and an empty list count as absent. */
 const members = {
   label: text().empty([null, '']),
   rating: int(1, 5).empty(null).description('Counts as the score (rating - 1) / 4'),
@@ -49,7 +53,6 @@ const body = shape({}, members)
   })
 
 export const annotateTrace = endpoint('POST', '/traces/{trace_id}/annotations', {
-  area: 'traces',
   summary: 'Say what a person thinks of a trace',
   description:
     'At least one member must say something. A score or rating becomes the human score `annotation` of the key, in the place of its last one, and the trace is judged anew by the job that is named. Of several corrected outputs the newest holds: in a dataset it is the chosen side of a pair whose rejected side is the output of the trace (dpo), and the last turn of the row of the trace (sft). Read annotations back with the trace.',
@@ -70,16 +73,16 @@ export const annotateTrace = endpoint('POST', '/traces/{trace_id}/annotations', 
   },
   async handle({ context, principal, params, query, body }) {
     const trace = await findVisibleTrace(context.sql, principal, params.trace_id, query.project)
-    const said = readAnnotation(body)
+    const annotation = readAnnotation(body)
     return context.queue.transaction(context.sql, async (tx: Transaction) => {
       const there = await lockTraces(tx, trace.org_id, trace.project_id, [trace.trace_id])
       if (!there.has(trace.trace_id)) throw notFound('Trace')
       if ((await countAnnotations(tx, trace)) >= MAX_ANNOTATIONS) {
         throw badRequest(`A trace has at most ${MAX_ANNOTATIONS} annotations`)
       }
-      const row = { ...said, id: randomUUIDv7(), created_by: principal.keyId }
+      const row = { ...annotation, id: randomUUIDv7(), created_by: principal.keyId }
       const stored = await insertAnnotation(tx, trace, row)
-      const verdict_job_id = await judgeAnew(context, tx, principal, trace, said)
+      const verdict_job_id = await judgeAnew(context, tx, principal, trace, annotation)
       return new Answer(201, { ...stored, trace_id: trace.trace_id, verdict_job_id })
     })
   },
@@ -91,39 +94,39 @@ function words() {
     .empty([null, Joi.array().length(0)])
 }
 
-function readAnnotation({ correctness, ...said }: Valid<typeof body>): Annotation {
+function readAnnotation({ correctness, ...given }: Valid<typeof body>): Annotation {
   return {
-    label: said.label ?? null,
-    rating: said.rating ?? null,
+    label: given.label ?? null,
+    rating: given.rating ?? null,
     correctness:
       typeof correctness === 'boolean'
         ? correctness
           ? 'correct'
           : 'incorrect'
         : (correctness ?? null),
-    error_categories: said.error_categories ?? [],
-    corrected_output: said.corrected_output ?? null,
-    tags: said.tags ?? [],
-    notes: said.notes ?? null,
-    score: said.score ?? null,
-    flagged_for_review: said.flagged_for_review ?? null,
+    error_categories: given.error_categories ?? [],
+    corrected_output: given.corrected_output ?? null,
+    tags: given.tags ?? [],
+    notes: given.notes ?? null,
+    score: given.score ?? null,
+    flagged_for_review: given.flagged_for_review ?? null,
   }
 }
 
-/** Returns the id of the job; null where the decision depends on nothing that was said. */
+/** Returns the id of the job that judges; null where the annotation does not affect the decision. */
 async function judgeAnew(
   context: ApiContext,
   tx: Transaction,
   principal: Principal,
   { project_id, trace_id }: TraceKey,
-  said: Annotation,
+  annotation: Annotation,
 ) {
-  const score = scoreOfAnnotation(said, principal.keyId)
+  const score = scoreOfAnnotation(annotation, principal.keyId)
   if (score) {
     const [jobId] = await storeScores(context, tx, principal, project_id, [{ ...score, trace_id }])
     return jobId
   }
-  if (said.flagged_for_review === null) return null
+  if (annotation.flagged_for_review === null) return null
   const payload = { project_id, trace_ids: [trace_id] }
-  return submitJob(context, tx, principal, judgeTraces, payload, { projectId: project_id })
+  return admitJob(context, tx, principal, judgeTraces, payload, { projectId: project_id })
 }

@@ -1,13 +1,14 @@
 import Joi from 'joi'
+import { VERDICTS } from '../../jobs/rules/core/verdicts.ts'
 import { shape } from '../../jobs/shape.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import type { CheckedBody } from '../endpoint.ts'
 import { projectField, quotaBody } from '../fields.ts'
-import { readTraceBody } from './read-trace-body.ts'
-import type { SentTrace } from './read-trace-body.ts'
+import { readTraceBody } from './sent-trace.ts'
+import type { SentTrace } from './sent-trace.ts'
 import { storeTrace } from './store-traces.ts'
-import type { StoredTrace } from './store-traces.ts'
-import { traceRequest, VERDICTS } from './trace-fields.ts'
+import type { StoredTrace } from './stored-trace.ts'
+import { traceRequest } from './trace-body.ts'
 
 const storedBody = Joi.object({
   id: Joi.string().required(),
@@ -36,7 +37,6 @@ const body: CheckedBody<SentTrace> = {
 }
 
 export const createTrace = endpoint('POST', '/traces', {
-  area: 'traces',
   summary: 'Store a trace',
   description:
     'Safe to repeat: a trace_id that the project has already answers 200 with the stored trace, which stays as it is. Members nobody knows are kept under metadata.extra when they are small.',
@@ -48,10 +48,10 @@ export const createTrace = endpoint('POST', '/traces', {
     const project = body.project ?? query.project
     const stored = await storeTrace(context, { ...body, project, principal })
     if (stored instanceof Error) throw stored
-    return new Answer(stored.created ? 201 : 200, showStored(stored))
+    return new Answer(stored.created ? 201 : 200, viewAnswer(stored))
   },
 })
 
-function showStored(stored: StoredTrace) {
+function viewAnswer(stored: StoredTrace) {
   return { id: stored.trace_id, status: 'ok', ...stored }
 }

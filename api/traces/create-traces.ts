@@ -1,16 +1,16 @@
 import Joi from 'joi'
 import { listOf, shape } from '../../jobs/shape.ts'
-import { isObject } from '../../jobs/rules/reader.ts'
-import type { Fault } from '../../jobs/rules/reader.ts'
+import { isObject } from '../../jobs/rules/core/reader.ts'
+import type { Fault } from '../../jobs/rules/core/reader.ts'
 import { endpoint } from '../endpoint.ts'
 import type { CheckedBody } from '../endpoint.ts'
 import { ApiError } from '../errors.ts'
 import { projectField, quotaBody } from '../fields.ts'
-import { readTraceBody } from './read-trace-body.ts'
-import type { SentTrace } from './read-trace-body.ts'
+import { readTraceBody } from './sent-trace.ts'
+import type { SentTrace } from './sent-trace.ts'
 import { storeTrace } from './store-traces.ts'
 import type { Outcome } from './store-traces.ts'
-import { traceRequest } from './trace-fields.ts'
+import { traceRequest } from './trace-body.ts'
 
 /** A trace of a batch, or what is wrong with it. */
 type Item =
@@ -25,17 +25,17 @@ const body: CheckedBody<readonly Item[]> = {
   ).example([{ agent_name: 'shop-agent', user_input_preview: 'Where is order 42?' }]),
   maxBytes: 50 << 20,
   read(value, now) {
-    const [field, list] = isObject(value) ? ['body.traces', value['traces']] : ['body', value]
+    const field = isObject(value) ? 'body.traces' : 'body'
+    const list = isObject(value) ? value['traces'] : value
     if (!Array.isArray(list) || list.length < 1 || list.length > MAX_TRACES) {
       const message = `${field} must be a list of 1 to ${MAX_TRACES} traces`
-      return { faults: [{ field: field as string, message }] }
+      return { faults: [{ field, message }] }
     }
     return { value: list.map((each: unknown) => readItem(each, now)) }
   },
 }
 
 export const createTraces = endpoint('POST', '/traces/batch', {
-  area: 'traces',
   summary: 'Store up to 1,000 traces at once',
   description:
     'A trace that is not as it should be costs only itself. Every trace of the request is one of count (stored now), skipped (the project had it already) and errors.',
@@ -60,27 +60,20 @@ export const createTraces = endpoint('POST', '/traces/batch', {
   },
   async handle({ context, principal, query, body }) {
     const sent = body.flatMap((item, index) => ('value' in item ? [{ ...item.value, index }] : []))
-    const arrivals = sent.map((each) => ({
-      ...each,
-      project: each.project ?? query.project,
-      principal,
-    }))
-    const outcomes = await Promise.all(arrivals.map((arrival) => storeTrace(context, arrival)))
-    const stored = outcomes.flatMap((outcome) => (outcome instanceof Error ? [] : [outcome]))
-    const refused = outcomes.flatMap((outcome, i) => {
-      const { index, trace } = sent[i] as (typeof sent)[number]
-      return outcome instanceof Error
-        ? [{ index, trace_id: trace.trace_id, ...describe(outcome, context.log) }]
-        : []
-    })
-    const [first] = outcomes
-    if (
-      outcomes.length === body.length &&
-      first instanceof ApiError &&
-      outcomes.every(isSame(first))
-    ) {
-      throw first
-    }
+    const taken = await Promise.all(
+      sent.map(async ({ index, ...each }) => {
+        const arrival = { ...each, project: each.project ?? query.project, principal }
+        const outcome = await storeTrace(context, arrival)
+        return { index, trace_id: each.trace.trace_id, outcome }
+      }),
+    )
+    const first = taken[0]?.outcome
+    const isAll = taken.length === body.length
+    if (isAll && first instanceof ApiError && taken.every(isSame(first))) throw first
+    const stored = taken.flatMap(({ outcome }) => (outcome instanceof Error ? [] : [outcome]))
+    const refused = taken.flatMap(({ outcome, ...each }) =>
+      outcome instanceof Error ? [{ ...each, ...describe(outcome, context.log) }] : [],
+    )
     const created = stored.filter(({ created }) => created)
     return {
       count: created.length,
@@ -103,16 +96,17 @@ function faulty(items: readonly Item[]) {
   return items.flatMap((item, index) => {
     if ('value' in item) return []
     const message = item.faults
-      .slice(0, MAX_FAULTS_TOLD)
+      .slice(0, MAX_FAULTS_SHOWN)
       .map((fault) => fault.message)
       .join('; ')
     return [{ index, trace_id: item.trace_id, code: 'validation_error', message }]
   })
 }
 
-/** Where every trace is refused for one reason, that is the answer: a quota, or the project named. */
+/** A reason that refuses every trace is the answer of the request: a quota, or the project it names. */
 function isSame(error: ApiError) {
-  return (outcome: Outcome) => outcome instanceof ApiError && outcome.code === error.code
+  return ({ outcome }: { outcome: Outcome }) =>
+    outcome instanceof ApiError && outcome.code === error.code
 }
 
 function describe(
@@ -125,4 +119,4 @@ function describe(
 }
 
 const MAX_TRACES = 1000
-const MAX_FAULTS_TOLD = 10
+const MAX_FAULTS_SHOWN = 10

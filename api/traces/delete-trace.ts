@@ -1,16 +1,16 @@
 import { requestAggregation } from '../../jobs/aggregate-scores.ts'
-import { requestJudgement } from '../../jobs/judge-traces.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { listCopies } from '../../sql/judgements.ts'
-import { markCellsDirty } from '../../sql/score-cells.ts'
-import { deleteTrace } from '../../sql/traces.ts'
+import { judgeTraces } from '../../jobs/judge-traces.ts'
+import { enqueueTraces } from '../../jobs/trace-batches.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { listCopies } from '../../sql/evals/judgements.ts'
+import { markCellsDirty } from '../../sql/evals/score-cells.ts'
+import * as traces from '../../sql/traces/traces.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
 import { errorBody, noBody } from '../fields.ts'
-import { findVisibleTrace, tracePath, traceQuery } from './find-trace.ts'
+import { findVisibleTrace, tracePath, traceQuery } from './trace.ts'
 
-export const deleteTraceOperation = endpoint('DELETE', '/traces/{trace_id}', {
-  area: 'traces',
+export const deleteTrace = endpoint('DELETE', '/traces/{trace_id}', {
   summary: 'Delete a trace',
   description:
     'Its scores, its annotations and its decision go with it; dataset versions that were built with it keep their rows. Traces with the same conversation are judged anew.',
@@ -24,8 +24,8 @@ export const deleteTraceOperation = endpoint('DELETE', '/traces/{trace_id}', {
       const { project_id, trace_id } = trace
       const copies = await listCopies(tx, trace)
       await markCellsDirty(tx, orgId, project_id, [trace_id])
-      if (!(await deleteTrace(tx, trace))) throw notFound('Trace')
-      await requestJudgement(context.queue, tx, orgId, project_id, copies)
+      if (!(await traces.deleteTrace(tx, trace))) throw notFound('Trace')
+      await enqueueTraces(context.queue, tx, judgeTraces, orgId, project_id, copies)
       await requestAggregation(context.queue, tx, orgId, project_id)
     })
     return new Answer(204, null)

@@ -1,16 +1,15 @@
 import Joi from 'joi'
-import { decodeContent } from '../../jobs/rules/trace-row.ts'
+import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
 import { int, listOf, shape, text } from '../../jobs/shape.ts'
-import { findTraceContent } from '../../sql/traces.ts'
+import { findTraceContent } from '../../sql/traces/traces.ts'
 import { endpoint } from '../endpoint.ts'
 import { badRequest, notFound } from '../errors.ts'
 import { errorBody, projectField } from '../fields.ts'
 import { encodeCursor } from '../pagination.ts'
-import { findVisibleTrace, tracePath } from './find-trace.ts'
-import { spanBody } from './trace-fields.ts'
+import { spanBody } from './trace-body.ts'
+import { findVisibleTrace, tracePath } from './trace.ts'
 
 export const listSpans = endpoint('GET', '/traces/{trace_id}/spans', {
-  area: 'traces',
   summary: 'Read the spans of a trace by page, in the order they were sent',
   access: 'key',
   params: tracePath,
@@ -24,8 +23,8 @@ export const listSpans = endpoint('GET', '/traces/{trace_id}/spans', {
     }).label('SpanList'),
     404: errorBody,
   },
-  async handle({ context: { sql }, principal, params, query: { project, limit = 500, cursor } }) {
-    const from = decodePlace(cursor)
+  async handle({ context: { sql }, principal, params, query: { project, limit, cursor } }) {
+    const from = decodeIndex(cursor)
     const trace = await findVisibleTrace(sql, principal, params.trace_id, project)
     const content = await findTraceContent(sql, trace)
     if (!content) throw notFound('Trace')
@@ -40,10 +39,10 @@ export const listSpans = endpoint('GET', '/traces/{trace_id}/spans', {
   },
 })
 
-/** A trace never changes, so a place in its list of spans is a cursor. */
-function decodePlace(cursor: string | undefined) {
+/** A trace never changes, so an index into its spans serves as a cursor. */
+function decodeIndex(cursor: string | undefined) {
   if (cursor === undefined) return 0
-  const place = /^\[(\d{1,9})\]$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]
-  if (place === undefined) throw badRequest('cursor is not one that this list gave')
-  return Number(place)
+  const index = /^\[(\d{1,9})\]$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]
+  if (index === undefined) throw badRequest('cursor is not one that this list gave')
+  return Number(index)
 }

@@ -1,24 +1,23 @@
 import Joi from 'joi'
-import { SOURCE_TYPES, TRACE_STATUSES } from '../../jobs/rules/trace.ts'
-import { clientId, listOf, oneOf, shape, text, time, uuid } from '../../jobs/shape.ts'
-import { countTraces, listTraces } from '../../sql/trace-lists.ts'
+import { EVAL_VERDICTS, VERDICTS } from '../../jobs/rules/core/verdicts.ts'
+import { SOURCE_TYPES, TRACE_STATUSES } from '../../jobs/rules/traces/trace.ts'
+import { clientId, listOf, oneOf, shape, text, time } from '../../jobs/shape.ts'
+import * as traceLists from '../../sql/traces/trace-lists.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, listMembers, pageQuery, projectField } from '../fields.ts'
+import { agentQuery, errorBody, listMembers, pageQuery, projectField } from '../fields.ts'
 import { COUNT_LIMIT, decodeTraceCursor, listAnswer } from '../pagination.ts'
 import { readableProjects } from '../projects.ts'
-import { EVAL_VERDICTS, listedTraceBody, showTrace, VERDICTS } from './trace-fields.ts'
+import { listedTraceBody } from './trace-body.ts'
+import { viewTrace } from './trace.ts'
 
-export const listTracesOperation = endpoint('GET', '/traces', {
-  area: 'traces',
+export const listTraces = endpoint('GET', '/traces', {
   summary: 'Search traces, newest first',
   description: 'Without spans and LLM calls; read one trace for those.',
   access: 'key',
   query: shape(
     {},
     {
-      agent_name: text(),
-      manifest_id: uuid(),
-      manifest_hash: text(),
+      ...agentQuery,
       session_id: clientId(),
       task_id: clientId(),
       parent_trace_id: clientId(),
@@ -49,7 +48,7 @@ export const listTracesOperation = endpoint('GET', '/traces', {
     404: errorBody,
   },
   async handle({ context: { sql }, principal, query }) {
-    const { project, limit = 50, offset = 0, cursor, tag, ...given } = query
+    const { project, limit, offset, cursor, tag, ...given } = query
     const filter = {
       ...given,
       tags: tag,
@@ -57,10 +56,10 @@ export const listTracesOperation = endpoint('GET', '/traces', {
     }
     const page = { limit: limit + 1, offset, after: decodeTraceCursor(cursor) }
     const [rows, counted] = await Promise.all([
-      listTraces(sql, principal.orgId, filter, page),
-      countTraces(sql, principal.orgId, filter, COUNT_LIMIT + 1),
+      traceLists.listTraces(sql, principal.orgId, filter, page),
+      traceLists.countTraces(sql, principal.orgId, filter, COUNT_LIMIT + 1),
     ])
-    return listAnswer('traces', { limit, offset, cursor }, rows, counted, showTrace, (trace) => [
+    return listAnswer('traces', { limit, offset, cursor }, rows, counted, viewTrace, (trace) => [
       trace.started_at,
       trace.trace_id,
       trace.project_id,

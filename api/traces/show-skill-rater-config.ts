@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { SKILL_RATER_CONFIG } from '../../jobs/rules/skill-rater.ts'
+import { SKILL_RATER_CONFIG } from '../../jobs/rules/skills/skill-rater.ts'
 import { listOf } from '../../jobs/shape.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { noBody } from '../fields.ts'
@@ -10,7 +10,6 @@ const HEADERS = {
 }
 
 export const showSkillRaterConfig = endpoint('GET', '/traces/skill-rater/config', {
-  area: 'traces',
   summary: 'Read the prompt with which skills are rated, and what a rating has to carry',
   access: 'public',
   answers: {

@@ -1,23 +1,22 @@
 import Joi from 'joi'
-import { decodeContent } from '../../jobs/rules/trace-row.ts'
+import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
 import { shape } from '../../jobs/shape.ts'
-import type { Queryable } from '../../sql/db.ts'
-import { listAnnotations } from '../../sql/annotations.ts'
-import { listScores } from '../../sql/eval-scores.ts'
-import { findTraceContent } from '../../sql/traces.ts'
-import type { TraceKey } from '../../sql/traces.ts'
+import type { Queryable } from '../../sql/core/db.ts'
+import { listAnnotations } from '../../sql/traces/annotations.ts'
+import { listScores } from '../../sql/evals/eval-scores.ts'
+import { findTraceContent } from '../../sql/traces/traces.ts'
+import type { TraceKey } from '../../sql/traces/traces.ts'
 import { endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
 import { errorBody, projectField } from '../fields.ts'
-import { showScore } from '../eval-scores/score-fields.ts'
-import { findVisibleTrace, tracePath } from './find-trace.ts'
-import { showTrace, traceBody } from './trace-fields.ts'
+import { viewScore } from '../evals/score.ts'
+import { traceBody } from './trace-body.ts'
+import { findVisibleTrace, tracePath, viewTrace } from './trace.ts'
 
 const PARTS = ['core', 'spans', 'llm_calls', 'scores', 'annotations']
 const PART = PARTS.join('|')
 
-export const showTraceOperation = endpoint('GET', '/traces/{trace_id}', {
-  area: 'traces',
+export const showTrace = endpoint('GET', '/traces/{trace_id}', {
   summary: 'Read a trace',
   description:
     'With its spans (the first 2,000: further ones by page), LLM calls, scores and annotations, or only the parts named in `fields`.',
@@ -37,11 +36,11 @@ export const showTraceOperation = endpoint('GET', '/traces/{trace_id}', {
     const trace = await findVisibleTrace(sql, principal, params.trace_id, query.project)
     const parts = new Set(query.fields?.split(',') ?? PARTS)
     const { org_id: _, ...row } = trace
-    const { id, trace_id, project, project_id } = showTrace(row)
+    const { id, trace_id, project, project_id } = viewTrace(row)
     return {
-      ...(parts.has('core') ? showTrace(row) : { id, trace_id, project, project_id }),
+      ...(parts.has('core') ? viewTrace(row) : { id, trace_id, project, project_id }),
       ...(await readContent(sql, trace, parts)),
-      ...(parts.has('scores') && { eval_scores: (await listScores(sql, trace)).map(showScore) }),
+      ...(parts.has('scores') && { eval_scores: (await listScores(sql, trace)).map(viewScore) }),
       ...(parts.has('annotations') && { annotations: await listAnnotations(sql, trace) }),
     }
   },

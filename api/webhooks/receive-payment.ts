@@ -1,12 +1,12 @@
 import Joi from 'joi'
 import type { Readable } from 'node:stream'
-import { readPaymentEvent } from '../../jobs/rules/payment-event.ts'
-import type { PaymentFacts } from '../../jobs/rules/payment-event.ts'
-import { isObject } from '../../jobs/rules/reader.ts'
-import { checkPaymentSignature } from '../../jobs/rules/signature.ts'
-import { oneOf, shape } from '../../jobs/shape.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { emitEvent } from '../../sql/deliveries.ts'
+import { readPaymentEvent } from '../../jobs/rules/webhooks/payment-event.ts'
+import type { PaymentFacts } from '../../jobs/rules/webhooks/payment-event.ts'
+import { isObject } from '../../jobs/rules/core/reader.ts'
+import { checkPaymentSignature } from '../../jobs/rules/webhooks/signature.ts'
+import { bool, oneOf, shape } from '../../jobs/shape.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { emitEvent } from '../../sql/transactions/emit-event.ts'
 import {
   advancePaymentObject,
   claimPaymentEvent,
@@ -15,16 +15,16 @@ import {
   findPayingOrganization,
   settlePaymentEvent,
   startGracePeriod,
-} from '../../sql/payments.ts'
-import type { PaymentEvent } from '../../sql/payments.ts'
-import { updatePlan } from '../../sql/organizations.ts'
+} from '../../sql/webhooks/payments.ts'
+import type { PaymentEvent } from '../../sql/webhooks/payments.ts'
+import { updatePlan } from '../../sql/org/organizations.ts'
 import type { ApiContext } from '../context.ts'
 import { endpoint } from '../endpoint.ts'
 import { ApiError, badRequest, notFound, unauthorized } from '../errors.ts'
 import { errorBody } from '../fields.ts'
+import { headerOf } from '../header.ts'
 
 export const receivePayment = endpoint('POST', '/webhooks/{processor}', {
-  area: 'webhooks',
   summary: 'Receive an event of the payment processor',
   description:
     'The signature is verified over the raw body. An event counts once, however often it is sent; after a failure here it is free to be sent again.',
@@ -46,11 +46,7 @@ export const receivePayment = endpoint('POST', '/webhooks/{processor}', {
     if (payments.secrets.length === 0) {
       throw new ApiError(501, 'not_implemented', 'Payment webhooks are not configured')
     }
-    const event = await readVerified(
-      context,
-      body,
-      request.headers['stripe-signature'] as string | undefined,
-    )
+    const event = await readVerified(context, body, headerOf(request, 'stripe-signature'))
     const claimed = await context.queue.transaction(context.sql, async (tx: Transaction) => {
       await tx`select set_config('lock_timeout', '3s', true), set_config('statement_timeout', '8s', true)`
       if (!(await claimPaymentEvent(tx, event))) return false
@@ -79,7 +75,8 @@ async function readVerified(
 async function collect(body: Readable) {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
+  const sent: AsyncIterable<Buffer> = body
+  for await (const chunk of sent) {
     size += chunk.length
     if (size > MAX_EVENT_BYTES) throw new ApiError(413, 'payload_too_large', 'Event is too large')
     chunks.push(chunk)
@@ -95,18 +92,18 @@ function readEvent(raw: Buffer): PaymentEvent {
     throw badRequest('Body is not JSON')
   }
   const { error, value } = envelope.validate(event)
-  if (error) throw badRequest(`Not an event: ${error.message}`)
-  return { ...value, livemode: value.livemode ?? false, payload: event as object }
+  if (error || !isObject(event)) throw badRequest(`Not an event: ${error?.message}`)
+  return { ...value, livemode: value.livemode ?? false, payload: event }
 }
 
-/** Does what the event says, and tells whose it was and, when it had no effect, why. */
+/** Does what the event says. Returns whose it was and, when it had no effect, why. */
 async function apply(
   context: ApiContext,
   tx: Transaction,
   event: PaymentEvent,
 ): Promise<{ orgId: string | null; ignored: string | null }> {
   if (event.livemode !== context.payments.livemode) return { orgId: null, ignored: 'livemode' }
-  const { data } = event.payload as { data?: unknown }
+  const data = isObject(event.payload) ? event.payload['data'] : undefined
   const facts = readPaymentEvent(event.type, isObject(data) ? data['object'] : undefined)
   if (!facts || facts.meaning.kind === 'not_handled') return { orgId: null, ignored: 'not_handled' }
   const orgId = await findPayingOrganization(tx, facts.organization, facts.customerId)
@@ -168,7 +165,7 @@ const envelope = shape(
     type: Joi.string().max(255),
     created: Joi.number().integer().min(0).max(1e12),
   },
-  { livemode: Joi.boolean() },
+  { livemode: bool() },
 )
 const MAX_EVENT_BYTES = 1 << 20
 /** How long an organization keeps its plan after a failed payment. */

@@ -1,0 +1,47 @@
+import type { Job } from '../jobs/job.ts'
+import { WAITING_JOBS } from '../jobs/rules/org/plan.ts'
+import { retryAfter } from '../jobs/rules/webhooks/retry-after.ts'
+import type { Transaction } from '../sql/core/db.ts'
+import { countWaitingJobs } from '../sql/jobs/jobs.ts'
+import { submitJob } from '../sql/transactions/submit-job.ts'
+import type { Submission } from '../sql/transactions/submit-job.ts'
+import type { ApiContext } from './context.ts'
+import { ApiError } from './errors.ts'
+import type { Principal } from './principal.ts'
+
+/**
+ * Submits a job for a client, unless too many of its kind wait.
+ * @returns the job's id
+ * @throws ApiError 429 when as many jobs of the kind wait as the plan allows
+ */
+export async function admitJob<T extends object>(
+  context: ApiContext,
+  tx: Transaction,
+  principal: Principal,
+  job: Job<T>,
+  payload: T,
+  submission: Pick<Submission, 'projectId' | 'resultRef'>,
+): Promise<string> {
+  await requireJobRoom(context, tx, principal, job.name)
+  const { queue, requestId } = context
+  const { orgId, keyId: createdBy } = principal
+  return submitJob(tx, queue, job, payload, { ...submission, orgId, createdBy, requestId })
+}
+
+/**
+ * Concurrent submissions may exceed the cap by their number.
+ * @throws ApiError 429 when as many jobs of the kind wait as the plan allows
+ */
+export async function requireJobRoom(
+  { waiter }: ApiContext,
+  tx: Transaction,
+  { orgId, plan }: Principal,
+  kind: string,
+) {
+  const cap = WAITING_JOBS[plan]
+  if ((await countWaitingJobs(tx, orgId, kind, cap)) < cap) return
+  const seconds = retryAfter(0, await waiter.usualSeconds(orgId, kind))
+  throw new ApiError(429, 'too_many_jobs', `${cap} jobs of ${kind} wait already`, {
+    headers: { 'Retry-After': String(seconds) },
+  })
+}

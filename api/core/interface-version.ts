@@ -1,0 +1,1 @@
+export const INTERFACE_VERSION = '0.1.0'

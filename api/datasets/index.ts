@@ -1,0 +1,26 @@
+import type { Area } from '../endpoint.ts'
+import { buildVersion } from './build-version.ts'
+import { cancelBuild } from './cancel-build.ts'
+import { createDataset } from './create-dataset.ts'
+import { deleteDataset } from './delete-dataset.ts'
+import { exportVersion } from './export-version.ts'
+import { listDatasets } from './list-datasets.ts'
+import { listRows } from './list-rows.ts'
+import { listVersions } from './list-versions.ts'
+import { showDataset } from './show-dataset.ts'
+import { showVersion } from './show-version.ts'
+import { updateDataset } from './update-dataset.ts'
+
+export const datasets: Area = [
+  createDataset,
+  listDatasets,
+  showDataset,
+  updateDataset,
+  deleteDataset,
+  buildVersion,
+  listVersions,
+  showVersion,
+  exportVersion,
+  listRows,
+  cancelBuild,
+]

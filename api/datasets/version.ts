@@ -1,0 +1,156 @@
+import Joi from 'joi'
+import { isUuid } from '../../jobs/rules/core/uuid.ts'
+import { listOf, shape, text, uuid } from '../../jobs/shape.ts'
+import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
+import { findVersion, listFiles } from '../../sql/datasets/versions.ts'
+import type { FileRow, VersionReference, VersionRow } from '../../sql/datasets/versions.ts'
+import type { ApiContext } from '../context.ts'
+import { conflict, notFound } from '../errors.ts'
+import { nullable, times } from '../fields.ts'
+import type { Principal } from '../principal.ts'
+import { findVisibleDataset } from './dataset.ts'
+
+const count = Joi.number().integer()
+
+export const versionBody = Joi.object({
+  id: Joi.string().guid().required(),
+  version_id: Joi.string().guid().required().description('The same as `id`'),
+  dataset_id: Joi.string().guid().required(),
+  version_number: count.required(),
+  version_label: Joi.string().required().description('`v` and the number'),
+  status: Joi.string().valid('queued', 'building', 'ready', 'failed', 'canceled').required(),
+  filters: Joi.object().unknown(true).required().description('As the build used them'),
+  split: Joi.object(Object.fromEntries(SPLITS.map((name) => [name, Joi.number()])))
+    .required()
+    .label('DatasetSplit'),
+  seed: count.required(),
+  options: Joi.object().unknown(true).required(),
+  manifest_ids: listOf(Joi.string().guid()).required().description('Of the traces in the version'),
+  filter_hash: Joi.string().required().description('SHA-256 of the filters'),
+  content_hash: nullable(Joi.string()).description('SHA-256 over the hashes of the rows, in order'),
+  row_count: nullable(count),
+  split_counts: nullable(Joi.object().pattern(Joi.string(), count)),
+  dropped_counts: nullable(Joi.object().pattern(Joi.string(), count)).description(
+    'What gave no row, by reason; `filtered.<name>` counts the traces a filter left out',
+  ),
+  token_estimate: nullable(count).description('Four characters of JSON a token'),
+  policy: nullable(Joi.object().unknown(true)).description(
+    'The policies that decided on the traces',
+  ),
+  files: listOf(
+    Joi.object({
+      format: Joi.string().valid('jsonl', 'parquet').required(),
+      split: Joi.string()
+        .valid(...SPLITS)
+        .required(),
+      shard: count.required(),
+      path: Joi.string().required(),
+      row_count: count.required(),
+      size_bytes: count.required(),
+      sha256: Joi.string().required(),
+    }).label('DatasetFile'),
+  ).required(),
+  parent_version_id: nullable(Joi.string().guid()),
+  job_id: Joi.string().guid().required(),
+  created_by: nullable(Joi.string()),
+  created_at: times.required(),
+  ready_at: nullable(times),
+  error: nullable(Joi.object().unknown(true)),
+}).label('DatasetVersion')
+
+export const versionPath = shape({
+  dataset_id: uuid(),
+  version: text(64).description('Id, number, `v3` or `latest`'),
+})
+
+/** A version as clients see it, with its files. */
+export async function viewVersion(context: ApiContext, orgId: string, version: VersionRow) {
+  return describe(version, await listFiles(context.sql, orgId, [version.id]))
+}
+
+export async function viewVersions(
+  { sql }: ApiContext,
+  orgId: string,
+  versions: readonly VersionRow[],
+) {
+  const ids = versions.map(({ id }) => id)
+  const files = Map.groupBy(await listFiles(sql, orgId, ids), ({ version_id }) => version_id)
+  return versions.map((version) => describe(version, files.get(version.id) ?? []))
+}
+
+/** @throws ApiError 404 */
+export async function findVisibleVersion(
+  context: ApiContext,
+  principal: Principal,
+  { dataset_id, version: reference }: { dataset_id: string; version: string },
+) {
+  const dataset = await findVisibleDataset(context, principal, dataset_id)
+  const read = readReference(reference)
+  const version = read && (await findVersion(context.sql, principal.orgId, dataset.id, read))
+  if (!version) throw notFound('Dataset version')
+  return { ...version, dataset_name: dataset.name }
+}
+
+/** @throws ApiError 404, and 409 while the version is not ready */
+export async function findReadyVersion(...args: Parameters<typeof findVisibleVersion>) {
+  const version = await findVisibleVersion(...args)
+  if (version.status !== 'ready') {
+    throw conflict(`Version v${version.version_number} is not ready: it is ${version.status}`)
+  }
+  return version
+}
+
+function readReference(reference: string): VersionReference | undefined {
+  if (reference === 'latest') return 'latest'
+  if (isUuid(reference)) return { id: reference }
+  const number = Number(/^v?(\d{1,9})$/.exec(reference)?.[1])
+  return Number.isNaN(number) ? undefined : { number }
+}
+
+function describe(version: VersionRow, files: readonly FileRow[]) {
+  const { id, version_number, recipe } = version
+  return {
+    id,
+    version_id: id,
+    version_label: `v${version_number}`,
+    filters: recipe.filters,
+    split: recipe.split,
+    seed: recipe.seed,
+    options: recipe.options,
+    ...pick(version, VERSION_MEMBERS),
+    files: files.map((file) => pick(file, FILE_MEMBERS)),
+  }
+}
+
+function pick<T, K extends keyof T>(row: T, members: readonly K[]) {
+  return Object.fromEntries(members.map((name) => [name, row[name]])) as Pick<T, K>
+}
+
+const VERSION_MEMBERS = [
+  'dataset_id',
+  'version_number',
+  'status',
+  'manifest_ids',
+  'filter_hash',
+  'content_hash',
+  'row_count',
+  'split_counts',
+  'dropped_counts',
+  'token_estimate',
+  'policy',
+  'parent_version_id',
+  'job_id',
+  'created_by',
+  'created_at',
+  'ready_at',
+  'error',
+] as const
+const FILE_MEMBERS = [
+  'format',
+  'split',
+  'shard',
+  'path',
+  'row_count',
+  'size_bytes',
+  'sha256',
+] as const

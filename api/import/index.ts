@@ -1,0 +1,16 @@
+import type { Area } from '../endpoint.ts'
+import { cancelImport } from './cancel-import.ts'
+import { importJsonl } from './import-jsonl.ts'
+import { importTraces } from './import-traces.ts'
+import { listImportErrors } from './list-import-errors.ts'
+import { listImports } from './list-imports.ts'
+import { showImport } from './show-import.ts'
+
+export const imports: Area = [
+  importJsonl,
+  importTraces,
+  listImports,
+  showImport,
+  listImportErrors,
+  cancelImport,
+]

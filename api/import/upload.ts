@@ -1,0 +1,73 @@
+import Joi from 'joi'
+import { randomUUIDv7 } from 'node:crypto'
+import { importTraces } from '../../jobs/import-traces.ts'
+import { FORMAT_NAMES } from '../../jobs/rules/import/detect.ts'
+import { bool, oneOf, shape } from '../../jobs/shape.ts'
+import type { Valid } from '../../jobs/shape.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { insertImport } from '../../sql/import/imports.ts'
+import type { NewImport } from '../../sql/import/imports.ts'
+import type { Call } from '../endpoint.ts'
+import { projectField } from '../fields.ts'
+import { writableProject } from '../projects.ts'
+import { admitJob } from '../admit-job.ts'
+import { answerLongWork } from '../wait.ts'
+import { findVisibleImport, viewImport } from './import.ts'
+
+export const importQuery = shape(
+  {},
+  {
+    source: oneOf('auto', ...FORMAT_NAMES)
+      .default('auto')
+      .description('The one format to expect; `auto` takes each record for what it looks like'),
+    project: projectField,
+    agent_name: Joi.string()
+      .max(256)
+      .pattern(/^[^\p{Cc}\p{Cs}]+$/u, 'printable characters')
+      .description('For records that name no agent'),
+    dry_run: bool()
+      .default(false)
+      .description('Read and check everything, count what is new, store no trace and no score'),
+  },
+)
+
+/** Stores the upload, writes its row and its job in one transaction, and answers like all long work. */
+export async function receiveImport(call: ImportCall, upload: AsyncIterable<Uint8Array>) {
+  const { context, principal, query } = call
+  const project = await writableProject(context.sql, principal, query.project)
+  const id = randomUUIDv7()
+  const storage_key = `imports/${id}`
+  const bytes_total = await context.storage.write(storage_key, upload)
+  const jobId = await submitImport(call, {
+    org_id: principal.orgId,
+    project_id: project.id,
+    id,
+    source: query.source,
+    agent_name: query.agent_name ?? null,
+    dry_run: query.dry_run,
+    storage_key,
+    bytes_total,
+    created_at: context.now(),
+  }).catch(async (error: unknown) => {
+    await context.storage.delete(storage_key)
+    throw error
+  })
+  return answerLongWork(call, jobId, 200, async () =>
+    viewImport(await findVisibleImport(context, principal, id)),
+  )
+}
+
+function submitImport({ context, principal }: ImportCall, row: Omit<NewImport, 'job_id'>) {
+  return context.queue.transaction(context.sql, async (tx: Transaction) => {
+    const submission = { projectId: row.project_id, resultRef: `/import/${row.id}` }
+    const payload = { import_id: row.id }
+    const job_id = await admitJob(context, tx, principal, importTraces, payload, submission)
+    await insertImport(tx, { ...row, job_id })
+    return job_id
+  })
+}
+
+type ImportCall = Pick<
+  Call<unknown, Valid<typeof importQuery>, unknown>,
+  'context' | 'principal' | 'query' | 'request'
+>

@@ -1,0 +1,34 @@
+import Joi from 'joi'
+import { shape } from '../../jobs/shape.ts'
+import { countAgentVerdicts, readAgent } from '../../sql/manifests/agents.ts'
+import { endpoint } from '../endpoint.ts'
+import { errorBody, projectField } from '../fields.ts'
+import { agentFields, agentPath, findAgent, viewAgent } from './agent.ts'
+import { verdictCountsBody } from './report.ts'
+
+export const showAgent = endpoint('GET', '/agents/{agent_name}', {
+  summary: 'Read an agent with what its traces were decided to be',
+  access: 'key',
+  params: agentPath,
+  query: shape({}, { project: projectField }),
+  answers: {
+    200: Joi.object({
+      ...agentFields,
+      verdict_counts: verdictCountsBody.required(),
+      manifest_versions: Joi.number().integer().required(),
+    }).label('AgentDetails'),
+    404: errorBody,
+  },
+  async handle({ context, principal, params, query }) {
+    const agent = await findAgent(context, principal, params.agent_name, query.project)
+    const [row, counts] = await Promise.all([
+      readAgent(context.sql, agent),
+      countAgentVerdicts(context.sql, agent),
+    ])
+    return {
+      ...viewAgent(row),
+      verdict_counts: { keep: 0, repair: 0, replay: 0, drop: 0, ...counts },
+      manifest_versions: row.manifest_versions,
+    }
+  },
+})

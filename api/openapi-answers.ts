@@ -1,0 +1,103 @@
+import { STATUS_CODES } from 'node:http'
+import type Joi from 'joi'
+import type { Endpoint } from './endpoint.ts'
+import { errorAnswers, errorBody } from './fields.ts'
+import { describedOf } from './joi-description.ts'
+import type { JsonSchema } from './json-schema-rules.ts'
+import type { Schemas } from './json-schema.ts'
+
+/** The answers of an operation at one of its paths, by status. */
+export function describeAnswers(operation: Endpoint, path: string, schemas: Schemas) {
+  const { access } = operation
+  return Object.fromEntries(
+    Object.entries(answersOf(operation, path)).map(([status, schema]) => [
+      status,
+      schema === errorBody && access !== 'open'
+        ? { $ref: `#/components/responses/${errorName(status)}` }
+        : describeAnswer(status, schema, access, schemas),
+    ]),
+  )
+}
+
+/** Its own answers, and the errors that any operation of its kind can give. */
+function answersOf(operation: Endpoint, path: string): Readonly<Record<string, Joi.Schema>> {
+  const { access, method, answers, query } = operation
+  const namesProject = query !== undefined && 'project' in (describedOf(query).keys ?? {})
+  return {
+    ...errorAnswers(access),
+    ...(method !== 'GET' && { 408: errorBody, 413: errorBody }),
+    ...((path.includes('{') || namesProject) && { 404: errorBody }),
+    ...(isKeyed(operation) && { 409: errorBody }),
+    ...answers,
+  }
+}
+
+/** The errors that several operations share, by name. */
+export function describeErrors(operations: readonly Endpoint[], schemas: Schemas) {
+  const statuses = new Set(
+    operations.flatMap((operation) => Object.keys(answersOf(operation, operation.path))),
+  )
+  return Object.fromEntries(
+    [...statuses]
+      .filter((status) => Number(status) >= 400)
+      .map((status) => [errorName(status), describeAnswer(status, errorBody, 'key', schemas)]),
+  )
+}
+
+function errorName(status: string) {
+  return (STATUS_CODES[status] ?? status).replaceAll(' ', '')
+}
+
+function describeAnswer(
+  status: string,
+  schema: Joi.Schema,
+  access: Endpoint['access'],
+  schemas: Schemas,
+) {
+  return {
+    description: STATUS_CODES[status] ?? status,
+    headers: headersOf(Number(status), access),
+    ...describeContent(schema, schemas),
+  }
+}
+
+/** No content for an answer without a body, bytes for a file, otherwise JSON. */
+function describeContent(schema: Joi.Schema, schemas: Schemas) {
+  const { type, metas = [], flags } = describedOf(schema)
+  const types = metas.flatMap((meta) => meta.types ?? [])
+  if (types.length > 0) {
+    return { content: Object.fromEntries(types.map((each) => [each, { schema: BINARY }])) }
+  }
+  if (type === 'any' && flags?.label === undefined) return {}
+  return { content: { 'application/json': { schema: schemas.describe(schema) } } }
+}
+
+function headersOf(status: number, access: Endpoint['access']) {
+  const names = [
+    'X-Request-ID',
+    ...(access === 'open' ? [] : ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']),
+    ...([202, 429, 503].includes(status) ? ['Retry-After'] : []),
+    ...(status === 202 ? ['Location'] : []),
+    ...(status === 402 ? ['X-Quota-Exceeded'] : []),
+  ]
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+/** Whether the operation honours an Idempotency-Key. */
+export function isKeyed({ method, access }: Endpoint) {
+  return method === 'POST' && access !== 'open'
+}
+
+export const BINARY: JsonSchema = { type: 'string', format: 'binary' }
+
+const seconds = (description: string) => ({ description, schema: { type: 'integer', minimum: 0 } })
+/** The headers that answers refer to. */
+export const HEADERS = {
+  'X-Request-ID': { description: 'Identifies the request', schema: { type: 'string' } },
+  'RateLimit-Limit': seconds('Requests a minute'),
+  'RateLimit-Remaining': seconds('Requests that would pass now'),
+  'RateLimit-Reset': seconds('Seconds until the whole burst passes again'),
+  'Retry-After': seconds('Seconds to wait before the next request'),
+  Location: { description: 'The job to ask for the outcome', schema: { type: 'string' } },
+  'X-Quota-Exceeded': { description: 'The metric that is used up', schema: { type: 'string' } },
+}

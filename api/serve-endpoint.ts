@@ -1,0 +1,110 @@
+import type { Request, ResponseToolkit, RouteOptions, ServerRoute } from '@hapi/hapi'
+import type Joi from 'joi'
+import { isTooDeep, MAX_DEPTH } from '../jobs/rules/core/depth.ts'
+import type { ApiContext } from './context.ts'
+import { Answer, pathsOf } from './endpoint.ts'
+import type { Call, Endpoint } from './endpoint.ts'
+import { ALL_FAULTS, faultsOf, validationError } from './errors.ts'
+import type { FieldFault } from './errors.ts'
+import { performOnce, readIdempotencyKey } from './idempotency.ts'
+import type { Reply } from './idempotency.ts'
+import type { Access } from './principal.ts'
+
+/** The hapi routes of an operation, one for each of its paths. */
+export function routesOf(operation: Endpoint, context: ApiContext): ServerRoute[] {
+  return pathsOf(operation).map((path) => ({
+    method: operation.method,
+    path,
+    options: routeOptions(operation, context),
+  }))
+}
+
+function routeOptions(operation: Endpoint, context: ApiContext): RouteOptions {
+  return {
+    app: { access: operation.access, operation },
+    auth: operation.access === 'open' ? false : 'key',
+    ...(operation.method !== 'GET' && { payload: UNREAD }),
+    handler: (request, h) => handleRequest(operation, context, request, h),
+  }
+}
+
+async function handleRequest(
+  operation: Endpoint,
+  context: ApiContext,
+  request: Request,
+  h: ResponseToolkit,
+) {
+  const input = readInput(operation, request, context.now())
+  const caller = request.auth.credentials?.user
+  const principal = caller?.principal
+  // The declaration of the operation ties the schemas checked above to what its handler takes.
+  const perform = async (context: ApiContext, body: unknown) =>
+    replyOf(await operation.handle({ context, principal, ...input, body, request, h } as NeverCall))
+  const key = caller && readIdempotencyKey(request)
+  const reply = key
+    ? await performOnce({ context, request, caller }, key, (context, stream) =>
+        perform(context, stream ?? input.body),
+      )
+    : await perform(context, input.body)
+  return respond(reply, h)
+}
+
+/** Checks path, query and body and throws one 422 with all their faults. */
+function readInput({ params, query, body }: Endpoint, request: Request, now: Date) {
+  const faults: FieldFault[] = []
+  function check(prefix: string, schema: Joi.Schema | undefined, value: unknown): unknown {
+    if (!schema) return undefined
+    const result = schema.validate(value, ALL_FAULTS)
+    if (result.error) faults.push(...faultsOf(prefix, result.error))
+    return result.value
+  }
+  function checkBody(): unknown {
+    if (!body) return undefined
+    if ('stream' in body) return request.payload
+    const value: unknown = request.payload ?? {}
+    if (isTooDeep(value)) {
+      faults.push({ field: 'body', message: `nested deeper than ${MAX_DEPTH} levels` })
+      return undefined
+    }
+    if (!('read' in body)) return check('body', body, value)
+    const result = body.read(value, now)
+    if ('value' in result) return result.value
+    faults.push(...result.faults)
+    return undefined
+  }
+  const input = {
+    params: check('path', params, request.params),
+    query: check('query', query, request.query),
+    body: checkBody(),
+  }
+  if (faults.length > 0) throw validationError(faults)
+  return input
+}
+
+function replyOf(answer: unknown): Reply {
+  return answer instanceof Answer ? answer : { status: 200, body: answer, headers: {} }
+}
+
+function respond({ status, body, headers }: Reply, h: ResponseToolkit) {
+  const response = h.response((body ?? undefined) as object).code(status)
+  for (const [name, value] of Object.entries(headers)) response.header(name, value)
+  return response
+}
+
+/** hapi does not read bodies; `takeBody` does. */
+export const UNREAD: NonNullable<RouteOptions['payload']> = {
+  parse: false,
+  output: 'stream',
+  maxBytes: Number.MAX_SAFE_INTEGER,
+  timeout: false,
+}
+
+type NeverCall = Call<never, never, never>
+
+declare module '@hapi/hapi' {
+  interface RouteOptionsApp {
+    readonly access?: Access
+    /** Undefined for a route that is not an operation. */
+    readonly operation?: Endpoint
+  }
+}

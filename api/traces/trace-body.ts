@@ -1,0 +1,169 @@
+import Joi from 'joi'
+import { listOf } from '../../jobs/shape.ts'
+import { EVAL_VERDICTS, VERDICTS } from '../../jobs/rules/core/verdicts.ts'
+import { SOURCE_TYPES, SPAN_TYPES, TRACE_STATUSES } from '../../jobs/rules/traces/trace.ts'
+import { nullable, times } from '../fields.ts'
+import { scoreBody } from '../evals/score.ts'
+
+const word = (...words: readonly string[]) => Joi.string().valid(...words)
+const freeObject = () => Joi.object().unknown(true)
+const strings = () => listOf(Joi.string())
+
+const messages = listOf(
+  freeObject().description('An OpenAI chat message: role, content, tool_calls, tool_call_id, name'),
+)
+
+export const spanBody = Joi.object({
+  id: Joi.string(),
+  parent_span_id: nullable(Joi.string()),
+  span_type: word(...SPAN_TYPES),
+  name: Joi.string().allow(''),
+  status: Joi.string(),
+  started_at: nullable(times),
+  ended_at: nullable(times),
+  input_preview: nullable(Joi.string()),
+  output_preview: nullable(Joi.string()),
+  attributes: freeObject(),
+}).label('Span')
+
+const toolCallBody = Joi.object({
+  id: nullable(Joi.string()),
+  tool_name: Joi.string(),
+  tool_version: nullable(Joi.string()),
+  status: Joi.string(),
+  args: Joi.any(),
+  result: Joi.any(),
+  latency_ms: nullable(Joi.number()),
+}).label('ToolCall')
+
+const llmCallBody = Joi.object({
+  id: Joi.string(),
+  span_id: nullable(Joi.string()),
+  agent_name: nullable(Joi.string()),
+  call_role: word('planner', 'responder', 'subagent', 'judge', 'router', 'other'),
+  provider: nullable(Joi.string()),
+  model_name: nullable(Joi.string()),
+  temperature: nullable(Joi.number()),
+  max_output_tokens: nullable(Joi.number().integer()),
+  rendered_input: messages,
+  output: freeObject().description('The message the model gave back'),
+  tools: listOf(freeObject()).description('Schemas of the tools the model was offered'),
+  tool_calls: listOf(toolCallBody),
+  finish_reason: nullable(Joi.string()),
+  input_tokens: nullable(Joi.number().integer()),
+  output_tokens: nullable(Joi.number().integer()),
+  usage: freeObject(),
+  latency_ms: nullable(Joi.number()),
+  cost_usd: nullable(Joi.number()),
+  streaming: Joi.boolean(),
+  content_type: nullable(Joi.string()),
+  response_format: nullable(freeObject()),
+  status: Joi.string(),
+  started_at: nullable(times),
+  ended_at: nullable(times),
+}).label('LlmCall')
+
+/** Members that a client sends and reads back. */
+const givenFields = {
+  agent_name: Joi.string().max(256),
+  manifest_id: nullable(Joi.string().guid()),
+  manifest_hash: nullable(Joi.string()),
+  session_id: nullable(Joi.string()),
+  turn_index: nullable(Joi.number().integer()),
+  task_id: nullable(Joi.string()).description('Groups the attempts at one task'),
+  parent_trace_id: nullable(Joi.string()),
+  routing_id: nullable(Joi.string()),
+  user_id: nullable(Joi.string()),
+  environment: nullable(Joi.string()),
+  release: nullable(Joi.string()),
+  status: word(...TRACE_STATUSES),
+  source_type: word(...SOURCE_TYPES),
+  started_at: times,
+  ended_at: nullable(times),
+  user_input_preview: nullable(Joi.string()),
+  final_output_preview: nullable(Joi.string()),
+  error_code: nullable(Joi.string()),
+  error_message: nullable(Joi.string()),
+  tags: strings(),
+  metadata: freeObject(),
+  session_metadata: freeObject(),
+  active_skills: listOf(
+    Joi.object({ name: Joi.string(), hash: Joi.string() }).label('ActiveSkill'),
+  ),
+  skills_offered_in_prompt: strings(),
+  skills_loaded_by_agent: strings(),
+  skills_delivered: strings(),
+}
+
+const contentFields = { spans: listOf(spanBody), llm_calls: listOf(llmCallBody) }
+
+/** The body of POST /traces; only `agent_name` is required. */
+export const traceRequest = Joi.object({
+  id: Joi.string().max(128),
+  trace_id: Joi.string().max(128).description('Made when absent; 1 to 128 printable characters'),
+  project: Joi.string().max(256).description('Project id or name'),
+  ...givenFields,
+  ...contentFields,
+  scores: Joi.alternatives(
+    freeObject().description('name: number from 0 to 1, true or false'),
+    listOf(freeObject()),
+  ).description('Scores that come with the trace; `eval_scores` does as well'),
+})
+  .label('TraceRequest')
+  .example({
+    agent_name: 'shop-agent',
+    llm_calls: [
+      {
+        model_name: 'large-2',
+        rendered_input: [{ role: 'user', content: 'Where is order 42?' }],
+        output: { role: 'assistant', content: 'It should be with you on Friday.' },
+      },
+    ],
+  })
+
+const shownFields = {
+  id: Joi.string().required().description('The same as trace_id'),
+  trace_id: Joi.string().required(),
+  project: Joi.string().required().description('Name of the project'),
+  project_id: Joi.string().guid().required(),
+  ...givenFields,
+  duration_ms: nullable(Joi.number()),
+  tools_called: strings(),
+  span_count: Joi.number().integer(),
+  llm_call_count: Joi.number().integer(),
+  tool_call_count: Joi.number().integer(),
+  tool_error_count: Joi.number().integer(),
+  input_tokens: Joi.number().integer(),
+  output_tokens: Joi.number().integer(),
+  cost_usd: nullable(Joi.number()),
+  llm_latency_ms: nullable(Joi.number()),
+  eval_verdict: nullable(word(...EVAL_VERDICTS)),
+  eval_score: nullable(Joi.number()).description('Quality, 0 to 1'),
+  verdict: nullable(word(...VERDICTS)).description('Null until the trace was judged'),
+  needs_review: nullable(Joi.boolean()),
+  created_at: times,
+}
+
+export const annotationBody = Joi.object({
+  id: Joi.string().guid().required(),
+  label: nullable(Joi.string()).required(),
+  rating: nullable(Joi.number().integer()).required(),
+  correctness: nullable(Joi.string()).required(),
+  error_categories: strings().required(),
+  corrected_output: nullable(Joi.string()).required(),
+  tags: strings().required(),
+  notes: nullable(Joi.string()).required(),
+  score: nullable(Joi.number()).required(),
+  flagged_for_review: nullable(Joi.boolean()).required(),
+  created_by: Joi.string().guid().required().description('The API key'),
+  created_at: times.required(),
+}).label('Annotation')
+
+export const listedTraceBody = Joi.object(shownFields).label('ListedTrace')
+export const traceBody = Joi.object({
+  ...shownFields,
+  ...contentFields,
+  spans_truncated: Joi.boolean().description('There are more spans than shown: read them by page'),
+  eval_scores: listOf(scoreBody),
+  annotations: listOf(annotationBody).description('Newest first'),
+}).label('Trace')
