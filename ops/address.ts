@@ -1,35 +1,37 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { Config } from './config.ts'
-import { Trouble } from './trouble.ts'
+import { OperatorError } from './operator-error.ts'
 
-/** Fails at once when the API could not listen where it is told to. @throws Trouble */
+/** Fails at once when the API could not listen at its address. @throws OperatorError */
 export async function checkAddress({ HOST, PORT }: Pick<Config, 'HOST' | 'PORT'>): Promise<void> {
   const probe = createServer()
   try {
     probe.listen(PORT, HOST)
     await once(probe, 'listening')
   } catch (error) {
-    throw addressTrouble(error, { HOST, PORT }) ?? error
+    throw addressError(error, { HOST, PORT }) ?? error
   } finally {
     probe.close()
   }
 }
 
 /** The sentence for a failure to listen; undefined when the error is another one. */
-export function addressTrouble(error: unknown, { HOST, PORT }: Pick<Config, 'HOST' | 'PORT'>) {
+export function addressError(error: unknown, { HOST, PORT }: Pick<Config, 'HOST' | 'PORT'>) {
   switch (String((error as { code?: string }).code)) {
     case 'EADDRINUSE':
-      return new Trouble(
+      return new OperatorError(
         `Port ${PORT} on ${HOST} is taken, perhaps by another start of this service. Stop what uses it, or set PORT to another number.`,
       )
     case 'EACCES':
-      return new Trouble(
+      return new OperatorError(
         `Port ${PORT} on ${HOST} may not be used by this user. Set PORT to a number above 1023.`,
       )
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return new Trouble(`${HOST} is not an address of this machine. Set HOST to one that is.`)
+      return new OperatorError(
+        `${HOST} is not an address of this machine. Set HOST to one that is.`,
+      )
     default:
       return undefined
   }

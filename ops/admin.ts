@@ -1,19 +1,21 @@
 // The operator's command line: node ops/admin.ts. Prints JSON, or its usage on standard error.
 import { parseArgs } from 'node:util'
-import { isDatabaseAway, openDatabase } from '../sql/db.ts'
-import type { Sql } from '../sql/db.ts'
+import { isDatabaseAway, openDatabase } from '../sql/core/db.ts'
+import type { Sql } from '../sql/core/db.ts'
 import { commands } from './commands.ts'
 import type { Command } from './command.ts'
 import { readConfig } from './config.ts'
 import { findDatabase } from './embedded.ts'
-import { databaseTrouble, doesNotAnswer } from './migrate.ts'
+import { databaseError, doesNotAnswer } from './migrate.ts'
+import { checkPatches } from './patches.ts'
 import { sentenceOf } from './process.ts'
-import { Trouble } from './trouble.ts'
+import { messageOf, OperatorError } from './operator-error.ts'
 
 class UsageError extends Error {}
 
 async function main(words: string[]) {
   try {
+    checkPatches()
     const command = findCommand(words)
     const options = readOptions(command, words.slice(command.name.split(' ').length))
     process.stdout.write(`${JSON.stringify(await runCommand(command, options), null, 2)}\n`)
@@ -58,7 +60,7 @@ function parseWords({ name, options, positional }: Command, args: string[]) {
     if (more.length > 0) throw new Error(`one ${positional} only`)
     return positional ? { ...values, [positional]: only } : values
   } catch (error) {
-    throw new UsageError(`${name}: ${(error as Error).message}`)
+    throw new UsageError(`${name}: ${messageOf(error)}`)
   }
 }
 
@@ -73,8 +75,8 @@ async function runCommand(command: Command, options: object): Promise<object> {
     return await command.run(options as never, { config, database })
   } catch (error) {
     if (!opened) throw error
-    if (isDatabaseAway(error)) throw new Trouble(`${doesNotAnswer(opened.url)}.`)
-    throw databaseTrouble(error, opened.url) ?? error
+    if (isDatabaseAway(error)) throw new OperatorError(`${doesNotAnswer(opened.url)}.`)
+    throw databaseError(error, opened.url) ?? error
   } finally {
     await opened?.sql.end({ timeout: 1 })
   }

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 
-/** A client of the API as anybody could write it: JSON in and out, waiting where it is told to. */
+/** A client of the API as anybody could write it: JSON in and out, waiting as long as the API asks. */
 export interface ApiClient {
   get<T>(path: string): Promise<T>
   /** @param allowed statuses that are no error beside 200 and 201, for which undefined is returned */
@@ -11,7 +11,7 @@ export interface ApiClient {
 
 export interface PostOptions {
   readonly allowed?: readonly number[]
-  /** Of a body that is text already; default `application/json`. */
+  /** Media type of a body that is text already; default `application/json`. */
   readonly type?: string
 }
 

@@ -3,12 +3,14 @@ import library from 'pg-boss/package.json' with { type: 'json' }
 import { jobs as allJobs } from '../jobs/index.ts'
 import { deadLetterName, queueOptions } from '../jobs/job.ts'
 import type { Job } from '../jobs/job.ts'
-import { bossDatabase, openQueue } from '../jobs/queue.ts'
+import { bossDatabase, SCHEDULER_QUEUE } from '../jobs/pg-boss.ts'
+import { openQueue } from '../jobs/queue.ts'
 import type { Envelope } from '../jobs/queue.ts'
-import type { Queryable, Sql } from '../sql/db.ts'
-import { findQueueSchema, findTurn } from '../sql/queue-rows.ts'
-import { schedules } from '../workers/schedule.ts'
-import type { Schedule } from '../workers/schedule.ts'
+import { sendText } from '../sql/core/db.ts'
+import type { Queryable, Sql } from '../sql/core/db.ts'
+import { findQueueSchemaVersion, findTurn, QUEUE_SCHEMA } from '../sql/jobs/pg-boss.ts'
+import { schedules } from '../workers/runtime/schedule.ts'
+import type { Schedule } from '../workers/runtime/schedule.ts'
 
 export interface BossOptions {
   /** Rescue lost claims, expire, delete, fire schedules; for the maintenance pool. Default false. */
@@ -25,8 +27,12 @@ export interface BossOptions {
  */
 export async function openBoss(sql: Sql, options: BossOptions) {
   const boss = new PgBoss({
-    db: { ...bossDatabase(sql), executeSql: executor(sql) },
-    schema: 'pgboss',
+    db: {
+      ...bossDatabase(sql),
+      executeSql: (text, values) =>
+        sendText(sql, text, (connection) => bossDatabase(connection).executeSql(text, values)),
+    },
+    schema: QUEUE_SCHEMA,
     registerInstance: options.name !== undefined,
     ...(options.name && { instanceName: options.name }),
     supervise: options.supervise ?? false,
@@ -48,8 +54,9 @@ export async function openBoss(sql: Sql, options: BossOptions) {
  * newer one they are the business of the newer processes.
  */
 export async function isQueueCurrent(sql: Sql): Promise<boolean> {
-  const version = (await findQueueSchema(sql)) ?? 0
-  if (version !== library.pgboss.schema) return version > library.pgboss.schema
+  const version = (await findQueueSchemaVersion(sql)) ?? 0
+  const { schema: ours } = library.pgboss
+  if (version !== ours) return version > ours
   const boss = await openBoss(sql, { log: { warn: () => undefined } })
   const queues = new Map((await boss.getQueues()).map((queue) => [queue.name, queue]))
   const scheduled = await boss.getSchedules()
@@ -58,11 +65,8 @@ export async function isQueueCurrent(sql: Sql): Promise<boolean> {
 }
 
 function isAsDeclared(job: Job, queues: ReadonlyMap<string, object>) {
-  const found = queues.get(job.name) as Record<string, unknown> | undefined
-  return (
-    found !== undefined &&
-    Object.entries(queueOptions(job)).every(([name, value]) => found[name] === value)
-  )
+  const found = new Map(Object.entries(queues.get(job.name) ?? {}))
+  return Object.entries(queueOptions(job)).every(([name, value]) => found.get(name) === value)
 }
 
 function areAsDeclared(scheduled: readonly { name: string; cron: string }[]) {
@@ -100,6 +104,18 @@ export async function reconcileSchedules(boss: PgBoss, declared: readonly Schedu
   }
 }
 
+/** How many jobs are in each queue, as supervision last counted them. Dead letters are `ready`. */
+export async function countQueuedJobs(boss: PgBoss, names?: string[]): Promise<QueuedJobs[]> {
+  return (await boss.getQueues(names)).map((queue) => ({
+    queue: queue.name,
+    ready: queue.readyCount,
+    deferred: queue.deferredCount,
+    active: queue.activeCount,
+    failed: queue.failedCount,
+    oldest_ready_seconds: queue.readyOldestSeconds ?? 0,
+  }))
+}
+
 export function openProcessQueue(boss: PgBoss, sql: Sql) {
   return openQueue(
     boss,
@@ -108,27 +124,18 @@ export function openProcessQueue(boss: PgBoss, sql: Sql) {
   )
 }
 
-/** postgres.js refuses BEGIN on a pooled connection, so a text that begins a transaction gets its own. */
-function executor(sql: Sql) {
-  return async (text: string, values?: unknown[]) => {
-    if (!/^\s*begin\b/i.test(text)) {
-      return bossDatabase(sql).executeSql(text, values)
-    }
-    const connection = await sql.reserve()
-    try {
-      return await bossDatabase(connection).executeSql(text, values)
-    } catch (error) {
-      await connection`rollback`.catch(() => undefined)
-      throw error
-    } finally {
-      connection.release()
-    }
-  }
-}
-
 /** How late it is noticed that a worker was lost, beyond its heartbeat. */
 const SUPERVISE_SECONDS = 3
 const NEVER_SECONDS = 86_400
-/** The library's own, through which its schedules go. */
-const SCHEDULER_QUEUE = '__pgboss__send-it'
 const DEAD_RETENTION_SECONDS = 90 * 86_400
+
+interface QueuedJobs {
+  readonly queue: string
+  readonly ready: number
+  /** They are not due yet. */
+  readonly deferred: number
+  readonly active: number
+  readonly failed: number
+  /** 0 when none is ready. */
+  readonly oldest_ready_seconds: number
+}

@@ -1,5 +1,6 @@
 // Everything a change must pass, as `npm run check` and .ci/run do it. Runs all checks, whatever the
-// earlier ones found; the last line counts the checks and the assertions of the tests.
+// earlier ones found; the last line counts the checks and the assertions of the tests, and the lines
+// before it tell which tests this machine could not run. With REQUIRE_ALL=1 those have failed.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -10,9 +11,11 @@ const CHECKS = ['types', 'lint', 'format:check', 'dead-code', 'docs:check']
 async function main() {
   const counts = { passed: 0, failed: 0 }
   for (const name of CHECKS) counts[(await run(name)) ? 'passed' : 'failed']++
-  const tests = await runTests()
+  const { skipped, ...tests } = await runTests()
+  for (const test of skipped) say(`skipped: ${test}`)
+  if (skipped.length > 0) say(`${skipped.length} skipped`)
   const passed = counts.passed + tests.passed
-  const failed = counts.failed + tests.failed
+  const failed = counts.failed + tests.failed + (REQUIRE_ALL ? skipped.length : 0)
   say(`${passed} passed, ${failed} failed`)
   process.exitCode = failed > 0 ? 1 : 0
 }
@@ -21,7 +24,7 @@ async function main() {
 async function run(script: string) {
   say(`\n> ${script}`)
   const child = spawn('npm', ['run', '--silent', script], { stdio: 'inherit', shell: ON_WINDOWS })
-  const [code] = (await once(child, 'close')) as [number | null]
+  const [code]: (number | null)[] = await once(child, 'close')
   if (code !== 0) say(`${script} failed`)
   return code === 0
 }
@@ -34,17 +37,18 @@ async function runTests() {
     env: { ...process.env, TAP: '1' },
     shell: ON_WINDOWS,
   })
-  const ended = once(child, 'close') as Promise<[number | null]>
-  const { pass: passed, fail: failed } = await readTap(child.stdout)
+  const ended: Promise<(number | null)[]> = once(child, 'close')
+  const { pass: passed, fail: failed, skipped } = await readTap(child.stdout)
   const [code] = await ended
   // A run that failed without a failing assertion, or passed without any, is a failure as well.
   const sane = code === 0 ? passed > 0 && failed === 0 : failed > 0
-  return { passed, failed: sane ? failed : failed + 1 }
+  return { passed, failed: sane ? failed : failed + 1, skipped }
 }
 
-/** What the summary at the end of the output counts, which is all assertions. */
+/** What the summary at the end of the output counts, which is all assertions, and what was skipped. */
 async function readTap(output: Readable) {
   const counts = { pass: 0, fail: 0 }
+  const skipped: string[] = []
   let inDiagnosis = false
   for await (const line of createInterface({ input: output })) {
     const summary = /^# \{ (total: .*) \}$/.exec(line)?.[1]
@@ -53,17 +57,21 @@ async function readTap(output: Readable) {
         counts[word as keyof typeof counts] = Number(n)
       }
     }
+    const [, title, reason] = /^\s*ok \d+ - (.*) # SKIP ?(.*)$/.exec(line) ?? []
+    if (title !== undefined) skipped.push(`${title}: ${reason || 'for no reason given'}`)
     const failure = /^\s*not ok /.test(line)
     if (failure || inDiagnosis || line.startsWith('ok ')) say(line)
     inDiagnosis = failure || (inDiagnosis && !/^\s*\.\.\.$/.test(line))
   }
-  return counts
+  return { ...counts, skipped }
 }
 
 function say(line: string) {
   process.stdout.write(`${line}\n`)
 }
 
+/** No test may be skipped. */
+const REQUIRE_ALL = process.env['REQUIRE_ALL'] === '1'
 const ON_WINDOWS = process.platform === 'win32'
 
 await main()

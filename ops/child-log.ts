@@ -44,7 +44,8 @@ function keepBelowLimit(path: string) {
 function readable(line: string, minLevel: number) {
   if (!line.startsWith('{')) return undefined
   try {
-    const { level, msg, queue, job_id, err } = JSON.parse(line) as Partial<LogEntry>
+    const entry: Partial<LogEntry> = JSON.parse(line)
+    const { level, msg, queue, job_id, err } = entry
     if (level === undefined || level < minLevel) return undefined
     const job = [queue, job_id].filter(Boolean).join(' ')
     return [job && `${job}:`, msg, err?.message && `(${err.message})`].filter(Boolean).join(' ')

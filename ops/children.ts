@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { ChildLog } from './child-log.ts'
 import type { ChildMessage } from './process.ts'
 import { pause } from './shutdown.ts'
-import { Trouble } from './trouble.ts'
+import { OperatorError } from './operator-error.ts'
 
 export interface ChildOptions {
   /** What people call it, for example `the import workers`. */
@@ -13,12 +13,12 @@ export interface ChildOptions {
   /** File beside this one, and its arguments. */
   readonly script: string
   readonly args?: readonly string[]
-  /** Asked at each start; its last address is what `ready` told, for a child that listens. */
+  /** Called at each start, with the address the child last listened at, if any. */
   readonly env: (lastAddress: string | undefined) => NodeJS.ProcessEnv
   readonly log: ChildLog
   readonly say: (sentence: string) => void
   /** Called once when starting it again makes no sense; the sentence says why. */
-  readonly giveUp: (trouble: Trouble) => void
+  readonly giveUp: (error: OperatorError) => void
 }
 
 export interface Child {
@@ -50,22 +50,26 @@ export function keepRunning(options: ChildOptions): Child {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     current = child
-    let trouble: string | undefined
+    let operatorError: string | undefined
     child.on('message', (message: ChildMessage) => {
-      if ('trouble' in message) trouble = message.trouble
+      if ('operatorError' in message) operatorError = message.operatorError
       else ready.resolve((address = message.address))
     })
     for (const stream of [child.stdout, child.stderr]) if (stream) options.log.read(stream)
-    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
+    const [code, signal]: (number | string | null)[] = await once(child, 'exit')
     current = undefined
-    return { trouble, how: signal ?? `exit code ${code}`, ms: performance.now() - startedAt }
+    return {
+      operatorError,
+      how: signal ? String(signal) : `exit code ${code}`,
+      ms: performance.now() - startedAt,
+    }
   }
 
   async function run() {
     for (let quickEnds = 0; !stopping.signal.aborted;) {
-      const { trouble, how, ms } = await runOnce()
+      const { operatorError, how, ms } = await runOnce()
       if (stopping.signal.aborted) return
-      if (trouble !== undefined) throw new Trouble(trouble)
+      if (operatorError !== undefined) throw new OperatorError(operatorError)
       quickEnds = ms < QUICK_MS ? quickEnds + 1 : 0
       if (quickEnds === QUICK_ENDS) throw hopeless(options, how)
       options.say(`${capital(options.name)} ended unexpectedly (${how}); starting again.`)
@@ -73,7 +77,7 @@ export function keepRunning(options: ChildOptions): Child {
     }
   }
   const running = run().catch((error: unknown) => {
-    options.giveUp(error instanceof Trouble ? error : hopeless(options, String(error)))
+    options.giveUp(error instanceof OperatorError ? error : hopeless(options, String(error)))
   })
 
   return {
@@ -93,7 +97,7 @@ export function keepRunning(options: ChildOptions): Child {
 }
 
 function hopeless({ name, log }: ChildOptions, how: string) {
-  return new Trouble(`${capital(name)} cannot run (${how}); ${log.path} tells why.`)
+  return new OperatorError(`${capital(name)} cannot run (${how}); ${log.path} tells why.`)
 }
 
 function capital(text: string) {
@@ -105,8 +109,8 @@ const QUICK_ENDS = 3
 const FIRST_DELAY_MS = 100
 
 interface End {
-  /** The foreseen failure the child told of. */
-  readonly trouble: string | undefined
+  /** The foreseen failure that the child reported. */
+  readonly operatorError: string | undefined
   readonly how: string
   readonly ms: number
 }

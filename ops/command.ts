@@ -1,5 +1,5 @@
 import type Joi from 'joi'
-import type { Sql } from '../sql/db.ts'
+import type { Sql } from '../sql/core/db.ts'
 import type { Config } from './config.ts'
 
 /** One command of `ops/admin.ts`; what `run` returns is printed as JSON. */
@@ -14,7 +14,7 @@ export interface Command {
 
 export interface Access {
   readonly config: Config
-  /** Opens the database of this installation. @throws Trouble */
+  /** Opens the database of this installation. @throws OperatorError */
   readonly database: () => Promise<{ url: string; sql: Sql }>
 }
 

@@ -1,13 +1,13 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import Joi from 'joi'
-import { makeKey } from '../jobs/rules/api-key.ts'
-import { sealSecret } from '../jobs/rules/secret-box.ts'
-import { PLAN_RATES } from '../jobs/rules/plan.ts'
+import { makeKey } from '../jobs/rules/access/api-key.ts'
+import { sealSecret } from '../jobs/rules/core/secret-box.ts'
+import { PLAN_RATES } from '../jobs/rules/org/plan.ts'
 import { int, oneOf, shape, text, time, uuid } from '../jobs/shape.ts'
-import { findKeyOrganization, revokeKey } from '../sql/api-keys.ts'
-import { insertAuditEvent } from '../sql/audit-events.ts'
-import type { Queryable, Sql } from '../sql/db.ts'
-import { setWebhookSecret } from '../sql/notifications.ts'
+import { findKeyOrganization, revokeKey } from '../sql/access/api-keys.ts'
+import { insertAuditEvent } from '../sql/org/audit-events.ts'
+import type { Queryable, Sql } from '../sql/core/db.ts'
+import { setWebhookSecret } from '../sql/webhooks/notifications.ts'
 import {
   findOrganization,
   findProject,
@@ -15,7 +15,7 @@ import {
   updatePlan,
   setSuspended,
   updateRate,
-} from '../sql/organizations.ts'
+} from '../sql/org/organizations.ts'
 import { command } from './command.ts'
 import type { Access, Command } from './command.ts'
 import { migrateAll } from './context.ts'
@@ -23,7 +23,7 @@ import { examine } from './doctor.ts'
 import { createKey, createOrganization } from './organizations.ts'
 import { readMasterKey } from './outbound.ts'
 import { queueCommands } from './queue-commands.ts'
-import { Trouble } from './trouble.ts'
+import { OperatorError } from './operator-error.ts'
 
 const plan = oneOf('free', 'core', 'pro', 'enterprise')
 
@@ -141,7 +141,7 @@ export const commands: readonly Command[] = [
           if (at) await auditKey(tx, org_id, 'api_key.revoked', id, {})
           return at
         }))
-      if (!revoked_at) throw new Trouble(`There is no key ${id} that could be revoked.`)
+      if (!revoked_at) throw new OperatorError(`There is no key ${id} that could be revoked.`)
       return { id, org_id, revoked: true, revoked_at }
     },
   }),
@@ -195,10 +195,10 @@ async function suspend(orgId: string, isSuspended: boolean, { database }: Access
 }
 
 function noOrganization(id: string) {
-  return new Trouble(`There is no organization ${id}.`)
+  return new OperatorError(`There is no organization ${id}.`)
 }
 
-/** What the key is fixed to, by id or name. @throws Trouble when the organization does not have it */
+/** What the key is fixed to, by id or name. @throws OperatorError when the organization does not have it */
 async function findPlace(
   sql: Sql,
   orgId: string,
@@ -211,13 +211,15 @@ async function findPlace(
     case 'workspace': {
       const found = await findWorkspace(sql, orgId, named.workspace ?? '')
       if (!found)
-        throw new Trouble('A workspace-scoped key needs --workspace, one of the organization.')
+        throw new OperatorError(
+          'A workspace-scoped key needs --workspace, one of the organization.',
+        )
       return { workspace_id: found.id, project_id: null }
     }
     case 'project': {
       const found = await findProject(sql, orgId, named.project ?? '')
       if (!found)
-        throw new Trouble('A project-scoped key needs --project, one of the organization.')
+        throw new OperatorError('A project-scoped key needs --project, one of the organization.')
       return { workspace_id: found.workspace_id, project_id: found.id }
     }
   }

@@ -1,15 +1,16 @@
+import type { PgBoss } from 'pg-boss'
 import { openJobWaiter } from '../api/wait.ts'
 import type { ApiContext } from '../api/context.ts'
 import { jobs } from '../jobs/index.ts'
-import { parseNetworks } from '../jobs/rules/outbound-address.ts'
-import { isPooled, openDatabase } from '../sql/db.ts'
-import { deafListener, openListener } from '../sql/listener.ts'
-import { ensureTurnIndex } from '../sql/queue-rows.ts'
-import { migrate } from '../sql/migrate.ts'
-import type { WorkerContext } from '../workers/handler.ts'
-import { superviseJobs } from '../workers/supervise.ts'
-import { silentMeter } from '../workers/meter.ts'
-import type { Meter } from '../workers/meter.ts'
+import { parseNetworks } from '../jobs/rules/core/outbound-address.ts'
+import { isPooled, openDatabase } from '../sql/core/db.ts'
+import { deafListener, openListener } from '../sql/core/listener.ts'
+import { ensureTurnIndex } from '../sql/jobs/pg-boss.ts'
+import { migrate } from '../sql/core/migrate.ts'
+import type { WorkerContext } from '../workers/runtime/context.ts'
+import { superviseJobs } from '../workers/maintenance/supervise-jobs.ts'
+import { silentMeter } from '../workers/runtime/meter.ts'
+import type { Meter } from '../workers/runtime/meter.ts'
 import { openBoss, openProcessQueue, reconcileQueues, reconcileSchedules } from './boss.ts'
 import type { Config } from './config.ts'
 import { openLog } from './log.ts'
@@ -44,14 +45,13 @@ export async function migrateAll(databaseUrl: string, log: Log) {
 export async function openApiContext(
   config: Config,
   databaseUrl: string,
-): Promise<Opened<ApiContext> & { drain(): Promise<void> }> {
+): Promise<Opened<ApiContext> & { boss: PgBoss; drain(): Promise<void> }> {
   const opened = await openShared(config, databaseUrl, 'api', API_CONNECTIONS)
   const waiter = await openJobWaiter(opened.sql, opened.context.listener)
   let stopping = false
   return {
     context: {
       ...opened.context,
-      boss: opened.boss,
       waiter,
       outboundNetworks: parseNetworks(config.OUTBOUND_ALLOW_CIDRS),
       payments: {
@@ -62,6 +62,7 @@ export async function openApiContext(
       keyPrefix: config.KEY_PREFIX,
       isStopping: () => stopping,
     },
+    boss: opened.boss,
     /** Takes the process out of readiness and lets requests that wait for a job answer at once. */
     drain() {
       stopping = true

@@ -1,11 +1,11 @@
 import type { PgBoss } from 'pg-boss'
 import { jobs } from '../jobs/index.ts'
 import { deadLetterName } from '../jobs/job.ts'
-import { bossDatabase } from '../jobs/queue.ts'
+import { bossDatabase } from '../jobs/pg-boss.ts'
 import type { Envelope, Queue } from '../jobs/queue.ts'
-import type { Sql, Transaction } from '../sql/db.ts'
-import { findJob, restartJob } from '../sql/jobs.ts'
-import { Trouble } from './trouble.ts'
+import type { Sql, Transaction } from '../sql/core/db.ts'
+import { findJob, restartJob } from '../sql/jobs/jobs.ts'
+import { OperatorError } from './operator-error.ts'
 
 /** What is left of a job whose attempts are used up. */
 export interface DeadLetter {
@@ -18,7 +18,7 @@ export interface DeadLetter {
   readonly died_at: Date
 }
 
-/** Oldest first. @throws Trouble for a queue there is not */
+/** Oldest first. @throws OperatorError for a queue there is not */
 export async function listDeadLetters(
   boss: PgBoss,
   queue: string,
@@ -73,11 +73,11 @@ async function isStillFailed(tx: Transaction, { org_id, job_id }: DeadLetter) {
   return (await findJob(tx, org_id, job_id))?.state === 'failed'
 }
 
-/** The job of a queue. @throws Trouble for a queue there is not */
+/** The job of a queue. @throws OperatorError for a queue there is not */
 export function findJobOf(queue: string) {
   const job = jobs.find(({ name }) => name === queue)
   if (job) return job
-  throw new Trouble(
+  throw new OperatorError(
     `There is no queue ${queue}; the queues are ${jobs.map(({ name }) => name).join(', ')}.`,
   )
 }

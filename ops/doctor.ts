@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { isDatabaseAway } from '../sql/db.ts'
-import type { Sql } from '../sql/db.ts'
-import { checkSchema } from '../sql/migrate.ts'
+import { isDatabaseAway } from '../sql/core/db.ts'
+import type { Sql } from '../sql/core/db.ts'
+import { checkSchema } from '../sql/core/migrate.ts'
 import { isQueueCurrent } from './boss.ts'
 import type { Config } from './config.ts'
 import { checkDatabase, doesNotAnswer } from './migrate.ts'
 import { openFolderStorage } from './storage.ts'
-import { Trouble } from './trouble.ts'
+import { OperatorError } from './operator-error.ts'
 
 export interface Report {
   readonly ok: boolean
@@ -41,12 +41,12 @@ export async function examine(config: Config, sql: Sql, url: string): Promise<Re
 
 async function checkSchemaNumber(sql: Sql) {
   if ((await checkSchema(sql)) === 'current') return
-  throw new Trouble('The schema is behind this program. Run: node ops/admin.ts migrate')
+  throw new OperatorError('The schema is behind this program. Run: node ops/admin.ts migrate')
 }
 
 async function checkQueues(sql: Sql) {
   if (await isQueueCurrent(sql)) return
-  throw new Trouble('Queues are missing or out of date. Run: node ops/admin.ts migrate')
+  throw new OperatorError('Queues are missing or out of date. Run: node ops/admin.ts migrate')
 }
 
 async function checkStorage({ STORAGE_DIR }: Config) {

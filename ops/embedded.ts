@@ -2,13 +2,13 @@ import { join } from 'node:path'
 import type { Config } from './config.ts'
 import { findPostgres, startPostgres } from './postgres.ts'
 import { pause } from './shutdown.ts'
-import { Trouble } from './trouble.ts'
+import { OperatorError } from './operator-error.ts'
 
-/** Address of the database this installation uses. @throws Trouble when it is embedded and does not run */
+/** Address of the database this installation uses. @throws OperatorError when it is embedded and does not run */
 export async function findDatabase(config: Config): Promise<string> {
   const url = config.DATABASE_URL ?? (await findPostgres(clusterDir(config)))
   if (url) return url
-  throw new Trouble(
+  throw new OperatorError(
     `No database runs in ${config.DATA_DIR}. Start the service with \`npm start\`, or set DATABASE_URL or DATA_DIR to those it runs with.`,
   )
 }
@@ -29,7 +29,7 @@ export async function keepPostgres(config: Config, say: (sentence: string) => vo
       server = await startPostgres({ dataDir, port, say })
     }
   }
-  // What cannot be started now is tried again, and told again, at the next look.
+  // The next look tries again what could not be started, and logs it again.
   async function watchOn(): Promise<void> {
     await watch().catch(async (error: Error) => {
       say(error.message)

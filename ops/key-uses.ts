@@ -1,6 +1,6 @@
 import cron from 'node-cron'
-import { saveKeyUses } from '../sql/api-keys.ts'
-import type { Sql } from '../sql/db.ts'
+import { saveKeyUses } from '../sql/access/api-keys.ts'
+import type { Sql } from '../sql/core/db.ts'
 
 /**
  * Copies every minute when keys were last used from the token buckets, which a crash of the database

@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer'
-import type { Mailer } from '../workers/handler.ts'
+import type { Mailer } from '../workers/runtime/context.ts'
 
 /** @param smtpUrl `smtp://` or `smtps://` with credentials, if the server wants any */
 export function openMailer(smtpUrl: string, from: string): Mailer {
@@ -10,7 +10,7 @@ export function openMailer(smtpUrl: string, from: string): Mailer {
   const transport = createTransport(url.href)
   return {
     async send({ id, recipient, subject, body }) {
-      // The same id at each attempt, so that a mail sent twice can be told.
+      // The same id at each attempt, so that a mail sent twice can be recognized.
       const messageId = `<${id}@${url.hostname}>`
       await transport.sendMail({ from, to: recipient, subject, text: body, messageId })
     },

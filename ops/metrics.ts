@@ -1,8 +1,9 @@
 import type { Server } from '@hapi/hapi'
 import type { PgBoss } from 'pg-boss'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Meter } from '../workers/meter.ts'
-import type { RunningPools } from '../workers/run.ts'
+import { countQueuedJobs } from './boss.ts'
+import type { Meter } from '../workers/runtime/meter.ts'
+import type { RunningWorkers } from '../workers/runtime/start-workers.ts'
 
 /** Metrics of one process in the Prometheus text format; names are the interface of the dashboards. */
 export function openMetrics() {
@@ -67,7 +68,7 @@ export function meterWorkers(registry: Registry): Meter {
 }
 
 /** The slots of this process, read when scraped. */
-export function showSlots(registry: Registry, pools: RunningPools) {
+export function showSlots(registry: Registry, pools: RunningWorkers) {
   const gauge = new Gauge({
     name: 'adl_slots',
     help: 'Slots of this process, by whether a job is in them; overrun ones are lost until it ends',
@@ -95,12 +96,9 @@ export function showQueues(registry: Registry, boss: PgBoss) {
     labelNames: ['queue', 'state'],
     registers,
     async collect() {
-      for (const { name: queue, ...counts } of await boss.getQueues()) {
-        jobs.set({ queue, state: 'ready' }, counts.readyCount)
-        jobs.set({ queue, state: 'deferred' }, counts.deferredCount)
-        jobs.set({ queue, state: 'active' }, counts.activeCount)
-        jobs.set({ queue, state: 'failed' }, counts.failedCount)
-        oldest.set({ queue }, counts.readyOldestSeconds ?? 0)
+      for (const { queue, oldest_ready_seconds, ...counts } of await countQueuedJobs(boss)) {
+        for (const [state, count] of Object.entries(counts)) jobs.set({ queue, state }, count)
+        oldest.set({ queue }, oldest_ready_seconds)
       }
     },
   })

@@ -1,28 +1,29 @@
-import { isDatabaseAway, openDatabase } from '../sql/db.ts'
-import type { Sql } from '../sql/db.ts'
-import { checkSchema } from '../sql/migrate.ts'
+import { isAccessRefused, isDatabaseAway, isTableMissing, openDatabase } from '../sql/core/db.ts'
+import type { Sql } from '../sql/core/db.ts'
+import { checkSchema } from '../sql/core/migrate.ts'
 import { isQueueCurrent } from './boss.ts'
 import { migrateAll } from './context.ts'
 import { pause } from './shutdown.ts'
-import { Trouble } from './trouble.ts'
+import { messageOf, OperatorError } from './operator-error.ts'
 
 /**
  * Waits until the database answers, as long as it takes, and brings its schema up to date when it is
  * behind. Returns early when `stop` is aborted.
- * @throws Trouble, SchemaTooNew
+ * @throws OperatorError, SchemaTooNew
  */
 export async function prepareDatabase(url: string, log: Log, stop: AbortSignal): Promise<void> {
-  let told = false
+  let isReported = false
   while (!stop.aborted) {
     try {
       if (await isBehind(url)) await bringUpToDate(url, log)
       return
     } catch (error) {
-      const trouble = databaseTrouble(error, url)
-      if (trouble) throw trouble
+      const fault = databaseError(error, url)
+      if (fault) throw fault
       if (!isDatabaseAway(error)) throw error
-      if (!told) log.warn({ err: error }, `${doesNotAnswer(url)}; trying again until it does.`)
-      told = true
+      if (!isReported)
+        log.warn({ err: error }, `${doesNotAnswer(url)}; trying again until it does.`)
+      isReported = true
       await pause(RETRY_MS, stop)
     }
   }
@@ -34,7 +35,7 @@ export async function checkDatabase(sql: Sql): Promise<void> {
     select current_setting('server_version') as version,
       current_setting('server_version_num')::int as number`
   if (row && row.number < OLDEST_SERVER) {
-    throw new Trouble(`The database is PostgreSQL ${row.version}; 15 or newer is needed.`)
+    throw new OperatorError(`The database is PostgreSQL ${row.version}; 15 or newer is needed.`)
   }
 }
 
@@ -51,19 +52,20 @@ async function isBehind(url: string) {
 async function bringUpToDate(url: string, log: Log) {
   await migrateAll(url, log)
   if (!(await isBehind(url))) return
-  throw new Trouble('The queue in the database was made by a newer version of this program.')
+  throw new OperatorError('The queue in the database was made by a newer version of this program.')
 }
 
 /** The sentence for what a database does to those who use it wrongly; undefined for other errors. */
-export function databaseTrouble(error: unknown, url: string): Trouble | undefined {
-  const { code = '', message } = error as { code?: string; message: string }
-  if (REFUSED.test(code)) {
-    return new Trouble(
-      `The database at ${placeOf(url)} refuses us: ${message}. Check DATABASE_URL.`,
+export function databaseError(error: unknown, url: string): OperatorError | undefined {
+  if (isAccessRefused(error)) {
+    return new OperatorError(
+      `The database at ${placeOf(url)} refuses us: ${messageOf(error)}. Check DATABASE_URL.`,
     )
   }
-  if (code !== NO_TABLE) return undefined
-  return new Trouble(`The database at ${placeOf(url)} is not set up: node ops/admin.ts migrate`)
+  if (!isTableMissing(error)) return undefined
+  return new OperatorError(
+    `The database at ${placeOf(url)} is not set up: node ops/admin.ts migrate`,
+  )
 }
 
 export function doesNotAnswer(url: string) {
@@ -76,9 +78,6 @@ function placeOf(url: string) {
   return host + pathname
 }
 
-/** Wrong user or password, no such database, no right to connect or to make tables. */
-const REFUSED = /^(28\w{3}|3D000|42501)$/
-const NO_TABLE = '42P01'
 const OLDEST_SERVER = 150_000
 const RETRY_MS = 1000
 

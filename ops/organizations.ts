@@ -1,9 +1,9 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
-import { displayPrefix, hashKey, makeKey } from '../jobs/rules/api-key.ts'
-import { insertKey } from '../sql/api-keys.ts'
-import type { Queryable } from '../sql/db.ts'
-import { insertOrganization } from '../sql/organizations.ts'
-import type { Plan } from '../sql/organizations.ts'
+import { displayPrefix, hashKey, makeKey } from '../jobs/rules/access/api-key.ts'
+import { insertKey } from '../sql/access/api-keys.ts'
+import type { Queryable } from '../sql/core/db.ts'
+import { insertOrganization } from '../sql/org/organizations.ts'
+import type { Plan } from '../sql/org/organizations.ts'
 
 export interface NewOrganization {
   readonly name: string

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
-import { parseNetworks } from '../jobs/rules/outbound-address.ts'
-import type { OutboundSettings } from '../workers/handler.ts'
+import { parseNetworks } from '../jobs/rules/core/outbound-address.ts'
+import type { OutboundSettings } from '../workers/runtime/context.ts'
 import { guardedAgent } from '../workers/webhooks/guarded-agent.ts'
 import type { Config } from './config.ts'
 
@@ -25,7 +25,7 @@ export async function readMasterKey({ MASTER_KEY, DATA_DIR }: Config): Promise<B
   if (MASTER_KEY) return Buffer.from(MASTER_KEY, 'hex')
   const path = join(DATA_DIR, 'master-key')
   await mkdir(DATA_DIR, { recursive: true })
-  // Of two processes that make it at once, one wins and both read what it wrote.
+  // When two processes make it at once, one wins and both read what it wrote.
   await writeFile(path, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx' }).catch(
     (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error

@@ -10,7 +10,7 @@ export async function inPlainWords<T>(dataDir: string, work: () => Promise<T>): 
   } catch (error) {
     if (!isOfSystem(error)) throw error
     const fault = `cannot be used (${error.message})`
-    throw trouble(dataDir, fault, 'give this user access to it', error)
+    throw clusterError(dataDir, fault, 'give this user access to it', error)
   }
 }
 
@@ -18,7 +18,7 @@ function isOfSystem(error: unknown): error is Error & { code: unknown } {
   return error instanceof Error && error.name === 'Error' && 'code' in error
 }
 
-export function trouble(dataDir: string, fault: string, advice: string, cause?: unknown) {
+export function clusterError(dataDir: string, fault: string, advice: string, cause?: unknown) {
   const sentence = `The database in ${resolve(dataDir)} ${fault}; ${advice}`
   return new PostgresError(`${sentence}, or set DATA_DIR to another folder.`, { cause })
 }

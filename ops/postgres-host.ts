@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import * as fs from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
-import { PostgresError, trouble } from './postgres-error.ts'
+import { PostgresError, clusterError } from './postgres-error.ts'
 
 /** Who runs PostgreSQL here, and where root keeps what that user cannot reach. */
 export interface Host {
@@ -36,7 +36,7 @@ export async function findUser(dataDir: string): Promise<User | undefined> {
   const [uid = 0, gid = 0] = stdout.trim().split('\n').map(Number)
   if (status === 0) return { uid, gid }
   const fault = 'cannot be run by root, and the OS user postgres cannot be created'
-  throw trouble(dataDir, fault, 'create that user, start as another one')
+  throw clusterError(dataDir, fault, 'create that user, start as another one')
 }
 
 export async function findProgram({ user, stagingDir, say }: Host): Promise<Program> {
@@ -117,7 +117,12 @@ export async function placeCluster(
     await fs.rmdir(path).catch(() => undefined)
     await fs.symlink(staged, path)
   } catch (cause) {
-    throw trouble(path, 'cannot be reached by the OS user that runs it', 'open its parents', cause)
+    throw clusterError(
+      path,
+      'cannot be reached by the OS user that runs it',
+      'open its parents',
+      cause,
+    )
   }
   say(`The OS user postgres cannot enter ${dirname(path)}; the database is kept in ${staged}.`)
   say(`To begin anew, remove ${dirname(staged)} as well as ${path}.`)

@@ -2,13 +2,11 @@ import { execFile, spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import * as fs from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { inPlainWords, missing, trouble } from './postgres-error.ts'
+import { inPlainWords, missing, clusterError } from './postgres-error.ts'
 import {
   findProgram,
   findUser,
@@ -18,6 +16,7 @@ import {
   tellingLines,
 } from './postgres-host.ts'
 import type { Host, Program } from './postgres-host.ts'
+import { findFreePort } from './free-port.ts'
 
 export interface EmbeddedPostgres {
   /** Connection string of the default database. */
@@ -141,7 +140,7 @@ async function takeOwnership(clusterDir: string, patienceMs: number): Promise<()
   }
   const owner = Number(lock.prepare('PRAGMA user_version').get()?.['user_version'])
   lock.close()
-  throw trouble(clusterDir, `is already being used by process ${owner}`, 'stop that one first')
+  throw clusterError(clusterDir, `is already being used by process ${owner}`, 'stop that one first')
 }
 
 /** Collected as garbage, a lock would be released. */
@@ -205,7 +204,7 @@ async function untilReady(pid: number, clusterDir: string): Promise<Postmaster |
   })
   if (state) return state === 'ended' ? undefined : state
   const fault = `is still being recovered after ${READY_MS / 1000} seconds`
-  throw trouble(clusterDir, fault, `look into its ${LOG} and start again to go on waiting`)
+  throw clusterError(clusterDir, fault, `look into its ${LOG} and start again to go on waiting`)
 }
 
 async function launch(cluster: Cluster): Promise<Postmaster> {
@@ -222,7 +221,7 @@ async function launch(cluster: Cluster): Promise<Postmaster> {
     await log.file.close()
   }
   const reason = tellingLines((await fs.readFile(log.path)).subarray(log.sizeBytes).toString())
-  throw trouble(clusterDir, `does not start (${reason})`, `see ${log.path}, restore a copy`)
+  throw clusterError(clusterDir, `does not start (${reason})`, `see ${log.path}, restore a copy`)
 }
 
 async function checkOrInitialise(cluster: Cluster) {
@@ -231,11 +230,11 @@ async function checkOrInitialise(cluster: Cluster) {
   if (names.length === 0) return initialise(cluster)
   const absent = ['PG_VERSION', PASSWORD].find((name) => !names.includes(name))
   const strange = `cannot be used (the folder holds files but no ${absent})`
-  if (absent) throw trouble(clusterDir, strange, 'move them away')
+  if (absent) throw clusterError(clusterDir, strange, 'move them away')
   const made = (await fs.readFile(join(clusterDir, 'PG_VERSION'), 'utf8')).trim()
   if (made === program.version.split('.')[0]) return
   const fault = `was made by PostgreSQL ${made} and this is ${program.version}`
-  throw trouble(clusterDir, fault, 'move it away')
+  throw clusterError(clusterDir, fault, 'move it away')
 }
 
 /** The cluster appears under its name only when it is whole, password included. */
@@ -252,22 +251,14 @@ async function initialise({ clusterDir, program, user, say }: Cluster) {
   const initdb = promisify(execFile)(join(program.folder, 'bin/initdb'), options, runAs(user))
   await initdb.catch((error) => {
     const reason = tellingLines(String(error.stderr || error.message))
-    throw trouble(clusterDir, `cannot be created (${reason})`, 'remove the cause', error)
+    throw clusterError(clusterDir, `cannot be created (${reason})`, 'remove the cause', error)
   })
   await fs.rename(password, join(made, PASSWORD))
   await fs.rename(made, clusterDir)
   await fs.rm(unfinished, { recursive: true })
 }
 
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
-}
-
-/** Opens the server's log for appending; `sizeBytes` tells where this start begins in it. */
+/** Opens the server's log for appending; this start begins at `sizeBytes` in it. */
 async function openLog(clusterDir: string) {
   const path = join(clusterDir, LOG)
   const last = await fs.stat(path).catch(missing)
@@ -312,7 +303,7 @@ async function stopPostmaster(pid: number, clusterDir: string): Promise<void> {
     process.kill(pid, signal)
     if (await until(STOP_MS, async () => !(await serves(pid, clusterDir)) || undefined)) return
   }
-  throw trouble(clusterDir, 'does not stop', `end process ${pid} yourself`)
+  throw clusterError(clusterDir, 'does not stop', `end process ${pid} yourself`)
 }
 
 type Say = Host['say']

@@ -1,13 +1,14 @@
-import { SchemaTooNew } from '../sql/migrate.ts'
+import { SchemaTooNew } from '../sql/core/migrate.ts'
 import { ConfigError, readConfig } from './config.ts'
 import type { Config } from './config.ts'
 import { startHealth } from './health.ts'
 import type { HealthListener } from './health.ts'
 import { prepareDatabase } from './migrate.ts'
 import { openLog } from './log.ts'
+import { checkPatches } from './patches.ts'
 import { PostgresError } from './postgres-error.ts'
 import { aborted, endNow, endWithin, listenForStop } from './shutdown.ts'
-import { Trouble } from './trouble.ts'
+import { messageOf, OperatorError } from './operator-error.ts'
 
 /** A part of the service that runs in this process. */
 export interface Running {
@@ -17,12 +18,12 @@ export interface Running {
   stop(): Promise<void>
 }
 
-/** What a child tells the process that spawned it. */
-export type ChildMessage = { ready: true; address?: string } | { trouble: string }
+/** What a child process sends to its parent. */
+export type ChildMessage = { ready: true; address?: string } | { operatorError: string }
 
 /**
  * Runs a part of the service as a process of its own: environment, health, database, part, until it is
- * told to stop. A failure that was foreseen is told in a sentence, to the parent if there is one.
+ * asked to stop. A foreseen failure is reported in a sentence, to the parent if there is one.
  */
 export async function runProcess(
   name: string,
@@ -31,6 +32,7 @@ export async function runProcess(
   const stop = listenForStop(() => endNow(1))
   let health: HealthListener | undefined
   try {
+    checkPatches()
     const config = readConfig()
     const url = requireDatabase(config)
     health = await startHealth(config)
@@ -45,7 +47,7 @@ export async function runProcess(
     const sentence = sentenceOf(error)
     if (sentence === undefined) throw error
     process.stderr.write(`${sentence}\n`)
-    tellParent({ trouble: sentence })
+    tellParent({ operatorError: sentence })
   } finally {
     await health?.close()
     stop.release()
@@ -54,15 +56,15 @@ export async function runProcess(
   }
 }
 
-/** What people are told of a foreseen failure; undefined for a fault of the program. */
+/** The sentence for a foreseen failure; undefined for a fault of the program. */
 export function sentenceOf(error: unknown): string | undefined {
-  const known = [Trouble, ConfigError, PostgresError, SchemaTooNew]
-  return known.some((kind) => error instanceof kind) ? (error as Error).message : undefined
+  const known = [OperatorError, ConfigError, PostgresError, SchemaTooNew]
+  return known.some((kind) => error instanceof kind) ? messageOf(error) : undefined
 }
 
 function requireDatabase({ DATABASE_URL }: Config): string {
   if (DATABASE_URL) return DATABASE_URL
-  throw new Trouble(
+  throw new OperatorError(
     'DATABASE_URL is not set. This process is one part of the service and needs the database of the others; `npm start` runs all parts with an embedded one.',
   )
 }

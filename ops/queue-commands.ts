@@ -1,9 +1,9 @@
 import Joi from 'joi'
 import type { PgBoss } from 'pg-boss'
 import { int, shape, text } from '../jobs/shape.ts'
-import type { Sql } from '../sql/db.ts'
-import { listPausedQueues, pauseQueue, resumeQueue } from '../sql/queue-control.ts'
-import { openBoss, openProcessQueue } from './boss.ts'
+import type { Sql } from '../sql/core/db.ts'
+import { listPausedQueues, pauseQueue, resumeQueue } from '../sql/jobs/queue-control.ts'
+import { countQueuedJobs, openBoss, openProcessQueue } from './boss.ts'
 import { command } from './command.ts'
 import type { Command } from './command.ts'
 import { findJobOf, listDeadLetters, redriveDeadLetters } from './dead-letters.ts'
@@ -47,7 +47,7 @@ export const queueCommands: readonly Command[] = [
     usage: 'NAME [--limit N]',
     options: shape({ name: text() }, { limit: int(1, 10_000).default(100) }),
     positional: 'name',
-    async run({ name, limit = 100 }, { database }) {
+    async run({ name, limit }, { database }) {
       const { sql } = await database()
       return withBoss(sql, async (boss) => ({
         queue: name,
@@ -63,7 +63,7 @@ export const queueCommands: readonly Command[] = [
       { limit: int(1, 10_000).default(1000), 'dry-run': Joi.boolean().default(false) },
     ),
     positional: 'name',
-    async run({ name, limit = 1000, 'dry-run': dryRun = false }, { database }) {
+    async run({ name, limit, 'dry-run': dryRun }, { database }) {
       const { sql } = await database()
       return withBoss(sql, (boss) => {
         const queue = openProcessQueue(boss, sql)
@@ -93,15 +93,10 @@ async function withBoss<T>(sql: Sql, work: (boss: PgBoss) => Promise<T>) {
 
 async function describeQueues(boss: PgBoss, sql: Sql) {
   const paused = new Map((await listPausedQueues(sql)).map((one) => [one.queue, one]))
-  return (await boss.getQueues()).map((queue) => ({
-    queue: queue.name,
-    ready: queue.readyCount,
-    deferred: queue.deferredCount,
-    active: queue.activeCount,
-    failed: queue.failedCount,
-    oldest_ready_seconds: queue.readyOldestSeconds ?? 0,
-    paused_at: paused.get(queue.name)?.paused_at ?? null,
-    paused_because: paused.get(queue.name)?.reason ?? null,
+  return (await countQueuedJobs(boss)).map((counts) => ({
+    ...counts,
+    paused_at: paused.get(counts.queue)?.paused_at ?? null,
+    paused_because: paused.get(counts.queue)?.reason ?? null,
   }))
 }
 

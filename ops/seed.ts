@@ -1,17 +1,19 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { VERDICTS } from '../jobs/rules/core/verdicts.ts'
 import { openApiClient } from './api-client.ts'
 import type { ApiClient } from './api-client.ts'
 import type { Config } from './config.ts'
 import { makeDemo } from './demo/traces.ts'
 import type { Demo } from './demo/traces.ts'
+import { messageOf } from './operator-error.ts'
 import type { FirstOrganization } from './first-organization.ts'
 
 export interface Seeding {
   readonly config: Config
   readonly organization: FirstOrganization
-  /** Of the API, which must be up: the demo comes in as any client's data would. */
+  /** Address of the API, which must be up: the demo comes in as any client's data would. */
   readonly address: string
   readonly say: Say
   readonly end: AbortSignal
@@ -43,7 +45,7 @@ export async function seedWhenWanted(seeding: Seeding): Promise<DatasetAnswer | 
       rmSync(unfinished)
     } catch (error) {
       end.throwIfAborted()
-      say(`The sample data is not complete (${(error as Error).message}); the next start goes on.`)
+      say(`The sample data is not complete (${messageOf(error)}); the next start goes on.`)
     }
   }
   // Only the screen lacks something when the API cannot tell.
@@ -165,7 +167,6 @@ const DATASETS = [
     description: 'Sample: better and worse answers to the same prompt',
   },
 ] as const
-const VERDICTS = ['keep', 'repair', 'replay', 'drop']
 const POLL_MS = 200
 
 type Say = (sentence: string) => void

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 
 export interface StopRequest {
-  /** Aborted when the process has been told to stop. */
+  /** Aborted when the process was asked to stop. */
   readonly signal: AbortSignal
   /** Gives the signals back to the system, so that nothing keeps the process from ending. */
   release(): void

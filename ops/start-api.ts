@@ -1,7 +1,7 @@
 // One API process: node ops/start-api.ts, with DATABASE_URL. Any number of them may run.
 import { createApi } from '../api/server.ts'
-import { checkSchema } from '../sql/migrate.ts'
-import { addressTrouble, localAddress } from './address.ts'
+import { checkSchema } from '../sql/core/migrate.ts'
+import { addressError, localAddress } from './address.ts'
 import { openApiContext } from './context.ts'
 import { ensureFirstOrganization } from './first-organization.ts'
 import { keepKeyUses } from './key-uses.ts'
@@ -38,7 +38,7 @@ await runProcess('api', async (config, databaseUrl, health) => {
     await server.start()
   } catch (error) {
     await stop()
-    throw addressTrouble(error, config) ?? error
+    throw addressError(error, config) ?? error
   }
   const address = localAddress(config.HOST, Number(server.info.port))
   log.info({ address }, 'listening')

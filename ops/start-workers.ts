@@ -2,12 +2,12 @@
 // them may run, on any number of machines.
 import { parseArgs } from 'node:util'
 import { pools } from '../workers/pools.ts'
-import { runHandlers } from '../workers/run.ts'
+import { startWorkers } from '../workers/runtime/start-workers.ts'
 import type { Config } from './config.ts'
 import { openWorkerContext } from './context.ts'
 import { meterWorkers, openMetrics, showQueues, showSlots } from './metrics.ts'
 import { runProcess } from './process.ts'
-import { Trouble } from './trouble.ts'
+import { messageOf, OperatorError } from './operator-error.ts'
 import { workerHealth } from './worker-health.ts'
 
 await runProcess('workers', async (config, databaseUrl, listener) => {
@@ -26,7 +26,7 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
   const options = { slots, supervise, name, meter: meterWorkers(metrics) }
   const opened = await openWorkerContext(config, databaseUrl, options)
   const { log, sql, now } = opened.context
-  const running = await runHandlers(opened.context, opened.boss, handlers)
+  const running = await startWorkers(opened.context, opened.boss, handlers)
   showSlots(metrics, running)
   if (supervise) showQueues(metrics, opened.boss)
   let stopping = false
@@ -50,14 +50,14 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
   }
 })
 
-/** Of --pool, else POOL, else all. */
+/** The pools of --pool, else of POOL, else all. */
 function choosePools({ POOL }: Config): string[] {
   const { values } = readArguments()
   const given = values.pool?.join(',') ?? POOL
   const names = given?.split(',') ?? Object.keys(pools)
   const unknown = names.filter((name) => !(name in pools))
   if (unknown.length === 0) return [...new Set(names)]
-  throw new Trouble(
+  throw new OperatorError(
     `There is no pool ${unknown.join(' and no ')}; the pools are ${Object.keys(pools).join(', ')}.`,
   )
 }
@@ -66,6 +66,6 @@ function readArguments() {
   try {
     return parseArgs({ options: { pool: { type: 'string', multiple: true } } })
   } catch (error) {
-    throw new Trouble(`${(error as Error).message} Usage: start-workers.ts [--pool NAME[,NAME]]`)
+    throw new OperatorError(`${messageOf(error)} Usage: start-workers.ts [--pool NAME[,NAME]]`)
   }
 }

@@ -1,21 +1,24 @@
 // The whole service on one machine, as `npm start` runs it: database, API and workers, each a process.
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { openDatabase } from '../sql/db.ts'
+import { openDatabase } from '../sql/core/db.ts'
 import { checkAddress } from './address.ts'
 import { openChildLog } from './child-log.ts'
 import { keepRunning } from './children.ts'
 import type { Child, ChildOptions } from './children.ts'
-import { POOLS, readConfig } from './config.ts'
+import { readConfig } from './config.ts'
+import { POOLS } from '../workers/pool-names.ts'
+import type { PoolName } from '../workers/pool-names.ts'
 import type { Config } from './config.ts'
 import { keepPostgres } from './embedded.ts'
 import { ensureFirstOrganization } from './first-organization.ts'
 import { prepareDatabase } from './migrate.ts'
+import { checkPatches } from './patches.ts'
 import { sentenceOf } from './process.ts'
 import { renderScreen } from './screen.ts'
 import { seedWhenWanted } from './seed.ts'
 import { aborted, endWithin, listenForStop, unlessAborted } from './shutdown.ts'
-import { Trouble } from './trouble.ts'
+import { messageOf, OperatorError } from './operator-error.ts'
 
 async function main() {
   const opened = new AsyncDisposableStack()
@@ -27,8 +30,9 @@ async function main() {
   })
   try {
     const end = AbortSignal.any([stop.signal, failed.signal])
+    checkPatches()
     const config = readConfig()
-    await startAll({ config, opened, children, end, fail: (trouble) => failed.abort(trouble) })
+    await startAll({ config, opened, children, end, fail: (error) => failed.abort(error) })
     await aborted(end)
     end.throwIfAborted()
   } catch (error) {
@@ -68,8 +72,8 @@ function makeDataDir({ DATA_DIR }: Config) {
     mkdirSync(DATA_DIR, { recursive: true })
     accessSync(DATA_DIR, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
-    throw new Trouble(
-      `The data folder ${DATA_DIR} cannot be used (${(error as Error).message}). Make it a folder this user may write to, or set DATA_DIR to another one.`,
+    throw new OperatorError(
+      `The data folder ${DATA_DIR} cannot be used (${messageOf(error)}). Make it a folder this user may write to, or set DATA_DIR to another one.`,
     )
   }
 }
@@ -158,7 +162,7 @@ function graceMs({ DRAIN_SECONDS }: Config) {
 }
 
 /** A process each: importing and building take memory, and neither may slow the other or the rest. */
-const OWN_PROCESS = ['import', 'datasets']
+const OWN_PROCESS: readonly PoolName[] = ['import', 'datasets']
 const WORKERS = [
   ...OWN_PROCESS.map((pool) => [pool]),
   POOLS.filter((pool) => !OWN_PROCESS.includes(pool)),
@@ -173,9 +177,9 @@ interface Service {
   /** What is to be closed at the end, last opened first. */
   readonly opened: AsyncDisposableStack
   readonly children: Child[]
-  /** Aborted when the service is to end, whether it was told to or has failed. */
+  /** Aborted when the service is to end, by a signal or because it has failed. */
   readonly end: AbortSignal
-  readonly fail: (trouble: Trouble) => void
+  readonly fail: (error: OperatorError) => void
 }
 
 await main()

@@ -1,14 +1,15 @@
 import type { PgBoss } from 'pg-boss'
-import { checkSchema } from '../sql/migrate.ts'
-import { findSupervisionAge } from '../sql/queue-rows.ts'
-import type { Sql } from '../sql/db.ts'
+import { checkSchema } from '../sql/core/migrate.ts'
+import { findSupervisionAge } from '../sql/jobs/pg-boss.ts'
+import type { Sql } from '../sql/core/db.ts'
 import { pools as allPools } from '../workers/pools.ts'
-import type { RunningPools } from '../workers/run.ts'
+import type { RunningWorkers } from '../workers/runtime/start-workers.ts'
+import { countQueuedJobs } from './boss.ts'
 import type { Health } from './health.ts'
 
-/** What a worker process says of itself. `isStopping`: it has been told to stop. */
+/** The health of a worker process. `isStopping`: it was asked to stop. */
 export function workerHealth(
-  { sql, boss, pools }: { sql: Sql; boss: PgBoss; pools: RunningPools },
+  { sql, boss, pools }: { sql: Sql; boss: PgBoss; pools: RunningWorkers },
   isStopping: () => boolean,
   now: () => Date,
 ): Omit<Health, 'metrics'> {
@@ -44,9 +45,12 @@ export function workerHealth(
 async function advise(boss: PgBoss, name: string) {
   const pool = allPools[name]
   if (!pool) return undefined
-  const queues = await boss.getQueues(pool.handlers.map(({ job }) => job.name))
-  const ready = queues.reduce((sum, { readyCount }) => sum + readyCount, 0)
-  const active = queues.reduce((sum, { activeCount }) => sum + activeCount, 0)
+  const queues = await countQueuedJobs(
+    boss,
+    pool.handlers.map(({ job }) => job.name),
+  )
+  const ready = queues.reduce((sum, queue) => sum + queue.ready, 0)
+  const active = queues.reduce((sum, queue) => sum + queue.active, 0)
   const slots = pool.concurrency
   return { pool: name, ready, active, slots, desired: Math.ceil((ready + active) / slots) }
 }

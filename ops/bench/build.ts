@@ -2,27 +2,19 @@
 // [DATABASE_URL=...] node ops/bench/build.ts [--megabytes 300] [--seed 1]
 // Memory is read from /proc.
 import { DuckDBInstance } from '@duckdb/node-api'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { createApi } from '../../api/server.ts'
-import { completeRecipe } from '../../jobs/rules/dataset-recipe.ts'
-import { toTraceRow } from '../../jobs/rules/trace-row.ts'
-import { readTrace } from '../../jobs/rules/trace.ts'
-import type { Sql } from '../../sql/db.ts'
-import { insertTraces } from '../../sql/traces.ts'
+import { completeRecipe } from '../../jobs/rules/datasets/recipe.ts'
+import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
+import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
+import type { Sql } from '../../sql/core/db.ts'
+import { insertTraces } from '../../sql/traces/trace-inserts.ts'
 import { columnsOf, duckType } from '../../workers/datasets/parquet-columns.ts'
-import { readConfig } from '../config.ts'
-import { openApiContext } from '../context.ts'
-import { print, round } from './figures.ts'
+import { peakMiB, print, round } from './figures.ts'
 import { generateTraceLines } from './generate.ts'
-import { withBenchDatabase } from './prepare.ts'
+import { openBenchFolder, withBenchDatabase } from './prepare.ts'
 import type { Bench } from './prepare.ts'
-import { freePort, peakMiB } from './processes.ts'
+import { startService } from './service.ts'
 
 const { values } = parseArgs({
   options: {
@@ -30,21 +22,19 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
   },
 })
-const folder = await mkdtemp(join(tmpdir(), 'bench-build-'))
-try {
-  await withBenchDatabase('build', measure)
-} finally {
-  await rm(folder, { recursive: true, force: true })
-}
+await using scratch = await openBenchFolder('build')
+const folder = scratch.path
+await withBenchDatabase('build', measure)
 
-async function measure({ url, sql, key, owner }: Bench) {
+async function measure(bench: Bench) {
+  const { sql, owner } = bench
   await storeTraces(
     sql,
     owner,
     generateTraceLines(Number(values.megabytes) * 1e6, Number(values.seed)),
   )
   await sql`vacuum analyze`
-  const built = await build(url, key)
+  const built = await build(bench)
   const raw = await rawSeconds(built.files.map((file) => join(folder, 'storage', file)))
   const megabytes = built.bytes / 1e6
   print([
@@ -76,60 +66,34 @@ async function storeTraces(sql: Sql, owner: Bench['owner'], lines: Iterable<stri
 }
 
 function asTrace(line: string) {
-  const { messages, tools, ...members } = JSON.parse(line) as Record<string, unknown>
-  const list = messages as object[]
-  const call = { rendered_input: list.slice(0, -1), output: list.at(-1), tools }
+  const { messages, tools, ...members }: { messages: object[]; tools: unknown } = JSON.parse(line)
+  const call = { rendered_input: messages.slice(0, -1), output: messages.at(-1), tools }
   const read = readTrace({ ...members, llm_calls: [call] }, { traceId: () => '', now: new Date() })
   if ('faults' in read) throw new Error(read.faults[0]?.message)
   return read.trace
 }
 
 /** Through the API, by a worker process of its own. */
-async function build(url: string, key: string) {
-  const settings = { DATABASE_URL: url, DATA_DIR: folder, LOG_LEVEL: 'warn' }
-  const config = readConfig(settings)
-  const opened = await openApiContext(config, url)
-  const api = await createApi(opened.context)
-  const call = async (method: string, path: string, payload?: object) => {
-    const headers = { authorization: `Bearer ${key}`, prefer: 'respond-async' }
-    const options = { method, url: `/api/v1${path}`, headers, ...(payload && { payload }) }
-    return JSON.parse((await api.inject(options)).payload) as Answer
-  }
-  const dataset = await call('POST', '/datasets', { name: 'bench', dataset_type: 'sft' })
-  const path = (await call('POST', `/datasets/${dataset.id}/build`, {})).version_id
-  const worker = spawn(process.execPath, ['ops/start-workers.ts', '--pool', 'datasets'], {
-    env: { ...process.env, ...settings, HEALTH_PORT: String(await freePort()) },
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
+async function build(bench: Bench) {
+  const service = await startService(bench, folder, 'datasets')
   try {
-    for (;;) {
-      if (worker.exitCode !== null) throw new Error(`The worker ended with ${worker.exitCode}`)
-      const version = await call('GET', `/datasets/${dataset.id}/versions/${path}`)
-      if (version.status === 'failed') throw new Error(JSON.stringify(version.error))
-      const job = await call('GET', `/jobs/${version.job_id}`)
-      if (job.finished_at) {
-        const rssMiB = await peakMiB(worker.pid)
-        return { ...(await describe(opened.context.sql, version)), rssMiB }
-      }
-      await setTimeout(200)
-    }
+    const wanted = { name: 'bench', dataset_type: 'sft' }
+    const { id } = await service.call<{ id: string }>('POST', '/datasets', wanted)
+    const started = await service.call<Started>('POST', `/datasets/${id}/build`, {})
+    const job = await service.waitForJob<{ row_count: number }>(started.job_id)
+    const rssMiB = await peakMiB(service.pid)
+    const seconds = (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000
+    return { rows: job.result.row_count, seconds, rssMiB, ...(await listFiles(bench, started)) }
   } finally {
-    if (worker.kill('SIGTERM')) await once(worker, 'exit')
-    await api.stop()
-    await opened.close()
+    await service.stop()
   }
 }
 
-async function describe(sql: Sql, version: Answer) {
-  const [job] = await sql<{ seconds: number }[]>`
-    select extract(epoch from finished_at - started_at)::float8 as seconds from jobs
-    where id = ${version.job_id}`
+async function listFiles({ sql }: Bench, { version_id }: Started) {
   const files = await sql<{ storage_key: string; size_bytes: number }[]>`
     select storage_key, size_bytes from dataset_files
-    where version_id = ${version.id} and format = 'jsonl' order by shard`
+    where version_id = ${version_id} and format = 'jsonl' order by shard`
   return {
-    rows: version.row_count,
-    seconds: job?.seconds ?? 0,
     bytes: files.reduce((sum, { size_bytes }) => sum + size_bytes, 0),
     files: files.map(({ storage_key }) => storage_key),
   }
@@ -166,12 +130,7 @@ function* batchesOf<T>(items: Iterable<T>, size: number) {
   if (batch.length > 0) yield batch
 }
 
-interface Answer {
-  readonly id: string
+interface Started {
   readonly version_id: string
   readonly job_id: string
-  readonly status: string
-  readonly row_count: number
-  readonly error: unknown
-  readonly finished_at: string | null
 }

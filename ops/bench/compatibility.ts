@@ -4,31 +4,25 @@
 // Rates are by the clock and by the seconds of CPU the worker process (or the rule) was given, which say
 // the same on a machine that has nothing else to do.
 // Memory is read from /proc.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { uniformInt } from 'pure-rand/distribution/uniformInt'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
-import { createApi } from '../../api/server.ts'
-import { planTransition } from '../../jobs/rules/compat-plan.ts'
-import { classify } from '../../jobs/rules/compatibility.ts'
-import { readComponents } from '../../jobs/rules/manifest-components.ts'
-import { decodeContent, toTraceRow } from '../../jobs/rules/trace-row.ts'
-import { readTrace } from '../../jobs/rules/trace.ts'
-import type { Trace } from '../../jobs/rules/trace.ts'
-import type { Sql } from '../../sql/db.ts'
-import { insertTraces } from '../../sql/traces.ts'
-import { schemaCompiler } from '../../workers/regression/schema-compiler.ts'
-import { readConfig } from '../config.ts'
-import { openApiContext } from '../context.ts'
-import { print, round } from './figures.ts'
-import { withBenchDatabase } from './prepare.ts'
+import { planTransition } from '../../jobs/rules/manifests/compat-plan.ts'
+import type { VerdictCounts } from '../../jobs/rules/manifests/compat-tally.ts'
+import { classify } from '../../jobs/rules/manifests/compatibility.ts'
+import { readComponents } from '../../jobs/rules/manifests/manifest-components.ts'
+import { decodeContent, toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
+import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
+import type { Trace } from '../../jobs/rules/traces/trace.ts'
+import type { Sql } from '../../sql/core/db.ts'
+import { insertTraces } from '../../sql/traces/trace-inserts.ts'
+import { schemaCompiler } from '../../workers/examination/schema-compiler.ts'
+import { peakMiB, print, round } from './figures.ts'
+import { openBenchFolder, withBenchDatabase } from './prepare.ts'
 import type { Bench } from './prepare.ts'
-import { freePort, peakMiB } from './processes.ts'
+import { startService } from './service.ts'
 
 const string = { type: 'string' }
 const BEFORE = [
@@ -63,17 +57,15 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
   },
 })
-const folder = await mkdtemp(join(tmpdir(), 'bench-compatibility-'))
-try {
-  await withBenchDatabase('compatibility', (bench) =>
-    measure(bench, Number(values.traces), Number(values.seed)),
-  )
-} finally {
-  await rm(folder, { recursive: true, force: true })
-}
+await using scratch = await openBenchFolder('compatibility')
+const folder = scratch.path
+await withBenchDatabase('compatibility', (bench) =>
+  measure(bench, Number(values.traces), Number(values.seed)),
+)
 
-async function measure({ url, sql, key, owner }: Bench, count: number, seed: number) {
-  const service = await startService(url, key)
+async function measure(bench: Bench, count: number, seed: number) {
+  const { sql, owner } = bench
+  const service = await openAgent(bench)
   try {
     const before = await service.register(BEFORE, true)
     await service.idle()
@@ -166,7 +158,7 @@ function measureRule(components: readonly object[], count: number, seed: number)
   const [before, after] = [manifestOf(BEFORE), manifestOf(components)]
   const transition = planTransition(before, after, schemaCompiler())
   const traces = [...makeTraces(Math.min(count, 20_000), seed)]
-  const contents = traces.map((trace) => toTraceRow(trace).content)
+  const stored = traces.map((trace) => ({ trace, content: toTraceRow(trace).content }))
   const best = (work: () => void) => {
     const runs = Array.from({ length: 3 }, () => {
       const [start, cpu] = [performance.now(), process.cpuUsage()]
@@ -181,8 +173,8 @@ function measureRule(components: readonly object[], count: number, seed: number)
   return {
     rule: best(() => traces.forEach((trace) => classify(trace, transition))),
     open: best(() =>
-      traces.forEach((trace, i) => {
-        classify({ ...trace, ...decodeContent(contents[i] as Buffer) }, transition)
+      stored.forEach(({ trace, content }) => {
+        classify({ ...trace, ...decodeContent(content) }, transition)
       }),
     ),
   }
@@ -192,54 +184,32 @@ function manifestOf(components: readonly object[]) {
   return { components: readComponents(components, []), is_closed_world: false }
 }
 
-/** An API in this process and a worker in one of its own. */
-async function startService(url: string, key: string) {
-  const settings = { DATABASE_URL: url, DATA_DIR: folder, LOG_LEVEL: 'warn' }
-  const opened = await openApiContext(readConfig(settings), url)
-  const api = await createApi(opened.context)
-  const worker = spawn(process.execPath, ['ops/start-workers.ts', '--pool', 'regression'], {
-    env: { ...process.env, ...settings, HEALTH_PORT: String(await freePort()) },
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
-  const call = async (method: string, path: string, payload?: object) => {
-    if (worker.exitCode !== null) throw new Error(`The worker ended with ${worker.exitCode}`)
-    const headers = { authorization: `Bearer ${key}`, prefer: 'respond-async' }
-    const options = { method, url: `/api/v1${path}`, headers, ...(payload && { payload }) }
-    return JSON.parse((await api.inject(options)).payload) as Answer
-  }
+/** A service with the manifests of one agent. */
+async function openAgent(bench: Bench) {
+  const { pid, call, waitForJob, stop } = await startService(bench, folder, 'regression')
   return {
-    pid: worker.pid as number,
+    pid,
+    stop,
     /** What is not active has no verdicts judged again, which would compete with the analysis. */
     async register(components: object[], activate: boolean) {
       const manifest = { agent_name: 'support', components, activate }
-      return (await call('POST', '/manifests', manifest)).manifest_id
+      return (await call<{ manifest_id: string }>('POST', '/manifests', manifest)).manifest_id
     },
     async idle() {
       for (;;) {
-        const { jobs } = await call('GET', '/jobs')
+        const { jobs } = await call<{ jobs: { done: boolean }[] }>('GET', '/jobs')
         if (jobs.every(({ done }) => done)) return
         await setTimeout(100)
       }
     },
     async analyze(before: string, after: string) {
       const body = { old_manifest_id: before }
-      const cpu = await cpuSeconds(worker.pid as number)
-      const { job_id } = await call('POST', `/manifests/${after}/compatibility/run`, body)
-      for (;;) {
-        const job = await call('GET', `/jobs/${job_id}`)
-        if (job.error) throw new Error(JSON.stringify(job.error))
-        if (job.done) {
-          const seconds = (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000
-          const spent = (await cpuSeconds(worker.pid as number)) - cpu
-          return { seconds, cpuSeconds: spent, result: job.result }
-        }
-        await setTimeout(200)
-      }
-    },
-    async stop() {
-      if (worker.kill('SIGTERM')) await once(worker, 'exit')
-      await api.stop()
-      await opened.close()
+      const cpu = await cpuSeconds(pid)
+      const path = `/manifests/${after}/compatibility/run`
+      const { job_id } = await call<{ job_id: string }>('POST', path, body)
+      const job = await waitForJob<VerdictCounts>(job_id)
+      const seconds = (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000
+      return { seconds, cpuSeconds: (await cpuSeconds(pid)) - cpu, result: job.result }
     },
   }
 }
@@ -249,19 +219,8 @@ function tool(name: string, properties: object, required: string[], more: object
   return { component_type: 'tool', component_name: name, schema_json: { input_schema } }
 }
 
-/** Of all threads of a process; the clock has 100 ticks a second. */
-async function cpuSeconds(pid: number) {
+/** What all threads of a process were given; the clock has 100 ticks a second. */
+async function cpuSeconds(pid: number | undefined) {
   const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) / 100
-}
-
-interface Answer {
-  readonly manifest_id: string
-  readonly job_id: string
-  readonly jobs: readonly { readonly done: boolean }[]
-  readonly done: boolean
-  readonly error: unknown
-  readonly result: Readonly<Record<'keep' | 'repair' | 'replay' | 'drop', number>>
-  readonly started_at: string
-  readonly finished_at: string
 }

@@ -9,21 +9,20 @@ import type { ChildProcess } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { request } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import postgres from 'postgres'
-import type { Sql } from '../../sql/db.ts'
-import { print, round } from './figures.ts'
+import type { Sql } from '../../sql/core/db.ts'
+import { peakMiB, print, round } from './figures.ts'
 import { generateTraceLines } from './generate.ts'
-import { makeOrganization, withBenchDatabase } from './prepare.ts'
+import { makeOrganization, openBenchFolder, withBenchDatabase } from './prepare.ts'
 import type { Bench } from './prepare.ts'
-import { freePort, peakMiB } from './processes.ts'
+import { findFreePort } from '../free-port.ts'
 
 const { values } = parseArgs({
   options: {
@@ -36,22 +35,19 @@ const { values } = parseArgs({
 /** A worker works at most so long behind its first chunk before it is killed. */
 const RUN_MS = 1500
 
-const folder = await mkdtemp(join(tmpdir(), 'bench-import-'))
+await using scratch = await openBenchFolder('import')
+const folder = scratch.path
 const file = join(folder, 'traces.jsonl')
 const children: ChildProcess[] = []
-try {
-  const lines = generateTraceLines(Number(values.megabytes) * 1e6, Number(values.seed))
-  await pipeline(Readable.from(lines), createWriteStream(file, { highWaterMark: 4 << 20 }))
-  await withBenchDatabase('import', async (bench) => {
-    try {
-      await (Number(values.kills) > 0 ? measureKills(bench) : measureSpeed(bench))
-    } finally {
-      for (const child of children) child.kill('SIGKILL')
-    }
-  })
-} finally {
-  await rm(folder, { recursive: true, force: true })
-}
+const lines = generateTraceLines(Number(values.megabytes) * 1e6, Number(values.seed))
+await pipeline(Readable.from(lines), createWriteStream(file, { highWaterMark: 4 << 20 }))
+await withBenchDatabase('import', async (bench) => {
+  try {
+    await (Number(values.kills) > 0 ? measureKills(bench) : measureSpeed(bench))
+  } finally {
+    for (const child of children) child.kill('SIGKILL')
+  }
+})
 
 async function measureSpeed({ url, sql }: Bench) {
   const megabytes = (await stat(file)).size / 1e6
@@ -152,11 +148,11 @@ async function upload(api: Started, key: string) {
       prefer: 'respond-async',
     },
   })
-  const answered = once(call, 'response') as Promise<[AsyncIterable<Buffer>]>
+  const answered: Promise<AsyncIterable<Buffer>[]> = once(call, 'response')
   await pipeline(createReadStream(file, { highWaterMark: 1 << 20 }), call)
   const [response] = await answered
-  const text = Buffer.concat(await Array.fromAsync(response)).toString()
-  const { import_id: id } = JSON.parse(text) as { import_id?: string }
+  const text = Buffer.concat(await Array.fromAsync(response ?? [])).toString()
+  const { import_id: id }: { import_id?: string } = JSON.parse(text)
   if (!id) throw new Error(text)
   return id
 }
@@ -178,12 +174,13 @@ async function findImport(sql: Sql, id: string) {
       imported_count as imported, skipped_count as skipped,
       extract(epoch from finished_at - started_at)::float8 as seconds
     from imports i join jobs j on j.org_id = i.org_id and j.id = i.job_id where i.id = ${id}`
-  return row as Found
+  if (!row) throw new Error('The import is gone')
+  return row
 }
 
 /** A process of the service, ready. */
 async function start(url: string, script: string, args: readonly string[]): Promise<Started> {
-  const healthPort = await freePort()
+  const healthPort = await findFreePort()
   const child = spawn(process.execPath, [script, ...args], {
     env: {
       ...process.env,
@@ -196,8 +193,8 @@ async function start(url: string, script: string, args: readonly string[]): Prom
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   children.push(child)
-  const [{ address }] = (await once(child, 'message')) as [{ address?: string }]
-  return { child, healthPort, address }
+  const [ready]: { address?: string }[] = await once(child, 'message')
+  return { child, healthPort, address: ready?.address }
 }
 
 async function metricsOf({ healthPort }: Started) {

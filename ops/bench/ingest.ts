@@ -1,29 +1,21 @@
 // How fast traces are taken in, one by one and in batches, against a bare hapi route that does one
 // INSERT of the same body, both over the network from this process:
 // [DATABASE_URL=...] node ops/bench/ingest.ts [--seconds 5] [--connections 32] [--batch 100]
-import { server as hapiServer } from '@hapi/hapi'
 import { randomUUIDv7 } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import postgres from 'postgres'
-import { median, print } from './figures.ts'
-import { measureServer, serveApi } from './http-load.ts'
+import { print, round } from './figures.ts'
+import { compareServers, LOAD_OPTIONS, serveApi, serveBare } from './http-load.ts'
 import { withBenchDatabase } from './prepare.ts'
 
 const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '5' },
-    connections: { type: 'string', default: '32' },
-    batch: { type: 'string', default: '100' },
-    serve: { type: 'string' },
-    url: { type: 'string', default: '' },
-  },
+  options: { ...LOAD_OPTIONS, batch: { type: 'string', default: '100' } },
 })
 const PROSE =
   'You help customers of a shop. Be brief, never guess, and use the tools you have. '.repeat(24)
-const ROUNDS = 3
 
 if (values.serve === 'service') await serveApi(values.url)
-else if (values.serve === 'bare') await serveBare(values.url)
+else if (values.serve === 'bare') await serveInsert(values.url)
 else await compare()
 
 async function compare() {
@@ -33,35 +25,22 @@ async function compare() {
   })
 }
 
-/** The two take turns, so that a disturbance meets both. */
 async function measureBoth(url: string, key: string) {
   const rows = []
   for (const [name, path, batch] of [
     ['single', '/api/v1/traces', 1],
     ['batch', '/api/v1/traces/batch', Number(values.batch)],
   ] as const) {
-    const rates: { service: number[]; bare: number[] } = { service: [], bare: [] }
-    for (let round = 0; round < ROUNDS; round++) {
-      for (const kind of ['bare', 'service'] as const) {
-        rates[kind].push(await measure(kind, url, key, path, batch))
-      }
-    }
-    const [bare, service] = [median(rates.bare), median(rates.service)]
+    const request = () => makeRequest(key, path, batch)
+    const requests = await compareServers(import.meta.filename, { ...values, url }, request)
     rows.push({
       ingest: name,
-      bare_traces_s: Math.round(bare),
-      service_traces_s: Math.round(service),
-      ratio: Math.round((100 * service) / bare) / 100,
+      bare_traces_s: Math.round(batch * requests.bare),
+      service_traces_s: Math.round(batch * requests.service),
+      ratio: round(requests.service / requests.bare),
     })
   }
   return rows
-}
-
-/** Traces a second that one server takes in. */
-async function measure(kind: string, url: string, key: string, path: string, batch: number) {
-  const script = [import.meta.filename, '--serve', kind, '--url', url]
-  const load = { connections: Number(values.connections), ms: Number(values.seconds) * 1000 }
-  return batch * (await measureServer(script, () => makeRequest(key, path, batch), load))
 }
 
 function makeRequest(key: string, path: string, batch: number) {
@@ -117,15 +96,14 @@ function makeTrace() {
   }
 }
 
-async function serveBare(url: string) {
+async function serveInsert(url: string) {
   const sql = postgres(url, { max: 16 })
-  const server = hapiServer({ host: '127.0.0.1', port: 0 })
-  server.route([
+  await serveBare([
     {
       method: 'POST',
       path: '/api/v1/traces',
-      handler: async (request) => {
-        const trace = request.payload as { trace_id: string }
+      handler: async ({ payload }) => {
+        const trace = payload as { trace_id: string }
         await sql`
           insert into bare (trace_id, body)
           values (${trace.trace_id}, ${JSON.stringify(trace)}::text::jsonb)`
@@ -136,14 +114,12 @@ async function serveBare(url: string) {
       method: 'POST',
       path: '/api/v1/traces/batch',
       options: { payload: { maxBytes: 50 << 20 } },
-      handler: async (request) => {
+      handler: async ({ payload }) => {
         await sql`
           insert into bare (trace_id, body) select value ->> 'trace_id', value
-          from jsonb_array_elements(${JSON.stringify(request.payload)}::text::jsonb)`
-        return { count: (request.payload as unknown[]).length }
+          from jsonb_array_elements(${JSON.stringify(payload)}::text::jsonb)`
+        return { count: (payload as unknown[]).length }
       },
     },
   ])
-  await server.start()
-  process.stdout.write(`${server.info.port}\n`)
 }

@@ -3,18 +3,18 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { displayPrefix, hashKey, makeKey } from '../../jobs/rules/api-key.ts'
-import { insertKey } from '../../sql/api-keys.ts'
-import { openDatabase } from '../../sql/db.ts'
-import type { Sql } from '../../sql/db.ts'
-import { insertOrganization } from '../../sql/organizations.ts'
+import { displayPrefix, hashKey, makeKey } from '../../jobs/rules/access/api-key.ts'
+import { insertKey } from '../../sql/access/api-keys.ts'
+import { openDatabase } from '../../sql/core/db.ts'
+import type { Sql } from '../../sql/core/db.ts'
+import { insertOrganization } from '../../sql/org/organizations.ts'
 import { migrateAll } from '../context.ts'
 import { startPostgres } from '../postgres.ts'
 
 export interface Bench {
   readonly url: string
   readonly sql: Sql
-  /** Of an administrator of the organization, which no rate limit stops. */
+  /** Key of an administrator of the organization, which no rate limit stops. */
   readonly key: string
   /** The organization and its default project. */
   readonly owner: { readonly org_id: string; readonly project_id: string }
@@ -41,6 +41,12 @@ export async function withBenchDatabase(name: string, work: (bench: Bench) => Pr
   await work({ url, sql, ...(await makeOrganization(sql)) })
 }
 
+/** A folder of the benchmark's own, removed when it is disposed of. */
+export async function openBenchFolder(name: string) {
+  const path = await mkdtemp(join(tmpdir(), `bench-${name}-`))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
 async function startServer(opened: AsyncDisposableStack) {
   const folder = await mkdtemp(join(tmpdir(), 'bench-postgres-'))
   opened.defer(() => rm(folder, { recursive: true, force: true }))
@@ -51,7 +57,7 @@ async function startServer(opened: AsyncDisposableStack) {
   return cluster.url
 }
 
-/** With a key of an administrator, which no rate limit stops. */
+/** Makes an organization with a key of an administrator, which no rate limit stops. */
 export async function makeOrganization(sql: Sql) {
   const org = { id: randomUUIDv7(), workspace_id: randomUUIDv7(), project_id: randomUUIDv7() }
   await insertOrganization(sql, {

@@ -3,8 +3,8 @@
 import { setTimeout } from 'node:timers/promises'
 import { readConfig } from '../config.ts'
 import { openWorkerContext } from '../context.ts'
-import { handler } from '../../workers/handler.ts'
-import { runHandlers } from '../../workers/run.ts'
+import { handler } from '../../workers/runtime/handler.ts'
+import { startWorkers } from '../../workers/runtime/start-workers.ts'
 import { benchJob } from './queue-job.ts'
 
 const [url = '', queue = '', slots = '1'] = process.argv.slice(2)
@@ -17,6 +17,6 @@ const { context, boss, close } = await openWorkerContext(config, url, {
 const work = handler(benchJob(queue), async ({ ms }) => {
   await setTimeout(ms)
 })
-const pools = await runHandlers(context, boss, [{ handler: work, concurrency }])
+const pools = await startWorkers(context, boss, [{ handler: work, concurrency }])
 process.send?.('ready')
 process.once('disconnect', () => void pools.stop(5000).then(close))

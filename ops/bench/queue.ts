@@ -2,18 +2,17 @@
 // [DATABASE_URL=...] node ops/bench/queue.ts [--scale 1]
 import { makeWorkerUtils } from 'graphile-worker'
 import { spawn } from 'node:child_process'
-import { randomUUIDv7 } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { PgBoss } from 'pg-boss'
 import type { Job } from '../../jobs/job.ts'
-import { openDatabase } from '../../sql/db.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { insertJob } from '../../sql/jobs.ts'
-import { handler } from '../../workers/handler.ts'
-import type { AnyHandler } from '../../workers/handler.ts'
-import { runHandlers } from '../../workers/run.ts'
+import { openDatabase } from '../../sql/core/db.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { submitJob } from '../../sql/transactions/submit-job.ts'
+import { handler } from '../../workers/runtime/handler.ts'
+import type { AnyHandler } from '../../workers/runtime/handler.ts'
+import { startWorkers } from '../../workers/runtime/start-workers.ts'
 import { openBoss, openProcessQueue, reconcileQueues } from '../boss.ts'
 import { readConfig } from '../config.ts'
 import { openWorkerContext } from '../context.ts'
@@ -191,14 +190,14 @@ async function openBench(url: string) {
   async function work(each: AnyHandler) {
     const opened = await openWorkerContext(config, url, { slots: SLOTS, supervise: false })
     const handlers = [{ handler: each, concurrency: SLOTS }]
-    const pools = await runHandlers(opened.context, opened.boss, handlers)
+    const pools = await startWorkers(opened.context, opened.boss, handlers)
     return async () => {
       await pools.stop(5000)
       await opened.close()
     }
   }
 
-  /** Takes a queue's jobs one after another and tells whose they were. */
+  /** Takes a queue's jobs one after another. Returns their organizations in that order. */
   async function serve({ name }: Declared) {
     const served: string[] = []
     for (;;) {
@@ -226,21 +225,10 @@ async function openBench(url: string) {
     },
     /** As the API does: the row that clients poll and the job, in one transaction. */
     async submit(declared: Declared, orgId: string) {
-      const id = randomUUIDv7()
-      await queue.transaction(sql, async (tx: Transaction) => {
-        const options = { orgId, jobId: id, key: id }
-        const queueJobId = await queue.enqueue(tx, declared, { ms: 0 }, options)
-        await insertJob(tx, {
-          id,
-          org_id: orgId,
-          project_id: null,
-          kind: declared.name,
-          queue_job_id: queueJobId as string,
-          request: { ms: 0 },
-          result_ref: null,
-          created_by: null,
-        })
-      })
+      const submission = { orgId, projectId: null, createdBy: null }
+      await queue.transaction(sql, (tx: Transaction) =>
+        submitJob(tx, queue, declared, { ms: 0 }, submission),
+      )
     },
     /** Works off `count` jobs in one process. */
     async drain(declared: Declared, count: number) {

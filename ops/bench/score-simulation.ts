@@ -1,7 +1,7 @@
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
-import type { Episode, Session } from '../../jobs/rules/bisect.ts'
-import type { Observation } from '../../jobs/rules/statistics.ts'
+import type { Activation, Session } from '../../jobs/rules/regression/bisect.ts'
+import type { Observation } from '../../jobs/rules/regression/statistics.ts'
 
 /** How scores of one arm are drawn. */
 export interface Traffic {
@@ -21,7 +21,7 @@ export interface Simulation {
   normal(): number
   score(kind: Traffic['kind'], mean: number): number
   arm(traffic: Traffic): Observation[]
-  episode(place: number, traffic: Traffic): Episode
+  activation(place: number, traffic: Traffic): Activation
 }
 
 export function openSimulation(seed: number): Simulation {
@@ -49,7 +49,7 @@ export function openSimulation(seed: number): Simulation {
     return observations
   }
 
-  function episode(place: number, traffic: Traffic): Episode {
+  function activation(place: number, traffic: Traffic): Activation {
     return {
       manifest_id: `m${place}`,
       manifest_hash: `h${place}`,
@@ -59,7 +59,7 @@ export function openSimulation(seed: number): Simulation {
     }
   }
 
-  return { uniform, normal: () => normal(uniform), score, arm, episode }
+  return { uniform, normal: () => normal(uniform), score, arm, activation }
 }
 
 export function toSessions(observations: readonly Observation[]): Session[] {

@@ -1,9 +1,13 @@
-import { findSuspects, isRecovered, prepareEpisodes } from '../../jobs/rules/bisect.ts'
-import type { Episode } from '../../jobs/rules/bisect.ts'
-import { checkMetrics } from '../../jobs/rules/metric-check.ts'
-import type { MeasuredMetric, MetricCheck } from '../../jobs/rules/metric-check.ts'
-import { compareArms, summarize } from '../../jobs/rules/statistics.ts'
-import type { Observation } from '../../jobs/rules/statistics.ts'
+import {
+  findSuspects,
+  isRecovered,
+  prepareActivations,
+} from '../../jobs/rules/regression/bisect.ts'
+import type { Activation } from '../../jobs/rules/regression/bisect.ts'
+import { checkMetrics } from '../../jobs/rules/regression/metric-check.ts'
+import type { MeasuredMetric, MetricCheck } from '../../jobs/rules/regression/metric-check.ts'
+import { compareArms, summarize } from '../../jobs/rules/regression/statistics.ts'
+import type { Observation } from '../../jobs/rules/regression/statistics.ts'
 import { toSessions } from './score-simulation.ts'
 import type { Simulation, Traffic } from './score-simulation.ts'
 
@@ -176,11 +180,11 @@ function checkEight(simulation: Simulation): Outcome {
 
 /** An alert at any look, against one that a drop of 10 % at any tenth trace gives. */
 function lookRepeatedly(simulation: Simulation, traffic: Traffic): Outcome {
-  const before = [0, 1, 2].map((k) => simulation.episode(k, { ...JUDGE, n: 100 }))
-  const newest = simulation.episode(3, traffic)
+  const before = [0, 1, 2].map((k) => simulation.activation(k, { ...JUDGE, n: 100 }))
+  const newest = simulation.activation(3, traffic)
   const upTo = (n: number) => [...before, { ...newest, sessions: newest.sessions.slice(0, n) }]
   const alerts = (n: number) =>
-    findSuspects(prepareEpisodes(upTo(n)), n).some(({ episode }) => episode === 3)
+    findSuspects(prepareActivations(upTo(n)), n).some(({ activation }) => activation === 3)
   const looks = [30, 60, 120, 240, 480].filter((n) => n <= traffic.n)
   const tenths = Array.from({ length: traffic.n / 10 - 2 }, (_, i) => 30 + 10 * i)
   return {
@@ -194,56 +198,59 @@ function history(
   name: string,
   aim: Experiment['aim'],
   [early, late]: readonly Traffic[],
-  count: (episodes: readonly Episode[], seed: number) => Outcome,
+  count: (activations: readonly Activation[], seed: number) => Outcome,
 ): Experiment {
   return {
     name,
     aim,
     run(simulation) {
-      const episodes = Array.from({ length: 12 }, (_, k) =>
-        simulation.episode(k, (k < 6 ? early : (late ?? early)) as Traffic),
+      const activations = Array.from({ length: 12 }, (_, k) =>
+        simulation.activation(k, (k < 6 ? early : (late ?? early)) as Traffic),
       )
-      return count(prepareEpisodes(episodes), Math.floor(simulation.uniform() * 2 ** 31))
+      return count(prepareActivations(activations), Math.floor(simulation.uniform() * 2 ** 31))
     },
   }
 }
 
-function anySuspect(episodes: readonly Episode[], seed: number): Outcome {
-  const pairs = episodes.slice(1).map((after, i) => [episodes[i] as Episode, after])
+function anySuspect(activations: readonly Activation[], seed: number): Outcome {
+  const pairs = activations.slice(1).map((after, i) => [activations[i] as Activation, after])
   return {
-    ours: findSuspects(episodes, seed).length > 0,
+    ours: findSuspects(activations, seed).length > 0,
     threshold: pairs.some((pair) => isDropOf(pair, PEERS_RELATIVE)),
   }
 }
 
-/** Of the fixed threshold, whether it marks the version and no other one. */
+/** The fixed threshold succeeds when it marks the version and no other one. */
 function blamed(tolerance: number) {
-  return (episodes: readonly Episode[], seed: number): Outcome => {
-    const suspects = findSuspects(episodes, seed)
+  return (activations: readonly Activation[], seed: number): Outcome => {
+    const suspects = findSuspects(activations, seed)
     const near = (k: number) => Math.abs(k - 6) <= tolerance
-    const marked = episodes
+    const marked = activations
       .keys()
       .filter((k) => k > 0)
-      .filter((k) => isDropOf(episodes.slice(k - 1, k + 1), PEERS_RELATIVE))
+      .filter((k) => isDropOf(activations.slice(k - 1, k + 1), PEERS_RELATIVE))
       .toArray()
     return {
-      ours: suspects.some(({ episode, cause }) => cause === 'version' && near(episode)),
+      ours: suspects.some(({ activation, cause }) => cause === 'version' && near(activation)),
       threshold: marked.length > 0 && marked.every(near),
     }
   }
 }
 
 function driftInside(simulation: Simulation): Outcome {
-  const episodes = Array.from({ length: 8 }, (_, k) =>
-    simulation.episode(k, { ...(k > 4 ? lower(JUDGE) : JUDGE), n: 120 }),
+  const activations = Array.from({ length: 8 }, (_, k) =>
+    simulation.activation(k, { ...(k > 4 ? lower(JUDGE) : JUDGE), n: 120 }),
   )
   const half = (traffic: Traffic) => toSessions(simulation.arm({ ...traffic, n: 60 }))
   const drifting = {
-    ...(episodes[4] as Episode),
+    ...(activations[4] as Activation),
     sessions: [...half(JUDGE), ...half(lower(JUDGE))],
   }
-  episodes[4] = drifting
-  const suspects = findSuspects(prepareEpisodes(episodes), Math.floor(simulation.uniform() * 1e9))
+  activations[4] = drifting
+  const suspects = findSuspects(
+    prepareActivations(activations),
+    Math.floor(simulation.uniform() * 1e9),
+  )
   return { ours: suspects.some(({ cause }) => cause === 'version') }
 }
 
@@ -264,7 +271,7 @@ function isBelow(check: MetricCheck | undefined, delta: number) {
   return check !== undefined && check.raw_delta <= delta
 }
 
-function isDropOf(pair: readonly Episode[], share: number) {
+function isDropOf(pair: readonly Activation[], share: number) {
   const [before, after] = pair.map(({ sessions }) => sessions)
   if (!before || !after) return false
   const { baseline, raw_delta } = compareArms(before, after)

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { findSuspects } from '../../jobs/rules/bisect.ts'
+import { findSuspects } from '../../jobs/rules/regression/bisect.ts'
 import { openSimulation } from './score-simulation.ts'
 import { experiments } from './statistics-experiments.ts'
 import type { Experiment } from './statistics-experiments.ts'
@@ -39,17 +39,17 @@ function measure({ name, aim, run }: Experiment, runs: number, seed: number) {
   return `| ${name} | ${showAim(aim)} | ${percent(ours)} | ${theirs} |`
 }
 
-/** Of the scan of one metric, once without a change and once with one. */
+/** How long the scan of one metric takes, without a change and with one. */
 function timings(seed: number) {
   return ([0.75, 0.65] as const).map((mean) => {
     const simulation = openSimulation(seed)
     const episodes = Array.from({ length: 50 }, (_, k) =>
-      simulation.episode(k, { kind: 'judge', mean: k < 25 ? 0.75 : mean, n: 200 }),
+      simulation.activation(k, { kind: 'judge', mean: k < 25 ? 0.75 : mean, n: 200 }),
     )
     const startedAt = performance.now()
     findSuspects(episodes, seed)
     const ms = Math.round(performance.now() - startedAt)
-    return `50 episodes of 200 sessions, ${mean === 0.75 ? 'unchanged' : 'one drop'}: ${ms} ms.  `
+    return `50 activations of 200 sessions, ${mean === 0.75 ? 'unchanged' : 'one drop'}: ${ms} ms.  `
   })
 }
 

@@ -3,43 +3,39 @@
 // [DATABASE_URL=...] node ops/bench/webhooks.ts [--deliveries 2000]
 // Needs openssl for a certificate.
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { parseNetworks } from '../../jobs/rules/outbound-address.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { emitEvent } from '../../sql/deliveries.ts'
-import { upsertNotificationSettings } from '../../sql/notifications.ts'
-import { runHandlers } from '../../workers/run.ts'
+import { parseNetworks } from '../../jobs/rules/core/outbound-address.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { emitEvent } from '../../sql/transactions/emit-event.ts'
+import { upsertNotificationSettings } from '../../sql/webhooks/notifications.ts'
+import { startWorkers } from '../../workers/runtime/start-workers.ts'
 import { deliverWebhookHandler } from '../../workers/webhooks/deliver-webhook.ts'
 import { guardedAgent } from '../../workers/webhooks/guarded-agent.ts'
 import { postWebhook } from '../../workers/webhooks/post-webhook.ts'
 import { readConfig } from '../config.ts'
 import { openWorkerContext } from '../context.ts'
 import { print, round } from './figures.ts'
-import { withBenchDatabase } from './prepare.ts'
+import { openBenchFolder, withBenchDatabase } from './prepare.ts'
 import type { Bench } from './prepare.ts'
 
 const CONCURRENCY = 20
 const { values } = parseArgs({ options: { deliveries: { type: 'string', default: '2000' } } })
 const count = Number(values.deliveries)
-const folder = await mkdtemp(join(tmpdir(), 'bench-webhooks-'))
-try {
-  await withBenchDatabase('webhooks', async (bench) => {
-    const receiver = await startReceiver()
-    const bare = await measureBare(receiver.url)
-    const own = await measureOwn(bench, receiver.url)
-    receiver.close()
-    print([
-      { deliveries_s: Math.round(own), bare_posts_s: Math.round(bare), ratio: round(own / bare) },
-    ])
-  })
-} finally {
-  await rm(folder, { recursive: true, force: true })
-}
+await using scratch = await openBenchFolder('webhooks')
+const folder = scratch.path
+await withBenchDatabase('webhooks', async (bench) => {
+  const receiver = await startReceiver()
+  const bare = await measureBare(receiver.url)
+  const own = await measureOwn(bench, receiver.url)
+  receiver.close()
+  print([
+    { deliveries_s: Math.round(own), bare_posts_s: Math.round(bare), ratio: round(own / bare) },
+  ])
+})
 
 async function measureBare(url: string) {
   const agent = guardedAgent(parseNetworks('127.0.0.0/8'), { ca: await readFile(certificate()) })
@@ -76,7 +72,7 @@ async function measureOwn(bench: Bench, url: string) {
   })
   const started = performance.now()
   const handlers = [{ handler: deliverWebhookHandler, concurrency: CONCURRENCY }]
-  const pools = await runHandlers(worker.context, worker.boss, handlers)
+  const pools = await startWorkers(worker.context, worker.boss, handlers)
   for (;;) {
     const [row] = await sql<{ n: number }[]>`
       select count(*)::int as n from deliveries where state = 'delivered'`

@@ -18,55 +18,43 @@ export interface ToolUse {
 
 /** Records what an agent does the way a client library would: a call of the model at a time. */
 export function openRecorder(options: RecorderOptions) {
-  const { model, tools, startedAt, random } = options
-  const messages: object[] = [...(options.history ?? [{ role: 'system', content: options.system }])]
+  const { model, tools, startedAt, random, system } = options
+  const messages: object[] = [...(options.history ?? [{ role: 'system', content: system }])]
   const llm_calls: object[] = []
   const spans: object[] = [span('root', null, 'agent', 'run', startedAt, startedAt)]
   let at = startedAt
   let toolCount = 0
 
   function pass(ms: number) {
-    const from = at
-    at = new Date(at.getTime() + Math.round(ms * (0.5 + random())))
-    return {
-      started_at: from.toISOString(),
-      ended_at: at.toISOString(),
-      latency_ms: at.getTime() - from.getTime(),
-    }
+    const started_at = at.toISOString()
+    const latency_ms = Math.round(ms * (0.5 + random()))
+    at = new Date(at.getTime() + latency_ms)
+    return { started_at, ended_at: at.toISOString(), latency_ms }
+  }
+
+  function useTool({ id, name, args, result, failed }: Asked, parentSpanId: string) {
+    const { started_at, ended_at, latency_ms } = pass(120)
+    const status = failed ? 'error' : 'success'
+    spans.push({ ...span(`tool-${id}`, parentSpanId, 'tool', name, started_at, ended_at), status })
+    messages.push({ role: 'tool', tool_call_id: id, content: JSON.stringify(result) })
+    return { id, tool_name: name, status, args, result, latency_ms }
   }
 
   function call(content: string, uses: readonly ToolUse[]) {
-    const no = llm_calls.length + 1
+    const number = llm_calls.length + 1
     const asked = uses.map((use) => ({ ...use, id: `call_${++toolCount}` }))
-    const output = {
-      role: 'assistant',
-      content,
-      ...(asked.length > 0 && { tool_calls: asked.map(messageCall) }),
-    }
+    const output = answer(content, asked)
     const rendered_input = [...messages]
     const took = pass(700 + content.length * 6)
-    spans.push(span(`llm-${no}`, 'root', 'llm', model, took.started_at, took.ended_at))
+    spans.push(span(`llm-${number}`, 'root', 'llm', model, took.started_at, took.ended_at))
     messages.push(output)
-    const tool_calls = asked.map(({ id, name, args, result, failed }) => {
-      const { started_at, ended_at, latency_ms } = pass(120)
-      const status = failed ? 'error' : 'success'
-      spans.push({ ...span(`tool-${id}`, `llm-${no}`, 'tool', name, started_at, ended_at), status })
-      messages.push({ role: 'tool', tool_call_id: id, content: JSON.stringify(result) })
-      return { id, tool_name: name, status, args, result, latency_ms }
-    })
+    const tool_calls = asked.map((use) => useTool(use, `llm-${number}`))
     llm_calls.push({
-      id: `llm-call-${no}`,
-      span_id: `llm-${no}`,
-      provider: 'example',
+      ...describeCall(number, rendered_input, output),
       model_name: model,
-      temperature: 0,
-      rendered_input,
-      output,
       tools,
       tool_calls,
       finish_reason: asked.length > 0 ? 'tool_calls' : 'stop',
-      input_tokens: Math.ceil(JSON.stringify(rendered_input).length / 4),
-      output_tokens: Math.ceil(JSON.stringify(output).length / 4),
       ...took,
     })
   }
@@ -77,17 +65,35 @@ export function openRecorder(options: RecorderOptions) {
     agent: (content: string, ...uses: readonly ToolUse[]) => call(content, uses),
     messages: () => messages,
     /** The members of a trace that follow from what was recorded. */
-    end: () => ({
-      started_at: startedAt.toISOString(),
-      ended_at: at.toISOString(),
-      llm_calls,
-      spans: [{ ...spans[0], ended_at: at.toISOString() }, ...spans.slice(1)],
-    }),
+    end() {
+      const ended_at = at.toISOString()
+      const closed = [{ ...spans[0], ended_at }, ...spans.slice(1)]
+      return { started_at: startedAt.toISOString(), ended_at, llm_calls, spans: closed }
+    },
   }
 }
 export type Recorder = ReturnType<typeof openRecorder>
 
-function messageCall({ id, name, args }: ToolUse & { id: string }) {
+function answer(content: string, asked: readonly Asked[]) {
+  const calls = asked.length > 0 && { tool_calls: asked.map(messageCall) }
+  return { role: 'assistant', content, ...calls }
+}
+
+/** The members of a call of the model that follow from its number and its messages. */
+function describeCall(number: number, rendered_input: readonly object[], output: object) {
+  return {
+    id: `llm-call-${number}`,
+    span_id: `llm-${number}`,
+    provider: 'example',
+    temperature: 0,
+    rendered_input,
+    output,
+    input_tokens: Math.ceil(JSON.stringify(rendered_input).length / 4),
+    output_tokens: Math.ceil(JSON.stringify(output).length / 4),
+  }
+}
+
+function messageCall({ id, name, args }: Asked) {
   return { id, type: 'function', function: { name, arguments: JSON.stringify(args) } }
 }
 
@@ -101,3 +107,5 @@ function span(
 ) {
   return { id, parent_span_id, span_type, name, status: 'success', started_at, ended_at }
 }
+
+type Asked = ToolUse & { readonly id: string }

@@ -202,7 +202,7 @@ const REASONS: Readonly<Record<Outcome, string>> = {
 
 interface Plan {
   readonly agent: DemoAgent
-  /** Of the task. */
+  /** Number of the task. */
   readonly no: number
   readonly variant: number
   readonly release: Release

@@ -4,7 +4,7 @@ import type { Endpoint } from '../../api/endpoint.ts'
 export const SCOPES = ['global', 'workspace', 'project'] as const
 export const PERMISSIONS = ['read', 'write', 'admin'] as const
 
-/** What the door says to a caller, before anything else is looked at: come in, 401 or 403. */
+/** The answer of authentication to a caller, before anything else is looked at: allowed, 401 or 403. */
 export type Verdict = 'yes' | 401 | 403
 
 export interface AccessRow {

@@ -2,7 +2,7 @@
 // they are up to date, by its exit code.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { operations } from '../../api/routes.ts'
-import { environment } from '../config.ts'
+import { environment } from '../environment.ts'
 import { accessTable } from './access-table.ts'
 
 /** File and name of each generated part: it stands between `<!-- <name> -->` and `<!-- /<name> -->`. */

@@ -1,0 +1,130 @@
+import Joi from 'joi'
+import { readRanges } from '../api/client-address.ts'
+import { parseNetworks } from '../jobs/rules/core/outbound-address.ts'
+import { DEFAULT_QUOTAS, METRICS, PLANS } from '../jobs/rules/org/plan.ts'
+import type { Metric } from '../jobs/rules/org/plan.ts'
+import { int, oneOf, shape } from '../jobs/shape.ts'
+import type { Valid } from '../jobs/shape.ts'
+import { POOLS } from '../workers/pool-names.ts'
+import type { PoolName } from '../workers/pool-names.ts'
+
+export const quotaName = (metric: Metric) => `QUOTA_${metric.toUpperCase()}` as QuotaName
+export const concurrencyName = (pool: PoolName) =>
+  `POOL_CONCURRENCY_${pool.toUpperCase()}` as ConcurrencyName
+type QuotaName = `QUOTA_${Uppercase<Metric>}`
+type ConcurrencyName = `POOL_CONCURRENCY_${Uppercase<PoolName>}`
+
+const concurrencies = Object.fromEntries(
+  POOLS.map((pool) => [
+    concurrencyName(pool),
+    int(1, 64).description(`Jobs of each queue of pool ${pool} that one process runs at once`),
+  ]),
+) as Record<ConcurrencyName, Joi.NumberSchema>
+
+const quotas = Object.fromEntries(
+  METRICS.map((metric) => [quotaName(metric), quota(metric)]),
+) as Record<QuotaName, ReturnType<typeof quota>>
+
+/** Every environment variable the project reads; the descriptions are its documentation. */
+export const environment = shape(
+  {},
+  {
+    PORT: int(0, 65_535).default(3000).description('Port of the API; 0 takes a free one'),
+    HOST: Joi.string().hostname().default('127.0.0.1').description('Address the API listens on'),
+    PUBLIC_URL: Joi.string()
+      .uri({ scheme: ['http', 'https'] })
+      .description('Address clients reach the API at, when it differs from HOST and PORT'),
+    HEALTH_PORT: int(1, 65_535).description(
+      'Port of the internal listener of the process: /livez, /readyz, /metrics, /autoscale; default none. npm start counts up from it, one port a process',
+    ),
+    HEALTH_HOST: Joi.string()
+      .hostname()
+      .default('127.0.0.1')
+      .description('Address of the internal listener'),
+    TRUSTED_PROXIES: Joi.string()
+      .allow('')
+      .custom((ranges: string) => readRanges(ranges) && ranges)
+      .default('')
+      .description(
+        'Addresses and CIDR ranges, separated by commas, of proxies whose X-Forwarded-For tells the client address; default none',
+      ),
+    DATABASE_URL: Joi.string()
+      .uri({ scheme: ['postgres', 'postgresql'] })
+      .description('PostgreSQL 15 or newer; without it an embedded PostgreSQL 18 under DATA_DIR'),
+    DATA_DIR: Joi.string()
+      .default('.data')
+      .description('Folder of the embedded database, stored files, scratch files and logs'),
+    STORAGE_URL: Joi.string()
+      .pattern(/^file:\/\/\//, 'file:/// address')
+      .description('Where uploads and dataset files are kept; default a folder under DATA_DIR'),
+    KEY_PREFIX: Joi.string()
+      .pattern(/^[a-z][a-z0-9]{0,14}_$/, 'lower-case word ending in _')
+      .default('svc_')
+      .description('API keys begin with this, followed by sk_'),
+    INIT_API_KEY: Joi.string().description(
+      'Raw global admin key of the first organization; generated when absent',
+    ),
+    SEED: oneOf('demo', 'none').description(
+      'demo fills the first organization with sample traces, scores and datasets; default demo on an empty embedded database, else none',
+    ),
+    POOL: Joi.string()
+      .pattern(/^[a-z]+(,[a-z]+)*$/, 'comma-separated pool names')
+      .description(`Pools a worker process runs, of ${POOLS.join(', ')}; default all`),
+    ...concurrencies,
+    ...quotas,
+    SMTP_URL: Joi.string()
+      .uri({ scheme: ['smtp', 'smtps'] })
+      .description(
+        'Mail server for security alerts, with credentials; without it they are only recorded',
+      ),
+    MAIL_FROM: Joi.string()
+      .max(256)
+      .default('Agent Dataset Lifecycle <no-reply@localhost>')
+      .description('Sender of mails'),
+    OUTBOUND_ALLOW_CIDRS: Joi.string()
+      .allow('')
+      .custom((networks: string) => parseNetworks(networks) && networks)
+      .default('')
+      .description(
+        'CIDR ranges, separated by commas, of private addresses that webhooks may nevertheless reach; default none',
+      ),
+    WEBHOOK_RETRY_SCHEDULE: Joi.string()
+      .pattern(/^\d{1,6}(,\d{1,6})*$/, 'seconds separated by commas')
+      .default('30,300')
+      .description('Seconds before the second and the third attempt at regression.detected'),
+    WEBHOOK_CA_FILE: Joi.string().description(
+      'PEM file of a certificate authority that webhook receivers may use besides the public ones',
+    ),
+    MASTER_KEY: Joi.string()
+      .hex()
+      .length(64)
+      .description(
+        'Key that stored secrets are sealed with, 32 bytes as hex; default one kept in DATA_DIR. Set it when processes run on several machines',
+      ),
+    PAYMENT_PROCESSOR: oneOf('stripe')
+      .default('stripe')
+      .description('Whose payment webhooks are received, under /api/v1/webhooks/<name>'),
+    PAYMENT_WEBHOOK_SECRET: Joi.string().description(
+      'Signing secrets of the payment webhooks, separated by commas; without one they answer 501',
+    ),
+    PAYMENT_LIVEMODE: Joi.boolean()
+      .default(false)
+      .description('Payment events of the other mode are stored and ignored'),
+    DRAIN_SECONDS: int(0, 3600)
+      .default(20)
+      .description('Time a stopping process gives its running jobs and requests'),
+    LOG_LEVEL: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent').description(
+      'Least level of the JSON lines on standard error; default info. npm start shows warn and above and writes all to DATA_DIR/logs',
+    ),
+  },
+)
+
+/** What the environment says: variables without a default are absent when it does not set them. */
+export type Environment = Readonly<Valid<typeof environment>>
+
+function quota(metric: Metric) {
+  return Joi.string()
+    .pattern(/^\d{1,15}(,\d{1,15}){3}$/, 'four numbers separated by commas')
+    .default(PLANS.map((plan) => DEFAULT_QUOTAS[metric][plan]).join(','))
+    .description(`Monthly quota of ${metric}: that of ${PLANS.join(', ')}`)
+}

@@ -1,2 +1,0 @@
-/** Something outside the program is not as it must be; the message says so in sentences for people. */
-export class Trouble extends Error {}
