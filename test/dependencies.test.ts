@@ -72,6 +72,7 @@ const PERMISSIVE = new Set([
   'ISC',
   'MIT',
   'MIT-0',
+  'Public Domain',
   'Python-2.0',
   'Unlicense',
 ])

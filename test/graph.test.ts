@@ -1,30 +1,28 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs'
-import { posix } from 'node:path'
 import t from 'tap'
-import { operations } from '../api/routes.ts'
+import { endpoint } from '../api/endpoint.ts'
+import { areas } from '../api/routes.ts'
 import { jobs } from '../jobs/index.ts'
 import { pools } from '../workers/pools.ts'
-
-/** Folder to the folders its files may import. */
-const MAY_IMPORT: Record<string, readonly string[]> = {
-  jobs: ['jobs'],
-  sql: ['jobs', 'sql'],
-  api: ['jobs', 'sql', 'api'],
-  workers: ['jobs', 'sql', 'workers'],
-  ops: ['jobs', 'sql', 'api', 'workers', 'ops'],
-  test: ['jobs', 'sql', 'api', 'workers', 'ops', 'test'],
-}
-
-/** Folder to the packages its files may not import. Types of pg-boss are the queue's own in jobs/. */
-const NO_PACKAGE: Record<string, RegExp> = {
-  jobs: /^(postgres|@hapi\/|@duckdb\/|got|node-cron|node:(fs|net|http|https|child_process))/,
-  sql: /^(pg-boss|@hapi\/|@duckdb\/|got|node-cron|node:(net|http|https|child_process))/,
-  api: /^(@duckdb\/|got|node-cron|node:child_process)/,
-  workers: /^(@hapi\/|hapi)/,
-}
-
-const IMPURE =
-  /\bnew Date\(\)|\bDate\.now\(|\bMath\.random\(|\bperformance\.now\(|\brandom(Bytes|UUID|UUIDv7|Int)\(|from 'node:(fs|fs\/promises|net|http|https|child_process|timers)'|\bfetch\(|\bprocess\./
+import { plant, readSources, readTree } from './support/sources.ts'
+import {
+  findAreaCycles,
+  findCycles,
+  findEmptyFolders,
+  findImpureRules,
+  findLeaks,
+  findOperationImports,
+  findPoolImports,
+  findQueueUsers,
+  findStrangeFolders,
+  findStrayFiles,
+  findUnjoined,
+  findUnlisted,
+  findWrongImports,
+  listOperationFiles,
+  MAY_IMPORT,
+} from './support/structure.ts'
+import type { Found } from './support/structure.ts'
 
 const TOP_LEVEL =
   `package.json package-lock.json tsconfig.json README.md LICENSE api workers jobs sql ops
@@ -32,7 +30,9 @@ const TOP_LEVEL =
 /** Never committed. */
 const PASSING = ['node_modules', 'coverage']
 
-const files = readSources()
+// This file quotes imports that are wrong on purpose.
+const files = readSources(['test/graph.test.ts'])
+const tree = readTree(['api', 'jobs', 'sql', 'workers', 'ops', 'test'])
 
 t.test('the walk sees the whole program', async (t) => {
   t.ok(files.size > 60, `${files.size} files`)
@@ -59,8 +59,25 @@ t.test('no imports run in a circle, those of types included', async (t) => {
   t.same(findCycles(files), [])
 })
 
+t.test('no pool uses another, and what pools share uses none of them', async (t) => {
+  t.same(findPoolImports(files), [])
+})
+
+t.test('areas of rules and of SQL depend on each other in one direction', async (t) => {
+  t.same(findAreaCycles('jobs/rules', files), [])
+  t.same(findAreaCycles('sql', files), [])
+})
+
+t.test('only the transactions of sql/ see the queue', async (t) => {
+  t.same(findQueueUsers(files), [])
+})
+
 t.test('rules do no I/O and know neither clock nor chance', async (t) => {
   t.same(findImpureRules(files), [])
+})
+
+t.test('private knowledge of a foreign thing is in one file', async (t) => {
+  t.same(findLeaks(files), [])
 })
 
 t.test('only ops knows the environment', async (t) => {
@@ -86,25 +103,98 @@ t.test('each check finds a planted violation', async (t) => {
   ]
   for (const [path, text, found] of wrong)
     t.same(findWrongImports(plant({ [path]: text })), [found])
+  for (const leak of ['from pgboss.job where', `=== 'CONNECTION_CLOSED'`, `=== '57014'`]) {
+    t.same(findLeaks(plant({ 'ops/a.ts': leak })).length, 1, leak)
+  }
   const circle = plant({
     'api/a.ts': `import type { B } from './x/b.ts'`,
     'api/x/b.ts': `import { c } from '../c.ts'`,
     'api/c.ts': `export { a } from './a.ts'`,
   })
   t.same(findCycles(circle), ['api/a.ts -> api/x/b.ts -> api/c.ts -> api/a.ts'])
+  const pooled: [string, string, string][] = [
+    ['workers/evals/a.ts', 'workers/import/b.ts', `import type { B } from '../import/b.ts'`],
+    ['workers/runtime/a.ts', 'workers/evals/b.ts', `import { b } from '../evals/b.ts'`],
+  ]
+  for (const [path, other, text] of pooled) {
+    t.same(findPoolImports(plant({ [path]: text })), [`${path} -> ${other}`])
+  }
+  const unqueued = `import { END_CHANNEL, type Executor } from '../../jobs/queue.ts'`
+  t.same(findQueueUsers(plant({ 'sql/x/a.ts': unqueued })), [])
+  for (const [text, found] of [
+    [`import type { Queue } from '../../jobs/queue.ts'`, 'sql/x/a.ts: the queue'],
+    [
+      `import {\n  END_CHANNEL,\n  type Queue as Q,\n} from '../../jobs/queue.ts'`,
+      'sql/x/a.ts: the queue',
+    ],
+    [`import type * as jobs from '../../jobs/queue.ts'`, 'sql/x/a.ts: the queue'],
+    [`type Q = import('../../jobs/queue.ts').Queue`, 'sql/x/a.ts: the queue'],
+    [`import { b } from '../transactions/b.ts'`, 'sql/x/a.ts -> sql/transactions/b.ts'],
+  ] as const) {
+    t.same(findQueueUsers(plant({ 'sql/x/a.ts': text })), [found], text)
+    t.same(findQueueUsers(plant({ 'sql/transactions/a.ts': text })), [], 'which a transaction may')
+  }
   for (const impure of ['new Date()', 'Date.now()', 'Math.random()', `from 'node:fs'`]) {
     t.same(findImpureRules(plant({ 'jobs/rules/a.ts': impure })).length, 1, impure)
   }
+  const areasInCircle = plant({
+    'jobs/rules/evals/a.ts': `import { b } from '../traces/b.ts'`,
+    'jobs/rules/traces/b.ts': '',
+    'jobs/rules/traces/c.ts': `import { d } from '../evals/d.ts'`,
+    'jobs/rules/evals/d.ts': '',
+  })
+  t.same(findCycles(areasInCircle), [])
+  t.same(findAreaCycles('jobs/rules', areasInCircle), ['evals -> traces -> evals'])
+  const operation = `export const showThing = endpoint('GET', '/thing', {})`
+  const importing = plant({
+    'api/jobs/show-thing.ts': operation,
+    'api/jobs/index.ts': `import { showThing } from './show-thing.ts'`,
+    'api/jobs/list-things.ts': `import { showThing } from './show-thing.ts'`,
+    'api/org/index.ts': `import { showThing } from '../jobs/show-thing.ts'`,
+    'api/wait.ts': `import type { Thing } from './jobs/show-thing.ts'`,
+    'test/api/jobs/things.test.ts': `import { showThing } from '../../../api/jobs/show-thing.ts'`,
+  })
+  t.same(findOperationImports(importing), [
+    'api/jobs/list-things.ts -> api/jobs/show-thing.ts',
+    'api/org/index.ts -> api/jobs/show-thing.ts',
+    'api/wait.ts -> api/jobs/show-thing.ts',
+  ])
+  const showThing = endpoint('GET', '/thing', {
+    summary: 'Read a thing',
+    access: 'key',
+    answers: {},
+    handle: async () => ({}),
+  })
+  const declared = [{ place: 'api/jobs/show-thing.ts: showThing', value: showThing }]
+  t.same(findUnlisted(declared, { jobs: [showThing] }), [])
+  t.same(findUnlisted(declared, { jobs: { things: [showThing] } }), [])
+  t.same(findUnlisted(declared, { jobs: [], org: [showThing] }), [
+    'api/jobs/show-thing.ts: showThing',
+  ])
+  const built = {
+    folders: ['api/jobs', 'api/things', 'api/jobs/x', 'jobs/rules/thing', 'sql/jobs', 'test/api/x'],
+    files: ['api/jobs/x/a.ts', 'api/things/a.ts', 'sql/a.ts', 'sql/jobs/a.ts', 'jobs/rules/a.ts'],
+  }
+  t.same(findUnjoined(built, { jobs: [] }), ['api/things'])
+  t.same(findStrangeFolders(built), ['api/things', 'api/jobs/x', 'jobs/rules/thing', 'test/api/x'])
+  t.same(findStrayFiles(built), ['sql/a.ts', 'jobs/rules/a.ts'])
+  t.same(findEmptyFolders(built), ['jobs/rules/thing', 'test/api/x'])
 })
 
-t.test('every operation is one of the interface', async (t) => {
+t.test('every operation is in the list of its area, and nothing else imports it', async (t) => {
   const declared = await findExports('api/*/*.ts', (value) => 'handle' in value && 'path' in value)
-  t.ok(declared.length >= operations.length, `${declared.length} operations`)
-  const listed = new Set<unknown>(operations)
-  t.same(
-    declared.filter(({ value }) => !listed.has(value)).map(({ place }) => place),
-    [],
-  )
+  t.ok(declared.length > 90, `${declared.length} operations`)
+  t.equal(listOperationFiles(files).length, declared.length, 'a file for each')
+  t.same(findUnlisted(declared, areas), [])
+  t.same(findOperationImports(files), [])
+})
+
+t.test('every folder is one of the plan, and none is empty', async (t) => {
+  t.ok(tree.folders.length > 60, `${tree.folders.length} folders`)
+  t.same(findUnjoined(tree, areas), [])
+  t.same(findStrangeFolders(tree), [])
+  t.same(findStrayFiles(tree), [])
+  t.same(findEmptyFolders(tree), [])
 })
 
 t.test('every job is listed and has one handler, in the folder of its pool', async (t) => {
@@ -149,79 +239,9 @@ t.test('the lock file holds the packages of every platform, or npm ci refuses it
   )
 })
 
-interface Source {
-  readonly text: string
-  /** Paths of the files it imports, from the top. */
-  readonly local: readonly string[]
-  readonly packages: readonly string[]
-}
-type Sources = ReadonlyMap<string, Source>
-
-function readSources(): Sources {
-  // This file quotes imports that are wrong on purpose.
-  const paths = globSync('{api,workers,jobs,sql,ops,test}/**/*.ts', {
-    exclude: ['test/graph.test.ts'],
-  })
-  return new Map(paths.map((path) => [path, parse(path, readFileSync(path, 'utf8'))]))
-}
-
-function plant(sources: Record<string, string>): Sources {
-  return new Map(Object.entries(sources).map(([path, text]) => [path, parse(path, text)]))
-}
-
-function parse(path: string, text: string): Source {
-  const code = text.replaceAll(/^\s*(\/\/|\*|\/\*).*$/gm, '')
-  const specifiers = [...code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^'\n]+)'/g)].map(
-    ([, s]) => s as string,
-  )
-  return {
-    text: code,
-    local: specifiers
-      .filter((s) => s.startsWith('.'))
-      .map((s) => posix.join(posix.dirname(path), s)),
-    packages: specifiers.filter((s) => !s.startsWith('.')),
-  }
-}
-
-function findWrongImports(sources: Sources): string[] {
-  return [...sources].flatMap(([path, { local, packages }]) => {
-    const folder = folderOf(path)
-    const allowed = MAY_IMPORT[folder] ?? []
-    return [
-      ...local.filter((other) => !allowed.includes(folderOf(other))),
-      ...packages.filter((name) => NO_PACKAGE[folder]?.test(name)),
-    ].map((other) => `${path} -> ${other}`)
-  })
-}
-
-function findCycles(sources: Sources): string[] {
-  const cycles: string[] = []
-  const done = new Set<string>()
-  function visit(path: string, way: string[]) {
-    const at = way.indexOf(path)
-    if (at >= 0) return void cycles.push([...way.slice(at), path].join(' -> '))
-    if (done.has(path)) return
-    for (const next of sources.get(path)?.local ?? []) visit(next, [...way, path])
-    done.add(path)
-  }
-  for (const path of sources.keys()) visit(path, [])
-  return cycles
-}
-
-function findImpureRules(sources: Sources): string[] {
-  return [...sources].flatMap(([path, { text }]) => {
-    const found = path.startsWith('jobs/rules/') ? IMPURE.exec(text) : null
-    return found ? [`${path}: ${found[0]}`] : []
-  })
-}
-
-function folderOf(path: string) {
-  return path.split('/')[0] as string
-}
-
 /** Exported values of the files of a pattern that look like what is asked for. */
 async function findExports(pattern: string, isOne: (value: object) => boolean) {
-  const found: { place: string; value: object }[] = []
+  const found: Found[] = []
   for (const path of globSync(pattern)) {
     const module = (await import(`../${path}`)) as Record<string, unknown>
     for (const [name, value] of Object.entries(module)) {

@@ -2,10 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
 import type { ServerInjectOptions } from '@hapi/hapi'
 import { operations } from '../../api/routes.ts'
-import { makeKey } from '../../jobs/rules/api-key.ts'
+import { makeKey } from '../../jobs/rules/access/api-key.ts'
 import { accessRows, PERMISSIONS, SCOPES } from '../../ops/docs/access-table.ts'
 import type { Verdict } from '../../ops/docs/access-table.ts'
-import { makeTestKey, openService } from '../service.ts'
+import { makeTestKey, openService } from '../support/service.ts'
 
 t.test('who may call what is as the declarations say', async (t) => {
   const service = await openService(t)

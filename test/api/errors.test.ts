@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { ServerInjectOptions } from '@hapi/hapi'
-import { makeTestKey, openService } from '../service.ts'
+import { makeTestKey, openService } from '../support/service.ts'
 
 t.test('every refusal', async (t) => {
   const service = await openService(t, { env: { QUOTA_TRACES_INGESTED: '1,1,1,1' } })

@@ -5,12 +5,12 @@ import { text } from 'node:stream/consumers'
 import { Answer, endpoint } from '../../api/endpoint.ts'
 import { badRequest } from '../../api/errors.ts'
 import { operations } from '../../api/routes.ts'
-import { submitJob } from '../../api/submit.ts'
+import { admitJob } from '../../api/admit-job.ts'
 import { buildDataset } from '../../jobs/build-dataset.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { gate } from '../queues.ts'
-import { makeTestKey, openService } from '../service.ts'
-import { until } from '../until.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { gate } from '../support/queues.ts'
+import { makeTestKey, openService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 t.test('Idempotency-Key', async (t) => {
   let blocked = Promise.resolve()
@@ -18,7 +18,6 @@ t.test('Idempotency-Key', async (t) => {
   let refuse = false
   /** Does something that can be counted, when it is let through. */
   const effect = endpoint('POST', '/test/effects', {
-    area: 'jobs',
     summary: 'Make an effect',
     access: 'key',
     body: Joi.object().unknown(true),
@@ -28,7 +27,7 @@ t.test('Idempotency-Key', async (t) => {
       await blocked
       if (refuse) throw badRequest('not now')
       const job_id = await context.queue.transaction(context.sql, (tx: Transaction) =>
-        submitJob(
+        admitJob(
           context,
           tx,
           principal,
@@ -41,7 +40,6 @@ t.test('Idempotency-Key', async (t) => {
     },
   })
   const upload = endpoint('POST', '/test/uploads', {
-    area: 'jobs',
     summary: 'Read a stream',
     access: 'key',
     body: { stream: true, maxBytes: 1000, types: ['text/plain'] },

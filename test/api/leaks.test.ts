@@ -3,12 +3,11 @@ import t from 'tap'
 import { endpoint } from '../../api/endpoint.ts'
 import { operations } from '../../api/routes.ts'
 import { freeForm } from '../../jobs/shape.ts'
-import { watchSecrets } from '../secrets.ts'
-import { openService } from '../service.ts'
+import { watchSecrets } from '../support/secrets.ts'
+import { openService } from '../support/service.ts'
 
 /** Fails in the worst way: with the whole request in its message. */
 const clumsy = endpoint('POST', '/clumsy', {
-  area: 'test',
   summary: 'Throws what it was sent',
   access: 'public',
   body: freeForm(),

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { fullPath } from '../../api/endpoint.ts'
-import { openSchemas } from '../../api/json-schema.ts'
+import { Schemas } from '../../api/json-schema.ts'
 import { operations } from '../../api/routes.ts'
-import type { Document } from '../document.ts'
-import { openService } from '../service.ts'
+import type { Document } from '../support/document.ts'
+import { openService } from '../support/service.ts'
 
 t.test('the OpenAPI document', async (t) => {
   const { server } = await openService(t)
@@ -59,13 +59,13 @@ t.test('the OpenAPI document', async (t) => {
   })
 
   t.test('shows an example of every body, which would be accepted', async (t) => {
-    const { describe, components } = openSchemas()
+    const schemas = new Schemas()
     for (const { method, path, body } of operations) {
       if (!body || 'stream' in body) continue
       const isRead = 'read' in body
-      const described = describe(isRead ? body.documented : body)
+      const described = schemas.describe(isRead ? body.documented : body)
       const name = String(described['$ref']).split('/').at(-1) as string
-      const { example } = components[name] ?? described
+      const { example } = schemas.components[name] ?? described
       t.ok(example, `${method} ${path} has one`)
       const result = isRead ? body.read(example, new Date()) : body.validate(example)
       t.notOk('faults' in result ? result.faults : 'error' in result && result.error, path)

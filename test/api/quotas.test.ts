@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { buildDatasetHandler } from '../../workers/datasets/build-dataset.ts'
 import { importHandler } from '../../workers/import/import-traces.ts'
-import { openService } from '../service.ts'
-import { storeJudged } from '../stored-traces.ts'
+import { openService } from '../support/service.ts'
+import { storeJudged } from '../support/stored-traces.ts'
 
 /** Of every metric, whatever the plan. */
 const QUOTA = 20

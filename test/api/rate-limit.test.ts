@@ -3,11 +3,11 @@ import type { Test } from 'tap'
 import type { Server } from '@hapi/hapi'
 import { createApi } from '../../api/server.ts'
 import type { ServerOptions } from '../../api/server.ts'
-import { ANONYMOUS_RATE } from '../../jobs/rules/plan.ts'
+import { ANONYMOUS_RATE } from '../../jobs/rules/org/plan.ts'
 import { openApiContext } from '../../ops/context.ts'
-import { saveKeyUses } from '../../sql/api-keys.ts'
-import { makeTestKey, openService } from '../service.ts'
-import type { Service } from '../service.ts'
+import { saveKeyUses } from '../../sql/access/api-keys.ts'
+import { makeTestKey, openService } from '../support/service.ts'
+import type { Service } from '../support/service.ts'
 
 t.test('the rate limit', async (t) => {
   const service = await openService(t)

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { setTimeout } from 'node:timers/promises'
-import { handler } from '../../workers/handler.ts'
-import { openQueues } from '../queues.ts'
-import { until } from '../until.ts'
+import { handler } from '../../workers/runtime/handler.ts'
+import { openQueues } from '../support/queues.ts'
+import { until } from '../support/until.ts'
 import { LONG } from './stage.ts'
-import { checkPace } from '../pace.ts'
+import { checkPace } from './pace.ts'
 
 const RACES = LONG ? 1000 : 150
 

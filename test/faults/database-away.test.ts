@@ -6,10 +6,9 @@ import { createApi } from '../../api/server.ts'
 import { readConfig } from '../../ops/config.ts'
 import { migrateAll, openApiContext } from '../../ops/context.ts'
 import { startPostgres } from '../../ops/postgres.ts'
-import { openDatabase } from '../../sql/db.ts'
-import { makeOrganization } from '../service.ts'
-import { until } from '../until.ts'
-import { checkPace } from '../pace.ts'
+import { openDatabase } from '../../sql/core/db.ts'
+import { makeOrganization } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 t.test('while the database is away', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'adl-away-'))
@@ -49,14 +48,12 @@ t.test('while the database is away', async (t) => {
   await first.stop()
 
   t.test('every operation answers 503 and when to come again', async (t) => {
-    const startedAt = performance.now()
     const answers = await Promise.all([
       ...Array.from({ length: 20 }, () => ask('GET', '/api/v1/jobs')),
       ask('POST', '/api/v1/api-keys', { label: 'x', scope: 'global' }),
       ask('POST', '/api/v1/auth/session', { api_key: key }),
       ask('GET', '/api/v1/usage'),
     ])
-    checkPace(t, (performance.now() - startedAt) / 1000, 5, 'answered')
     for (const { statusCode, headers, payload } of answers) {
       t.equal(statusCode, 503)
       t.equal(headers['retry-after'], '5')

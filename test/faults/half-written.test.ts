@@ -8,20 +8,19 @@ import type { Test } from 'tap'
 import { Answer, endpoint } from '../../api/endpoint.ts'
 import { operations } from '../../api/routes.ts'
 import { createApi } from '../../api/server.ts'
-import { submitJob } from '../../api/submit.ts'
+import { admitJob } from '../../api/admit-job.ts'
 import { buildDataset } from '../../jobs/build-dataset.ts'
 import { readConfig } from '../../ops/config.ts'
 import { migrateAll, openApiContext } from '../../ops/context.ts'
-import { openDatabase } from '../../sql/db.ts'
-import type { Sql, Transaction } from '../../sql/db.ts'
-import { createDatabase } from '../database.ts'
-import { makeOrganization } from '../service.ts'
-import { until } from '../until.ts'
+import { openDatabase } from '../../sql/core/db.ts'
+import type { Sql, Transaction } from '../../sql/core/db.ts'
+import { createDatabase } from '../support/database.ts'
+import { makeOrganization } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { openCluster } from './cluster.ts'
 
 /** Writes a row, a job resource and a queue row in one transaction. */
 const work = endpoint('POST', '/test/work', {
-  area: 'jobs',
   summary: 'Three rows',
   access: 'key',
   answers: {},
@@ -30,7 +29,7 @@ const work = endpoint('POST', '/test/work', {
       await tx`insert into works (body) values (${'x'.repeat(500)})`
       const submission = { projectId: principal.projectId }
       const payload = { version_id: randomUUIDv7() }
-      return submitJob(context, tx, principal, buildDataset, payload, submission)
+      return admitJob(context, tx, principal, buildDataset, payload, submission)
     })
     return new Answer(202, { id })
   },
@@ -63,7 +62,7 @@ t.test('F16: the enqueue transaction fails half-way', async (t) => {
 
   t.test('because the disk is full', async (t) => {
     const small = await openSmallDatabase(t)
-    if (!small) return t.comment('needs the right to mount a file system')
+    if (!small) return t.pass('a full disk', { skip: 'needs the right to mount a file system' })
     const { sql, post } = await openWork(t, small.url)
     await sql`create table filler (body text)`
     await until(() =>

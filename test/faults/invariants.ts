@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Sql } from '../../sql/db.ts'
+import type { Sql } from '../../sql/core/db.ts'
 import { STEPS, effectJob, stepsJob } from './jobs.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
-import { handler, transactionalHandler } from '../../workers/handler.ts'
-import type { AnyHandler } from '../../workers/handler.ts'
-import { numberJob } from '../queues.ts'
+import { handler, transactionalHandler } from '../../workers/runtime/handler.ts'
+import type { AnyHandler } from '../../workers/runtime/handler.ts'
+import { numberJob } from '../support/queues.ts'
 
 /**
  * What the workers under fault do. Each effect is a row in `effects`, so that an effect without its
@@ -32,14 +32,14 @@ export const faultHandlers: readonly AnyHandler[] = [
 
   handler(stepsJob, async ({ n }, run) => {
     const { sql, orgId, jobId = null, checkpointed } = run
-    for (let step = (checkpointed as { step: number } | undefined)?.step ?? 0; step < STEPS;) {
+    for (let step = checkpointed?.at ?? 0; step < STEPS;) {
       run.signal.throwIfAborted()
       await setTimeout(30)
       step++
       await sql.begin(async (tx) => {
         await tx`
           insert into effects (org_id, job_id, n, step) values (${orgId}, ${jobId}, ${n}, ${step})`
-        await run.checkpoint(tx, { done: step, total: STEPS }, { step })
+        await run.checkpoint(tx, { done: step, total: STEPS }, { at: step })
       })
     }
     return { steps: STEPS }

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { setTimeout } from 'node:timers/promises'
-import { openDatabase } from '../../sql/db.ts'
-import { openProxy } from '../proxy.ts'
-import { until } from '../until.ts'
+import { openDatabase } from '../../sql/core/db.ts'
+import { openProxy } from '../support/proxy.ts'
+import { until } from '../support/until.ts'
 import { checkInvariants } from './invariants.ts'
 import { effectJob, ioJob, stepsJob } from './jobs.ts'
 import { LONG, openStage } from './stage.ts'
-import { checkPace } from '../pace.ts'
+import { checkPace } from './pace.ts'
 
 t.jobs = 2
 

@@ -1,20 +1,18 @@
 import t from 'tap'
 import type { Test } from 'tap'
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { createApi } from '../../api/server.ts'
 import { readConfig } from '../../ops/config.ts'
 import { migrateAll, openApiContext } from '../../ops/context.ts'
-import { makeTestKey } from '../service.ts'
-import { until } from '../until.ts'
+import { makeTestKey } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { openCluster } from './cluster.ts'
 import { checkInvariants } from './invariants.ts'
 import { effectJob, stepsJob } from './jobs.ts'
 import { LONG, openStage } from './stage.ts'
-import { checkPace } from '../pace.ts'
+import { checkPace } from './pace.ts'
+import { findFreePort } from '../../ops/free-port.ts'
 
 t.jobs = 2
 const silent = { warn: () => undefined }
@@ -144,12 +142,4 @@ async function launch(t: Test, script: string, url: string) {
       () => 0,
     )
   return { child, ask }
-}
-
-async function findFreePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
 }

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { setTimeout } from 'node:timers/promises'
-import { checkPace } from '../pace.ts'
 import { checkInvariants } from './invariants.ts'
 import { ioJob } from './jobs.ts'
 import { LONG, openStage } from './stage.ts'
@@ -33,6 +32,8 @@ t.test('F21: a pool scaled from 1 to 4 processes and back under a backlog', asyn
   const four = await measure()
   const [left] = await stage.sql`select count(*)::int as n from jobs where finished_at is null`
   t.ok(left?.['n'] > 50, `${left?.['n']} jobs are left when it is scaled down`)
+  const [workers] = await stage.sql`select count(distinct worker)::int as n from job_attempts`
+  t.equal(workers?.['n'], 4, 'each process has taken jobs')
   const stops = await Promise.all(more.map((worker) => stage.stop(worker)))
   t.same(
     stops.map(({ code }) => code),
@@ -40,8 +41,8 @@ t.test('F21: a pool scaled from 1 to 4 processes and back under a backlog', asyn
   )
   if (!LONG) await stage.startWorker([ioJob], { slots: 20 })
   await stage.allEnded(LONG ? 240_000 : 60_000)
-  // Of 2.5 times the pace, the time that one job may take at most.
-  checkPace(t, 1 / four, 1 / (2.5 * one), 'a job with 4 processes instead of 1')
+  t.comment(`${one.toFixed(0)} jobs a second with 1 process, ${four.toFixed(0)} with 4`)
+  if (LONG) t.ok(four >= 2.5 * one, 'four processes do 2.5 times as much as one')
   const cut = await stage.sql`
     select from job_attempts where outcome not in ('succeeded', 'released')
     union all select from jobs where state <> 'succeeded'`

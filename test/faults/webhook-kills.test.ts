@@ -1,12 +1,13 @@
 import t from 'tap'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { Transaction } from '../../sql/db.ts'
-import { emitEvent, settleLostAttempts } from '../../sql/deliveries.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { emitEvent } from '../../sql/transactions/emit-event.ts'
+import { settleLostAttempts } from '../../sql/webhooks/delivery-attempts.ts'
 import { deliverWebhook } from '../../jobs/deliver-webhook.ts'
-import { startReceiver } from '../receiver.ts'
-import { openService } from '../service.ts'
-import { until } from '../until.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { openService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const LONG = process.env['FAULTS'] === 'long'
 const DELIVERIES = LONG ? 2000 : 150

@@ -3,7 +3,7 @@
 // parent when it is ready and, when asked, what has overrun and how much memory it has.
 import { readConfig } from '../../ops/config.ts'
 import { openWorkerContext } from '../../ops/context.ts'
-import { runHandlers } from '../../workers/run.ts'
+import { startWorkers } from '../../workers/runtime/start-workers.ts'
 import { faultHandlers } from './jobs.ts'
 
 const { FAULT_QUEUES = '', FAULT_SLOTS, FAULT_SUPERVISE, FAULT_GRACE_MS, ...env } = process.env
@@ -16,7 +16,7 @@ const opened = await openWorkerContext(config, config.DATABASE_URL as string, {
   slots,
   supervise: FAULT_SUPERVISE === '1',
 })
-const pools = await runHandlers(opened.context, opened.boss, handlers)
+const pools = await startWorkers(opened.context, opened.boss, handlers)
 
 process.on('message', () => {
   process.send?.({ overruns: pools.overruns(), rssBytes: process.memoryUsage.rss() })

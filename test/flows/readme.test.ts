@@ -5,7 +5,7 @@ import { parquetReadObjects } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
 import t from 'tap'
 import { pools } from '../../workers/pools.ts'
-import { openService } from '../service.ts'
+import { openService } from '../support/service.ts'
 
 t.test('the walk through of the README works as it stands', async (t) => {
   const service = await openService(t)

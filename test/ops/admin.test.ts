@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process'
 import { randomUUIDv7 } from 'node:crypto'
 import t from 'tap'
 import type { Test } from 'tap'
-import { isWellFormedKey } from '../../jobs/rules/api-key.ts'
-import { openService } from '../service.ts'
+import { isWellFormedKey } from '../../jobs/rules/access/api-key.ts'
+import { bareEnv } from '../support/bare-env.ts'
+import { openService } from '../support/service.ts'
 
 // Each command is a process of its own.
 t.setTimeout(120_000)
@@ -159,7 +160,7 @@ async function run(t: Test, args: string[], env: Record<string, string>) {
     const child = execFile(
       process.execPath,
       ['ops/admin.ts', ...args],
-      { env: { PATH: process.env['PATH'], DATA_DIR: t.testdir(), ...env } },
+      { env: { ...bareEnv(), DATA_DIR: t.testdir(), ...env } },
       (_, stdout, stderr) => resolve({ code: child.exitCode ?? -1, stdout, stderr }),
     )
   })

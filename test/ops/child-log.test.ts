@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import t from 'tap'
 import { openChildLog } from '../../ops/child-log.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 t.test('what a child process says', async (t) => {
   const shown: string[] = []

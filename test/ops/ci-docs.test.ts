@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import type { Test } from 'tap'
-import { CHECK_VERDICTS } from '../../jobs/rules/check-findings.ts'
+import { CHECK_VERDICTS } from '../../jobs/rules/regression/check-findings.ts'
 import { checkRegressionHandler } from '../../workers/regression/check-regression.ts'
-import { registeredAgent } from '../registered-agent.ts'
-import { openService } from '../service.ts'
+import { registeredAgent } from '../support/registered-agent.ts'
+import { openService } from '../support/service.ts'
 
 const docs = readFileSync('ops/docs/ci.md', 'utf8')
 const SCRIPT = scriptOf(docs)

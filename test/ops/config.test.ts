@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
-import fc from 'fast-check'
 import t from 'tap'
-import { makeKey } from '../../jobs/rules/api-key.ts'
-import { environment, POOLS, readConfig } from '../../ops/config.ts'
+import { makeKey } from '../../jobs/rules/access/api-key.ts'
+import { readConfig } from '../../ops/config.ts'
+import { environment } from '../../ops/environment.ts'
+import { POOLS } from '../../workers/pool-names.ts'
 import { editDistance } from '../../ops/edit-distance.ts'
 import { pools } from '../../workers/pools.ts'
+import fc from '../support/property.ts'
 
 t.test('an empty environment gives defaults that work', async (t) => {
   t.match(readConfig({ PATH: '/bin', PORT: '' }), {

@@ -1,19 +1,19 @@
 import t from 'tap'
 import { randomUUIDv7 } from 'node:crypto'
-import { submitJob } from '../../api/submit.ts'
+import { admitJob } from '../../api/admit-job.ts'
 import type { Principal } from '../../api/principal.ts'
 import { buildDataset } from '../../jobs/build-dataset.ts'
 import { listDeadLetters, redriveDeadLetters } from '../../ops/dead-letters.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { findJob } from '../../sql/jobs.ts'
-import { handler } from '../../workers/handler.ts'
-import { openService } from '../service.ts'
-import { until } from '../until.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { findJob } from '../../sql/jobs/jobs.ts'
+import { handler } from '../../workers/runtime/handler.ts'
+import { openService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 t.test('dead letters', async (t) => {
-  const { context, sql, makeOrganization, startWorkers } = await openService(t)
+  const { context, boss, sql, makeOrganization, startWorkers } = await openService(t)
   const org = await makeOrganization()
-  const { boss, queue } = context
+  const { queue } = context
   const redrive = (dryRun = false) =>
     redriveDeadLetters({ boss, sql, queue }, buildDataset.name, { limit: 100, dryRun })
 
@@ -21,7 +21,7 @@ t.test('dead letters', async (t) => {
   async function makeDead() {
     const principal = { orgId: org.orgId, keyId: org.keyId, plan: 'pro' } as Principal
     const id = await queue.transaction(sql, (tx: Transaction) =>
-      submitJob(
+      admitJob(
         context,
         tx,
         principal,

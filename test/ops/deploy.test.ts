@@ -46,6 +46,7 @@ t.test('the image holds what the processes need and no tests', async (t) => {
   const copied = [...read('Dockerfile').matchAll(/^COPY (\w+) \1$/gm)].map(([, name = '']) => name)
   t.same(copied.sort(), ['api', 'jobs', 'ops', 'sql', 'workers'])
   t.match(read('Dockerfile'), /^USER node$/m)
+  t.match(read('Dockerfile'), /^COPY ops\/patches ops\/patches\nRUN npm ci /m, 'repaired packages')
   for (const file of globSync('ops/deploy/**/*.yaml')) {
     t.notMatch(readFileSync(file, 'utf8'), /\t/, `${file} has no tabs`)
   }

@@ -1,7 +1,4 @@
 import t from 'tap'
-import { once } from 'node:events'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import type { Job } from '../../jobs/job.ts'
 import { job } from '../../jobs/job.ts'
 import { shape } from '../../jobs/shape.ts'
@@ -16,23 +13,28 @@ import {
   showSlots,
 } from '../../ops/metrics.ts'
 import { workerHealth } from '../../ops/worker-health.ts'
-import type { Transaction } from '../../sql/db.ts'
-import { handler } from '../../workers/handler.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { handler } from '../../workers/runtime/handler.ts'
 import { pools as declaredPools } from '../../workers/pools.ts'
-import { openService } from '../service.ts'
-import { until } from '../until.ts'
+import { openService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { findFreePort } from '../../ops/free-port.ts'
 
 t.test('the internal listener of a worker process', async (t) => {
   const service = await openService(t)
   const org = await service.makeOrganization()
-  const declared: Job = job('test.health', shape({}), {
-    retryLimit: 0,
-    retryDelaySeconds: 1,
-    retryDelayMaxSeconds: 1,
-    expireInSeconds: 60,
-    heartbeatSeconds: 10,
-  })
-  await reconcileQueues(service.context.boss, [declared])
+  const declared: Job = job(
+    'test.health',
+    { payload: shape({}) },
+    {
+      retryLimit: 0,
+      retryDelaySeconds: 1,
+      retryDelayMaxSeconds: 1,
+      expireInSeconds: 60,
+      heartbeatSeconds: 10,
+    },
+  )
+  await reconcileQueues(service.boss, [declared])
   const metrics = openMetrics()
   let stopping = false
   const worker = await service.startWorkers(
@@ -137,11 +139,3 @@ t.test('a run that ignores its signal costs the process its life after a minute'
   t.same(at(59_000), [])
   t.match(at(61_000), [/q .* does not stop/])
 })
-
-async function findFreePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
-}

@@ -2,17 +2,18 @@ import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
-import { makeKey } from '../../jobs/rules/api-key.ts'
+import { makeKey } from '../../jobs/rules/access/api-key.ts'
 import { findUser } from '../../ops/postgres-host.ts'
-import { isPooled, openDatabase } from '../../sql/db.ts'
-import { openTestDatabase } from '../database.ts'
-import { until } from '../until.ts'
+import { isPooled, openDatabase } from '../../sql/core/db.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { until } from '../support/until.ts'
+import { findFreePort } from '../../ops/free-port.ts'
+import { launch } from '../support/program.ts'
 
 const found = spawnSync('/bin/sh', ['-c', 'PATH=$PATH:/usr/sbin; command -v pgbouncer'])
 const program = found.stdout.toString().trim()
@@ -39,12 +40,10 @@ t.test('behind PgBouncer in transaction mode', { skip, timeout: 120_000 }, async
     t.teardown(() => sql.unsafe(`drop database ${empty} with (force)`))
     const key = makeKey('svc_', randomBytes(64))
     const env = {
-      PATH: process.env['PATH'],
       DATABASE_URL: Object.assign(new URL(pooled), { pathname: `/${empty}` }).href,
       DATA_DIR: t.testdir(),
       INIT_API_KEY: key,
       LOG_LEVEL: 'info',
-      PORT: '0',
     }
     const [workers, api] = [launch(t, 'start-workers.ts', env), launch(t, 'start-api.ts', env)]
     const address = await until(() => /"address":"(http[^"]+)"/.exec(api.stderr())?.[1], 60_000)
@@ -70,7 +69,7 @@ t.test('behind PgBouncer in transaction mode', { skip, timeout: 120_000 }, async
       t.equal(stderr().split(WARNING).length - 1, 1, 'each process warns once')
       t.notMatch(stderr(), /"level":(40|50|60)(?!.*connection pooler)/, 'and of nothing else')
     }
-    t.same([await api.stop(), await workers.stop()], [0, 0])
+    t.same([await api.stop('SIGTERM'), await workers.stop('SIGTERM')], [0, 0])
   })
 })
 
@@ -107,32 +106,6 @@ ${setting}
   })
   await until(() => isListening(own))
   return Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(own) }).href
-}
-
-function launch(t: Test, script: string, env: NodeJS.ProcessEnv) {
-  const child = spawn(process.execPath, [`ops/${script}`], { env })
-  let stderr = ''
-  child.stderr.on('data', (text: Buffer) => (stderr += text.toString()))
-  const ended = once(child, 'close').then(([code]) => code as number | null)
-  t.teardown(async () => {
-    child.kill('SIGKILL')
-    await ended
-  })
-  return {
-    stderr: () => stderr,
-    stop() {
-      child.kill('SIGTERM')
-      return ended
-    },
-  }
-}
-
-async function findFreePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
 }
 
 function isListening(port: number) {

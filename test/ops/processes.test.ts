@@ -1,13 +1,13 @@
-import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import type { Test } from 'tap'
-import { makeKey } from '../../jobs/rules/api-key.ts'
-import { openTestDatabase } from '../database.ts'
-import { until } from '../until.ts'
+import { makeKey } from '../../jobs/rules/access/api-key.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { until } from '../support/until.ts'
+import { findFreePort } from '../../ops/free-port.ts'
+import { launch } from '../support/program.ts'
 
 t.setTimeout(120_000)
 
@@ -20,9 +20,9 @@ t.test('a process on its own', async (t) => {
     const empty = `${new URL(url).pathname.slice(1)}_empty`
     await sql.unsafe(`create database ${empty}`)
     t.teardown(() => sql.unsafe(`drop database ${empty} with (force)`))
-    const away = await reservePort()
+    const away = await findFreePort()
     const place = Object.assign(new URL(url), { host: `127.0.0.1:${away}`, pathname: `/${empty}` })
-    const api = launch(t, 'start-api.ts', [], {
+    const api = launch(t, 'start-api.ts', {
       DATABASE_URL: place.href,
       INIT_API_KEY: key,
       DRAIN_SECONDS: '1',
@@ -36,18 +36,18 @@ t.test('a process on its own', async (t) => {
   })
 
   t.test('stops at once while it waits for its database', async (t) => {
-    const away = `postgres://u:p@127.0.0.1:${await reservePort()}/x`
-    const workers = launch(t, 'start-workers.ts', [], { DATABASE_URL: away })
+    const away = `postgres://u:p@127.0.0.1:${await findFreePort()}/x`
+    const workers = launch(t, 'start-workers.ts', { DATABASE_URL: away })
     await until(() => workers.stderr().includes('does not answer'))
     t.equal(await workers.stop('SIGTERM'), 0)
   })
 
   t.test('works off the pools it is told to', async (t) => {
-    const some = launch(t, 'start-workers.ts', ['--pool', 'import,evals'], { DATABASE_URL })
+    const some = launch(t, 'start-workers.ts', { DATABASE_URL }, ['--pool', 'import,evals'])
     await until(() => some.stderr().includes('"pools":["import","evals"]'))
     t.equal(await some.stop('SIGTERM'), 0)
     const env = { DATABASE_URL, POOL: 'maintenance' }
-    const other = launch(t, 'start-workers.ts', [], env)
+    const other = launch(t, 'start-workers.ts', env)
     await until(() => /"pools":\["maintenance"\].*"supervise":true/.test(other.stderr()))
     t.equal(await other.stop('SIGINT'), 0)
   })
@@ -68,47 +68,17 @@ t.test('a process on its own', async (t) => {
       ['start-api.ts', [], { DATABASE_URL, INIT_API_KEY: 'svc_sk_1' }, /^INIT_API_KEY is not .*\n/],
     ]
     for (const [script, args, env, sentence] of cases) {
-      const process = launch(t, script, args, env)
+      const process = launch(t, script, env, args)
       t.equal(await process.ended, 1)
       t.match(process.stderr(), sentence)
       t.notMatch(process.stderr(), /^ +at /m, 'no stack')
     }
     await sql`insert into schema_migrations (number, name) values (9000, 'from-tomorrow')`
-    const old = launch(t, 'start-workers.ts', [], { DATABASE_URL })
+    const old = launch(t, 'start-workers.ts', { DATABASE_URL })
     t.equal(await old.ended, 1)
     t.match(old.stderr(), /^The database has schema 9000, made by a newer version .*\n$/)
   })
 })
-
-function launch(t: Test, script: string, args: string[], env: Record<string, string>) {
-  const child = spawn(process.execPath, [`ops/${script}`, ...args], {
-    env: { PATH: process.env['PATH'], PORT: '0', DATA_DIR: t.testdir(), ...env },
-  })
-  let stderr = ''
-  child.stderr.on('data', (text: Buffer) => (stderr += text.toString()))
-  const ended = once(child, 'close').then(([code]) => code as number | null)
-  t.teardown(async () => {
-    child.kill('SIGKILL')
-    await ended
-  })
-  return {
-    stderr: () => stderr,
-    ended,
-    stop(signal: NodeJS.Signals) {
-      child.kill(signal)
-      return ended
-    },
-  }
-}
-
-/** A port on which nothing listens now. */
-async function reservePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
-}
 
 async function openProxy(t: Test, port: number, target: URL) {
   const proxy = createServer((client) => {

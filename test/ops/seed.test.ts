@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { makeDemo } from '../../ops/demo/traces.ts'
-import { launch, makeFolder, start } from '../started.ts'
-import { until } from '../until.ts'
+import { launch, makeFolder, start } from '../support/started.ts'
+import { until } from '../support/until.ts'
 
 const DEMO = { SEED: '' }
 

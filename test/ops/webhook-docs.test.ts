@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { signBody } from '../../jobs/rules/signature.ts'
+import { signBody } from '../../jobs/rules/webhooks/signature.ts'
 
 const docs = readFileSync('ops/docs/webhooks.md', 'utf8')
 const SECRET = 'whsec_test'

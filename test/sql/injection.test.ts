@@ -1,13 +1,17 @@
 import { globSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { openService } from '../service.ts'
+import { openService } from '../support/service.ts'
 
 t.test('SQL is not put together from texts', async (t) => {
   const files = globSync('{api,jobs,sql,workers}/**/*.ts')
   t.ok(files.length > 200, `${files.length} files`)
   const unsafe = files.filter((file) => readFileSync(file, 'utf8').includes('.unsafe('))
   // pg-boss's statements with their parameters; the files of migrations; a constant in milliseconds.
-  t.same(unsafe.sort(), ['jobs/queue.ts', 'sql/migrate.ts', 'workers/datasets/select-traces.ts'])
+  t.same(unsafe.sort(), [
+    'jobs/pg-boss.ts',
+    'sql/core/migrate.ts',
+    'workers/datasets/select-traces.ts',
+  ])
 })
 
 t.test('what a client writes is data', async (t) => {

@@ -1,8 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto'
 import t from 'tap'
-import { buildVersion, openDatasetService, pathOf } from '../../built-dataset.ts'
-import { makeTestKey } from '../../service.ts'
-import { hello } from '../../stored-traces.ts'
+import { buildVersion, openDatasetService, pathOf } from '../../support/built-dataset.ts'
+import { makeTestKey } from '../../support/service.ts'
+import { hello } from '../../support/stored-traces.ts'
 
 t.test('datasets', async (t) => {
   const { service, openOrganization } = await openDatasetService(t)

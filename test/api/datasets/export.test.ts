@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import fc from 'fast-check'
 import t from 'tap'
 import { matchesTag, readRange } from '../../../api/datasets/byte-range.ts'
-import { buildDataset, openDatasetService, pathOf } from '../../built-dataset.ts'
-import type { Version } from '../../built-dataset.ts'
-import { hello } from '../../stored-traces.ts'
+import { buildDataset, openDatasetService, pathOf } from '../../support/built-dataset.ts'
+import type { Version } from '../../support/built-dataset.ts'
+import { hello } from '../../support/stored-traces.ts'
+import fc from '../../support/property.ts'
 
 t.test('a range is what RFC 9110 says it is', async (t) => {
   const cases: [string | undefined, number, ReturnType<typeof readRange>][] = [

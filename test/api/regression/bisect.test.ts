@@ -2,9 +2,9 @@ import t from 'tap'
 import { sweepRegressions } from '../../../jobs/sweep-regressions.ts'
 import { bisectRegressionHandler } from '../../../workers/regression/bisect-regression.ts'
 import { sweepRegressionsHandler } from '../../../workers/regression/sweep-regressions.ts'
-import { registeredAgent } from '../../registered-agent.ts'
-import { openService } from '../../service.ts'
-import { until } from '../../until.ts'
+import { registeredAgent } from '../../support/registered-agent.ts'
+import { openService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 const service = await openService(t)
 await service.startWorkers([bisectRegressionHandler, sweepRegressionsHandler])

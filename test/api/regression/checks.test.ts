@@ -1,8 +1,9 @@
 import t from 'tap'
 import type { Test } from 'tap'
-import { registeredAgent } from '../../registered-agent.ts'
-import type { RegisteredAgent } from '../../registered-agent.ts'
-import { openService } from '../../service.ts'
+import { registeredAgent } from '../../support/registered-agent.ts'
+import type { RegisteredAgent } from '../../support/registered-agent.ts'
+import { openService } from '../../support/service.ts'
+import { storeVersion } from '../../support/stored-version.ts'
 import { checkRegressionHandler } from '../../../workers/regression/check-regression.ts'
 
 const service = await openService(t)
@@ -331,19 +332,8 @@ async function usageOf(client: RegisteredAgent['client']) {
 
 /** A version of one row. */
 async function storeDataset(orgId: string, projectId: string, traceId: string) {
-  const [dataset, version, job] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
-  const { sql } = service
-  await sql`
-    insert into jobs (org_id, id, project_id, kind, queue_job_id)
-    values (${orgId}, ${job}, ${projectId}, 'dataset.build', ${job})`
-  await sql`
-    insert into datasets (org_id, project_id, id, name, dataset_type)
-    values (${orgId}, ${projectId}, ${dataset}, 'training', 'sft')`
-  await sql`
-    insert into dataset_versions (org_id, dataset_id, id, version_number, job_id, ready_at, recipe,
-      filter_hash, content_hash, row_count)
-    values (${orgId}, ${dataset}, ${version}, 1, ${job}, now(), '{}', '', '', 1)`
-  await sql`
+  const version = await storeVersion(service.sql, { orgId, projectId }, 1)
+  await service.sql`
     insert into dataset_version_rows (org_id, version_id, ordinal, trace_id, row_hash,
       score_fingerprint, split, shard, byte_offset, byte_length)
     values (${orgId}, ${version}, 0, ${traceId}, ${Buffer.alloc(32)}, '', 'train', 0, 0, 1)`

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { judgeTracesHandler } from '../../../workers/evals/judge-traces.ts'
-import { makeTestKey, openService } from '../../service.ts'
+import { makeTestKey, openService } from '../../support/service.ts'
 
 t.test('annotations', async (t) => {
   const service = await openService(t)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { makeTestKey, openService } from '../../service.ts'
+import { makeTestKey, openService } from '../../support/service.ts'
 
 t.test('POST /traces', async (t) => {
   const service = await openService(t)

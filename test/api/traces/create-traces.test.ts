@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openService } from '../../service.ts'
+import { openService } from '../../support/service.ts'
 
 t.test('POST /traces/batch', async (t) => {
   const service = await openService(t)

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { until } from '../../until.ts'
-import { openService } from '../../service.ts'
+import { until } from '../../support/until.ts'
+import { openService } from '../../support/service.ts'
 import { aggregateScoresHandler } from '../../../workers/evals/aggregate-scores.ts'
 import { judgeTracesHandler } from '../../../workers/evals/judge-traces.ts'
 

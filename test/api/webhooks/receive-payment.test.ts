@@ -1,7 +1,7 @@
 import t from 'tap'
 import { randomUUID } from 'node:crypto'
 import Stripe from 'stripe'
-import { openService } from '../../service.ts'
+import { openService } from '../../support/service.ts'
 
 const SECRET = 'whsec_test'
 const { webhooks } = new Stripe('sk_test_x')

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import {
   buildDataset,
@@ -9,46 +8,40 @@ import {
   readJsonl,
   readParquet,
   withoutNulls,
-} from '../../built-dataset.ts'
-import type { Row } from '../../built-dataset.ts'
-import { hello } from '../../stored-traces.ts'
-import type { JudgedTrace } from '../../stored-traces.ts'
+} from '../../support/built-dataset.ts'
+import type { Row } from '../../support/built-dataset.ts'
+import { hello } from '../../support/stored-traces.ts'
+import type { JudgedTrace } from '../../support/stored-traces.ts'
+import { readTrials } from '../../support/tau-bench.ts'
 import { makeBuildHandler } from '../../../workers/datasets/build-dataset.ts'
-
-const TAU_BENCH = '../shared/samples/tau-bench/gpt-4o-airline.json'
 
 t.test('building a dataset', async (t) => {
   const { service, openOrganization } = await openDatasetService(t)
 
-  const skip = existsSync(TAU_BENCH) ? false : `${TAU_BENCH} is not there`
-  t.test(
-    'trials of tau-bench give 84 good rows, 116 bad ones and not one pair',
-    { skip },
-    async (t) => {
-      const trials = JSON.parse(readFileSync(TAU_BENCH, 'utf8')) as Trial[]
-      const traces = trials.map(({ task_id, reward, traj }, i) => {
-        return { trace_id: `trial-${i}`, task_id, messages: traj, quality: reward }
-      })
-      const { api, key } = await openOrganization(traces)
-      const sft = await buildDataset(api, 'sft')
-      t.equal(sft.row_count, 84)
-      t.same(sft.dropped_counts, { 'filtered.verdicts': 116 })
-      const kto = await buildDataset(api, 'kto')
-      const labels = (await readJsonl(api, kto)).map(({ label }) => label)
-      t.equal(labels.filter((label) => label).length, 84)
-      t.equal(labels.filter((label) => !label).length, 116)
-      const dpo = await buildDataset(api, 'dpo')
-      t.equal(dpo.row_count, 0)
-      t.equal(dpo.dropped_counts['user_divergence'], 88)
-      for (const version of [sft, kto]) {
-        const [jsonl, parquet] = [
-          await readJsonl(api, version),
-          await readParquet(service, key, version),
-        ]
-        t.same(withoutNulls(parquet), withoutNulls(jsonl))
-      }
-    },
-  )
+  t.test('trials of tau-bench give four good rows, six bad ones and not one pair', async (t) => {
+    const traces = readTrials().map(({ task_id, reward, traj }, i) => {
+      const trace_id = `trial-${i}`
+      return { trace_id, task_id: String(task_id), messages: traj, quality: reward }
+    })
+    const { api, key } = await openOrganization(traces)
+    const sft = await buildDataset(api, 'sft')
+    t.equal(sft.row_count, 4)
+    t.same(sft.dropped_counts, { 'filtered.verdicts': 6 })
+    const kto = await buildDataset(api, 'kto')
+    const labels = (await readJsonl(api, kto)).map(({ label }) => label)
+    t.equal(labels.filter((label) => label).length, 4)
+    t.equal(labels.filter((label) => !label).length, 6)
+    const dpo = await buildDataset(api, 'dpo')
+    t.equal(dpo.row_count, 0)
+    t.equal(dpo.dropped_counts['user_divergence'], 4)
+    for (const version of [sft, kto]) {
+      const [jsonl, parquet] = [
+        await readJsonl(api, version),
+        await readParquet(service, key, version),
+      ]
+      t.same(withoutNulls(parquet), withoutNulls(jsonl))
+    }
+  })
 
   /** What is hard to write down: escapes, great numbers, number-like names, no text at all. */
   const awkward = (n: number): JudgedTrace => ({
@@ -214,9 +207,3 @@ t.test('files that lose rows after they were full', async (t) => {
     expected,
   )
 })
-
-interface Trial {
-  readonly task_id: number
-  readonly reward: number
-  readonly traj: object[]
-}

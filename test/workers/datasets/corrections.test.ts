@@ -6,9 +6,9 @@ import {
   readJsonl,
   readParquet,
   withoutNulls,
-} from '../../built-dataset.ts'
-import type { Row } from '../../built-dataset.ts'
-import { hello } from '../../stored-traces.ts'
+} from '../../support/built-dataset.ts'
+import type { Row } from '../../support/built-dataset.ts'
+import { hello } from '../../support/stored-traces.ts'
 
 t.test('corrected outputs in datasets', async (t) => {
   const { service, openOrganization } = await openDatasetService(t)

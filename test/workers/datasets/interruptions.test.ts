@@ -1,13 +1,13 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { buildDataset, buildVersion, pathOf, readJsonl } from '../../built-dataset.ts'
-import type { Version } from '../../built-dataset.ts'
-import { openService } from '../../service.ts'
-import { hello, storeJudged } from '../../stored-traces.ts'
-import { until } from '../../until.ts'
+import { buildDataset, buildVersion, pathOf, readJsonl } from '../../support/built-dataset.ts'
+import type { Version } from '../../support/built-dataset.ts'
+import { openService } from '../../support/service.ts'
+import { hello, storeJudged } from '../../support/stored-traces.ts'
+import { until } from '../../support/until.ts'
 import { buildDatasetHandler } from '../../../workers/datasets/build-dataset.ts'
-import { handler } from '../../../workers/handler.ts'
+import { handler } from '../../../workers/runtime/handler.ts'
 
 t.test('builds that do not go through at once', async (t) => {
   const service = await openService(t)

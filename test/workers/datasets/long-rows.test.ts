@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { zstdCompressSync } from 'node:zlib'
 import t from 'tap'
-import { completeRecipe } from '../../../jobs/rules/dataset-recipe.ts'
+import { completeRecipe } from '../../../jobs/rules/datasets/recipe.ts'
 import { MADE_BYTES, openBatchMaker } from '../../../workers/datasets/batch-maker.ts'
 import type { RawTrace } from '../../../workers/datasets/batch-maker.ts'
 import { openDuck } from '../../../workers/datasets/duckdb.ts'
@@ -15,7 +15,7 @@ t.test('rows of megabytes', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'adl-long-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const recipe = completeRecipe('sft', null, {})
-  const traces = Array.from({ length: 24 }, (_, no) => longTrace(no))
+  const traces = Array.from({ length: 24 }, (_, index) => longTrace(index))
 
   t.test('are made some at a time, however small their contents are', async (t) => {
     const maker = openBatchMaker(recipe)
@@ -36,7 +36,7 @@ t.test('rows of megabytes', async (t) => {
     const maker = openBatchMaker(recipe)
     for (const trace of traces) {
       const { lines, rows } = maker.make([trace])
-      for (const row of rows) list.addRow({ ...row, shard: 0, place: await file.write(lines) })
+      for (const row of rows) list.addRow({ ...row, shard: 0, byteOffset: await file.write(lines) })
     }
     list.flush()
     const shard = { split: 'train' as const, shard: 0, ...(await file.finish()) }
@@ -45,8 +45,8 @@ t.test('rows of megabytes', async (t) => {
   })
 })
 
-function longTrace(no: number): RawTrace {
-  const said = [{ role: 'user', content: `question ${no}` }]
+function longTrace(index: number): RawTrace {
+  const said = [{ role: 'user', content: `question ${index}` }]
   const call = {
     id: 'call',
     rendered_input: said,
@@ -55,7 +55,7 @@ function longTrace(no: number): RawTrace {
   const content = { spans: [], llm_calls: [{ ...call, tools: [], tool_calls: [] }] }
   return {
     trace: {
-      trace_id: `trace-${no}`,
+      trace_id: `trace-${index}`,
       agent_name: 'agent',
       manifest_hash: null,
       verdict: 'keep',
@@ -66,8 +66,8 @@ function longTrace(no: number): RawTrace {
       session_id: null,
       reason: null,
       annotation_id: null,
-      no,
-      side: 0,
+      index,
+      splitIndex: 0,
       content_bytes: 1000,
       created_at: new Date(0),
     },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { buildDataset, openDatasetService, readJsonl } from '../../built-dataset.ts'
+import { buildDataset, openDatasetService, readJsonl } from '../../support/built-dataset.ts'
 
 t.test('the pairs of a dataset', async (t) => {
   const { openOrganization } = await openDatasetService(t)

@@ -5,8 +5,8 @@ import {
   openDatasetService,
   readJsonl,
   readParquet,
-} from '../../built-dataset.ts'
-import { hello, storeJudged } from '../../stored-traces.ts'
+} from '../../support/built-dataset.ts'
+import { hello, storeJudged } from '../../support/stored-traces.ts'
 
 t.test('what a dataset is made of', async (t) => {
   const { service, openOrganization } = await openDatasetService(t)

@@ -1,6 +1,11 @@
 import t from 'tap'
-import { buildDataset, buildVersion, openDatasetService, readJsonl } from '../../built-dataset.ts'
-import { hello, storeJudged } from '../../stored-traces.ts'
+import {
+  buildDataset,
+  buildVersion,
+  openDatasetService,
+  readJsonl,
+} from '../../support/built-dataset.ts'
+import { hello, storeJudged } from '../../support/stored-traces.ts'
 
 t.test('the splits of a dataset', async (t) => {
   const { service, openOrganization } = await openDatasetService(t)

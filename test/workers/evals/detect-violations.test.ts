@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createHash } from 'node:crypto'
-import { makeAgent, openAgentService, toolComponent } from '../../agents.ts'
+import { makeAgent, openAgentService, toolComponent } from '../../support/agents.ts'
 
 const string = { type: 'string' }
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')

@@ -3,10 +3,10 @@
 import { readConfig } from '../../../ops/config.ts'
 import { openWorkerContext } from '../../../ops/context.ts'
 import { importHandler } from '../../../workers/import/import-traces.ts'
-import { runHandlers } from '../../../workers/run.ts'
+import { startWorkers } from '../../../workers/runtime/start-workers.ts'
 
 const [url = '', dataDir = '', chunkBytes = ''] = process.argv.slice(2)
 const config = readConfig({ DATA_DIR: dataDir, LOG_LEVEL: 'silent' })
 const { context, boss } = await openWorkerContext(config, url, { slots: 1, supervise: false })
 const handler = importHandler({ chunkBytes: Number(chunkBytes) })
-await runHandlers(context, boss, [{ handler, concurrency: 1 }])
+await startWorkers(context, boss, [{ handler, concurrency: 1 }])

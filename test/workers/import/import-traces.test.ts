@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { importHandler } from '../../../workers/import/import-traces.ts'
-import { openService } from '../../service.ts'
-import { until } from '../../until.ts'
+import { openService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 const CHUNK_BYTES = 3000
 const COUNT = 1000

@@ -1,8 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto'
-import fc from 'fast-check'
 import t from 'tap'
 import { encodeChunk, parseChunk } from '../../../workers/import/parse-chunk.ts'
 import type { ImportSettings } from '../../../workers/import/parse-chunk.ts'
+import fc from '../../support/property.ts'
 
 const SETTINGS: ImportSettings = {
   orgId: randomUUIDv7(),

@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import t from 'tap'
-import type { Container } from '../../../workers/import/containers.ts'
+import type { Container } from '../../../jobs/rules/import/container.ts'
 import { MAX_RECORD_BYTES, openSplitter } from '../../../workers/import/split-records.ts'
-import type { Place } from '../../../workers/import/split-records.ts'
+import type { Position } from '../../../workers/import/split-records.ts'
 import { UploadFault } from '../../../workers/import/upload-fault.ts'
+import fc from '../../support/property.ts'
 
 const START = { offset: 0, line: 0 }
 
@@ -12,7 +12,7 @@ function split(
   container: Container,
   text: string | Buffer,
   sizes: readonly number[] = [],
-  from: Place = START,
+  from: Position = START,
 ) {
   const bytes = Buffer.from(text as string)
   const splitter = openSplitter(container, from)

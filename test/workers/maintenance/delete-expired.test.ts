@@ -1,10 +1,10 @@
 import t from 'tap'
 import { randomUUIDv7 } from 'node:crypto'
 import { deleteExpired } from '../../../jobs/delete-expired.ts'
-import type { Transaction } from '../../../sql/db.ts'
+import type { Transaction } from '../../../sql/core/db.ts'
 import { deleteExpiredHandler } from '../../../workers/maintenance/delete-expired.ts'
-import { openService } from '../../service.ts'
-import { until } from '../../until.ts'
+import { openService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 t.test('retention', async (t) => {
   const service = await openService(t)
@@ -57,7 +57,7 @@ t.test('retention', async (t) => {
       context.queue.enqueue(tx, deleteExpired, {}, { orgId: null }),
     )
     await until(async () => {
-      const [job] = await context.boss.findJobs(deleteExpired.name, { id: id as string })
+      const [job] = await service.boss.findJobs(deleteExpired.name, { id: id as string })
       return job?.state === 'completed'
     })
   }
@@ -158,7 +158,7 @@ t.test('retention', async (t) => {
     t.same(
       rows.map(({ name }) => name),
       ['dataset_versions', 'imports'],
-      'sql/retention.ts names them',
+      'sql/jobs/retention.ts names them',
     )
   })
 })

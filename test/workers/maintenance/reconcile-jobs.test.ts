@@ -1,22 +1,23 @@
 import t from 'tap'
-import { pauseQueue } from '../../../sql/queue-control.ts'
-import { listJobAttempts } from '../../../sql/job-attempts.ts'
-import { handler } from '../../../workers/handler.ts'
-import { settleAstrayJobs } from '../../../workers/maintenance/settle-astray-jobs.ts'
-import { openQueues, untilAborted } from '../../queues.ts'
-import type { NumberJob } from '../../queues.ts'
-import { until } from '../../until.ts'
+import { pauseQueue } from '../../../sql/jobs/queue-control.ts'
+import { lockOrphanedJobs } from '../../../sql/jobs/orphaned-jobs.ts'
+import { listJobAttempts } from '../../../sql/jobs/job-attempts.ts'
+import { handler } from '../../../workers/runtime/handler.ts'
+import { settleOrphanedJobs } from '../../../workers/maintenance/settle-orphaned-jobs.ts'
+import { openQueues, untilAborted } from '../../support/queues.ts'
+import type { NumberJob } from '../../support/queues.ts'
+import { until } from '../../support/until.ts'
 
 t.test('a job that no worker will settle', async (t) => {
   const queues = await openQueues(t)
   const { service, sql, org, find } = queues
-  const { boss } = service.context
+  const { boss } = service
   // Supervision of its own would be faster than the test.
   const { context, stop } = await service.startWorkers([])
   await stop()
   const reconciling = { ...context, sql, queue: service.context.queue }
   const settle = (declared: NumberJob, which: 'claimed' | 'all' = 'all') =>
-    settleAstrayJobs(reconciling, [declared], which)
+    settleOrphanedJobs(reconciling, [declared], which)
 
   /** A job that a worker runs, which is then lost to sight. */
   async function loseWorker(declared: NumberJob) {
@@ -74,6 +75,27 @@ t.test('a job that no worker will settle', async (t) => {
     t.match(await find(id), { state: 'failed', error: { code: 'queue_row_lost' } })
   })
 
+  t.test('is known by what has become of its queue row', async (t) => {
+    const declared = await queues.declare()
+    for (const [state, found] of [
+      ['created', 'waiting'],
+      ['retry', 'waiting'],
+      ['active', undefined],
+      ['completed', 'ended'],
+      ['cancelled', 'ended'],
+      ['failed', 'failed'],
+    ] as const) {
+      const { id, queued } = await loseWorker(declared)
+      await sql`update pgboss.job set state = ${state} where id = ${queued.id}`
+      await sql.begin(async (tx) => {
+        const rows = await lockOrphanedJobs(tx, 'claimed', 10)
+        t.equal(rows.find((row) => row.id === id)?.queue_row, found, state)
+      })
+      await sql`update pgboss.job set state = 'completed' where id = ${queued.id}`
+      await sql`update jobs set state = 'succeeded', finished_at = now() where id = ${id}`
+    }
+  })
+
   t.test('is settled once by several at the same time', async (t) => {
     const declared = await queues.declare()
     await Promise.all(Array.from({ length: 30 }, () => queues.submit(declared)))
@@ -91,7 +113,7 @@ t.test('a job that no worker will settle', async (t) => {
     const declared = await queues.declare()
     const id = await queues.submit(declared)
     await sql`delete from pgboss.job where name = ${declared.name}`
-    await settleAstrayJobs(reconciling, [], 'all')
+    await settleOrphanedJobs(reconciling, [], 'all')
     t.match(await find(id), {
       state: 'failed',
       error: { code: 'queue_row_lost', retryable: false },

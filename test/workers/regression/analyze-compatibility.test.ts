@@ -1,6 +1,6 @@
 import t from 'tap'
 import { randomUUIDv7 } from 'node:crypto'
-import { makeAgent, openAgentService, toolComponent } from '../../agents.ts'
+import { makeAgent, openAgentService, toolComponent } from '../../support/agents.ts'
 
 const string = { type: 'string' }
 const integer = { type: 'integer' }
@@ -198,6 +198,8 @@ t.test('compatibility of recorded traces', async (t) => {
     const { client, register, settled, org } = await makeAgent(service)
     const before = await register([toolComponent('a', { n: integer })])
     const after = await register([toolComponent('a', { n: { ...integer, maximum: 99 } })])
+    // The analysis that the activation has started must not see the traces.
+    await settled()
     const day = 86_400_000
     const now = Date.now()
     const traces = Array.from({ length: 1200 }, (_, n) => ({

@@ -1,10 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto'
+import Joi from 'joi'
 import t from 'tap'
+import { checkRegression } from '../../../jobs/check-regression.ts'
+import type { Checkpoint } from '../../../jobs/job.ts'
 import { openWorkerContext } from '../../../ops/context.ts'
-import type { Progress } from '../../../sql/jobs.ts'
+import type { Progress } from '../../../sql/jobs/jobs.ts'
 import { checkRegressionHandler } from '../../../workers/regression/check-regression.ts'
-import { registeredAgent } from '../../registered-agent.ts'
-import { openService } from '../../service.ts'
+import { registeredAgent } from '../../support/registered-agent.ts'
+import { openService } from '../../support/service.ts'
 
 const service = await openService(t)
 const worker = await openWorkerContext(service.config, service.url, { slots: 1, supervise: false })
@@ -26,8 +29,10 @@ t.test('a check that is stopped goes on where it was', async (t) => {
     trace_window_days: 30,
     until: new Date(Date.now() + 60_000),
   }
-  let kept: unknown
+  let kept: Checkpoint<typeof checkRegression> | undefined
   const pages: number[] = []
+  const { checkpoint } = checkRegression
+  if (!checkpoint) throw new Error('The job declares no checkpoint')
   const run = (abort: AbortController) => ({
     ...worker.context,
     orgId: agent.orgId,
@@ -39,7 +44,7 @@ t.test('a check that is stopped goes on where it was', async (t) => {
     async checkpoint(_tx: unknown, { done, total }: Progress, cursor?: object) {
       t.equal(total, 1500)
       pages.push(done)
-      kept = JSON.parse(JSON.stringify(cursor))
+      kept = Joi.attempt(JSON.parse(JSON.stringify(cursor)), checkpoint)
       if (pages.length === 1) abort.abort('draining')
     },
   })

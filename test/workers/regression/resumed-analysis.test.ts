@@ -1,13 +1,13 @@
 import t from 'tap'
 import { randomUUIDv7 } from 'node:crypto'
-import { readTrace } from '../../../jobs/rules/trace.ts'
-import { toTraceRow } from '../../../jobs/rules/trace-row.ts'
-import { findJob } from '../../../sql/jobs.ts'
-import { insertTraces } from '../../../sql/traces.ts'
+import { readTrace } from '../../../jobs/rules/traces/read-trace.ts'
+import { toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
+import { findJob } from '../../../sql/jobs/jobs.ts'
+import { insertTraces } from '../../../sql/traces/trace-inserts.ts'
 import { analyzeCompatibilityHandler } from '../../../workers/regression/analyze-compatibility.ts'
-import { makeAgent, toolComponent } from '../../agents.ts'
-import { openService } from '../../service.ts'
-import { until } from '../../until.ts'
+import { makeAgent, toolComponent } from '../../support/agents.ts'
+import { openService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 t.test('an analysis that is stopped goes on after its last page', async (t) => {
   const service = await openService(t)

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { parseNetworks } from '../../../jobs/rules/outbound-address.ts'
+import { parseNetworks } from '../../../jobs/rules/core/outbound-address.ts'
 import { guardedAgent } from '../../../workers/webhooks/guarded-agent.ts'
 import { postWebhook } from '../../../workers/webhooks/post-webhook.ts'
-import { startReceiver } from '../../receiver.ts'
+import { startReceiver } from '../../support/receiver.ts'
 
 const LOOPBACK = parseNetworks('127.0.0.0/8')
 const BODY = Buffer.from('{"event":"test"}')

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openaiChat } from '../../../../jobs/rules/import/openai-chat.ts'
 import { readRecord } from '../../../../jobs/rules/import/read-record.ts'
-import { conversationOf } from '../../../../jobs/rules/trace.ts'
+import { conversationOf } from '../../../../jobs/rules/traces/conversation.ts'
 
 const NOW = new Date('2026-03-01T00:00:00Z')
 const CALL = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{"id":7}' } }

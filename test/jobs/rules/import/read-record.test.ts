@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { detectFormat, formats } from '../../../../jobs/rules/import/detect.ts'
 import { readRecord } from '../../../../jobs/rules/import/read-record.ts'
+import fc from '../../../support/property.ts'
 
 const DEFAULTS = { agentName: 'a', now: new Date(0) }
 const read = (name: keyof typeof formats, record: Record<string, unknown>) =>

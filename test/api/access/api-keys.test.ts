@@ -1,0 +1,138 @@
+import t from 'tap'
+import { makeTestKey, openService } from '../../support/service.ts'
+
+t.test('API keys', async (t) => {
+  const service = await openService(t)
+  const org = await service.makeOrganization()
+  const admin = service.client(org.key)
+
+  t.test('the raw key is shown once and works', async (t) => {
+    const created = await admin.post('/api-keys', { label: 'ci', scope: 'global' })
+    t.equal(created.status, 201)
+    t.match(created.body.raw_key, /^svc_sk_[0-9A-Za-z]{38}$/)
+    t.match(created.body, { label: 'ci', scope: 'global', permissions: 'admin', expires_at: null })
+    t.match(created.body.key_prefix, /^svc_sk_....…$/)
+    const listed = await service.client(created.body.raw_key).get('/api-keys')
+    t.equal(listed.status, 200)
+    t.equal(listed.body.api_keys[0].id, created.body.id)
+    t.notMatch(JSON.stringify(listed.body), created.body.raw_key)
+    const [row] = await service.sql<{ n: number }[]>`
+      select count(*)::int as n from api_keys where api_keys::text like ${`%${created.body.raw_key}%`}`
+    t.equal(row?.n, 0)
+  })
+
+  t.test('a revoked key is refused with its own detail, and revoking again is 404', async (t) => {
+    const { body } = await admin.post('/api-keys', { label: 'old', scope: 'global' })
+    t.match(await admin.delete(`/api-keys/${body.id}`), { status: 200, body: { revoked: true } })
+    t.match(await service.client(body.raw_key).get('/jobs'), {
+      status: 401,
+      body: { detail: 'API key has been revoked' },
+    })
+    t.equal((await admin.delete(`/api-keys/${body.id}`)).status, 404)
+  })
+
+  t.test('every way a credential can be wrong has its own detail', async (t) => {
+    const expired = await makeTestKey(service.sql, org.orgId, {
+      scope: 'global',
+      permissions: 'admin',
+      expires_at: new Date(0),
+    })
+    const wrongLetter = org.key.slice(0, -1) + (org.key.endsWith('0') ? '1' : '0')
+    const cases: [Record<string, string>, string][] = [
+      [{}, 'Missing API key'],
+      [{ authorization: 'Basic abc' }, 'Malformed API key'],
+      [{ authorization: 'Bearer ' }, 'Malformed API key'],
+      [{ authorization: `Bearer ${org.key} ${org.key}` }, 'Malformed API key'],
+      [{ authorization: `Bearer ${'svc_sk_'.padEnd(101, 'a')}` }, 'Malformed API key'],
+      [{ authorization: 'Bearer other_sk_abc' }, 'Malformed API key'],
+      [{ authorization: `Bearer ${wrongLetter}` }, 'Invalid API key'],
+      [{ authorization: 'Bearer svc_sk_short' }, 'Invalid API key'],
+      [{ authorization: `Bearer ${expired.raw}` }, 'API key has expired'],
+    ]
+    for (const [headers, detail] of cases) {
+      const response = await service.server.inject({ url: '/api/v1/jobs', headers })
+      t.equal(response.statusCode, 401, JSON.stringify(headers))
+      t.match(JSON.parse(response.payload), { detail, code: 'unauthorized' })
+    }
+    const byHeader = { 'x-api-key': org.key }
+    const response = await service.server.inject({ url: '/api/v1/jobs', headers: byHeader })
+    t.equal(response.statusCode, 200)
+  })
+
+  t.test('permission is decided by method, before the body is read', async (t) => {
+    const read = await makeTestKey(service.sql, org.orgId, { scope: 'global', permissions: 'read' })
+    const write = await makeTestKey(service.sql, org.orgId, {
+      scope: 'global',
+      permissions: 'write',
+    })
+    const key = { label: 'x', scope: 'global' }
+    t.equal((await service.client(read.raw).get('/api-keys')).status, 200)
+    t.equal((await service.client(read.raw).post('/api-keys', 'not json')).status, 403)
+    t.equal((await service.client(write.raw).post('/api-keys', key)).status, 403)
+    t.equal((await service.client(write.raw).delete(`/api-keys/${org.keyId}`)).status, 403)
+  })
+
+  t.test('only global keys handle keys', async (t) => {
+    const scoped = await makeTestKey(service.sql, org.orgId, {
+      scope: 'project',
+      permissions: 'admin',
+      workspace_id: org.workspaceId,
+      project_id: org.projectId,
+    })
+    t.equal((await service.client(scoped.raw).get('/api-keys')).status, 403)
+  })
+
+  t.test('creating and revoking are audited', async (t) => {
+    const org = await service.makeOrganization()
+    const client = service.client(org.key)
+    const { body } = await client.post('/api-keys', { label: 'ci', scope: 'global' })
+    await client.delete(`/api-keys/${body.id}`)
+    const events = await service.sql`
+      select action, actor_key_id, resource_id, data from audit_events where org_id = ${org.orgId}
+      order by id`
+    const common = { actor_key_id: org.keyId, resource_id: body.id }
+    t.match(events, [
+      { ...common, action: 'api_key.created', data: { label: 'ci', key_prefix: body.key_prefix } },
+      { ...common, action: 'api_key.revoked' },
+    ])
+    t.notMatch(JSON.stringify(events), body.raw_key)
+  })
+
+  t.test('all faults of a request are listed', async (t) => {
+    const { status, body } = await admin.post('/api-keys', { scope: 'galaxy', permissions: 1 })
+    t.equal(status, 422)
+    t.equal(body.code, 'validation_error')
+    t.same(
+      body.details.errors.map(({ field }: { field: string }) => field).sort(),
+      ['body.label', 'body.permissions', 'body.permissions', 'body.scope'].sort(),
+    )
+    t.equal(typeof body.detail, 'string')
+    t.ok(body.request_id)
+  })
+
+  t.test('scope and expiry are checked', async (t) => {
+    const make = (body: object) => admin.post('/api-keys', { label: 'x', ...body })
+    t.equal((await make({ scope: 'workspace' })).status, 400)
+    t.equal((await make({ scope: 'project' })).status, 400)
+    t.equal((await make({ scope: 'workspace', workspace_id: org.projectId })).status, 404)
+    t.equal((await make({ scope: 'global', expires_at: '2001-01-01T00:00:00Z' })).status, 422)
+    const project = await make({ scope: 'project', project_id: org.projectId })
+    t.match(project, { status: 201, body: { project_id: org.projectId } })
+  })
+
+  t.test('malformed requests get the one error shape', async (t) => {
+    const bad = await admin.call('POST', '/api-keys', '{"label":', {
+      'content-type': 'application/json',
+    })
+    t.match(bad, { status: 400, body: { code: 'bad_request' } })
+    const type = await admin.call('POST', '/api-keys', 'a=b', { 'content-type': 'text/plain' })
+    t.match(type, { status: 400, body: { code: 'bad_request' } })
+    t.match(await admin.get('/nowhere'), { status: 404, body: { code: 'not_found' } })
+    const method = await admin.put('/api-keys', {})
+    t.match(method, { status: 405, headers: { allow: 'GET, POST' } })
+    const echoed = await admin.get('/jobs', { 'x-request-id': 'my-id-1' })
+    t.equal(echoed.headers['x-request-id'], 'my-id-1')
+    const deep = JSON.parse(`${'{"a":'.repeat(80)}1${'}'.repeat(80)}`)
+    t.equal((await admin.post('/api-keys', deep)).status, 422)
+  })
+})

@@ -1,0 +1,169 @@
+import t from 'tap'
+import { openService } from '../../support/service.ts'
+
+t.test('evaluators', async (t) => {
+  const service = await openService(t)
+  const client = service.client((await service.makeOrganization()).key)
+  const ALWAYS_ON = ['completion', 'has_output', 'tool_compliance', 'latency', 'token_efficiency']
+  const long = `${'x'.repeat(3000)} the end`
+
+  async function scoresOf(id: string) {
+    const { status, body } = await client.post(`/traces/${id}/evaluate`)
+    t.equal(status, 200)
+    const entries = body.scores.map(({ name, value }: { name: string; value: number }) => [
+      name,
+      value,
+    ])
+    return Object.fromEntries(entries)
+  }
+
+  t.test('that are always on are listed and score every trace', async (t) => {
+    const { body } = await client.get('/evaluators')
+    t.same(
+      body.evaluators.map(({ name }: { name: string }) => name),
+      ALWAYS_ON,
+    )
+    await client.post('/traces', {
+      id: 'run',
+      agent_name: 'a',
+      llm_calls: [
+        {
+          rendered_input: [{ role: 'user', content: 'go' }],
+          output: { content: long },
+          tool_calls: [{ tool_name: 'x' }, { tool_name: 'y', status: 'error' }],
+          output_tokens: 1000,
+          latency_ms: 2500,
+          cost_usd: 0.3,
+        },
+      ],
+    })
+    t.same(await scoresOf('run'), {
+      completion: 1,
+      has_output: 1,
+      latency: 0.75,
+      token_efficiency: 0.8,
+      tool_compliance: 0.5,
+    })
+  })
+
+  t.test('that are added score with the others from then on', async (t) => {
+    const add = async (body: object) => {
+      const { status, body: added } = await client.post('/evaluators', body)
+      t.equal(status, 201)
+      return added
+    }
+    await add({ name: 'is_json', type: 'json_valid' })
+    await add({
+      name: 'says_end',
+      type: 'contains',
+      config: { text: 'THE END', case_sensitive: false },
+    })
+    await add({ name: 'ends', type: 'regex', config: { pattern: '(?i)x+ THE end$' } })
+    await add({ name: 'asks', type: 'regex', config: { pattern: '\\?$' } })
+    await add({ name: 'wide', type: 'regex', config: { pattern: 'x{240}' } })
+    await add({ name: 'cheap', type: 'max_cost', config: { usd: 0.25 } })
+    const short = await add({
+      name: 'short',
+      type: 'max_steps',
+      config: { steps: 1 },
+      agent_name: 'a',
+    })
+    await add({ name: 'short', type: 'max_steps', config: { steps: 0 } })
+    await add({ name: 'other', type: 'json_valid', agent_name: 'b' })
+    t.match(short, { id: String, agent_name: 'a', config: { steps: 1 }, project_id: String })
+    t.match(await scoresOf('run'), {
+      is_json: 0,
+      says_end: 1,
+      ends: 1,
+      asks: 0,
+      wide: null,
+      cheap: 0,
+      short: 1,
+      completion: 1,
+    })
+    t.notOk('other' in (await scoresOf('run')))
+    const { body } = await client.get('/traces/run/eval-breakdown')
+    const verifiers = body.source_groups.filter(({ weight }: { weight: number }) => weight === 1)
+    t.match(verifiers, [{ source: 'built_in', source_avg: 0.5 }], 'checks of the outcome weigh 1')
+    t.equal(verifiers[0].scores.length, 4, 'those that could tell')
+
+    t.equal((await client.delete(`/evaluators/${short.id}`)).status, 204)
+    t.equal((await client.delete(`/evaluators/${short.id}`)).status, 404)
+    t.match(await scoresOf('run'), { short: 0 }, 'that for all agents holds again')
+  })
+
+  t.test('are refused when they are none, or are there', async (t) => {
+    const add = async (body: object) => (await client.post('/evaluators', body)).status
+    t.equal(await add({ name: 'is_json', type: 'json_valid' }), 409)
+    t.equal(await add({ name: 'completion', type: 'json_valid' }), 409)
+    t.equal(await add({ name: 'x', type: 'contains' }), 422)
+    t.equal(await add({ name: 'x', type: 'max_cost', config: { usd: 'much' } }), 422)
+    t.equal(await add({ type: 'json_valid' }), 422)
+    const stranger = service.client((await service.makeOrganization()).key)
+    const { body } = await client.get('/evaluators')
+    const [mine] = body.evaluators.filter(({ id }: { id: string | null }) => id)
+    t.equal((await stranger.delete(`/evaluators/${mine.id}`)).status, 404)
+    t.equal((await stranger.get('/evaluators')).body.total, ALWAYS_ON.length)
+  })
+
+  t.test('are refused with what is wrong with their pattern', async (t) => {
+    const add = (pattern: unknown) =>
+      client.post('/evaluators', { name: 'x', type: 'regex', config: { pattern } })
+    const wrong = ['(a', '(?=a)', '\\1', '[{#label}', 'x{1000}', 'a\0', '\ud800', '', 7, undefined]
+    for (const pattern of wrong) {
+      const { status, body } = await add(pattern)
+      t.equal(status, 422, String(pattern))
+      t.match(body.details.errors, [{ field: 'body.config.pattern' }])
+    }
+    const { body } = await add('[{#label}')
+    t.match(body.detail, 'missing closing ]: `[{#label}`')
+    t.equal((await add(undefined)).body.detail, 'body.config.pattern: pattern is required')
+  })
+
+  t.test('are ten patterns a project at most', async (t) => {
+    const org = await service.makeOrganization()
+    const { post } = service.client(org.key)
+    const add = (n: number, type: string, config: object) =>
+      post('/evaluators', { name: `${n}`, type, config })
+    for (let n = 0; n < 10; n++) {
+      t.equal((await add(n, 'regex', { pattern: '(a+)+$' })).status, 201)
+    }
+    t.match(await add(10, 'regex', { pattern: 'a' }), {
+      status: 400,
+      body: { detail: /at most 10/ },
+    })
+    t.equal((await add(10, 'json_valid', {})).status, 201)
+  })
+
+  t.test('of clients are names that are registered once', async (t) => {
+    const evaluators = [{ name: 'faithfulness', description: 'by us' }, { name: 'tone' }]
+    t.match(await client.post('/evaluators/register', { evaluators }), {
+      status: 200,
+      body: { registered: ['faithfulness', 'tone'] },
+    })
+    const again = await client.post('/evaluators/register', { evaluators })
+    t.same(again.body.registered, [])
+    const { body } = await client.get('/evaluators')
+    t.match(
+      body.evaluators.find(({ name }: { name: string }) => name === 'tone'),
+      { type: 'external', agent_name: null },
+    )
+    t.equal(
+      (await client.post('/evaluators/register', { evaluators: [{ name: 'latency' }] })).status,
+      409,
+    )
+    t.equal((await client.post('/evaluators/register', { evaluators: [] })).status, 422)
+  })
+
+  t.test('have templates that can be added as they are', async (t) => {
+    const { body } = await client.get('/evaluators/templates')
+    t.same(body.categories, {
+      output: ['json_valid', 'contains', 'regex'],
+      budget: ['max_cost', 'max_steps'],
+    })
+    for (const { type, config } of body.templates) {
+      const made = await client.post('/evaluators', { name: `from ${type}`, type, config })
+      t.equal(made.status, 201, type)
+    }
+  })
+})

@@ -1,0 +1,132 @@
+import t from 'tap'
+import { bisectRegressionHandler } from '../../../workers/regression/bisect-regression.ts'
+import { checkRegressionHandler } from '../../../workers/regression/check-regression.ts'
+import { registeredAgent } from '../../support/registered-agent.ts'
+import { makeTestKey, openService } from '../../support/service.ts'
+import { storeVersion } from '../../support/stored-version.ts'
+
+const service = await openService(t)
+await service.startWorkers([checkRegressionHandler, bisectRegressionHandler])
+
+const tools = (name: string) => [{ component_type: 'tool', component_name: name }]
+
+t.test('everything that happened is told, newest first', async (t) => {
+  const { client, agentId } = await busyAgent()
+  const { body } = await client.get('/changelog')
+  t.same(
+    body.events.map((event: { event_type: string }) => event.event_type),
+    [
+      'dataset_version.ready',
+      'api_key.created',
+      'regression.resolved',
+      'regression.detected',
+      'regression.accepted',
+      'regression.checked',
+      'manifest.activated',
+      'manifest.activated',
+    ],
+  )
+  const [ready, key, resolved, detected, accepted, checked, v2] = body.events
+  t.match(ready, { type: 'training', data: { dataset_name: 'training', row_count: 3 } })
+  t.match(key, { type: 'audit', actor: { type: 'api_key' }, agent_name: null })
+  t.match(resolved, { actor: { type: 'api_key' }, data: { resolution: 'manual' } })
+  t.match(detected, { agent_name: 'agent', resource: { type: 'regression_finding' } })
+  t.match(accepted, { actor: { type: 'api_key' }, data: { note: 'fine' } })
+  t.match(checked, { data: { verdict: 'unverified' } })
+  t.match(v2, {
+    type: 'manifest',
+    title: 'agent v2 activated',
+    resource: { type: 'manifest', id: agentId },
+    data: { version_label: 'v2', previous_version_label: 'v1' },
+  })
+  t.equal(body.next_cursor, null)
+})
+
+t.test('types and since leave the rest out, a wrong word is 422', async (t) => {
+  const { client } = await busyAgent()
+  const { body: all } = await client.get('/changelog')
+  const { body } = await client.get('/changelog?types=manifest,training')
+  t.same(
+    body.events.map((event: { type: string }) => event.type),
+    ['training', 'manifest', 'manifest'],
+  )
+  t.equal((await client.get('/changelog?types=manifest,news')).status, 422)
+  const since = encodeURIComponent(all.events[5].occurred_at)
+  const { body: later } = await client.get(`/changelog?since=${since}`)
+  t.same(
+    later.events,
+    all.events.filter((e: { occurred_at: string }) => e.occurred_at > all.events[5].occurred_at),
+  )
+  t.equal((await client.get('/changelog?limit=201')).status, 422)
+})
+
+t.test('pages by cursor hold every event once', async (t) => {
+  const { client } = await busyAgent()
+  const { body: all } = await client.get('/changelog')
+  const seen: unknown[] = []
+  let cursor = ''
+  do {
+    const { body } = await client.get(`/changelog?limit=3${cursor && `&cursor=${cursor}`}`)
+    seen.push(...body.events)
+    cursor = body.next_cursor
+  } while (cursor)
+  t.same(seen, all.events)
+})
+
+t.test('agents of tests are hidden unless asked for', async (t) => {
+  const { client, register, traces } = await registeredAgent(service)
+  await client.post('/manifests', {
+    agent_name: 'by manifest',
+    components: tools('a'),
+    metadata: { fixture: true },
+  })
+  const v1 = await register(tools('a'))
+  t.equal((await client.get('/changelog')).body.events.length, 1)
+  await traces(v1, 1, { tool: 'search', more: () => ({ metadata: { fixture: true } }) })
+  t.same((await client.get('/changelog')).body.events, [])
+  const { body } = await client.get('/changelog?include_fixtures=true')
+  t.match(body.events, [{ is_fixture: true }, { is_fixture: true }])
+})
+
+t.test('a project’s key sees what is about its project, and no audit', async (t) => {
+  const { client, orgId, workspaceId, projectId } = await busyAgent()
+  const { body: apart } = await client.post('/projects', {
+    name: 'apart',
+    workspace_id: workspaceId,
+  })
+  const eventsFor = async (project_id: string) => {
+    const scope = { scope: 'project', permissions: 'read', project_id } as const
+    const { raw } = await makeTestKey(service.sql, orgId, scope)
+    return (await service.client(raw).get('/changelog')).body.events
+  }
+  t.same(await eventsFor(apart.id), [])
+  const own = await eventsFor(projectId)
+  t.equal(own.length, 7)
+  t.notOk(own.some(({ type }: { type: string }) => type === 'audit'))
+  const stranger = await service.makeOrganization()
+  t.same((await service.client(stranger.key).get('/changelog')).body.events, [])
+})
+
+/** An agent to which one thing of each kind has happened. */
+async function busyAgent() {
+  const agent = await registeredAgent(service)
+  const { client, register, traces } = agent
+  const v1 = await register(tools('a'))
+  const agentId = await register(tools('b'))
+  const check = await client.post('/regression-check', {
+    agent_name: 'agent',
+    candidate_manifest_id: agentId,
+    baseline_manifest_id: v1,
+  })
+  await traces(v1, 60, { tool: 'search', quality: (i) => 0.9 - (i % 2) / 10 })
+  await traces(agentId, 60, { tool: 'search', quality: (i) => 0.6 - (i % 2) / 10 })
+  await client.post(`/regression-check/${check.body.id}/decision`, {
+    human_decision: 'accepted',
+    note: 'fine',
+  })
+  const { body } = await client.post('/agents/agent/bisect')
+  await client.post(`/agents/agent/bisect/findings/${body.findings[0].id}/resolve`)
+  await client.post('/api-keys', { label: 'ci', scope: 'global', permissions: 'read' })
+  await storeVersion(service.sql, agent, 3)
+  return { ...agent, agentId }
+}

@@ -1,0 +1,199 @@
+import t from 'tap'
+import type { TrainingMessage } from '../../../../jobs/rules/datasets/messages.ts'
+import { balanceLengths, choosePairs, makeAttempt } from '../../../../jobs/rules/datasets/pairs.ts'
+import type { Attempt } from '../../../../jobs/rules/datasets/pairs.ts'
+import fc from '../../../support/property.ts'
+
+const NO_TOOLS = { texts: new Map(), json: '[]', schemas: new Map(), declared: false }
+
+/** Messages written as `u:text`, `a:text`, `t:text`, `s:text`. */
+function attempt(no: number, quality: number, ...said: string[]): Attempt {
+  const roles = { u: 'user', a: 'assistant', t: 'tool', s: 'system' } as const
+  const messages = said.map((one): TrainingMessage => {
+    const role = roles[one[0] as keyof typeof roles]
+    return { role, content: one.slice(2), weight: role === 'assistant' ? 1 : 0 }
+  })
+  return makeAttempt(no, quality, messages, NO_TOOLS)
+}
+
+const reasons = (attempts: Attempt[]) => Object.fromEntries(choosePairs(attempts).dropped)
+
+t.test('a pair is the turn in which a good and a bad attempt part', async (t) => {
+  const good = attempt(1, 0.9, 's:Be brief', 'u:Hi', 'a:Hello', 'u:2+2?', 'a:It is 4')
+  const bad = attempt(2, 0.1, 's:Be brief', 'u:Hi', 'a:Hello', 'u:2+2?', 'a:It is 5', 'u:No')
+  const { pairs, dropped } = choosePairs([bad, good])
+  t.equal(dropped.size, 0)
+  t.match(pairs, [
+    {
+      turn: 4,
+      chosenTurn: { content: 'It is 4' },
+      rejectedTurn: { content: 'It is 5' },
+      lengthRatio: 0,
+    },
+  ])
+})
+
+t.test('what is no pair has its reason', async (t) => {
+  const good = (...said: string[]) => attempt(1, 0.9, ...said)
+  const bad = (...said: string[]) => attempt(2, 0.1, ...said)
+  const one = { user_divergence: 1 }
+  t.same(reasons([good('u:a', 'a:x'), bad('u:b', 'a:y')]), one)
+  t.same(reasons([good('u:a', 'a:x'), bad('u:a', 'u:b', 'a:y')]), one, 'one side is the user')
+  t.same(reasons([good('u:a', 'a:x', 't:1', 'a:y'), bad('u:a', 'a:x', 't:2', 'a:z')]), {
+    env_divergence: 1,
+  })
+  t.same(reasons([good('u:a', 'a:x'), bad('u:a', 'a:x')]), { no_divergence: 1 })
+  t.same(reasons([good('u:a', 'a:x'), bad('u:a', 'a:x', 'a:y')]), { no_divergence: 1 })
+  t.same(reasons([good('u:a', 'a:Yes, it is.'), bad('u:a', 'a:yes  it is')]), { near_identical: 1 })
+  t.same(reasons([good('u:a', 'a:-5'), bad('u:a', 'a:5')]), {}, 'a sign is no punctuation')
+  t.same(reasons([good('u:a', 'a:1234567'), bad('u:a', 'a:123')]), { length_ratio: 1 })
+  t.same(reasons([good('u:a', 'a:x'), attempt(2, 0.9, 'u:a', 'a:y')]), { unpaired: 2 })
+  t.same(
+    reasons([good('s:A', 'u:a', 'a:x'), bad('s:B', 'u:a', 'a:y')]),
+    { unpaired: 2 },
+    'other system prompt',
+  )
+  t.same(
+    reasons([good('u:a', 'a:x'), attempt(2, 0.5, 'u:a', 'a:y')]),
+    { unpaired: 1 },
+    'neither good nor bad',
+  )
+})
+
+t.test('attempts with other tools are not compared', async (t) => {
+  const [one, other] = ['a', 'b'].map((name) => ({
+    ...NO_TOOLS,
+    texts: new Map([[name, `"${name}"`]]),
+    declared: true,
+  }))
+  const messages = (content: string): TrainingMessage[] => [
+    { role: 'user', content: 'Hi', weight: 0 },
+    { role: 'assistant', content, weight: 1 },
+  ]
+  const good = makeAttempt(1, 0.9, messages('x'), one as never)
+  t.equal(choosePairs([good, makeAttempt(2, 0.1, messages('y'), one as never)]).pairs.length, 1)
+  t.equal(choosePairs([good, makeAttempt(2, 0.1, messages('y'), other as never)]).pairs.length, 0)
+})
+
+t.test('a task gives four pairs at most, a trace is in two, and none comes twice', async (t) => {
+  const good = ['aa', 'bb', 'cc'].map((text, i) => attempt(i, 1, 'u:q', `a:${text}`))
+  const bad = ['dd', 'ee', 'ff', 'ff'].map((text, i) => attempt(10 + i, 0, 'u:q', `a:${text}`))
+  const { pairs, dropped } = choosePairs([...good, ...bad])
+  t.same(
+    pairs.map(({ chosen, rejected }) => [chosen.index, rejected.index]),
+    [
+      [0, 10],
+      [0, 11],
+      [1, 10],
+      [1, 11],
+    ],
+  )
+  t.same(Object.fromEntries(dropped), { trace_limit: 2, task_limit: 6 })
+  const twins = choosePairs([good[0] as Attempt, ...bad.slice(2)])
+  t.equal(twins.pairs.length, 1)
+  t.same(Object.fromEntries(twins.dropped), { duplicate: 1 })
+})
+
+/** Short conversations over few words, so that many share a beginning. */
+const attempts = fc.array(
+  fc.record({
+    quality: fc.constantFrom(0, 0.2, 0.4, 0.5, 0.8, 0.9, 1),
+    system: fc.constantFrom('s:A', 's:B'),
+    said: fc.array(
+      fc.constantFrom('a:one', 'a:two', 'a:One!', 'a:three words here', 't:1', 't:2', 'u:x', 'u:y'),
+      {
+        minLength: 1,
+        maxLength: 4,
+      },
+    ),
+  }),
+  { maxLength: 8 },
+)
+
+t.test('every comparison of a good and a bad attempt gives a pair or one reason', async (t) => {
+  fc.assert(
+    fc.property(attempts, (given) => {
+      const all = given.map(({ quality, system, said }, no) =>
+        attempt(no, quality, system, 'u:go', ...said, 'a:end'),
+      )
+      const { pairs, dropped } = choosePairs(all)
+      const counted = [...dropped].filter(([reason]) => reason !== 'unpaired')
+      const comparisons = all.flatMap((good) =>
+        all.filter((bad) => good.quality >= 0.8 && bad.quality <= 0.4 && good.group === bad.group),
+      )
+      const total = counted.reduce((sum, [, n]) => sum + n, pairs.length)
+      t.equal(total, comparisons.length)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+t.test('pairs are as many as an independent count finds', async (t) => {
+  fc.assert(
+    fc.property(attempts, (given) => {
+      const tried = given.map((one, no) => ({
+        ...one,
+        no,
+        said: [one.system, 'u:go', ...one.said, 'a:end'],
+      }))
+      const { pairs } = choosePairs(
+        tried.map(({ no, quality, said }) => attempt(no, quality, ...said)),
+      )
+      t.equal(pairs.length, countPairs(tried))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+/** By the definition, without hashes, groups or shared code. */
+function countPairs(tried: readonly { no: number; quality: number; said: readonly string[] }[]) {
+  const candidates = tried.flatMap((good) =>
+    tried.flatMap((bad) => {
+      if (good.quality < 0.8 || bad.quality > 0.4 || good.said[0] !== bad.said[0]) return []
+      let turn = 0
+      while (turn < good.said.length && good.said[turn] === bad.said[turn]) turn++
+      const [a = '', b = ''] = [good.said[turn], bad.said[turn]]
+      if (!a.startsWith('a:') || !b.startsWith('a:')) return []
+      const words = (text: string) => text.slice(2).toLowerCase().replace(/[!.]/g, '')
+      if (words(a) === words(b)) return []
+      const ratio = (a.length - 2) / (b.length - 2)
+      if (ratio > 2 || ratio < 0.5) return []
+      return [
+        {
+          good: good.no,
+          bad: bad.no,
+          margin: good.quality - bad.quality,
+          key: [...good.said.slice(0, turn), a, b].join('|'),
+        },
+      ]
+    }),
+  )
+  candidates.sort((a, b) => b.margin - a.margin || a.good - b.good || a.bad - b.bad)
+  const taken: typeof candidates = []
+  for (const one of candidates) {
+    const uses = (no: number) => taken.filter(({ good, bad }) => good === no || bad === no).length
+    const again = taken.some(({ key }) => key === one.key)
+    if (taken.length < 4 && !again && uses(one.good) < 2 && uses(one.bad) < 2) taken.push(one)
+  }
+  return taken.length
+}
+
+t.test('what is left after balancing is neither longer nor shorter on average', async (t) => {
+  const ratio = fc.double({ min: -0.69, max: 0.69, noNaN: true })
+  fc.assert(
+    fc.property(fc.array(ratio), (given) => {
+      const ratios = Float64Array.from(given).sort()
+      const { low, high } = balanceLengths(ratios)
+      const left = ratios.subarray(low, ratios.length - high)
+      const sum = left.reduce((total, one) => total + one, 0)
+      t.ok(left.length === 0 || Math.abs(sum / left.length) <= 0.05 + 1e-9)
+      t.ok(low + high <= ratios.length)
+    }),
+  )
+  t.same(balanceLengths(Float64Array.of(-0.04, 0.04, 0.05)), { low: 0, high: 0 })
+  t.same(
+    balanceLengths(Float64Array.of(-0.1, 0, 0.1, 0.6)),
+    { low: 0, high: 1 },
+    'the most one-sided goes',
+  )
+})

@@ -1,0 +1,216 @@
+import t from 'tap'
+import { DEFAULT_POLICY, resolvePolicy } from '../../../../jobs/rules/evals/decision-policy.ts'
+import type { PolicySettings, Preset } from '../../../../jobs/rules/evals/decision-policy.ts'
+import type { JudgedScore } from '../../../../jobs/rules/evals/quality.ts'
+import { PASS_AT } from '../../../../jobs/rules/evals/score.ts'
+import { decide } from '../../../../jobs/rules/evals/verdict.ts'
+import type { CompatibilityEvidence, Evidence } from '../../../../jobs/rules/evals/evidence.ts'
+import { custom, evidenceOf, human, scoreOf, verifier } from '../../../support/evidence.ts'
+import fc from '../../../support/property.ts'
+
+const policy = DEFAULT_POLICY.settings
+const strict = resolvePolicy({ preset: 'strict' })
+const permissive = resolvePolicy({ preset: 'permissive' })
+
+t.test('a verdict', async (t) => {
+  const judged = (
+    scores: JudgedScore[],
+    more: Partial<Evidence> = {},
+    by: PolicySettings = policy,
+  ) => {
+    const { verdict, needs_review, reasons } = decide(evidenceOf(scores, more), by)
+    return [verdict, needs_review, ...reasons.map(({ code }) => code)]
+  }
+  const good = [scoreOf(0.9)]
+  const bad = [scoreOf(0.1)]
+  const fit = (verdict: CompatibilityEvidence['verdict']): Partial<Evidence> => ({
+    compatibility: {
+      verdict,
+      needs_review: false,
+      code: `compat.${verdict}`,
+      subject: 'search',
+      message: 'The tool changed',
+    },
+  })
+
+  t.test('is that of the first rule that matches, and every match is a reason', async (t) => {
+    t.same(judged(good), ['keep', false, 'score.good'])
+    const malformed = { malformed: 'malformed.empty' }
+    t.same(judged(good, malformed), ['drop', false, 'malformed.empty', 'score.good'])
+    const forbidden = { forbidden: 'policy.consent' }
+    t.same(judged(good, forbidden), ['drop', false, 'policy.consent', 'score.good'])
+    const duplicate = { duplicate_of: 'older' }
+    t.same(judged(good, duplicate), ['drop', false, 'duplicate.exact', 'score.good'])
+    t.same(judged(good, { ...malformed, ...duplicate }).slice(0, 4), [
+      'drop',
+      false,
+      'malformed.empty',
+      'duplicate.exact',
+    ])
+  })
+
+  t.test('follows compatibility where there is an analysis', async (t) => {
+    t.same(judged(good, fit('drop')), ['drop', false, 'compat.drop', 'score.good'])
+    t.same(judged(good, fit('replay')), ['replay', false, 'compat.replay', 'score.good'])
+    t.same(judged(good, fit('repair')), ['repair', false, 'compat.repair', 'score.good'])
+    t.same(judged(good, fit('keep')), ['keep', false, 'score.good'])
+    t.same(judged(bad, fit('replay')), ['replay', false, 'compat.replay', 'score.bad'])
+    t.same(judged(bad, fit('repair')), ['drop', false, 'score.bad', 'compat.repair'])
+  })
+
+  t.test('replays a broken contract where that can be done', async (t) => {
+    const broken = (rerunnable: boolean) => ({ contract: { subject: 'answer', rerunnable } })
+    t.same(judged(good, broken(true)), ['replay', false, 'contract.outcome', 'score.good'])
+    t.same(judged(good, broken(false)), ['drop', false, 'contract.outcome', 'score.good'])
+  })
+
+  t.test('follows the quality', async (t) => {
+    t.same(judged(bad), ['drop', false, 'score.bad'])
+    t.same(judged([scoreOf(0.5)]), ['keep', true, 'score.middling'])
+    const failed = { tool_error_count: 2 }
+    t.same(judged(good, failed), ['repair', false, 'step.masked', 'score.good'])
+    t.same(judged([scoreOf(0.5)], failed), ['keep', true, 'score.middling'])
+    const split = [scoreOf(0.9), scoreOf(0.1, human)]
+    t.same(judged(split), ['keep', true, 'score.conflict', 'score.middling'])
+    const untrusted = [scoreOf(1, human), scoreOf(0.1, custom)]
+    t.same(
+      judged(untrusted),
+      ['keep', false, 'score.good'],
+      'a source of little trust is no conflict',
+    )
+    t.same(judged([]), ['keep', true, 'score.good', 'score.builtin_only'])
+    t.same(judged([], { scores: [] }), ['keep', true, 'score.none'])
+  })
+
+  t.test('is a replay where a strict policy is in doubt', async (t) => {
+    t.same(judged([scoreOf(0.6)], {}, strict), ['replay', false, 'score.middling'])
+    t.same(judged([], {}, strict), ['replay', false, 'score.good', 'score.builtin_only'])
+    t.same(judged([scoreOf(1), scoreOf(0.2, human)], {}, strict).slice(0, 3), [
+      'replay',
+      false,
+      'score.conflict',
+    ])
+    t.same(judged(good, {}, strict), ['keep', false, 'score.good'])
+  })
+
+  t.test('is never a drop for scores alone under a permissive policy', async (t) => {
+    t.equal(judged([scoreOf(0)], {}, permissive)[0], 'keep')
+    t.equal(judged([scoreOf(0)], { malformed: 'malformed.role' }, permissive)[0], 'drop')
+  })
+
+  t.test('is a drop below drop_at, however high that is', async (t) => {
+    const high = resolvePolicy({ thresholds: { drop_at: 0.9, keep_at: 0.95 } })
+    t.same(judged([scoreOf(0.8)], {}, high), ['drop', false, 'score.bad'])
+    t.same(judged([scoreOf(0.95)], {}, high), ['keep', false, 'score.good'])
+  })
+
+  t.test('weighs people and checks of the outcome more than the built-ins', async (t) => {
+    t.equal(judged([scoreOf(0, custom)])[0], 'drop', 'green built-ins do not outvote a failed task')
+    t.equal(judged([scoreOf(0, verifier), scoreOf(1, custom)])[0], 'drop')
+    t.equal(judged([scoreOf(1, human), scoreOf(0, custom)])[0], 'keep')
+  })
+})
+
+t.test('for any evidence', async (t) => {
+  const kinds = [{}, human, custom, verifier, { name: 'other', source: 'external' as const }]
+  const score = fc
+    .record({
+      kind: fc.constantFrom(...kinds),
+      name: fc.constantFrom('a', 'b', 'c', 'completion', 'latency'),
+      value: fc.oneof(fc.double({ min: 0, max: 1, noNaN: true }), fc.constant(null)),
+      passed: fc.constantFrom(null, null, true, false),
+      family: fc.constantFrom(null, null, 'gpt'),
+      category: fc.constantFrom('quality' as const, 'quality' as const, 'compatibility' as const),
+    })
+    .map(({ kind, ...score }) => scoreOf(null, { ...kind, ...score }))
+  const scores = fc.array(score, { maxLength: 6 })
+  const evidence = fc
+    .record({ scores, own: fc.boolean(), tool_error_count: fc.constantFrom(0, 0, 2) })
+    .map(({ scores, own, tool_error_count }) =>
+      evidenceOf(scores, { tool_error_count, ...(!own && { scores }) }),
+    )
+  const settings = fc
+    .record({
+      preset: fc.constantFrom<Preset>('strict', 'default', 'permissive'),
+      bounds: fc.tuple(
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+      ),
+    })
+    .map(({ preset, bounds }) =>
+      resolvePolicy({
+        preset,
+        thresholds: { drop_at: Math.min(...bounds), keep_at: Math.max(...bounds) },
+      }),
+    )
+
+  t.test('a further score that passes never turns keep into drop', async () => {
+    const passing = fc.record({
+      kind: fc.constantFrom(...kinds),
+      name: fc.constantFrom('a', 'b', 'new'),
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+    })
+    fc.assert(
+      fc.property(evidence, passing, settings, (evidence, { kind, name, share }, settings) => {
+        const line = Math.max(PASS_AT, settings.keep_at)
+        const value = line + (1 - line) * share
+        const before = decide(evidence, settings)
+        const more = [...evidence.scores, scoreOf(value, { ...kind, name })]
+        const after = decide({ ...evidence, scores: more }, settings)
+        return !(before.verdict === 'keep' && after.verdict === 'drop')
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  t.test('raising keep_at makes no trace one to keep without a review', async () => {
+    const isKept = (evidence: Evidence, settings: PolicySettings) => {
+      const { verdict, needs_review } = decide(evidence, settings)
+      return verdict === 'keep' && !needs_review
+    }
+    fc.assert(
+      fc.property(
+        evidence,
+        settings,
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (evidence, low, by) => {
+          const high = { ...low, keep_at: low.keep_at + (1 - low.keep_at) * by }
+          return isKept(evidence, low) || !isKept(evidence, high)
+        },
+      ),
+      { numRuns: 2000 },
+    )
+  })
+
+  t.test('the decision depends on what the scores are and not on their order', async () => {
+    const shuffled = evidence.chain((evidence) =>
+      fc.tuple(
+        fc.constant(evidence),
+        fc.shuffledSubarray([...evidence.scores], { minLength: evidence.scores.length }),
+      ),
+    )
+    fc.assert(
+      fc.property(shuffled, settings, ([evidence, scores], settings) => {
+        const one = JSON.stringify(decide(evidence, settings))
+        return one === JSON.stringify(decide({ ...evidence, scores }, settings))
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  t.test('there is a verdict with a reason', async () => {
+    fc.assert(
+      fc.property(evidence, settings, (evidence, settings) => {
+        const { verdict, reasons, quality_avg } = decide(evidence, settings)
+        const rules = reasons.map(({ rule }) => rule)
+        return (
+          ['keep', 'repair', 'replay', 'drop'].includes(verdict) &&
+          reasons.length > 0 &&
+          rules.every((rule, i) => i === 0 || rule > (rules[i - 1] as number)) &&
+          (quality_avg === null || (quality_avg >= 0 && quality_avg <= 1))
+        )
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})

@@ -1,0 +1,151 @@
+import t from 'tap'
+import { diffManifests, worstSeverity } from '../../../../jobs/rules/manifests/manifest-diff.ts'
+import type { Component } from '../../../../jobs/rules/manifests/manifest.ts'
+import { component, manifest, manifests, tool } from '../../../support/manifests.ts'
+import fc from '../../../support/property.ts'
+
+const string = { type: 'string' }
+const diff = (before: Component[], after: Component[]) =>
+  diffManifests(manifest(...before), manifest(...after))
+
+t.test('the difference of two manifests', async (t) => {
+  t.test('of a manifest and itself is empty', async (t) => {
+    fc.assert(fc.property(manifests(), (m) => t.same(diffManifests(m, m), [])))
+  })
+
+  t.test('does not depend on the order of components', async (t) => {
+    fc.assert(
+      fc.property(manifests(), manifests(), (a, b) => {
+        const turned = ({ components }: typeof a) => manifest(...[...components].reverse())
+        t.same(diffManifests(turned(a), turned(b)), diffManifests(a, b))
+      }),
+    )
+  })
+
+  t.test('names what is added and removed, with its severity', async (t) => {
+    const kinds = [
+      tool('t', { a: string }),
+      component('prompt', 'p', { text: 'hello' }),
+      component('skill', 's', { text: 'skill' }),
+      component('subagent', 'agent', {}),
+      component('guardrail', 'g', {}),
+    ]
+    t.match(diff([], kinds), [
+      { surface: 'guardrail:g', change_type: 'component_changed', severity: 'minor' },
+      { surface: 'prompt:p', severity: 'moderate' },
+      { surface: 'skill:s', change_type: 'skill_added', severity: 'minor', breaking: false },
+      { surface: 'subagent:agent', change_type: 'subagent_added', severity: 'moderate' },
+      { surface: 'tool:t', change_type: 'tool_added', severity: 'minor', breaking: false },
+    ])
+    t.match(diff(kinds, []).slice(2), [
+      { change_type: 'skill_removed', severity: 'moderate', breaking: true },
+      { change_type: 'subagent_removed', severity: 'major', breaking: true },
+      { change_type: 'tool_removed', severity: 'major', breaking: true },
+    ])
+    t.equal(worstSeverity(diff(kinds, [])), 'major')
+  })
+
+  t.test('of documentation only affects nothing', async (t) => {
+    const before = tool('search', { q: { ...string, description: 'a' } })
+    const after = tool('search', {
+      q: { ...string, description: 'b', title: 'Q', examples: ['x'] },
+    })
+    t.match(diff([before], [after]), [{ state: 'doc_only', severity: 'minor', breaking: false }])
+    t.equal(worstSeverity(diff([before], [after])), null)
+    const described = tool('search', { description: string }, [], { title: 'x' })
+    t.match(
+      diff([tool('search', {})], [described]),
+      [{ change_type: 'tool_schema_optional_param_added' }],
+      'a parameter named description is a parameter',
+    )
+  })
+
+  t.test('tells what happened to the parameters of a tool', async (t) => {
+    const before = tool('t', { a: string, b: { type: 'integer' } }, ['a'])
+    const cases: [Component, object][] = [
+      [
+        tool('t', { a: string, b: { type: 'integer' }, c: string }, ['a', 'c']),
+        { change_type: 'tool_schema_required_param_added', severity: 'moderate', breaking: true },
+      ],
+      [
+        tool('t', { a: string, b: { type: 'integer' }, c: string }, ['a']),
+        { change_type: 'tool_schema_optional_param_added', severity: 'moderate', breaking: false },
+      ],
+      [
+        tool('t', { a: string }, ['a'], { additionalProperties: false }),
+        { change_type: 'tool_schema_param_removed', breaking: true },
+      ],
+      [
+        tool('t', { a: string, b: { type: 'number' } }, ['a']),
+        { change_type: 'tool_schema_changed', severity: 'minor', breaking: false },
+      ],
+    ]
+    for (const [after, expected] of cases) t.match(diff([before], [after]), [expected])
+  })
+
+  t.test('finds a renamed tool, and guesses nothing', async (t) => {
+    const args = { id: string, depth: { type: 'integer' } }
+    t.match(diff([tool('lookup', args)], [tool('find', args)]), [
+      { change_type: 'tool_renamed', component_name: 'lookup', new_name: 'find', breaking: true },
+    ])
+    const words = (before: Component[], after: Component[]) =>
+      diff(before, after).map(({ change_type }) => change_type)
+    t.same(
+      words([tool('a', args), tool('b', args)], [tool('c', args)]),
+      ['tool_removed', 'tool_removed', 'tool_added'],
+      'two could be it',
+    )
+    t.same(words([tool('a', {})], [tool('b', {})]), ['tool_removed', 'tool_added'], 'no arguments')
+    const hashed = (name: string) =>
+      component('tool', name, { input_schema_hash: 'h1' }, { content_hash: name })
+    t.same(words([hashed('a')], [hashed('b')]), ['tool_renamed'])
+  })
+
+  t.test('of tools told by hashes is the same, or cannot be verified', async (t) => {
+    const hashed = (content: string, input?: string) =>
+      component('tool', 't', input ? { input_schema_hash: input } : {}, { content_hash: content })
+    t.same(diff([hashed('x')], [hashed('x')]), [])
+    t.match(diff([hashed('x', 'i')], [hashed('y', 'i')]), [{ state: 'doc_only' }])
+    t.match(diff([hashed('x', 'i')], [hashed('y', 'j')]), [
+      { state: 'changed', breaking: true, details: [{ change: 'schema_unverifiable' }] },
+    ])
+    t.match(diff([hashed('x')], [hashed('y')]), [{ state: 'changed', breaking: true }])
+  })
+
+  t.test('of models goes by configuration, family and provider', async (t) => {
+    const model = (name: string, more: object = {}) =>
+      component('model', 'main', { provider: 'openai', model: name, ...more })
+    const severity = (before: Component, after: Component) => diff([before], [after])[0]?.severity
+    t.equal(severity(model('gpt-4o'), model('gpt-4o', { temperature: 0.2 })), 'minor')
+    t.equal(severity(model('gpt-4o-2024-05-13'), model('gpt-4o-mini')), 'moderate')
+    t.equal(severity(model('gpt-4o'), model('gpt-4.1')), 'major')
+    t.equal(severity(model('gpt-4o'), model('gpt-4o', { provider: 'azure' })), 'major')
+    const named = (name: string) => component('model', name, {})
+    t.match(diff([named('claude-3-5-sonnet-20241022')], [named('claude-3-5-sonnet-latest')]), [
+      { change_type: 'model_changed', severity: 'moderate', new_name: 'claude-3-5-sonnet-latest' },
+    ])
+  })
+
+  t.test('of prompts goes by how much of the text is new', async (t) => {
+    const words = Array.from({ length: 200 }, (_, i) => `word${i}`)
+    const severity = (changed: number) => {
+      const after = words.map((word, i) => (i < changed ? `new${i}` : word))
+      const prompt = (text: string[]) => component('prompt', 'system', { text: text.join(' ') })
+      return diff([prompt(words)], [prompt(after)])[0]?.severity
+    }
+    t.equal(severity(5), 'minor')
+    t.equal(severity(40), 'moderate')
+    t.equal(severity(120), 'major')
+    const hashed = (hash: string) => component('prompt', 'system', {}, { content_hash: hash })
+    t.match(diff([hashed('a')], [hashed('b')]), [{ severity: 'moderate' }])
+  })
+
+  t.test('of output contracts goes by strictness, schema and format', async (t) => {
+    const schema = { type: 'object', properties: { a: string } }
+    const contract = (told: Record<string, unknown>) => component('output_contract', 'out', told)
+    const severity = (before: Component, after: Component) => diff([before], [after])[0]?.severity
+    t.equal(severity(contract({ schema }), contract({ schema, strict: true })), 'major')
+    t.equal(severity(contract({ schema }), contract({ schema: { type: 'object' } })), 'moderate')
+    t.equal(severity(contract({ format: 'text' }), contract({ format: 'markdown' })), 'minor')
+  })
+})

@@ -1,0 +1,63 @@
+import t from 'tap'
+import { edgesOf } from '../../../../jobs/rules/traces/agent-edges.ts'
+import { traceOf } from '../../../support/manifests.ts'
+import { measureCpuMs } from '../../../support/cpu-time.ts'
+
+t.test('edges between agents', async (t) => {
+  const of = (more: object) => edgesOf(traceOf([], { llm_calls: [], ...more }))
+
+  t.test('are told by hand-off spans, by attributes or by name', async (t) => {
+    const named = (name: string, attributes = {}) => ({ span_type: 'handoff', name, attributes })
+    const expected = [{ parent: 'support', child: 'billing', via: 'handoff' }]
+    for (const name of ['handoff to billing', 'transfer_to_billing', 'support -> billing']) {
+      t.same(of({ spans: [named(name)] }), expected, name)
+    }
+    t.same(of({ spans: [named('x', { to_agent: 'billing' })] }), expected)
+    t.same(of({ spans: [named('x', { from_agent: 'a', to_agent: 'b' })] }), [
+      { parent: 'a', child: 'b', via: 'handoff' },
+    ])
+    t.same(of({ spans: [named('something else')] }), [])
+  })
+
+  t.test('are told by spans of agents, from the agent around them', async (t) => {
+    const spans = [
+      { id: '1', span_type: 'agent', name: 'support' },
+      { id: '2', parent_span_id: '1', span_type: 'agent', name: 'invoke_agent research' },
+      { id: '3', parent_span_id: '2', span_type: 'llm', name: 'chat' },
+      { id: '4', parent_span_id: '3', span_type: 'agent', attributes: { 'agent.name': 'reader' } },
+    ]
+    t.same(of({ spans }), [
+      { parent: 'research', child: 'reader', via: 'span' },
+      { parent: 'support', child: 'research', via: 'span' },
+    ])
+  })
+
+  t.test('are told by LLM calls of other agents, not of judges', async (t) => {
+    const llm_calls = [
+      { agent_name: 'support' },
+      { agent_name: 'billing' },
+      { agent_name: 'grader', call_role: 'judge' },
+    ]
+    t.same(of({ llm_calls }), [{ parent: 'support', child: 'billing', via: 'span' }])
+  })
+
+  t.test('come to an end among spans that enclose each other', async (t) => {
+    const spans = [
+      { id: '1', parent_span_id: '2', span_type: 'llm' },
+      { id: '2', parent_span_id: '1', span_type: 'agent', attributes: { agent_name: 'x' } },
+    ]
+    t.same(of({ spans }), [])
+  })
+
+  t.test('are found in time in a trace of nested spans', async (t) => {
+    const spans = Array.from({ length: 40_000 }, (_, i) => ({
+      id: `${i}`,
+      parent_span_id: i > 0 ? `${i < 20_000 ? i - 1 : 19_999}` : null,
+      span_type: i < 20_000 ? 'llm' : 'agent',
+      attributes: { agent_name: `a${i % 3}` },
+    }))
+    const trace = traceOf([], { spans })
+    const took = measureCpuMs(() => t.equal(edgesOf(trace).length, 3))
+    t.ok(took < 2000, `${took} ms`)
+  })
+})

@@ -1,0 +1,82 @@
+import t from 'tap'
+import { jobs } from '../../../jobs/index.ts'
+import { migrateAll } from '../../../ops/context.ts'
+import { openDatabase } from '../../../sql/core/db.ts'
+import { checkSchema, migrate, SchemaTooNew } from '../../../sql/core/migrate.ts'
+import { createDatabase } from '../../support/database.ts'
+
+t.test('migrations', async (t) => {
+  const url = await createDatabase(t)
+  const admin = openDatabase(url, { max: 1 })
+  t.teardown(() => admin.end({ timeout: 1 }))
+  const silent = { warn: () => undefined }
+
+  async function createEmpty() {
+    const { pathname } = new URL(url)
+    const name = `${pathname.slice(1)}_${++made}`
+    await admin.unsafe(`create database ${name}`)
+    t.teardown(() => admin.unsafe(`drop database ${name} with (force)`))
+    const emptyUrl = url.replace(pathname, `/${name}`)
+    const sql = openDatabase(emptyUrl, { max: 2 })
+    t.teardown(() => sql.end({ timeout: 1 }))
+    return { url: emptyUrl, sql }
+  }
+  let made = 0
+
+  t.test('four processes at once set an empty database up once', async (t) => {
+    const { url, sql } = await createEmpty()
+    t.equal(await checkSchema(sql), 'behind')
+    await Promise.all(Array.from({ length: 4 }, () => migrateAll(url, silent)))
+    t.equal(await checkSchema(sql), 'current')
+    const applied = await sql<{ number: number }[]>`
+      select number from schema_migrations order by number`
+    t.ok(applied.length > 0)
+    t.equal(new Set(applied.map(({ number }) => number)).size, applied.length)
+    const queues = await sql<{ name: string }[]>`select name from pgboss.queue`
+    const names = queues.flatMap(({ name }) => (name.startsWith('__pgboss__') ? [] : [name]))
+    t.same(names.sort(), jobs.flatMap(({ name }) => [name, `${name}.dlq`]).sort())
+  })
+
+  t.test('running them again changes nothing', async (t) => {
+    const { url, sql } = await createEmpty()
+    await migrateAll(url, silent)
+    const before = await describeSchema(sql)
+    await migrateAll(url, silent)
+    t.same(await describeSchema(sql), before)
+    t.ok(before.length > 50)
+  })
+
+  t.test('a failing migration leaves nothing of itself and no lock', async (t) => {
+    const { sql } = await createEmpty()
+    await sql`create table organizations (in_the_way int)`
+    await t.rejects(migrate(sql), { code: '42P07' })
+    const [left] = await sql`select to_regclass('api_keys') as table`
+    t.equal(left?.['table'], null)
+    await sql`drop table organizations`
+    await migrate(sql)
+    t.equal(await checkSchema(sql), 'current')
+  })
+
+  t.test('a schema of a newer version is refused in a sentence', async (t) => {
+    const { sql } = await createEmpty()
+    await migrate(sql)
+    await sql`insert into schema_migrations (number, name) values (9000, '9000-from-tomorrow.sql')`
+    const sentence =
+      /^The database has schema 9000, made by a newer version .* Start the newer version\.$/
+    for (const look of [migrate, checkSchema]) {
+      await t.rejects(
+        async () => {
+          await look(sql)
+        },
+        { constructor: SchemaTooNew, message: sentence },
+      )
+    }
+  })
+})
+
+function describeSchema(sql: ReturnType<typeof openDatabase>) {
+  return sql`
+    select table_schema, table_name, column_name, data_type, column_default
+    from information_schema.columns where table_schema in ('public', 'pgboss')
+    order by table_schema, table_name, ordinal_position`
+}

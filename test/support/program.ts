@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Test } from 'tap'
+import { bareEnv } from './bare-env.ts'
+
+/**
+ * Starts a program of ops/ in a process of its own, which is killed when the test ends. It sees no
+ * environment but PATH, a free port, a folder for its data, and what is given.
+ */
+export function launch(
+  t: Test,
+  script: string,
+  env: Record<string, string>,
+  args: readonly string[] = [],
+) {
+  // Asking for the folder of a test anew empties it.
+  const DATA_DIR = env['DATA_DIR'] ?? t.testdir()
+  const child = spawn(process.execPath, [`ops/${script}`, ...args], {
+    env: { ...bareEnv(), PORT: '0', ...env, DATA_DIR },
+  })
+  let stderr = ''
+  child.stderr.on('data', (text: Buffer) => (stderr += text.toString()))
+  const ended = once(child, 'close').then(([code]) => code as number | null)
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  return {
+    /** What it has written to standard error. */
+    stderr: () => stderr,
+    /** Resolves with its exit code; null when a signal ended it. */
+    ended,
+    stop(signal: NodeJS.Signals) {
+      child.kill(signal)
+      return ended
+    },
+  }
+}

@@ -1,0 +1,53 @@
+import { Writable } from 'node:stream'
+import { openLog } from '../../ops/log.ts'
+import type { Sql } from '../../sql/core/db.ts'
+
+/**
+ * A log that keeps every line, down to the least level, and a check that neither it nor any table or
+ * queue of the database holds a raw API key, nor the log the hash of one. Every test file with a service
+ * ends with that check.
+ */
+export function watchSecrets() {
+  const lines: string[] = []
+  const keep = new Writable({
+    write(chunk: Buffer, _, done) {
+      lines.push(chunk.toString())
+      done()
+    },
+  })
+  return {
+    lines,
+    log: openLog('test', 'trace', keep),
+    /** @throws Error naming where a secret was found */
+    async check(sql: Sql) {
+      const found = [...(await findInLog(sql, lines)), ...(await findInTables(sql))]
+      if (found.length > 0)
+        throw new Error(`API keys or their hashes were found in ${found.join(', ')}`)
+    },
+  }
+}
+
+async function findInLog(sql: Sql, lines: readonly string[]) {
+  const rows = await sql<{ hash: string }[]>`select encode(key_hash, 'hex') as hash from api_keys`
+  const text = lines.join('')
+  const isLeaked = KEY.test(text) || rows.some(({ hash }) => text.includes(hash))
+  return isLeaked ? ['the log'] : []
+}
+
+async function findInTables(sql: Sql) {
+  const tables = await sql<{ schema: string; name: string }[]>`
+    select table_schema as schema, table_name as name from information_schema.tables
+    where table_schema in ('public', 'pgboss') and table_type = 'BASE TABLE'`
+  const found = await Promise.all(
+    tables.map(async ({ schema, name }) => {
+      const [row] = await sql`
+        select 1 from ${sql(schema)}.${sql(name)} t where t::text ~ ${KEY_IN_TABLE} limit 1`
+      return row ? [`${schema}.${name}`] : []
+    }),
+  )
+  return found.flat()
+}
+
+const KEY = /svc_sk_[0-9A-Za-z]{38}/
+/** As text, or as the hexadecimal that bytes are shown in. */
+const KEY_IN_TABLE = `svc_sk_[0-9A-Za-z]{38}|${Buffer.from('svc_sk_').toString('hex')}([0-9a-f]{2}){38}`

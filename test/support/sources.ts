@@ -1,0 +1,56 @@
+import { globSync, readdirSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+
+export interface Source {
+  /** Without comments. */
+  readonly text: string
+  /** Paths of the files it imports, from the top. */
+  readonly local: readonly string[]
+  readonly packages: readonly string[]
+}
+
+/** By path from the top. */
+export type Sources = ReadonlyMap<string, Source>
+
+/** What is on disk under a folder, as paths from the top. */
+export interface Tree {
+  readonly folders: readonly string[]
+  readonly files: readonly string[]
+}
+
+/** Every TypeScript file but those left out. */
+export function readSources(exclude: readonly string[]): Sources {
+  const paths = globSync('{api,workers,jobs,sql,ops,test}/**/*.ts', { exclude: [...exclude] })
+  return new Map(paths.map((path) => [path, parse(path, readFileSync(path, 'utf8'))]))
+}
+
+/** Texts by path, as if they were files. */
+export function plant(sources: Record<string, string>): Sources {
+  return new Map(Object.entries(sources).map(([path, text]) => [path, parse(path, text)]))
+}
+
+export function readTree(roots: readonly string[]): Tree {
+  const entries = roots.flatMap((root) =>
+    readdirSync(root, { recursive: true, withFileTypes: true }),
+  )
+  const pathsOf = (found: typeof entries) =>
+    found.map(({ parentPath, name }) => posix.join(parentPath, name))
+  return {
+    folders: pathsOf(entries.filter((entry) => entry.isDirectory())),
+    files: pathsOf(entries.filter((entry) => entry.isFile())),
+  }
+}
+
+function parse(path: string, text: string): Source {
+  const code = text.replaceAll(/^\s*(\/\/|\*|\/\*).*$/gm, '')
+  const specifiers = [...code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^'\n]+)'/g)].map(
+    ([, s]) => s as string,
+  )
+  return {
+    text: code,
+    local: specifiers
+      .filter((s) => s.startsWith('.'))
+      .map((s) => posix.join(posix.dirname(path), s)),
+    packages: specifiers.filter((s) => !s.startsWith('.')),
+  }
+}

@@ -1,0 +1,86 @@
+import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
+import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
+import { insertTraces } from '../../sql/traces/trace-inserts.ts'
+import { jsonText } from '../../sql/core/db.ts'
+import type { Sql } from '../../sql/core/db.ts'
+
+/** A trace as the wire has it, with the verdict and scores it is to have. */
+export interface JudgedTrace {
+  readonly trace_id: string
+  readonly messages?: readonly object[]
+  readonly tools?: readonly object[]
+  /** Default 1; null for a trace without scores. */
+  readonly quality?: number | null
+  /** Default by quality, with the thresholds of the default policy; null for a trace without a verdict. */
+  readonly verdict?: 'keep' | 'repair' | 'replay' | 'drop' | null
+  readonly needs_review?: boolean
+  readonly reasons?: readonly object[]
+  /** Further members of the trace. */
+  readonly [member: string]: unknown
+}
+
+/** Stores traces with their verdicts, as if they had been judged. */
+export async function storeJudged(
+  sql: Sql,
+  { orgId, projectId }: { orgId: string; projectId: string },
+  traces: readonly JudgedTrace[],
+) {
+  const owner = { org_id: orgId, project_id: projectId }
+  const rows = traces.map((trace) => ({ ...toTraceRow(asTrace(trace)), ...owner }))
+  await insertTraces(sql, rows)
+  const verdicts = traces.filter(({ verdict }) => verdict !== null).map((trace) => asVerdict(trace))
+  await sql`
+    insert into verdicts (org_id, project_id, trace_id, verdict, needs_review, quality_avg,
+      eval_verdict, reasons, policy_agent_name, policy_version)
+    select ${orgId}, ${projectId}, trace_id, verdict, needs_review, quality_avg, eval_verdict, reasons,
+      '', 0
+    from json_populate_recordset(null::verdicts, ${jsonText(verdicts)}::text::json)`
+  const scores = traces.filter(({ quality }) => quality !== null)
+  await sql`
+    insert into eval_scores (org_id, project_id, trace_id, name, source, score_id, value, data_type,
+      category, source_kind)
+    select ${orgId}, ${projectId}, trace_id, 'reward', 'custom', gen_random_uuid(), quality, 'numeric',
+      'quality', 'custom'
+    from unnest(${scores.map(({ trace_id }) => trace_id)}::text[],
+      ${scores.map(({ quality = 1 }) => quality as number)}::float8[]) as s (trace_id, quality)`
+}
+
+function asTrace(judged: JudgedTrace) {
+  const {
+    messages = hello('you'),
+    tools,
+    quality: _q,
+    verdict: _v,
+    needs_review: _n,
+    reasons: _r,
+    ...members
+  } = judged
+  const calls = [{ rendered_input: messages, ...(tools && { tools }) }]
+  const read = readTrace(
+    { agent_name: 'agent', llm_calls: calls, ...members },
+    { traceId: () => '', now: new Date('2026-01-01T00:00:00Z') },
+  )
+  if ('faults' in read) throw new Error(JSON.stringify(read.faults))
+  return read.trace
+}
+
+function asVerdict({ trace_id, quality = 1, verdict, needs_review = false, reasons }: JudgedTrace) {
+  const good = quality !== null && quality >= 0.7
+  const bad = quality !== null && quality < 0.4
+  return {
+    trace_id,
+    verdict: verdict ?? (bad ? 'drop' : 'keep'),
+    needs_review,
+    quality_avg: quality,
+    eval_verdict: quality === null ? null : good ? 'pass' : bad ? 'fail' : 'review',
+    reasons: reasons ?? [{ rule: 11, code: 'score.good', subject: 'quality', message: '' }],
+  }
+}
+
+/** A conversation that another name makes another one. */
+export function hello(name: string) {
+  return [
+    { role: 'user', content: name },
+    { role: 'assistant', content: `Hello, ${name}` },
+  ]
+}

@@ -1,0 +1,122 @@
+import t from 'tap'
+import { toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
+import type { Component } from '../../../jobs/rules/manifests/manifest.ts'
+import { examine } from '../../../workers/examination/examiner.ts'
+import { component, manifest, tool, traceOf } from '../../support/manifests.ts'
+
+const string = { type: 'string' }
+let serial = 0
+const stored = (...components: Component[]) => ({ id: `m${++serial}`, ...manifest(...components) })
+const closed = (...args: Parameters<typeof traceOf>) => toTraceRow(traceOf(...args))
+
+t.test('the examiner', async (t) => {
+  t.test('opens traces and tells fit, violations and edges', async (t) => {
+    const before = stored(tool('a', { x: string }, ['x']))
+    const after = stored(tool('a', { y: string }, ['y']))
+    const traces = [
+      closed([['a', { x: 'v' }]]),
+      closed([['a', {}]], { spans: [{ span_type: 'handoff', name: 'handoff to billing' }] }),
+    ]
+    const request = { manifest: before, target: after, traces } as const
+    t.match(await examine({ ...request, wants: 'all' }), [
+      { compatibility: { verdict: 'repair' }, violations: [], edges: [] },
+      {
+        compatibility: { verdict: 'replay' },
+        violations: [{ kind: 'tool_args_invalid' }],
+        edges: [{ child: 'billing' }],
+      },
+    ])
+    const [, second] = await examine({ ...request, wants: 'compatibility' })
+    t.match(second, { compatibility: { verdict: 'replay' }, violations: [], edges: [] })
+    const alone = await examine({ manifest: null, target: null, wants: 'all', traces })
+    t.match(alone[1], { compatibility: null, violations: [], edges: [{ child: 'billing' }] })
+  })
+
+  const hostile: [title: string, before: object, after: object, args: object][] = [
+    [
+      'a pattern that backtracks for ever',
+      { x: string },
+      { x: { type: 'string', pattern: '^(a+)+$' } },
+      { x: `${'a'.repeat(40)}!` },
+    ],
+    ['references that fan out at every level', { x: {} }, { x: { $ref: '#/$defs/l0' } }, { x: 1 }],
+  ]
+  for (const [title, before, after, args] of hostile) {
+    t.test(`outlives ${title}, which then cannot be told`, async (t) => {
+      const input_schema = { type: 'object', properties: after, $defs: fanOut(40) }
+      const request = {
+        manifest: stored(tool('evil', before), tool('good', { n: { type: 'integer' } })),
+        target: stored(
+          component('tool', 'evil', { input_schema }),
+          tool('good', { n: { type: 'integer', maximum: 5 } }),
+        ),
+        wants: 'compatibility' as const,
+      }
+      const traces = [
+        closed([['good', { n: 9 }]]),
+        closed([['evil', args]]),
+        closed([['evil', args]]),
+      ]
+      const other = { ...request, manifest: stored(), target: stored(), traces: [closed([])] }
+      const [found, others] = await Promise.all([examine({ ...request, traces }), examine(other)])
+      t.match(found, [
+        { compatibility: { verdict: 'replay', reasons: [{ code: 'tool_schema_incompatible' }] } },
+        { compatibility: { verdict: 'replay', reasons: [{ code: 'tool_schema_unverifiable' }] } },
+        { compatibility: { reasons: [{ code: 'tool_schema_unverifiable' }] } },
+      ])
+      t.match(others, [{ compatibility: { verdict: 'keep' } }], 'the work of others is done, too')
+      let threads = 0
+      const count = () => threads++
+      process.on('worker', count)
+      t.same(await examine({ ...request, traces }), found)
+      process.off('worker', count)
+      t.equal(threads, 0, 'from then on it costs no thread')
+    })
+  }
+
+  t.test('takes no remote schema, and none that contradicts itself', async (t) => {
+    const schemas = [
+      { $ref: 'https://example.com/schema.json' },
+      { $ref: 'http://169.254.169.254/latest' },
+      { type: 'nonsense' },
+      { $ref: '#' },
+      { pattern: '(' },
+    ]
+    for (const schema of schemas) {
+      const [found] = await examine({
+        manifest: stored(tool('a', { x: string })),
+        target: stored(component('tool', 'a', { input_schema: schema })),
+        wants: 'compatibility',
+        traces: [closed([['a', { x: 'v' }]])],
+      })
+      t.match(
+        found?.compatibility?.reasons,
+        [{ code: 'tool_schema_unverifiable' }],
+        JSON.stringify(schema),
+      )
+    }
+  })
+
+  t.test('lets no schema see another one', async (t) => {
+    const named = { $id: 'https://example.com/mine', type: 'object', required: ['secret'] }
+    const request = { wants: 'compatibility' as const, traces: [closed([['b', {}]])] }
+    const found = await examine({
+      ...request,
+      manifest: stored(tool('a', {}), tool('b', { x: string })),
+      target: stored(
+        component('tool', 'a', { input_schema: named }),
+        component('tool', 'b', { input_schema: { $ref: 'https://example.com/mine' } }),
+      ),
+    })
+    t.match(found[0]?.compatibility?.reasons, [{ code: 'tool_schema_unverifiable' }])
+  })
+})
+
+/** Definitions of which each asks the next one twice. */
+function fanOut(levels: number) {
+  const entries = Array.from({ length: levels }, (_, i) => {
+    const next = { $ref: `#/$defs/l${i + 1}` }
+    return [`l${i}`, { allOf: [next, next] }]
+  })
+  return { ...Object.fromEntries(entries), [`l${levels}`]: { type: 'integer' } }
+}
