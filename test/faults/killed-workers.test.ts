@@ -4,7 +4,7 @@ import { checkInvariants, UNCLAIMED_SECONDS } from './invariants.ts'
 import { effectJob, stepsJob } from './jobs.ts'
 import { LONG, openStage } from './stage.ts'
 import type { Worker } from './stage.ts'
-import { checkPace } from '../pace.ts'
+import { checkPace } from './pace.ts'
 
 // They mostly wait for heartbeats to be missed.
 t.jobs = 2
@@ -17,11 +17,9 @@ t.test('F1: workers killed at random', { buffered: true }, async (t) => {
   const workers: Worker[] = []
   for (let i = 0; i < 3; i++) workers.push(await stage.startWorker(BOTH))
   const watching = stage.watch()
-  const accepted: string[] = []
+  const load = stage.load(25, (n) => (n % 4 === 0 ? stepsJob : effectJob))
   const until = performance.now() + SECONDS * 1000
   while (performance.now() < until) {
-    for (let n = 0; n < 20; n++) accepted.push(await stage.submit(effectJob, accepted.length))
-    for (let n = 0; n < 8; n++) accepted.push(await stage.submit(stepsJob, accepted.length))
     await setTimeout(Math.random() * 500)
     const [victim] = workers.splice(Math.floor(Math.random() * workers.length), 1)
     if (!victim) continue
@@ -29,6 +27,7 @@ t.test('F1: workers killed at random', { buffered: true }, async (t) => {
     await stage.kill(victim)
     workers.push(await stage.startWorker(BOTH))
   }
+  const accepted = await load.stop()
   await stage.allEnded(60_000)
   const takeover = await stage.slowestTakeover()
   t.ok(takeover.count > 0, `${takeover.count} attempts were lost with their workers`)

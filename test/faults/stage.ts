@@ -4,14 +4,15 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { openBoss, openProcessQueue, reconcileQueues } from '../../ops/boss.ts'
-import { openDatabase } from '../../sql/db.ts'
-import { createDatabase } from '../database.ts'
-import { submitNumber } from '../queues.ts'
-import type { NumberJob } from '../queues.ts'
-import { makeOrganization } from '../service.ts'
-import { until } from '../until.ts'
+import { openDatabase } from '../../sql/core/db.ts'
+import { createDatabase } from '../support/database.ts'
+import { submitNumber } from '../support/queues.ts'
+import type { NumberJob } from '../support/queues.ts'
+import { makeOrganization } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { watchClaims } from './invariants.ts'
 import { faultHandlers } from './jobs.ts'
 
@@ -32,8 +33,10 @@ export async function openStage(t: Test, givenUrl?: string) {
   await sql.unsafe(WITNESSES)
   const org = await makeOrganization(sql, 'enterprise')
   const workers = new Set<Worker>()
+  const stops = new Set<() => unknown>()
 
   t.teardown(async () => {
+    for (const stop of stops) await stop()
     for (const { child } of workers) child.kill('SIGKILL')
     await boss.stop({ graceful: false }).catch(() => undefined)
     await sql.end({ timeout: 1 })
@@ -74,6 +77,29 @@ export async function openStage(t: Test, givenUrl?: string) {
     org,
     startWorker,
     submit: (job: NumberJob, n = 0, owner = org) => submitNumber(sql, queue, job, n, owner),
+    /**
+     * Submits a job every `ms` milliseconds, so that a worker never waits for work, until it is
+     * stopped. Stopping returns the ids of all of them.
+     * @param next the job of the n-th submission
+     */
+    load(ms: number, next: (n: number) => NumberJob) {
+      const accepted: string[] = []
+      let isLoading = true
+      const loading = (async () => {
+        while (isLoading) {
+          const n = accepted.length
+          accepted.push(await submitNumber(sql, queue, next(n), n, org))
+          await setTimeout(ms)
+        }
+      })()
+      const stop = async () => {
+        isLoading = false
+        await loading
+        return accepted
+      }
+      stops.add(stop)
+      return { stop }
+    },
     /** SIGKILL, with the time of it for `slowestTakeover`. */
     async kill(worker: Worker) {
       worker.isKilled = true
@@ -122,7 +148,11 @@ export async function openStage(t: Test, givenUrl?: string) {
           () => false,
         )
       }, ms),
-    watch: () => watchClaims(sql),
+    watch() {
+      const watching = watchClaims(sql)
+      stops.add(watching.stop)
+      return watching
+    },
   }
 }
 export type Stage = Awaited<ReturnType<typeof openStage>>
