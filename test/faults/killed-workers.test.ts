@@ -27,7 +27,8 @@ t.test('F1: workers killed at random', { buffered: true }, async (t) => {
     await stage.kill(victim)
     workers.push(await stage.startWorker(BOTH))
   }
-  const accepted = await load.stop()
+  const { accepted, refused } = await load.stop()
+  t.equal(refused, 0)
   await stage.allEnded(60_000)
   const takeover = await stage.slowestTakeover()
   t.ok(takeover.count > 0, `${takeover.count} attempts were lost with their workers`)

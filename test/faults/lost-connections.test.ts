@@ -52,19 +52,7 @@ t.test('F8: every connection is terminated each second', { buffered: true }, asy
   await stage.startWorker([effectJob, stepsJob])
   const reaper = openDatabase(stage.url, { max: 1, applicationName: 'reaper' })
   t.teardown(() => reaper.end())
-  const accepted: string[] = []
-  let refused = 0
-  let isLoading = true
-  const loading = (async () => {
-    while (isLoading) {
-      const job = (accepted.length + refused) % 5 === 0 ? stepsJob : effectJob
-      await stage.submit(job, 0).then(
-        (id) => accepted.push(id),
-        () => refused++,
-      )
-      await setTimeout(25)
-    }
-  })()
+  const load = stage.load(25, (n) => (n % 5 === 0 ? stepsJob : effectJob))
   let terminated = 0
   for (let second = 0; second < (LONG ? 20 : 6); second++) {
     await setTimeout(1000)
@@ -73,8 +61,7 @@ t.test('F8: every connection is terminated each second', { buffered: true }, asy
       where datname = current_database() and application_name <> 'reaper'`
     terminated += rows.length
   }
-  isLoading = false
-  await loading
+  const { accepted, refused } = await load.stop()
   await stage.allEnded(60_000)
   t.ok(terminated > 20, `${terminated} connections terminated, ${refused} submissions refused`)
   t.ok(accepted.length > 20, `${accepted.length} accepted`)

@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { createApi } from '../../api/server.ts'
 import { readConfig } from '../../ops/config.ts'
 import { migrateAll, openApiContext } from '../../ops/context.ts'
+import type { Sql } from '../../sql/core/db.ts'
 import { makeTestKey } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { openCluster } from './cluster.ts'
@@ -21,20 +22,10 @@ t.test('F5: the database is killed and started again', { buffered: true }, async
   const cluster = await openCluster(t)
   await migrateAll(cluster.url, silent)
   const stage = await openStage(t, cluster.url)
-  const answers = await askApi(stage.sql, stage.org.orgId, cluster.url)
+  const answers = await askApi(t, stage.sql, stage.org.orgId, cluster.url)
   await stage.startWorker([effectJob, stepsJob], { supervise: true })
   await stage.startWorker([effectJob, stepsJob])
-  const accepted: string[] = []
-  let isLoading = true
-  const loading = (async () => {
-    while (isLoading) {
-      await stage.submit(accepted.length % 5 === 0 ? stepsJob : effectJob).then(
-        (id) => accepted.push(id),
-        () => setTimeout(50),
-      )
-      await setTimeout(20)
-    }
-  })()
+  const load = stage.load(20, (n) => (n % 5 === 0 ? stepsJob : effectJob))
 
   const recoveries: number[] = []
   for (let round = 0; round < (LONG ? 5 : 1); round++) {
@@ -47,11 +38,10 @@ t.test('F5: the database is killed and started again', { buffered: true }, async
     await until(async () => {
       const ended = await stage.sql`select from jobs where finished_at > ${up?.['at']} limit 1`
       return ended.length > 0
-    }, 10_000)
+    })
     recoveries.push((performance.now() - upAt) / 1000)
   }
-  isLoading = false
-  await loading
+  const { accepted } = await load.stop()
   await stage.allEnded(60_000)
   const slowest = Math.max(...recoveries)
   checkPace(t, slowest, 3, 'work goes on after it is up')
@@ -97,7 +87,7 @@ t.test('F6: the database is down when processes start', { buffered: true }, asyn
 })
 
 /** Asks an API of its own all the time, and counts what it answers. */
-async function askApi(sql: Parameters<typeof makeTestKey>[0], orgId: string, url: string) {
+async function askApi(t: Test, sql: Sql, orgId: string, url: string) {
   const { raw } = await makeTestKey(sql, orgId, { scope: 'global', permissions: 'read' })
   const opened = await openApiContext(readConfig({ LOG_LEVEL: 'silent' }), url)
   const server = await createApi(opened.context)
@@ -111,15 +101,17 @@ async function askApi(sql: Parameters<typeof makeTestKey>[0], orgId: string, url
       await setTimeout(20)
     }
   })()
-  return {
-    async stop() {
-      isAsking = false
-      await asking
-      await server.stop()
-      await opened.close()
-      return statuses
-    },
+  let stopping: Promise<Map<number, number>> | undefined
+  const stop = () => (stopping ??= end())
+  async function end() {
+    isAsking = false
+    await asking
+    await server.stop()
+    await opened.close()
+    return statuses
   }
+  t.teardown(stop)
+  return { stop }
 }
 
 /** A process of the service; `ask` gives the status its internal listener answers with, 0 for none. */

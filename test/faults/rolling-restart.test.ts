@@ -26,7 +26,8 @@ t.test('F3: a rolling restart under load', async (t) => {
     workers = restarted
   }
   t.equal((await stage.stop(maintenance)).code, 0)
-  const accepted = await load.stop()
+  const { accepted, refused } = await load.stop()
+  t.equal(refused, 0)
   await stage.allEnded(60_000)
 
   const released = await sql`select from job_attempts where outcome = 'released'`

@@ -79,23 +79,27 @@ export async function openStage(t: Test, givenUrl?: string) {
     submit: (job: NumberJob, n = 0, owner = org) => submitNumber(sql, queue, job, n, owner),
     /**
      * Submits a job every `ms` milliseconds, so that a worker never waits for work, until it is
-     * stopped. Stopping returns the ids of all of them.
+     * stopped. Stopping returns the ids of what was accepted, and how many were refused.
      * @param next the job of the n-th submission
      */
     load(ms: number, next: (n: number) => NumberJob) {
       const accepted: string[] = []
+      let refused = 0
       let isLoading = true
       const loading = (async () => {
         while (isLoading) {
           const n = accepted.length
-          accepted.push(await submitNumber(sql, queue, next(n), n, org))
+          await submitNumber(sql, queue, next(n), n, org).then(
+            (id) => accepted.push(id),
+            () => refused++,
+          )
           await setTimeout(ms)
         }
       })()
       const stop = async () => {
         isLoading = false
         await loading
-        return accepted
+        return { accepted, refused }
       }
       stops.add(stop)
       return { stop }
