@@ -39,6 +39,18 @@ export function decodeTraceCursor(cursor: string | undefined) {
   return { started_at: new Date(at), trace_id, project_id }
 }
 
+/**
+ * The number in a cursor that `encodeCursor([number])` made.
+ * @param digits how many the number has at most
+ * @throws ApiError 400 for a text that is not such a cursor
+ */
+export function decodeNumberCursor(cursor: string | undefined, digits = 15): number | undefined {
+  if (cursor === undefined) return undefined
+  const number = /^\[(\d+)\]$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]
+  if (number === undefined || number.length > digits) throw notCursor()
+  return Number(number)
+}
+
 /** Reads a key of a time that can be stored, and of texts. */
 function readKey(cursor: string): Key {
   try {

@@ -8,8 +8,7 @@ import { listFiles } from '../../sql/datasets/versions.ts'
 import type { FileRow } from '../../sql/datasets/versions.ts'
 import { endpoint } from '../endpoint.ts'
 import { cursorQuery, errorBody, nullable } from '../fields.ts'
-import { encodeCursor } from '../pagination.ts'
-import { decodeNumber } from './number-cursor.ts'
+import { decodeNumberCursor, encodeCursor } from '../pagination.ts'
 import { findReadyVersion, versionPath } from './version.ts'
 
 export const listRows = endpoint('GET', '/datasets/{dataset_id}/versions/{version}/rows', {
@@ -40,7 +39,7 @@ export const listRows = endpoint('GET', '/datasets/{dataset_id}/versions/{versio
   async handle({ context, principal, params, query }) {
     const { sql, storage } = context
     const version = await findReadyVersion(context, principal, params)
-    const from = decodeNumber(query.cursor) ?? 0
+    const from = decodeNumberCursor(query.cursor) ?? 0
     const { split, limit } = query
     const page = { from, split, limit: limit + 1 }
     const positions = await rows.listRows(sql, principal.orgId, version.id, page)

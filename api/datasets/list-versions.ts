@@ -3,9 +3,8 @@ import { listOf, shape } from '../../jobs/shape.ts'
 import * as versions from '../../sql/datasets/versions.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, listMembers, pageQuery } from '../fields.ts'
-import { listAnswer } from '../pagination.ts'
+import { decodeNumberCursor, listAnswer } from '../pagination.ts'
 import { datasetPath, findVisibleDataset } from './dataset.ts'
-import { decodeNumber } from './number-cursor.ts'
 import { versionBody, viewVersions } from './version.ts'
 
 export const listVersions = endpoint('GET', '/datasets/{dataset_id}/versions', {
@@ -23,7 +22,7 @@ export const listVersions = endpoint('GET', '/datasets/{dataset_id}/versions', {
     const dataset = await findVisibleDataset(context, principal, params.dataset_id)
     const page = { limit: query.limit, offset: query.offset }
     const rows = await versions.listVersions(context.sql, principal.orgId, dataset.id, {
-      before: decodeNumber(query.cursor),
+      before: decodeNumberCursor(query.cursor),
       offset: page.offset,
       limit: page.limit + 1,
     })

@@ -5,9 +5,8 @@ import type { Sql } from '../../sql/core/db.ts'
 import * as imports from '../../sql/import/imports.ts'
 import type { ImportError } from '../../sql/import/imports.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { badRequest } from '../errors.ts'
 import { cursorQuery, errorBody, listMembers } from '../fields.ts'
-import { listAnswer } from '../pagination.ts'
+import { decodeNumberCursor, listAnswer } from '../pagination.ts'
 import { findVisibleImport, importPath } from './import.ts'
 
 export const listImportErrors = endpoint('GET', '/import/{import_id}/errors', {
@@ -47,7 +46,8 @@ export const listImportErrors = endpoint('GET', '/import/{import_id}/errors', {
       })
     }
     const page = { limit: query.limit, offset: 0 }
-    const after = decodeLine(query.cursor)
+    /** The last line before the page. */
+    const after = decodeNumberCursor(query.cursor) ?? 0
     const rows = await imports.listImportErrors(sql, item.org_id, item.id, after, page.limit + 1)
     return listAnswer('errors', page, rows, item.error_count, viewError, ({ line }) => [line])
   },
@@ -65,14 +65,6 @@ async function* errorLines(sql: Sql, orgId: string, importId: string) {
     if (!last || rows.length < LINES_A_READ) return
     after = last.line
   }
-}
-
-/** The last line before a page; 0 for the first page. */
-function decodeLine(cursor: string | undefined) {
-  if (cursor === undefined) return 0
-  const line = Number(/^\[(\d{1,15})\]$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1])
-  if (Number.isNaN(line)) throw badRequest('cursor is not one that this list gave')
-  return line
 }
 
 const LINES_A_READ = 5000

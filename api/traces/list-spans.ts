@@ -3,9 +3,9 @@ import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
 import { int, listOf, shape, text } from '../../jobs/shape.ts'
 import { findTraceContent } from '../../sql/traces/traces.ts'
 import { endpoint } from '../endpoint.ts'
-import { badRequest, notFound } from '../errors.ts'
+import { notFound } from '../errors.ts'
 import { errorBody, projectField } from '../fields.ts'
-import { encodeCursor } from '../pagination.ts'
+import { decodeNumberCursor, encodeCursor } from '../pagination.ts'
 import { spanBody } from './trace-body.ts'
 import { findVisibleTrace, tracePath } from './trace.ts'
 
@@ -24,7 +24,8 @@ export const listSpans = endpoint('GET', '/traces/{trace_id}/spans', {
     404: errorBody,
   },
   async handle({ context: { sql }, principal, params, query: { project, limit, cursor } }) {
-    const from = decodeIndex(cursor)
+    // A trace never changes, so an index into its spans serves as a cursor.
+    const from = decodeNumberCursor(cursor, INDEX_DIGITS) ?? 0
     const trace = await findVisibleTrace(sql, principal, params.trace_id, project)
     const content = await findTraceContent(sql, trace)
     if (!content) throw notFound('Trace')
@@ -39,10 +40,4 @@ export const listSpans = endpoint('GET', '/traces/{trace_id}/spans', {
   },
 })
 
-/** A trace never changes, so an index into its spans serves as a cursor. */
-function decodeIndex(cursor: string | undefined) {
-  if (cursor === undefined) return 0
-  const index = /^\[(\d{1,9})\]$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]
-  if (index === undefined) throw badRequest('cursor is not one that this list gave')
-  return Number(index)
-}
+const INDEX_DIGITS = 9
