@@ -1,3 +1,4 @@
+import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
 import { conversationOf, textOf } from '../../jobs/rules/traces/conversation.ts'
 import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable } from '../core/db.ts'
@@ -13,7 +14,7 @@ export async function* withOutputs<T extends OpenableTrace>(
   traces: readonly T[],
   isNeeded: (trace: T) => boolean,
 ) {
-  for (const group of inGroups(traces)) {
+  for await (const group of contentBatches([traces], OPENED_AT_ONCE)) {
     const ids = group.filter(isNeeded).map(({ trace_id }) => trace_id)
     const contents = await listContents(sql, orgId, projectId, ids)
     for (const row of group) {
@@ -21,20 +22,6 @@ export async function* withOutputs<T extends OpenableTrace>(
       yield { row, output: content ? outputOf(content) : '' }
     }
   }
-}
-
-function* inGroups<T extends OpenableTrace>(traces: readonly T[]) {
-  let group: T[] = []
-  let bytes = 0
-  for (const trace of traces) {
-    group.push(trace)
-    bytes += trace.content_bytes
-    if (group.length < CONTENTS_AT_ONCE && bytes < CONTENT_BYTES_AT_ONCE) continue
-    yield group
-    group = []
-    bytes = 0
-  }
-  if (group.length > 0) yield group
 }
 
 async function listContents(
@@ -57,9 +44,7 @@ function outputOf({ content, final_output_preview }: ClosedOutput) {
   return textOf(messages.findLast(({ role }) => role === 'assistant'))
 }
 
-const CONTENTS_AT_ONCE = 20
-/** Compressed. */
-const CONTENT_BYTES_AT_ONCE = 4 << 20
+const OPENED_AT_ONCE = { traces: 20, bytes: 4 << 20 }
 
 type OpenableTrace = { trace_id: string; content_bytes: number }
 interface ClosedOutput {

@@ -1,3 +1,4 @@
+import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
 import { listContents } from '../../sql/datasets/selection.ts'
 import type { Run } from '../runtime/handler.ts'
 import type { ListedTrace, RawTrace } from './batch-maker.ts'
@@ -20,7 +21,7 @@ export async function* readContents(
   order: Parameters<RowList['readTraces']>[0],
 ): AsyncGenerator<ReadBatch> {
   let next: Promise<ReadBatch> | undefined
-  for await (const traces of batches(list.readTraces(order))) {
+  for await (const traces of contentBatches(list.readTraces(order), BATCH)) {
     const ready = next
     next = readBatch(run, projectId, traces)
     // It is awaited below; an error before then must not count as unhandled.
@@ -47,22 +48,5 @@ async function readBatch(
   return { traces, deleted: listed.length - traces.length }
 }
 
-async function* batches(chunks: AsyncIterable<ListedTrace[]>) {
-  let batch: ListedTrace[] = []
-  let bytes = 0
-  for await (const chunk of chunks) {
-    for (const trace of chunk) {
-      batch.push(trace)
-      bytes += trace.content_bytes
-      if (batch.length < BATCH_TRACES && bytes < BATCH_BYTES) continue
-      yield batch
-      batch = []
-      bytes = 0
-    }
-  }
-  if (batch.length > 0) yield batch
-}
-
-const BATCH_TRACES = 200
-/** In compressed bytes, which are about a quarter of the content. */
-const BATCH_BYTES = 1 << 20
+/** The bytes are compressed, about a quarter of the content. */
+const BATCH = { traces: 200, bytes: 1 << 20 }
