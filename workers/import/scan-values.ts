@@ -33,13 +33,13 @@ export interface Scanner {
 export function openScanner(container: Container): Scanner {
   const brackets = openBrackets()
   let state: 'between' | 'value' | 'closed' = 'between'
+  /** Whether something follows the list. */
   let trailing = false
 
   /** Skips one byte that is not part of a value; returns false when a value begins with it. */
   function skip(byte: number | undefined) {
     if (isSpace(byte) || (byte === COMMA && state === 'between')) return true
-    // Members of an envelope that follow its traces are ignored.
-    if (state === 'closed') trailing ||= container !== 'envelope'
+    if (state === 'closed') trailing = true
     else if (byte === CLOSE_BRACKET && container !== 'values') state = 'closed'
     else return false
     return true
@@ -48,6 +48,7 @@ export function openScanner(container: Container): Scanner {
   return {
     isInValue: () => state === 'value',
     findStart(data, i) {
+      if (trailing) return data.length
       while (i < data.length && skip(data[i])) i++
       if (i < data.length) state = 'value'
       return i
@@ -58,7 +59,8 @@ export function openScanner(container: Container): Scanner {
       return end
     },
     end() {
-      if (trailing) {
+      // Members of an envelope that follow its traces are ignored.
+      if (trailing && container !== 'envelope') {
         throw new UploadFault('trailing_content', 'Something follows the end of the JSON')
       }
       if (container === 'values' && (state !== 'value' || brackets.isBare())) {
