@@ -3,7 +3,6 @@ import type { WorkerContext } from './context.ts'
 export interface Polling {
   /** Looks now instead of at the next poll. */
   wake(): void
-  isEnded(): boolean
   /** Looks no more. Resolves when a look under way is over. */
   end(): Promise<void>
 }
@@ -38,7 +37,6 @@ export function openPolling(
 
   return {
     wake: waiting.end,
-    isEnded: () => ended,
     async end() {
       ended = true
       waiting.end()

@@ -76,8 +76,6 @@ export function startQueueWorker(
     fetchedAt = context.now()
     backlog = taken.more
     for (const queued of taken.jobs) slots.start(queued, (abort) => run(queued, abort))
-    // Jobs that came after the drain began: an aborted run releases its job before the handler begins.
-    if (polling.isEnded()) slots.stopAll('draining')
     return backlog && slots.free() > 0
   }
   const polling = openPolling(context, queue, take)
@@ -109,6 +107,8 @@ export function startQueueWorker(
       await Promise.race([ended, pause(FETCH_GRACE_MS, undefined, { ref: false })])
       slots.stopAll('draining')
       await ended
+      // Jobs of a later fetch: an aborted run releases its job before the handler begins.
+      slots.stopAll('draining')
       await slots.allEnded()
     },
   }

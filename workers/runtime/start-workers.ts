@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { PgBoss } from 'pg-boss'
 import { CANCEL_CHANNEL, CONTROL_CHANNEL, WAKE_CHANNEL } from '../../jobs/queue.ts'
 import { listCancelRequested } from '../../sql/jobs/job-claims.ts'
@@ -54,7 +55,8 @@ export async function startWorkers(
     queues,
     overruns: () => queues().flatMap(({ overruns }) => overruns),
     async stop(graceMs) {
-      await within(graceMs, Promise.all(workers.map((worker) => worker.drain())))
+      const drained = Promise.all(workers.map((worker) => worker.drain()))
+      await Promise.race([drained, pause(graceMs, undefined, { ref: false })])
       clearInterval(ticking)
       return running()
     },
@@ -95,15 +97,6 @@ async function lookForCancels({ sql }: WorkerContext, workers: readonly QueueWor
 
 async function findPaused({ sql }: WorkerContext) {
   return new Set((await listPausedQueues(sql)).map(({ queue }) => queue))
-}
-
-async function within(ms: number, work: Promise<unknown>) {
-  let timer: NodeJS.Timeout | undefined
-  const deadline = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([work, deadline])
-  clearTimeout(timer)
 }
 
 /** Cancels and pauses are looked up this often, in case their notification is lost. */
