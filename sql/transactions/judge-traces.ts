@@ -5,6 +5,7 @@ import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import { judgeTrace, needsOutput } from '../../jobs/rules/evals/judgement.ts'
 import type { Judgement, JudgedTrace } from '../../jobs/rules/evals/judgement.ts'
+import type { Verdict } from '../../jobs/rules/core/verdicts.ts'
 import type { Transaction } from '../core/db.ts'
 import { listCurrentPolicies } from '../evals/decision-policies.ts'
 import { upsertScores } from '../evals/eval-scores.ts'
@@ -35,10 +36,10 @@ export async function judgeTraces(
   orgId: string,
   projectId: string,
   traceIds: readonly string[],
-): Promise<{ judged: string[]; copies: string[]; changed: boolean }> {
+): Promise<{ judged: string[]; verdicts: Verdict[]; copies: string[]; changed: boolean }> {
   const locked = await lockJudged(tx, orgId, projectId, traceIds)
   await indexTraces(tx, orgId, projectId, traceIds)
-  if (locked.length === 0) return { judged: [], copies: [], changed: false }
+  if (locked.length === 0) return { judged: [], verdicts: [], copies: [], changed: false }
   const judged = locked.map(({ trace_id }) => trace_id)
   const evidence = await readEvidence(tx, orgId, projectId, locked)
   const judgements = await judge(tx, orgId, projectId, locked, evidence)
@@ -48,7 +49,8 @@ export async function judgeTraces(
   const copies = evidence.family.map(({ trace_id }) => trace_id).filter((id) => !own.has(id))
   await enqueueTraces(queue, tx, judgeJob, orgId, projectId, copies)
   if (changed.length > 0) await requestAggregation(queue, tx, orgId, projectId)
-  return { judged, copies, changed: changed.length > 0 }
+  const verdicts = judgements.map(({ decision }) => decision.verdict)
+  return { judged, verdicts, copies, changed: changed.length > 0 }
 }
 
 /** Reads what traces are judged by, besides their own columns and outputs. */

@@ -5,7 +5,6 @@ import type { Transaction } from '../../sql/core/db.ts'
 import { listCurrentPolicies } from '../../sql/evals/decision-policies.ts'
 import { countDecided, listDecidedIds } from '../../sql/manifests/decided-traces.ts'
 import type { DecidedTraces } from '../../sql/manifests/decided-traces.ts'
-import { listVerdicts } from '../../sql/evals/verdicts.ts'
 import { judgeTraces } from '../../sql/transactions/judge-traces.ts'
 import { handler } from '../runtime/handler.ts'
 import type { ResumableRun, Run } from '../runtime/handler.ts'
@@ -59,10 +58,9 @@ async function decidePage(
   const last = ids.at(-1)
   if (last === undefined) return undefined
   return queue.transaction(sql, async (tx: Transaction) => {
-    const { judged } = await judgeTraces(tx, queue, orgId, projectId, ids)
-    const verdicts = await listVerdicts(tx, orgId, projectId, judged)
+    const { judged, verdicts } = await judgeTraces(tx, queue, orgId, projectId, ids)
     const verdict_counts = { ...from.verdict_counts }
-    for (const { verdict } of verdicts) verdict_counts[verdict] = (verdict_counts[verdict] ?? 0) + 1
+    for (const verdict of verdicts) verdict_counts[verdict] = (verdict_counts[verdict] ?? 0) + 1
     const seen = from.seen + ids.length
     const next = { after: last, seen, total: from.total + judged.length, verdict_counts }
     await run.checkpoint(tx, { done: seen, total: all, unit: 'traces' }, next)

@@ -93,7 +93,7 @@ t.test('the judge', async (t) => {
     const result = await sql.begin((tx) =>
       judgeTraces(tx, queue, org.orgId, org.projectId, ['running', 'gone']),
     )
-    t.same(result, { judged: [], copies: [], changed: false })
+    t.same(result, { judged: [], verdicts: [], copies: [], changed: false })
     t.same(await rows(org.orgId), { scores: [], verdicts: [] })
   })
 
