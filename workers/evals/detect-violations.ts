@@ -19,7 +19,7 @@ import type { Drift } from '../../sql/manifests/subagent-drifts.ts'
 import { upsertExaminations } from '../../sql/manifests/trace-examinations.ts'
 import { handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
-import { examineTraces, holdActive } from '../examination/examine-traces.ts'
+import { examinationRow, examineTraces, holdActive } from '../examination/examine-traces.ts'
 import type { ExaminedTrace } from '../examination/examine-traces.ts'
 
 export const detectViolationsHandler = handler(
@@ -67,7 +67,8 @@ async function searchPage(
     const ids = page.map(({ trace_id }) => trace_id)
     await insertEdges(tx, orgId, projectId, examined.flatMap(edgesOf))
     await insertParentEdges(tx, orgId, projectId, ids)
-    const changed = await upsertExaminations(tx, orgId, projectId, examined.map(toRow))
+    const rows = examined.map((each) => examinationRow(each, true))
+    const changed = await upsertExaminations(tx, orgId, projectId, rows)
     const broken = await replaceViolations(
       tx,
       orgId,
@@ -84,15 +85,6 @@ async function searchPage(
 
 function edgesOf({ edges, trace: { trace_id, started_at } }: ExaminedTrace) {
   return edges.map((edge) => ({ ...edge, trace_id, seen_at: started_at }))
-}
-
-function toRow({ compatibility, target, trace }: ExaminedTrace) {
-  return {
-    trace_id: trace.trace_id,
-    is_searched: true,
-    target_manifest_id: compatibility && target ? target.id : null,
-    decision: compatibility,
-  }
 }
 
 function violationsOf({ violations, trace, manifest }: ExaminedTrace) {

@@ -3,6 +3,7 @@ import type { Sql, Transaction } from '../../sql/core/db.ts'
 import { listStoredManifests } from '../../sql/manifests/manifest-components.ts'
 import { findActiveManifests, holdAgents } from '../../sql/manifests/manifests.ts'
 import type { StoredManifest } from '../../sql/manifests/manifest-components.ts'
+import type { ExaminationRow } from '../../sql/manifests/trace-examinations.ts'
 import { examine } from './examiner.ts'
 import type { Examination, ExaminationRequest } from './examination.ts'
 
@@ -39,6 +40,19 @@ export async function examineTraces(
     })
   })
   return (await Promise.all(examined)).flat()
+}
+
+/** How a trace fits, as it is stored. */
+export function examinationRow(
+  { compatibility, target, trace }: ExaminedTrace,
+  is_searched: boolean,
+): ExaminationRow {
+  return {
+    trace_id: trace.trace_id,
+    is_searched,
+    target_manifest_id: compatibility && target ? target.id : null,
+    decision: compatibility,
+  }
 }
 
 /** Holds the agents of traces, and returns whether their active manifests are those in the rows. */

@@ -7,7 +7,7 @@ import { upsertExaminations } from '../../sql/manifests/trace-examinations.ts'
 import { judgeTraces } from '../../sql/transactions/judge-traces.ts'
 import { handler } from '../runtime/handler.ts'
 import type { ResumableRun } from '../runtime/handler.ts'
-import { examineTraces, holdActive } from '../examination/examine-traces.ts'
+import { examinationRow, examineTraces, holdActive } from '../examination/examine-traces.ts'
 
 /** Works page by page. One transaction stores the comparisons of a page, its judgements and the checkpoint. */
 export const retargetVerdictsHandler = handler(
@@ -46,12 +46,7 @@ async function retargetPage(
   const examined = await examineTraces(run.sql, orgId, page, 'compatibility')
   return queue.transaction(run.sql, async (tx: Transaction) => {
     if (!(await holdActive(tx, orgId, projectId, page))) return false
-    const rows = examined.map(({ trace, target, compatibility }) => ({
-      trace_id: trace.trace_id,
-      is_searched: false,
-      target_manifest_id: compatibility && target ? target.id : null,
-      decision: compatibility,
-    }))
+    const rows = examined.map((each) => examinationRow(each, false))
     await upsertExaminations(tx, orgId, projectId, rows)
     // All traces are judged, because those recorded under the target have another target now, too.
     const ids = page.map(({ trace_id }) => trace_id)
