@@ -1,5 +1,6 @@
 import { DuckDBInstance } from '@duckdb/node-api'
 import type { DuckDBBlobValue, DuckDBConnection, DuckDBValue } from '@duckdb/node-api'
+import { awaitedLater } from '../runtime/awaited-later.ts'
 
 /** The DuckDB of one build. Its queries run on threads of their own and do not hold up the event loop. */
 export interface Duck {
@@ -42,9 +43,8 @@ export async function openDuck(folder: string, signal: AbortSignal): Promise<Duc
   return {
     connect,
     hold(queries) {
-      // Its caller awaits it later, or never after a failure of its own; it must not count as unhandled.
-      queries.catch(() => undefined)
-      held.push(queries)
+      // Its caller awaits it later too, or never after a failure of its own.
+      held.push(awaitedLater(queries))
     },
     async close() {
       signal.removeEventListener('abort', interrupt)
@@ -80,10 +80,6 @@ export async function readOne<Row extends DuckDBValue[]>(
 
 /** A BLOB in the rows of a query. */
 export type Bytes = DuckDBBlobValue
-
-export function bytesOf(value: Bytes): Uint8Array {
-  return value.bytes
-}
 
 /** Writes a text as an SQL literal. */
 export function quoted(text: string) {

@@ -1,10 +1,9 @@
-import { createReadStream } from 'node:fs'
-import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileFacts } from '../../sql/datasets/versions.ts'
 import type { RowList } from './row-list.ts'
 import { countKept, readKeptLines } from './chosen-rows.ts'
+import { hashFiles } from './hash-files.ts'
 import { openShardFile } from './shard-files.ts'
 import type { Shard } from './shard-files.ts'
 
@@ -34,7 +33,8 @@ export async function describeStreams(files: readonly Shard[]) {
     ...Map.groupBy(files, ({ split }) => split),
     ['all', files],
   ]
-  for (const [name, group] of groups) if (group.length > 1) streams[name] = await hashAll(group)
+  for (const [name, group] of groups)
+    if (group.length > 1) streams[name] = await describeFiles(group)
   return streams
 }
 
@@ -59,16 +59,9 @@ async function compact({ connection }: RowList, file: Shard, folder: string) {
   }
 }
 
-async function hashAll(files: readonly Shard[]): Promise<FileFacts> {
-  const hash = createHash('sha256')
-  for (const { localPath } of files) {
-    const content: AsyncIterable<Buffer> = createReadStream(localPath, {
-      highWaterMark: READ_BYTES,
-    })
-    for await (const bytes of content) hash.update(bytes)
+async function describeFiles(files: readonly Shard[]): Promise<FileFacts> {
+  return {
+    size_bytes: files.reduce((sum, file) => sum + file.size_bytes, 0),
+    sha256: await hashFiles(files.map(({ localPath }) => localPath)),
   }
-  const size_bytes = files.reduce((sum, file) => sum + file.size_bytes, 0)
-  return { size_bytes, sha256: hash.digest('hex') }
 }
-
-const READ_BYTES = 1 << 20

@@ -6,7 +6,6 @@ import { insertRows } from '../../sql/datasets/rows.ts'
 import type { NewRow } from '../../sql/datasets/rows.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import type { Run } from '../runtime/handler.ts'
-import { bytesOf } from './duckdb.ts'
 import type { RowList } from './row-list.ts'
 import { readChosen } from './chosen-rows.ts'
 import type { ChosenRow } from './chosen-rows.ts'
@@ -51,9 +50,9 @@ function asNewRow(row: ChosenRow): NewRow {
     shard: Number(shard),
     byte_offset: Number(byteOffset),
     byte_length: length,
-    row_hash: bytesOf(rowHash),
+    row_hash: rowHash.bytes,
     score_fingerprint: rejectedScores
-      ? hash('sha256', Buffer.concat([bytesOf(scores), bytesOf(rejectedScores)]), 'buffer')
-      : bytesOf(scores),
+      ? hash('sha256', Buffer.concat([scores.bytes, rejectedScores.bytes]), 'buffer')
+      : scores.bytes,
   }
 }

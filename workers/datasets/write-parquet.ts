@@ -1,12 +1,11 @@
-import { createHash, hash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { hash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import { pipeline } from 'node:stream/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import { trainingJson } from '../../jobs/rules/datasets/training-json.ts'
-import { bytesOf, quoted, readChunks, readOne } from './duckdb.ts'
+import { quoted, readChunks, readOne } from './duckdb.ts'
 import type { Bytes, Duck } from './duckdb.ts'
+import { hashFiles } from './hash-files.ts'
 import {
   canonicalSql,
   columnsOf,
@@ -50,7 +49,7 @@ async function convert(
   await checkColumns(connection, recipe, localPath)
   await checkRows(connection, recipe, { ...shard, localPath }, source)
   const { size } = await stat(localPath)
-  return { ...shard, localPath, size_bytes: size, sha256: await hashFile(localPath) }
+  return { ...shard, localPath, size_bytes: size, sha256: await hashFiles([localPath]) }
 }
 
 async function write(
@@ -146,17 +145,11 @@ async function checkStretch(
   const rows = readChunks<[Bytes, Bytes]>(connection, differing('encode(text), hash'))
   for await (const chunk of rows) {
     for (const [have, want] of chunk) {
-      const canonical = trainingJson(JSON.parse(Buffer.from(bytesOf(have)).toString())) ?? ''
-      if (hash('sha256', canonical, 'buffer').equals(bytesOf(want))) continue
+      const canonical = trainingJson(JSON.parse(Buffer.from(have.bytes).toString())) ?? ''
+      if (hash('sha256', canonical, 'buffer').equals(want.bytes)) continue
       throw new Error(`${localPath} holds a row otherwise than it was written`)
     }
   }
-}
-
-async function hashFile(path: string) {
-  const digest = createHash('sha256')
-  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), digest)
-  return digest.digest('hex')
 }
 
 /** Rows are a few kB: DuckDB's default of 122,880 a group would hold gigabytes. */
