@@ -2,7 +2,7 @@ import Joi from 'joi'
 import { listOf, shape, uuid } from '../../jobs/shape.ts'
 import { COMPONENT_TYPES } from '../../jobs/rules/manifests/manifest.ts'
 import type { Queryable } from '../../sql/core/db.ts'
-import { listStoredManifests } from '../../sql/manifests/manifest-components.ts'
+import { findStoredPair } from '../../sql/manifests/manifest-components.ts'
 import { findManifest, versionLabel } from '../../sql/manifests/manifests.ts'
 import type { StoredManifest } from '../../sql/manifests/manifest-components.ts'
 import type { ManifestRow } from '../../sql/manifests/manifests.ts'
@@ -115,9 +115,7 @@ export async function findManifestPair(
   principal: Principal,
   { before, after }: { before: ManifestRow; after: ManifestRow },
 ): Promise<{ before: StoredManifest; after: StoredManifest }> {
-  const stored = await listStoredManifests(sql, principal.orgId, [before.id, after.id])
-  const find = (id: string) => stored.find((manifest) => manifest.id === id)
-  const pair = { before: find(before.id), after: find(after.id) }
+  const pair = await findStoredPair(sql, principal.orgId, before.id, after.id)
   if (!pair.before || !pair.after) throw notFound('Manifest')
   return { before: pair.before, after: pair.after }
 }

@@ -3,7 +3,7 @@ import type { CallReplay } from '../../jobs/rules/regression/call-replay.ts'
 import { diffManifests } from '../../jobs/rules/manifests/manifest-diff.ts'
 import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
 import { oneOf, shape } from '../../jobs/shape.ts'
-import { listStoredManifests } from '../../sql/manifests/manifest-components.ts'
+import { findStoredPair } from '../../sql/manifests/manifest-components.ts'
 import { listNewestContents } from '../../sql/manifests/newest-contents.ts'
 import { updateCallReplay } from '../../sql/regression/checks.ts'
 import type { CheckRow } from '../../sql/regression/checks.ts'
@@ -36,9 +36,8 @@ async function replay(
   mode: CallReplay['mode'],
 ): Promise<CallReplay> {
   const { baseline_manifest_id: beforeId, candidate_manifest_id: afterId } = check
-  const ids = [beforeId ?? afterId, afterId]
-  const stored = await listStoredManifests(context.sql, principal.orgId, ids)
-  const [before, after] = ids.map((id) => stored.find((manifest) => manifest.id === id))
+  const { orgId } = principal
+  const { before, after } = await findStoredPair(context.sql, orgId, beforeId ?? afterId, afterId)
   const model = before && after && findModelChange(diffManifests(before, after), before, after)
   if (!before || !model) return unreplayed('no_model_change', mode)
   if (mode === 'real') return unreplayed('unsupported', mode, model)

@@ -29,6 +29,18 @@ export async function listStoredManifests(sql: Queryable, orgId: string, ids: re
     where m.org_id = ${orgId} and m.id = any(${ids}::uuid[])`
 }
 
+/** Two manifests with their components; undefined for one that does not exist. */
+export async function findStoredPair(
+  sql: Queryable,
+  orgId: string,
+  beforeId: string,
+  afterId: string,
+) {
+  const stored = await listStoredManifests(sql, orgId, [beforeId, afterId])
+  const find = (wanted: string) => stored.find(({ id }) => id === wanted)
+  return { before: find(beforeId), after: find(afterId) }
+}
+
 /** Inserts the components of a new manifest. */
 export async function insertComponents(
   tx: Transaction,

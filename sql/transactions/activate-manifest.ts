@@ -5,7 +5,7 @@ import { diffManifests } from '../../jobs/rules/manifests/manifest-diff.ts'
 import type { SurfaceChange } from '../../jobs/rules/manifests/surface-change.ts'
 import type { Transaction } from '../core/db.ts'
 import { countTracesUsing, insertActivation, wasActive } from '../manifests/manifest-activations.ts'
-import { listStoredManifests } from '../manifests/manifest-components.ts'
+import { findStoredPair } from '../manifests/manifest-components.ts'
 import { findActiveManifest, setManifestStatus, versionLabel } from '../manifests/manifests.ts'
 import type { AgentKey, ManifestRow } from '../manifests/manifests.ts'
 import { emitEvent } from './emit-event.ts'
@@ -65,8 +65,7 @@ async function countAffected(
   newId: string,
   now: Date,
 ) {
-  const stored = await listStoredManifests(tx, agent.orgId, [oldId, newId])
-  const [before, after] = [oldId, newId].map((id) => stored.find((each) => each.id === id))
+  const { before, after } = await findStoredPair(tx, agent.orgId, oldId, newId)
   if (!before || !after) return 0
   const changes = diffManifests(before, after).filter(
     ({ state }) => state !== 'doc_only' && state !== 'added',

@@ -1,11 +1,13 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buildDataset } from '../../jobs/build-dataset.ts'
+import { order } from '../../jobs/rules/core/order.ts'
 import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
 import { deleteRows } from '../../sql/datasets/rows.ts'
 import { findVersionToBuild } from '../../sql/datasets/versions.ts'
 import type { VersionRow } from '../../sql/datasets/versions.ts'
 import type { Transaction } from '../../sql/core/db.ts'
+import { awaitedLater } from '../runtime/awaited-later.ts'
 import { handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
 import { describeRows } from './describe-rows.ts'
@@ -121,10 +123,7 @@ function convertAll(
     const parquet = await (converted.get(file.localPath) ?? convert(file, 'chosen'))
     return { ...parquet, shard: file.shard }
   })
-  const done = Promise.all(all)
-  // The caller awaits it later; a failure before then must not count as unhandled.
-  done.catch(() => undefined)
-  return done
+  return awaitedLater(Promise.all(all))
 }
 
 function countDropped() {
@@ -133,7 +132,7 @@ function countDropped() {
     drop(reason: string, count = 1) {
       if (count > 0) all.set(reason, (all.get(reason) ?? 0) + count)
     },
-    counts: () => Object.fromEntries([...all].sort(([a], [b]) => (a < b ? -1 : 1))),
+    counts: () => Object.fromEntries([...all].sort(([a], [b]) => order(a, b))),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { VersionRow } from '../../sql/datasets/versions.ts'
+import { awaitedLater } from '../runtime/awaited-later.ts'
 import type { Run } from '../runtime/handler.ts'
 import type { MadeRows } from './batch-maker.ts'
 import type { RowThread } from './open-row-thread.ts'
@@ -29,9 +30,7 @@ export async function makeRows(making: Making) {
   let writing: Promise<unknown> = Promise.resolve()
   const write = async (made: MadeRows) => {
     await writing
-    writing = take(made, making)
-    // The next call awaits it; an error before then must not count as unhandled.
-    writing.catch(() => undefined)
+    writing = awaitedLater(take(made, making))
   }
   let done = 0
   for await (const { traces, deleted } of readContents(run, version.project_id, list, order)) {

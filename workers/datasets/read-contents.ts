@@ -1,5 +1,6 @@
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
 import { listContents } from '../../sql/datasets/selection.ts'
+import { awaitedLater } from '../runtime/awaited-later.ts'
 import type { Run } from '../runtime/handler.ts'
 import type { ListedTrace, RawTrace } from './batch-maker.ts'
 import type { RowList } from './row-list.ts'
@@ -23,9 +24,7 @@ export async function* readContents(
   let next: Promise<ReadBatch> | undefined
   for await (const traces of contentBatches(list.readTraces(order), BATCH)) {
     const ready = next
-    next = readBatch(run, projectId, traces)
-    // It is awaited below; an error before then must not count as unhandled.
-    next.catch(() => undefined)
+    next = awaitedLater(readBatch(run, projectId, traces))
     if (ready) yield await ready
     run.signal.throwIfAborted()
   }

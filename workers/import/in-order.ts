@@ -1,3 +1,5 @@
+import { awaitedLater } from '../runtime/awaited-later.ts'
+
 /**
  * Yields the result of `work` for each item, in the order of the items, and runs up to `ahead` of them
  * at once. An error is thrown at its item's turn. When the caller stops early, the running ones are
@@ -11,10 +13,7 @@ export async function* inOrder<Item, Result>(
   const running: Promise<Result>[] = []
   try {
     for await (const item of items) {
-      const result = work(item)
-      // The result is awaited at its turn; a failure before then must not count as unhandled.
-      result.catch(() => undefined)
-      running.push(result)
+      running.push(awaitedLater(work(item)))
       const next = running.length >= ahead ? running.shift() : undefined
       if (next) yield await next
     }

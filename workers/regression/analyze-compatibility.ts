@@ -10,7 +10,8 @@ import { upsertEpisodes } from '../../sql/manifests/compat-episodes.ts'
 import type { Episode } from '../../sql/manifests/compat-episodes.ts'
 import { completeReport, findReport } from '../../sql/manifests/compat-reports.ts'
 import type { CompatReportRow } from '../../sql/manifests/compat-reports.ts'
-import { listStoredManifests } from '../../sql/manifests/manifest-components.ts'
+import { findStoredPair } from '../../sql/manifests/manifest-components.ts'
+import { awaitedLater } from '../runtime/awaited-later.ts'
 import { GiveUp } from '../runtime/give-up.ts'
 import { handler } from '../runtime/handler.ts'
 import type { ResumableRun, Run } from '../runtime/handler.ts'
@@ -69,19 +70,12 @@ async function analyzePages(
   return tally
 }
 
-/** Keeps a failure from counting as unhandled before the promise is awaited. */
-function awaitedLater<T>(promise: Promise<T>) {
-  promise.catch(() => undefined)
-  return promise
-}
-
 async function readPair(
   { sql, orgId }: Run,
   { old_manifest_id, new_manifest_id }: CompatReportRow,
 ): Promise<Pair> {
-  const stored = await listStoredManifests(sql, orgId, [old_manifest_id, new_manifest_id])
-  const find = (id: string) => stored.find((manifest) => manifest.id === id) ?? null
-  return { manifest: find(old_manifest_id), target: find(new_manifest_id), wants: 'compatibility' }
+  const { before, after } = await findStoredPair(sql, orgId, old_manifest_id, new_manifest_id)
+  return { manifest: before ?? null, target: after ?? null, wants: 'compatibility' }
 }
 
 /** Finding them validates nothing, so no schema is compiled. */

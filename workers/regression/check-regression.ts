@@ -5,7 +5,7 @@ import type { CheckFindings } from '../../jobs/rules/regression/check-findings.t
 import { diffManifests } from '../../jobs/rules/manifests/manifest-diff.ts'
 import { reportFindings } from '../../jobs/rules/regression/check-report.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { listStoredManifests } from '../../sql/manifests/manifest-components.ts'
+import { findStoredPair } from '../../sql/manifests/manifest-components.ts'
 import { findManifest } from '../../sql/manifests/manifests.ts'
 import type { AgentKey } from '../../sql/manifests/manifests.ts'
 import { completeCheck, registerBaseline } from '../../sql/regression/checks.ts'
@@ -37,8 +37,7 @@ async function check(payload: CheckPayload, run: CheckRun): Promise<CheckFinding
   const { baseline_manifest_id: baselineId, candidate_manifest_id: candidateId } = payload
   if (baselineId === undefined) return firstRunFindings()
   const agent = agentOf(payload, run)
-  const stored = await listStoredManifests(run.sql, run.orgId, [baselineId, candidateId])
-  const [before, after] = [baselineId, candidateId].map((id) => stored.find((m) => m.id === id))
+  const { before, after } = await findStoredPair(run.sql, run.orgId, baselineId, candidateId)
   const candidate = await findManifest(run.sql, run.orgId, candidateId)
   if (!before || !after || !candidate) throw new GiveUp('manifest_gone', 'A manifest is gone')
   const from = new Date(payload.until.getTime() - payload.trace_window_days * 86_400_000)
