@@ -1,7 +1,6 @@
 import type { PgBoss } from 'pg-boss'
 import { openJobWaiter } from '../api/wait.ts'
 import type { ApiContext } from '../api/context.ts'
-import { jobs } from '../jobs/index.ts'
 import { parseNetworks } from '../jobs/rules/core/outbound-address.ts'
 import { isPooled, openDatabase } from '../sql/core/db.ts'
 import { deafListener, openListener } from '../sql/core/listener.ts'
@@ -95,7 +94,7 @@ export async function openWorkerContext(
     outbound: await openOutbound(config),
     meter,
   }
-  const endSupervision = supervise ? superviseJobs(context, jobs) : async () => {}
+  const endSupervision = supervise ? superviseJobs(context) : async () => {}
   return {
     context,
     boss: opened.boss,

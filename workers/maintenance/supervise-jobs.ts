@@ -1,4 +1,4 @@
-import type { Job } from '../../jobs/job.ts'
+import { jobs } from '../../jobs/index.ts'
 import type { WorkerContext } from '../runtime/context.ts'
 import { settleOrphanedJobs } from './settle-orphaned-jobs.ts'
 
@@ -7,7 +7,7 @@ import { settleOrphanedJobs } from './settle-orphaned-jobs.ts'
  * brings the rows of `jobs` up to date. Every process that supervises the queue does so, and what one
  * pass leaves, another one settles.
  */
-export function superviseJobs(context: WorkerContext, jobs: readonly Job[]): () => Promise<void> {
+export function superviseJobs(context: WorkerContext): () => Promise<void> {
   let passing: Promise<void> | undefined
   async function pass() {
     try {
