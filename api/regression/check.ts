@@ -1,6 +1,7 @@
 import { OPEN_JOB_STATES } from '../../jobs/rules/jobs/job-state.ts'
 import type { CheckFindings } from '../../jobs/rules/regression/check-findings.ts'
 import { shape, uuid } from '../../jobs/shape.ts'
+import type { Queryable } from '../../sql/core/db.ts'
 import { findCheck } from '../../sql/regression/checks.ts'
 import type { CheckRow } from '../../sql/regression/checks.ts'
 import type { ApiContext } from '../context.ts'
@@ -53,11 +54,18 @@ export function viewCheck(check: ShownCheck) {
   }
 }
 
+/** @throws ApiError 404 for a check that does not exist */
+export async function readCheck(sql: Queryable, orgId: string, id: string) {
+  const check = await findCheck(sql, orgId, id)
+  if (!check) throw notFound('Regression check')
+  return check
+}
+
 /** @throws ApiError 404 for a check that does not exist and for one the caller may not see, alike */
 export async function findVisibleCheck({ sql }: ApiContext, principal: Principal, id: string) {
-  const check = await findCheck(sql, principal.orgId, id)
+  const check = await readCheck(sql, principal.orgId, id)
   const visible = await readableProjects(sql, principal, undefined)
-  if (!check || !maySee(visible, check.project_id)) throw notFound('Regression check')
+  if (!maySee(visible, check.project_id)) throw notFound('Regression check')
   return check
 }
 

@@ -8,7 +8,7 @@ import { answerLongWork } from '../wait.ts'
 import { checkBody } from './check-body.ts'
 import { findCompared, requestBody, requestQuery, submitCheck } from './check-request.ts'
 import type { CheckCall, Compared } from './check-request.ts'
-import { findVisibleCheck, viewCheck } from './check.ts'
+import { readCheck, viewCheck } from './check.ts'
 import { runDry } from './dry-run.ts'
 
 export const runCheck = endpoint('POST', '/regression-check', {
@@ -47,6 +47,6 @@ async function runKept(call: CheckCall, compared: Compared) {
     return job_id
   })
   return answerLongWork(call, jobId, 200, async () =>
-    viewCheck(await findVisibleCheck(context, principal, id)),
+    viewCheck(await readCheck(context.sql, principal.orgId, id)),
   )
 }

@@ -100,14 +100,14 @@ async function assignProjects(tx: Transaction, arrivals: readonly ReadyTrace[]) 
   const projects = new Map<string, string | Error>()
   const assigned: (AssignedTrace | Error)[] = []
   for (const arrival of arrivals) {
-    const { principal, row, scores } = arrival
+    const { principal, row } = arrival
     const name = `${principal.keyId} ${arrival.project ?? ''}`
     const project = projects.get(name) ?? (await findProjectId(tx, arrival))
     projects.set(name, project)
     assigned.push(
       project instanceof Error
         ? project
-        : { arrival, row: { ...row, org_id: principal.orgId, project_id: project, scores } },
+        : { arrival, row: { ...row, org_id: principal.orgId, project_id: project } },
     )
   }
   return assigned
@@ -132,7 +132,7 @@ async function accept(
   if (!first) return
   const at = now()
   const charge = { orgId: first.row.org_id, quotas, at }
-  const over = await acceptTraces(tx, queue, charge, byProject(created.map(({ row }) => row)))
+  const over = await acceptTraces(tx, queue, charge, byProject(created))
   if (!over) return
   const answer = quotaExceeded('traces_ingested', over.limit, at)
   throw new OverQuota(
@@ -141,12 +141,13 @@ async function accept(
   )
 }
 
-function byProject(rows: readonly Row[]): NewTraces[] {
-  return [...Map.groupBy(rows, ({ project_id }) => project_id)].map(([projectId, group]) => ({
+function byProject(created: readonly AssignedTrace[]): NewTraces[] {
+  const groups = Map.groupBy(created, ({ row }) => row.project_id)
+  return [...groups].map(([projectId, group]) => ({
     projectId,
-    traceIds: group.map(({ trace_id }) => trace_id),
-    scores: group.flatMap(({ trace_id, scores }) =>
-      scores.map((score) => ({ ...score, trace_id })),
+    traceIds: group.map(({ row }) => row.trace_id),
+    scores: group.flatMap(({ arrival, row: { trace_id } }) =>
+      arrival.scores.map((score) => ({ ...score, trace_id })),
     ),
   }))
 }
@@ -170,7 +171,5 @@ const storeTogether = batchCalls(storeTraces, TRACES_TOGETHER, ({ principal }) =
 /** A trace with the project it goes to. */
 interface AssignedTrace {
   readonly arrival: ReadyTrace
-  readonly row: Row
+  readonly row: TraceRow & TraceKey
 }
-
-type Row = TraceRow & TraceKey & { scores: readonly SentTrace['scores'][number][] }

@@ -103,7 +103,7 @@ async function apply(
   event: PaymentEvent,
 ): Promise<{ orgId: string | null; ignored: string | null }> {
   if (event.livemode !== context.payments.livemode) return { orgId: null, ignored: 'livemode' }
-  const data = isObject(event.payload) ? event.payload['data'] : undefined
+  const data = event.payload['data']
   const facts = readPaymentEvent(event.type, isObject(data) ? data['object'] : undefined)
   if (!facts || facts.meaning.kind === 'not_handled') return { orgId: null, ignored: 'not_handled' }
   const orgId = await findPayingOrganization(tx, facts.organization, facts.customerId)

@@ -8,7 +8,7 @@ export interface PaymentEvent {
   /** Seconds since 1970. */
   readonly created: number
   readonly livemode: boolean
-  readonly payload: object
+  readonly payload: Readonly<Record<string, unknown>>
 }
 
 /**
