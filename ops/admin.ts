@@ -1,5 +1,6 @@
 // The operator's command line: node ops/admin.ts. Prints JSON, or its usage on standard error.
 import { parseArgs } from 'node:util'
+import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { isDatabaseAway, openDatabase } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
 import { commands } from './commands.ts'
@@ -9,7 +10,7 @@ import { findDatabase } from './embedded.ts'
 import { databaseError, doesNotAnswer } from './migrate.ts'
 import { checkPatches } from './patches.ts'
 import { sentenceOf } from './process.ts'
-import { messageOf, OperatorError } from './operator-error.ts'
+import { OperatorError } from './operator-error.ts'
 
 class UsageError extends Error {}
 

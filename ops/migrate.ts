@@ -1,10 +1,11 @@
+import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { isAccessRefused, isDatabaseAway, isTableMissing, openDatabase } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
 import { checkSchema } from '../sql/core/migrate.ts'
 import { isQueueCurrent } from './boss.ts'
 import { migrateAll } from './context.ts'
 import { pause } from './shutdown.ts'
-import { messageOf, OperatorError } from './operator-error.ts'
+import { OperatorError } from './operator-error.ts'
 
 /**
  * Waits until the database answers, as long as it takes, and brings its schema up to date when it is

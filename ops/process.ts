@@ -1,3 +1,4 @@
+import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { SchemaTooNew } from '../sql/core/migrate.ts'
 import { ConfigError, readConfig } from './config.ts'
 import type { Config } from './config.ts'
@@ -8,7 +9,7 @@ import { openLog } from './log.ts'
 import { checkPatches } from './patches.ts'
 import { PostgresError } from './postgres-error.ts'
 import { aborted, endNow, endWithin, listenForStop } from './shutdown.ts'
-import { messageOf, OperatorError } from './operator-error.ts'
+import { OperatorError } from './operator-error.ts'
 
 /** A part of the service that runs in this process. */
 export interface Running {

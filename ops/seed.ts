@@ -1,13 +1,13 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { VERDICTS } from '../jobs/rules/core/verdicts.ts'
 import { openApiClient } from './api-client.ts'
 import type { ApiClient } from './api-client.ts'
 import type { Config } from './config.ts'
 import { makeDemo } from './demo/traces.ts'
 import type { Demo } from './demo/traces.ts'
-import { messageOf } from './operator-error.ts'
 import type { FirstOrganization } from './first-organization.ts'
 
 export interface Seeding {

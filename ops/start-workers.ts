@@ -1,13 +1,14 @@
 // One worker process: node ops/start-workers.ts [--pool import,evals], with DATABASE_URL. Any number of
 // them may run, on any number of machines.
 import { parseArgs } from 'node:util'
+import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { pools } from '../workers/pools.ts'
 import { startWorkers } from '../workers/runtime/start-workers.ts'
 import type { Config } from './config.ts'
 import { openWorkerContext } from './context.ts'
 import { meterWorkers, openMetrics, showQueues, showSlots } from './metrics.ts'
 import { runProcess } from './process.ts'
-import { messageOf, OperatorError } from './operator-error.ts'
+import { OperatorError } from './operator-error.ts'
 import { workerHealth } from './worker-health.ts'
 
 await runProcess('workers', async (config, databaseUrl, listener) => {

@@ -1,6 +1,7 @@
 // The whole service on one machine, as `npm start` runs it: database, API and workers, each a process.
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { openDatabase } from '../sql/core/db.ts'
 import { checkAddress } from './address.ts'
 import { openChildLog } from './child-log.ts'
@@ -18,7 +19,7 @@ import { sentenceOf } from './process.ts'
 import { renderScreen } from './screen.ts'
 import { seedWhenWanted } from './seed.ts'
 import { aborted, endWithin, listenForStop, unlessAborted } from './shutdown.ts'
-import { messageOf, OperatorError } from './operator-error.ts'
+import { OperatorError } from './operator-error.ts'
 
 async function main() {
   const opened = new AsyncDisposableStack()

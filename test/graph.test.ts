@@ -7,8 +7,8 @@ import { pools } from '../workers/pools.ts'
 import { plant, readSources, readTree } from './support/sources.ts'
 import {
   findAreaCycles,
-  findCycles,
   findEmptyFolders,
+  findFileCycles,
   findImpureRules,
   findLeaks,
   findOperationImports,
@@ -56,7 +56,7 @@ t.test('imports go one way, and packages stay where they belong', async (t) => {
 })
 
 t.test('no imports run in a circle, those of types included', async (t) => {
-  t.same(findCycles(files), [])
+  t.same(findFileCycles(files), [])
 })
 
 t.test('no pool uses another, and what pools share uses none of them', async (t) => {
@@ -111,7 +111,7 @@ t.test('each check finds a planted violation', async (t) => {
     'api/x/b.ts': `import { c } from '../c.ts'`,
     'api/c.ts': `export { a } from './a.ts'`,
   })
-  t.same(findCycles(circle), ['api/a.ts -> api/x/b.ts -> api/c.ts -> api/a.ts'])
+  t.same(findFileCycles(circle), ['api/a.ts -> api/x/b.ts -> api/c.ts -> api/a.ts'])
   const pooled: [string, string, string][] = [
     ['workers/evals/a.ts', 'workers/import/b.ts', `import type { B } from '../import/b.ts'`],
     ['workers/runtime/a.ts', 'workers/evals/b.ts', `import { b } from '../evals/b.ts'`],
@@ -143,7 +143,7 @@ t.test('each check finds a planted violation', async (t) => {
     'jobs/rules/traces/c.ts': `import { d } from '../evals/d.ts'`,
     'jobs/rules/evals/d.ts': '',
   })
-  t.same(findCycles(areasInCircle), [])
+  t.same(findFileCycles(areasInCircle), [])
   t.same(findAreaCycles('jobs/rules', areasInCircle), ['evals -> traces -> evals'])
   const operation = `export const showThing = endpoint('GET', '/thing', {})`
   const importing = plant({

@@ -80,10 +80,9 @@ async function build(bench: Bench) {
     const wanted = { name: 'bench', dataset_type: 'sft' }
     const { id } = await service.call<{ id: string }>('POST', '/datasets', wanted)
     const started = await service.call<Started>('POST', `/datasets/${id}/build`, {})
-    const job = await service.waitForJob<{ row_count: number }>(started.job_id)
+    const { seconds, result } = await service.waitForJob<{ row_count: number }>(started.job_id)
     const rssMiB = await peakMiB(service.pid)
-    const seconds = (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000
-    return { rows: job.result.row_count, seconds, rssMiB, ...(await listFiles(bench, started)) }
+    return { rows: result.row_count, seconds, rssMiB, ...(await listFiles(bench, started)) }
   } finally {
     await service.stop()
   }

@@ -207,9 +207,8 @@ async function openAgent(bench: Bench) {
       const cpu = await cpuSeconds(pid)
       const path = `/manifests/${after}/compatibility/run`
       const { job_id } = await call<{ job_id: string }>('POST', path, body)
-      const job = await waitForJob<VerdictCounts>(job_id)
-      const seconds = (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000
-      return { seconds, cpuSeconds: (await cpuSeconds(pid)) - cpu, result: job.result }
+      const { seconds, result } = await waitForJob<VerdictCounts>(job_id)
+      return { seconds, cpuSeconds: (await cpuSeconds(pid)) - cpu, result }
     },
   }
 }

@@ -1,14 +1,12 @@
-import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { displayPrefix, hashKey, makeKey } from '../../jobs/rules/access/api-key.ts'
-import { insertKey } from '../../sql/access/api-keys.ts'
 import { openDatabase } from '../../sql/core/db.ts'
 import type { Sql } from '../../sql/core/db.ts'
-import { insertOrganization } from '../../sql/org/organizations.ts'
+import { updateRate } from '../../sql/org/organizations.ts'
 import { migrateAll } from '../context.ts'
+import { createOrganization } from '../organizations.ts'
 import { startPostgres } from '../postgres.ts'
 
 export interface Bench {
@@ -48,8 +46,7 @@ export async function openBenchFolder(name: string) {
 }
 
 async function startServer(opened: AsyncDisposableStack) {
-  const folder = await mkdtemp(join(tmpdir(), 'bench-postgres-'))
-  opened.defer(() => rm(folder, { recursive: true, force: true }))
+  const { path: folder } = opened.use(await openBenchFolder('postgres'))
   // The user that PostgreSQL runs as has to get in.
   await chmod(folder, 0o755)
   const cluster = await startPostgres({ dataDir: join(folder, 'data') })
@@ -59,27 +56,8 @@ async function startServer(opened: AsyncDisposableStack) {
 
 /** Makes an organization with a key of an administrator, which no rate limit stops. */
 export async function makeOrganization(sql: Sql) {
-  const org = { id: randomUUIDv7(), workspace_id: randomUUIDv7(), project_id: randomUUIDv7() }
-  await insertOrganization(sql, {
-    ...org,
-    name: org.id,
-    plan: 'enterprise',
-    billing_contact: null,
-  })
-  await sql`
-    update organizations set rate_per_minute = 100000000, rate_burst = 1000000 where id = ${org.id}`
-  const key = makeKey('svc_', randomBytes(64))
-  await insertKey(sql, {
-    org_id: org.id,
-    id: randomUUIDv7(),
-    key_hash: hashKey(key),
-    key_prefix: displayPrefix('svc_', key),
-    label: 'bench',
-    scope: 'global',
-    permissions: 'admin',
-    workspace_id: null,
-    project_id: null,
-    expires_at: null,
-  })
-  return { key, owner: { org_id: org.id, project_id: org.project_id } }
+  const made = await createOrganization(sql, { name: 'bench', plan: 'enterprise', prefix: 'svc_' })
+  const { org_id, project_id, api_key: key } = made
+  await updateRate(sql, org_id, { perMinute: 100_000_000, burst: 1_000_000 })
+  return { key, owner: { org_id, project_id } }
 }

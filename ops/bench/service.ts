@@ -25,12 +25,12 @@ export async function startService({ url, key }: Bench, folder: string, pool: st
   return {
     pid: worker.pid,
     call,
-    /** The job at its end. @throws Error when it did not succeed */
-    async waitForJob<Result>(id: string): Promise<EndedJob<Result>> {
+    /** What a job came to, and how long it ran. @throws Error when it did not succeed */
+    async waitForJob<Result>(id: string) {
       for (;;) {
-        const job = await call<EndedJob<Result>>('GET', `/jobs/${id}`)
+        const job = await call<Job<Result>>('GET', `/jobs/${id}`)
         if (job.error) throw new Error(JSON.stringify(job.error))
-        if (job.done) return job
+        if (job.done) return { seconds: secondsOf(job), result: job.result }
         await setTimeout(200)
       }
     },
@@ -42,7 +42,12 @@ export async function startService({ url, key }: Bench, folder: string, pool: st
   }
 }
 
-interface EndedJob<Result> {
+function secondsOf({ started_at, finished_at }: Job<unknown>) {
+  return (Date.parse(finished_at) - Date.parse(started_at)) / 1000
+}
+
+/** Its result and times are there once it is done. */
+interface Job<Result> {
   readonly done: boolean
   readonly error: unknown
   readonly result: Result

@@ -33,7 +33,7 @@ function replacePart(text: string, name: string, content: string) {
   return `${text.slice(0, from + begin.length)}\n\n${content}\n\n${text.slice(to)}`
 }
 
-/** The variables of `ops/config.ts` in their order. */
+/** The variables of `ops/environment.ts` in their order. */
 function environmentTable() {
   const keys = environment.describe()['keys'] as Record<string, Described>
   const rows = Object.entries(keys).map(([name, { flags }]) => {

@@ -1,3 +1,4 @@
+import { findCycles } from './cycles.ts'
 import { findDuplicates } from './duplicates.ts'
 import type { Duplicate } from './duplicates.ts'
 import type { Source } from './source.ts'
@@ -56,7 +57,7 @@ export function figuresOf(sources: readonly Source[]): Figures {
       .filter(({ place, lines }) => lines > LONG_FUNCTION_LINES && !place.startsWith(BENCHMARKS))
       .sort((a, b) => b.lines - a.lines),
     exports: spread(sources.map(({ path, exports }) => ({ value: exports, at: path }))),
-    cycles: findCycles(sources),
+    cycles: findCycles(new Map(sources.map(({ path, imports }) => [path, imports]))),
     casts: sum(sources.map(({ casts }) => casts)),
     ...findDuplicates(sources),
     commentShare:
@@ -76,24 +77,6 @@ function spread(items: readonly { value: number; at: string }[]): Spread {
     max,
     maxAt: items.find(({ value }) => value === max)?.at ?? '',
   }
-}
-
-/** One for each import that leads back to a file on the way to it. */
-function findCycles(sources: readonly Source[]) {
-  const importsOf = new Map(sources.map(({ path, imports }) => [path, imports]))
-  const cycles: string[][] = []
-  const way: string[] = []
-  const left = new Set<string>()
-  function follow(path: string) {
-    if (left.has(path)) return
-    if (way.includes(path)) return void cycles.push([...way.slice(way.indexOf(path)), path])
-    way.push(path)
-    for (const imported of importsOf.get(path) ?? []) follow(imported)
-    way.pop()
-    left.add(path)
-  }
-  for (const { path } of sources) follow(path)
-  return cycles
 }
 
 function sum(values: readonly number[]) {

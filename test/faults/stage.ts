@@ -73,14 +73,14 @@ export async function openStage(t: Test, givenUrl?: string) {
     url,
     sql,
     boss,
-    queue,
     org,
     startWorker,
     submit: (job: NumberJob, n = 0, owner = org) => submitNumber(sql, queue, job, n, owner),
     /**
      * Submits a job every `ms` milliseconds, so that a worker never waits for work, until it is
      * stopped. Stopping returns the ids of what was accepted, and how many were refused.
-     * @param next the job of the n-th submission
+     * @param next the job to submit when n have been accepted; a refused one is tried with the same n
+     *   again
      */
     load(ms: number, next: (n: number) => NumberJob) {
       const accepted: string[] = []
@@ -111,13 +111,12 @@ export async function openStage(t: Test, givenUrl?: string) {
       worker.child.kill('SIGKILL')
       if (worker.child.signalCode === null) await once(worker.child, 'exit')
     },
-    /** SIGTERM; returns the exit code and how long it took. */
+    /** SIGTERM; returns the exit code. */
     async stop(worker: Worker) {
       worker.isKilled = true
-      const startedAt = performance.now()
       worker.child.kill('SIGTERM')
       const [code] = (await once(worker.child, 'exit')) as [number | null]
-      return { code, seconds: (performance.now() - startedAt) / 1000 }
+      return { code }
     },
     /** Resolves when the worker runs a job. */
     busy: ({ child }: Worker) =>

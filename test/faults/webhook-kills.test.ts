@@ -8,8 +8,8 @@ import { deliverWebhook } from '../../jobs/deliver-webhook.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { openService } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { LONG } from './stage.ts'
 
-const LONG = process.env['FAULTS'] === 'long'
 const DELIVERIES = LONG ? 2000 : 150
 const KILLS = LONG ? 50 : 3
 

@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
 import t from 'tap'
-import type { Test } from 'tap'
 import { makeKey } from '../../jobs/rules/access/api-key.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 import { findFreePort } from '../../ops/free-port.ts'
 import { launch } from '../support/program.ts'
+import { openProxy } from '../support/proxy.ts'
 
 t.setTimeout(120_000)
 
@@ -28,7 +26,7 @@ t.test('a process on its own', async (t) => {
       DRAIN_SECONDS: '1',
     })
     await until(() => api.stderr().includes('does not answer; trying again'))
-    await openProxy(t, away, new URL(url))
+    await openProxy(t, url, away)
     const address = await until(() => /"address":"(http[^"]+)"/.exec(api.stderr())?.[1])
     const headers = { authorization: `Bearer ${key}` }
     t.equal((await fetch(`${address}/api/v1/api-keys`, { headers })).status, 200)
@@ -79,13 +77,3 @@ t.test('a process on its own', async (t) => {
     t.match(old.stderr(), /^The database has schema 9000, made by a newer version .*\n$/)
   })
 })
-
-async function openProxy(t: Test, port: number, target: URL) {
-  const proxy = createServer((client) => {
-    const server = connect(Number(target.port), target.hostname)
-    client.pipe(server).pipe(client)
-    for (const socket of [client, server]) socket.on('error', () => socket.destroy())
-  }).listen(port, '127.0.0.1')
-  await once(proxy, 'listening')
-  t.teardown(() => proxy.close())
-}

@@ -5,7 +5,7 @@ import { bareEnv } from './bare-env.ts'
 
 /**
  * Starts a program of ops/ in a process of its own, which is killed when the test ends. It sees no
- * environment but PATH, a free port, a folder for its data, and what is given.
+ * environment but that of `bareEnv`, a free port, a folder for its data, and what is given.
  */
 export function launch(
   t: Test,

@@ -3,8 +3,11 @@ import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Test } from 'tap'
 
-/** A TCP proxy before a database, whose connections can be made to die without a word. */
-export async function openProxy(t: Test, databaseUrl: string) {
+/**
+ * A TCP proxy before a database, whose connections can be made to die without a word.
+ * @param port where it listens; 0 takes a free one
+ */
+export async function openProxy(t: Test, databaseUrl: string, port = 0) {
   const target = new URL(databaseUrl)
   const pairs = new Set<Pair>()
   const server = createServer((client) => {
@@ -24,7 +27,7 @@ export async function openProxy(t: Test, databaseUrl: string) {
         for (const other of pair.sockets) other.destroy()
       })
     }
-  }).listen(0, '127.0.0.1')
+  }).listen(port, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => {
     for (const { sockets } of pairs) for (const socket of sockets) socket.destroy()

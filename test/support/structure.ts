@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import type { Area } from '../../api/endpoint.ts'
+import { findCycles } from '../../ops/measure/cycles.ts'
 import { pools } from '../../workers/pools.ts'
 import type { Source, Sources, Tree } from './sources.ts'
 
@@ -35,7 +36,7 @@ const FOREIGN: readonly { known: RegExp; by: string }[] = [
 ]
 
 /** The areas of `api/`, `sql/` and `jobs/rules/`, and of their tests. */
-const AREAS = `core access traces evals manifests regression datasets replay skills import webhooks
+const AREAS = `core access traces evals manifests regression datasets skills import webhooks
   org jobs`.split(/\s+/)
 const WORKERS = [...Object.keys(pools), 'runtime', 'examination']
 
@@ -81,7 +82,7 @@ export function findPoolImports(sources: Sources): string[] {
   })
 }
 
-export function findCycles(sources: Sources): string[] {
+export function findFileCycles(sources: Sources): string[] {
   return cyclesOf(new Map([...sources].map(([path, { local }]) => [path, local])))
 }
 
@@ -190,17 +191,7 @@ function isOperation(path: string, { text }: Source) {
 }
 
 function cyclesOf(imports: ReadonlyMap<string, Iterable<string>>): string[] {
-  const cycles: string[] = []
-  const done = new Set<string>()
-  function visit(name: string, way: string[]) {
-    const at = way.indexOf(name)
-    if (at >= 0) return void cycles.push([...way.slice(at), name].join(' -> '))
-    if (done.has(name)) return
-    for (const next of imports.get(name) ?? []) visit(next, [...way, name])
-    done.add(name)
-  }
-  for (const name of imports.keys()) visit(name, [])
-  return cycles
+  return findCycles(imports).map((way) => way.join(' -> '))
 }
 
 /** An exported value and where it is, `<path>: <name>`. */

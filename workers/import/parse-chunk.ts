@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { isTooDeep, MAX_DEPTH } from '../../jobs/rules/core/depth.ts'
+import { messageOf } from '../../jobs/rules/core/error-message.ts'
 import { detectFormat, formats } from '../../jobs/rules/import/detect.ts'
 import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import type { Members } from '../../jobs/rules/import/format.ts'
@@ -122,7 +123,7 @@ function parseRecord(bytes: Buffer): { record: Members } | Refusal {
   try {
     record = JSON.parse(bytes.toString())
   } catch (error) {
-    return { code: 'invalid_json', message: cut((error as Error).message) }
+    return { code: 'invalid_json', message: cut(messageOf(error)) }
   }
   if (!isObject(record)) return { code: 'not_an_object', message: 'The record is no JSON object' }
   return isTooDeep(record) ? TOO_DEEP : { record }

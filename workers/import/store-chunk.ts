@@ -1,5 +1,6 @@
 import type { importTraces } from '../../jobs/import-traces.ts'
 import type { Checkpoint } from '../../jobs/job.ts'
+import { messageOf } from '../../jobs/rules/core/error-message.ts'
 import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import { isRowRefused } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
@@ -88,7 +89,7 @@ function insertRows(
         refused.push({
           line: lines[index] as number,
           code: 'refused',
-          message: `The database refused the record: ${(error as Error).message}`,
+          message: `The database refused the record: ${messageOf(error)}`,
         })
         return []
       },

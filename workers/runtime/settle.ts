@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { bossDatabase, countAffected } from '../../jobs/pg-boss.ts'
+import { messageOf } from '../../jobs/rules/core/error-message.ts'
 import { isDatabaseAway } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import {
@@ -171,10 +172,6 @@ function describe(error: unknown): JobError {
     retryable: false,
     ...(error.details && { details: error.details }),
   }
-}
-
-function messageOf(error: unknown) {
-  return error instanceof Error ? error.message : String(error)
 }
 
 /** Longer than a database server takes to restart. The heartbeat keeps the claim alive meanwhile. */

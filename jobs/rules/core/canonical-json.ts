@@ -1,4 +1,5 @@
 import canonicalize from 'canonicalize'
+import { messageOf } from './error-message.ts'
 
 /**
  * The one JSON text of a value (RFC 8785), with all strings in Unicode normalization form C: equal
@@ -11,7 +12,7 @@ export function canonicalJson(value: unknown): string {
   try {
     text = canonicalize(composed(value))
   } catch (error) {
-    throw new TypeError(`Not canonical JSON: ${(error as Error).message}`, { cause: error })
+    throw new TypeError(`Not canonical JSON: ${messageOf(error)}`, { cause: error })
   }
   if (text === undefined) throw new TypeError('Not canonical JSON: no value')
   return text

@@ -1,4 +1,5 @@
 import { canonicalJson } from '../core/canonical-json.ts'
+import { messageOf } from '../core/error-message.ts'
 import { contentHash } from './manifest-hash.ts'
 import { byTypeAndName, COMPONENT_TYPES } from './manifest.ts'
 import type { Component, ComponentType } from './manifest.ts'
@@ -63,7 +64,7 @@ function checkCanonical(schema: Record<string, unknown>, read: Reader) {
   try {
     canonicalJson(schema)
   } catch (error) {
-    read.fault('schema_json', `is not storable: ${(error as Error).message}`)
+    read.fault('schema_json', `is not storable: ${messageOf(error)}`)
   }
 }
 
