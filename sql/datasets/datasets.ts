@@ -1,5 +1,6 @@
 import type { DatasetType } from '../../jobs/rules/datasets/recipe.ts'
 import type { Queryable } from '../core/db.ts'
+import { countUpTo } from '../core/pages.ts'
 
 export interface DatasetRow {
   id: string
@@ -85,10 +86,7 @@ export async function countDatasets(
   filter: DatasetFilter,
   limit: number,
 ) {
-  const [row] = await sql<{ n: number }[]>`
-    select count(*) as n from (
-      select 1 from datasets d where ${matching(sql, orgId, filter)} limit ${limit}) as counted`
-  return row?.n ?? 0
+  return countUpTo(sql, limit, sql`datasets d where ${matching(sql, orgId, filter)}`)
 }
 
 export type DatasetChange = Partial<

@@ -1,4 +1,5 @@
 import type { Queryable } from '../core/db.ts'
+import { countUpTo } from '../core/pages.ts'
 import type { AgentKey } from './manifests.ts'
 
 /** The latest change of an agent's active version. */
@@ -60,17 +61,17 @@ export async function countTracesUsing(
     readonly since: Date
   },
 ) {
-  const [row] = await sql<{ n: number }[]>`
-    select count(*)::int as n from (
-      select 1 from traces
+  return countUpTo(
+    sql,
+    MAX_COUNTED,
+    sql`traces
       where org_id = ${agent.orgId} and project_id = ${agent.projectId}
         and agent_name = ${agent.agentName} and manifest_id = ${manifestId}
         and started_at >= ${used.since}
         and (tools_called && ${used.tools}::text[]
           or skills_loaded_by_agent && ${used.skills}::text[]
-          or ${used.anyCall}::boolean and llm_call_count > 0)
-      limit ${MAX_COUNTED}) as affected`
-  return row?.n ?? 0
+          or ${used.anyCall}::boolean and llm_call_count > 0)`,
+  )
 }
 
 const MAX_COUNTED = 10_000

@@ -1,4 +1,5 @@
 import type { Queryable } from '../core/db.ts'
+import { countUpTo } from '../core/pages.ts'
 import { matchesText } from './trace-search.ts'
 import { shownColumns, withVerdict } from './traces.ts'
 import type { ShownTraceRow } from './traces.ts'
@@ -99,13 +100,14 @@ export async function countTraces(
   filter: TraceFilter,
   limit: number,
 ) {
-  const [row] = await sql<{ n: number }[]>`
-    select count(*)::int as n from (
-      select 1 from projects p
+  return countUpTo(
+    sql,
+    limit,
+    sql`projects p
       join traces t on t.org_id = p.org_id and t.project_id = p.id
       ${withVerdict(sql)}
-      where ${visible(sql, orgId, filter)} and ${matching(sql, filter)} limit ${limit}) as counted`
-  return row?.n ?? 0
+      where ${visible(sql, orgId, filter)} and ${matching(sql, filter)}`,
+  )
 }
 
 export interface TraceCount {
