@@ -1,6 +1,7 @@
 import type { DatasetType } from '../../jobs/rules/datasets/recipe.ts'
 import type { Queryable } from '../core/db.ts'
-import { countUpTo } from '../core/pages.ts'
+import { countUpTo, isOlder } from '../core/pages.ts'
+import type { AgeKey } from '../core/pages.ts'
 
 export interface DatasetRow {
   id: string
@@ -63,18 +64,17 @@ export async function findDatasetByName(
 export interface DatasetFilter {
   readonly projectIds: readonly string[] | null
   readonly datasetType?: DatasetType | undefined
-  readonly before?: { readonly created_at: Date; readonly id: string } | undefined
+  readonly before?: AgeKey | undefined
   readonly offset: number
   readonly limit: number
 }
 
 /** Newest first. */
 export async function listDatasets(sql: Queryable, orgId: string, filter: DatasetFilter) {
-  const { before } = filter
   return sql<DatasetRow[]>`
     select ${columns(sql)} from ${withCurrent(sql)}
     where ${matching(sql, orgId, filter)}
-      ${before ? sql`and (d.created_at, d.id) < (${before.created_at}, ${before.id})` : sql``}
+      ${isOlder(sql, sql`(d.created_at, d.id)`, filter.before)}
     order by d.created_at desc, d.id desc
     limit ${filter.limit} offset ${filter.offset}`
 }

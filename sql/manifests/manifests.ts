@@ -1,7 +1,8 @@
 import type { Component } from '../../jobs/rules/manifests/manifest.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText, onlyRow } from '../core/db.ts'
-import { countUpTo } from '../core/pages.ts'
+import { countUpTo, isOlder } from '../core/pages.ts'
+import type { AgeKey } from '../core/pages.ts'
 import { insertComponents } from './manifest-components.ts'
 
 export type ManifestStatus = 'draft' | 'active' | 'superseded'
@@ -132,7 +133,7 @@ export interface ManifestFilter {
 export interface ManifestPage {
   readonly limit: number
   readonly offset: number
-  readonly before?: { readonly at: Date; readonly id: string } | undefined
+  readonly before?: AgeKey | undefined
 }
 
 export type ListedManifest = ManifestRow & {
@@ -150,7 +151,7 @@ export async function listManifests(
     with page as (
       select m.org_id, ${columns(sql)} from manifests m
       where ${matching(sql, orgId, filter)}
-        ${page.before ? sql`and (m.created_at, m.id) < (${page.before.at}, ${page.before.id})` : sql``}
+        ${isOlder(sql, sql`(m.created_at, m.id)`, page.before)}
       order by m.created_at desc, m.id desc limit ${page.limit} offset ${page.offset}
     ), counted as (
       select t.manifest_id, count(*) as n

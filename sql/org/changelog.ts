@@ -1,5 +1,7 @@
 import { isFixture } from '../manifests/agents.ts'
 import type { Queryable } from '../core/db.ts'
+import { isOlder } from '../core/pages.ts'
+import type { AgeKey } from '../core/pages.ts'
 
 export type ChangelogType = 'manifest' | 'regression' | 'audit' | 'training'
 
@@ -25,7 +27,7 @@ export interface ChangelogFilter {
   readonly types: readonly ChangelogType[]
   /** Occurred after. */
   readonly since?: Date | undefined
-  readonly before?: { readonly at: Date; readonly id: string } | undefined
+  readonly before?: AgeKey | undefined
   readonly includeFixtures: boolean
   readonly limit: number
 }
@@ -145,7 +147,7 @@ function newestOf(sql: Queryable, orgId: string, source: Source, filter: Changel
       resource_type, resource_id, data, occurred_at)
     where true
       ${since ? sql`and s.occurred_at > ${since}` : sql``}
-      ${before ? sql`and (s.occurred_at, s.id) < (${before.at}, ${before.id})` : sql``}
+      ${isOlder(sql, sql`(s.occurred_at, s.id)`, before)}
       ${includeFixtures ? sql`` : sql`and not ${fixture}`}
     order by s.occurred_at desc, s.id desc limit ${limit})`
 }
