@@ -1,4 +1,5 @@
 import type { Queryable, Transaction } from '../core/db.ts'
+import { ofTraces } from '../traces/traces.ts'
 import { holdAgents } from './manifests.ts'
 import type { AgentKey, ManifestRow } from './manifests.ts'
 
@@ -41,8 +42,7 @@ export async function linkTracesByHash(
 ) {
   const unlinked = await tx<{ agent_name: string }[]>`
     select distinct agent_name from traces
-    where org_id = ${orgId} and project_id = ${projectId}
-      and trace_id = any(${traceIds}::text[])
+    where ${ofTraces(tx, orgId, projectId, traceIds)}
       and manifest_id is null and manifest_hash is not null`
   if (unlinked.length === 0) return []
   await holdAgents(

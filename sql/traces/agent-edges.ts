@@ -1,6 +1,7 @@
 import type { AgentEdge } from '../../jobs/rules/traces/agent-edges.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
+import { ofTraces } from './traces.ts'
 
 export type TraceEdge = AgentEdge & { trace_id: string; seen_at: Date }
 
@@ -38,8 +39,8 @@ export async function insertParentEdges(
   await tx`
     with related as (
       select trace_id, parent_trace_id, agent_name, started_at from traces
-      where org_id = ${orgId} and project_id = ${projectId} and parent_trace_id is not null
-        and trace_id = any(${traceIds}::text[])
+      where ${ofTraces(tx, orgId, projectId, traceIds)}
+        and parent_trace_id is not null
       union
       select trace_id, parent_trace_id, agent_name, started_at from traces
       where org_id = ${orgId} and project_id = ${projectId}
