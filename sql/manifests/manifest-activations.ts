@@ -1,5 +1,6 @@
 import type { Queryable } from '../core/db.ts'
 import { countUpTo } from '../core/pages.ts'
+import { ofAgent } from './manifests.ts'
 import type { AgentKey } from './manifests.ts'
 
 /** The latest change of an agent's active version. */
@@ -12,8 +13,7 @@ export interface TransitionRow {
 export async function findLatestTransition(sql: Queryable, agent: AgentKey) {
   const [row] = await sql<TransitionRow[]>`
     select manifest_id, previous_manifest_id, activated_at from manifest_activations
-    where org_id = ${agent.orgId} and project_id = ${agent.projectId}
-      and agent_name = ${agent.agentName} and previous_manifest_id is not null
+    where ${ofAgent(sql, agent)} and previous_manifest_id is not null
     order by ordinal desc limit 1`
   return row
 }
@@ -22,8 +22,7 @@ export async function findLatestTransition(sql: Queryable, agent: AgentKey) {
 export async function wasActive(sql: Queryable, agent: AgentKey, manifestId: string) {
   const rows = await sql`
     select 1 from manifest_activations
-    where org_id = ${agent.orgId} and project_id = ${agent.projectId}
-      and agent_name = ${agent.agentName} and manifest_id = ${manifestId} limit 1`
+    where ${ofAgent(sql, agent)} and manifest_id = ${manifestId} limit 1`
   return rows.length > 0
 }
 
@@ -41,8 +40,7 @@ export async function insertActivation(
     select ${agent.orgId}, ${agent.projectId}, ${agent.agentName}, coalesce(max(ordinal), 0) + 1,
       ${manifestId}, ${previousId}::uuid, ${isNew ? 'created' : 'reactivated'}
     from manifest_activations
-    where org_id = ${agent.orgId} and project_id = ${agent.projectId}
-      and agent_name = ${agent.agentName}`
+    where ${ofAgent(sql, agent)}`
 }
 
 /**
@@ -65,8 +63,7 @@ export async function countTracesUsing(
     sql,
     MAX_COUNTED,
     sql`traces
-      where org_id = ${agent.orgId} and project_id = ${agent.projectId}
-        and agent_name = ${agent.agentName} and manifest_id = ${manifestId}
+      where ${ofAgent(sql, agent)} and manifest_id = ${manifestId}
         and started_at >= ${used.since}
         and (tools_called && ${used.tools}::text[]
           or skills_loaded_by_agent && ${used.skills}::text[]

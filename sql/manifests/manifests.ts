@@ -35,6 +35,11 @@ export interface AgentKey {
   readonly agentName: string
 }
 
+/** The condition that a row is of this agent. */
+export function ofAgent(sql: Queryable, { orgId, projectId, agentName }: AgentKey) {
+  return sql`org_id = ${orgId} and project_id = ${projectId} and agent_name = ${agentName}`
+}
+
 /** Locks an agent until the transaction ends: its versions are registered and activated one at a time. */
 export async function lockAgent(tx: Transaction, { projectId, agentName }: AgentKey) {
   await tx`select pg_advisory_xact_lock(${lockKey(tx, projectId, agentName)})`
@@ -176,10 +181,6 @@ export async function countManifests(
 
 export function versionLabel({ version_number }: Pick<ManifestRow, 'version_number'>) {
   return `v${version_number}`
-}
-
-function ofAgent(sql: Queryable, { orgId, projectId, agentName }: AgentKey) {
-  return sql`m.org_id = ${orgId} and m.project_id = ${projectId} and m.agent_name = ${agentName}`
 }
 
 function matching(sql: Queryable, orgId: string, filter: ManifestFilter) {
