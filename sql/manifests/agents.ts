@@ -1,6 +1,6 @@
 import type { Verdict } from '../../jobs/rules/core/verdicts.ts'
 import { onlyRow } from '../core/db.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Fragment, Queryable } from '../core/db.ts'
 import type { AgentKey, ManifestStatus } from './manifests.ts'
 
 export interface AgentRow {
@@ -80,12 +80,7 @@ export async function readAgent(sql: Queryable, { orgId, projectId, agentName }:
 }
 
 /** The condition that an agent belongs to a test: a manifest or a trace of it says so. */
-export function isFixture(
-  sql: Queryable,
-  orgId: string,
-  projectId: ReturnType<Queryable>,
-  agentName: ReturnType<Queryable>,
-) {
+export function isFixture(sql: Queryable, orgId: string, projectId: Fragment, agentName: Fragment) {
   return sql`(exists (select 1 from manifests m
       where m.org_id = ${orgId} and m.project_id = ${projectId} and m.agent_name = ${agentName}
         and m.metadata @> '{"fixture": true}')

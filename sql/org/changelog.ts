@@ -1,5 +1,5 @@
 import { isFixture } from '../manifests/agents.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Fragment, Queryable } from '../core/db.ts'
 import { isOlder } from '../core/pages.ts'
 import type { AgeKey } from '../core/pages.ts'
 
@@ -46,7 +46,7 @@ export async function listChangelog(sql: Queryable, orgId: string, filter: Chang
 
 /** A source has the members of `ChangelogRow` but for `is_fixture`, and `org_id` and `project_id`. */
 const SOURCES: Readonly<
-  Record<ChangelogType, (sql: Queryable, orgId: string, filter: ChangelogFilter) => Source[]>
+  Record<ChangelogType, (sql: Queryable, orgId: string, filter: ChangelogFilter) => Fragment[]>
 > = {
   manifest: (sql, orgId, filter) => [
     sql`
@@ -136,7 +136,7 @@ const SOURCES: Readonly<
 }
 
 /** Each source is limited by itself, so that none is sorted whole for one page. */
-function newestOf(sql: Queryable, orgId: string, source: Source, filter: ChangelogFilter) {
+function newestOf(sql: Queryable, orgId: string, source: Fragment, filter: ChangelogFilter) {
   const { since, before, includeFixtures, limit } = filter
   const agent = isFixture(sql, orgId, sql`s.project_id`, sql`s.agent_name`)
   const fixture = sql`(s.agent_name is not null and ${agent})`
@@ -158,8 +158,6 @@ function findingData(sql: Queryable) {
     'delta', f.delta)`
 }
 
-function within(sql: Queryable, column: Source, { projectIds }: ChangelogFilter) {
+function within(sql: Queryable, column: Fragment, { projectIds }: ChangelogFilter) {
   return projectIds ? sql`and ${column} = any(${projectIds}::uuid[])` : sql``
 }
-
-type Source = ReturnType<Queryable>
