@@ -2,6 +2,7 @@ import type { DatasetType } from '../../jobs/rules/datasets/recipe.ts'
 import type { Queryable } from '../core/db.ts'
 import { countUpTo, isOlder } from '../core/pages.ts'
 import type { AgeKey } from '../core/pages.ts'
+import { inProjects } from '../core/projects.ts'
 
 export interface DatasetRow {
   id: string
@@ -45,7 +46,7 @@ export async function findDataset(
 ) {
   const [row] = await sql<DatasetRow[]>`
     select ${columns(sql)} from ${withCurrent(sql)}
-    where d.org_id = ${orgId} and d.id = ${id} ${within(sql, projectIds)}`
+    where d.org_id = ${orgId} and d.id = ${id} ${inProjects(sql, sql`d.project_id`, projectIds)}`
   return row
 }
 
@@ -120,12 +121,8 @@ export async function deleteDataset(sql: Queryable, orgId: string, id: string) {
 }
 
 function matching(sql: Queryable, orgId: string, { projectIds, datasetType }: DatasetFilter) {
-  return sql`d.org_id = ${orgId} ${within(sql, projectIds)}
+  return sql`d.org_id = ${orgId} ${inProjects(sql, sql`d.project_id`, projectIds)}
     ${datasetType ? sql`and d.dataset_type = ${datasetType}` : sql``}`
-}
-
-function within(sql: Queryable, projectIds: readonly string[] | null) {
-  return projectIds ? sql`and d.project_id = any(${projectIds}::uuid[])` : sql``
 }
 
 function withCurrent(sql: Queryable) {

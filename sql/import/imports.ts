@@ -4,6 +4,7 @@ import type { Queryable } from '../core/db.ts'
 import { storableText } from '../core/db.ts'
 import { countUpTo, isOlder } from '../core/pages.ts'
 import type { AgeKey } from '../core/pages.ts'
+import { inProjects } from '../core/projects.ts'
 
 /** An import with the state of its job. */
 export interface ImportRow {
@@ -183,7 +184,7 @@ function joined(sql: Queryable) {
 
 function matching(sql: Queryable, orgId: string, { projectIds }: ImportFilter) {
   return sql`i.org_id = ${orgId}
-    ${projectIds ? sql`and i.project_id = any(${projectIds}::uuid[])` : sql``}`
+    ${inProjects(sql, sql`i.project_id`, projectIds)}`
 }
 
 function columns(sql: Queryable) {

@@ -4,6 +4,7 @@ import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { countUpTo, isOlder } from '../core/pages.ts'
 import type { AgeKey } from '../core/pages.ts'
+import { inProjects } from '../core/projects.ts'
 
 /** The job resource as stored. */
 export interface JobRow {
@@ -173,7 +174,7 @@ interface CancelRow {
 
 function matching(sql: Queryable, orgId: string, filter: JobFilter) {
   return sql`org_id = ${orgId}
-    ${filter.projectIds ? sql`and project_id = any(${filter.projectIds}::uuid[])` : sql``}
+    ${inProjects(sql, sql`project_id`, filter.projectIds)}
     ${filter.kind ? sql`and kind = ${filter.kind}` : sql``}
     ${filter.state ? sql`and state = ${filter.state}` : sql``}
     ${filter.createdAfter ? sql`and created_at > ${filter.createdAfter}` : sql``}`

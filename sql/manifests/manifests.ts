@@ -3,6 +3,7 @@ import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText, onlyRow } from '../core/db.ts'
 import { countUpTo, isOlder } from '../core/pages.ts'
 import type { AgeKey } from '../core/pages.ts'
+import { inProjects } from '../core/projects.ts'
 import { insertComponents } from './manifest-components.ts'
 
 export type ManifestStatus = 'draft' | 'active' | 'superseded'
@@ -185,7 +186,7 @@ export function versionLabel({ version_number }: Pick<ManifestRow, 'version_numb
 
 function matching(sql: Queryable, orgId: string, filter: ManifestFilter) {
   return sql`m.org_id = ${orgId}
-    ${filter.projectIds ? sql`and m.project_id = any(${filter.projectIds}::uuid[])` : sql``}
+    ${inProjects(sql, sql`m.project_id`, filter.projectIds)}
     ${filter.agentName === undefined ? sql`` : sql`and m.agent_name = ${filter.agentName}`}
     ${filter.status ? sql`and m.status = ${filter.status}` : sql``}`
 }

@@ -4,6 +4,7 @@ import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { countUpTo, isOlder } from '../core/pages.ts'
 import type { AgeKey } from '../core/pages.ts'
+import { inProjects } from '../core/projects.ts'
 import type { JobError } from '../jobs/jobs.ts'
 import type { AgentKey, ManifestRow } from '../manifests/manifests.ts'
 
@@ -163,7 +164,7 @@ export async function registerBaseline(
 
 function matching(sql: Queryable, orgId: string, { projectIds, agentName, verdict }: CheckFilter) {
   return sql`r.org_id = ${orgId}
-    ${projectIds ? sql`and r.project_id = any(${projectIds}::uuid[])` : sql``}
+    ${inProjects(sql, sql`r.project_id`, projectIds)}
     ${agentName === undefined ? sql`` : sql`and r.agent_name = ${agentName}`}
     ${verdict ? sql`and r.verdict = ${verdict}` : sql``}`
 }

@@ -1,6 +1,7 @@
 import type { AgentEdge } from '../../jobs/rules/traces/agent-edges.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
+import { inProjects } from '../core/projects.ts'
 import { ofTraces } from './traces.ts'
 
 export type TraceEdge = AgentEdge & { trace_id: string; seen_at: Date }
@@ -69,7 +70,7 @@ export async function listEdges(sql: Queryable, filter: EdgeFilter, limit: numbe
     select parent, child, via, count(*) as trace_count, max(seen_at) as last_seen_at
     from agent_edges
     where org_id = ${filter.orgId}
-      ${filter.projectIds ? sql`and project_id = any(${filter.projectIds}::uuid[])` : sql``}
+      ${inProjects(sql, sql`project_id`, filter.projectIds)}
       ${filter.since ? sql`and seen_at >= ${filter.since}` : sql``}
     group by parent, child, via order by parent, child, via limit ${limit}`
 }
