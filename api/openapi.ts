@@ -1,3 +1,4 @@
+import { order } from '../jobs/rules/core/order.ts'
 import { fullPath } from './endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
 import { Schemas } from './json-schema.ts'
@@ -92,7 +93,7 @@ function operationId(method: string, path: string) {
   return method.toLowerCase() + capitalised.join('')
 }
 
-const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1)
+const byName = ([a]: [string, unknown], [b]: [string, unknown]) => order(a, b)
 
 const TITLE = 'Agent Dataset Lifecycle Service'
 const DESCRIPTION =

@@ -12,6 +12,13 @@ export const traceBatch = shape({
   trace_ids: listOf(anyText()).min(1).max(TRACE_BATCH),
 })
 
+/** Cuts traces into batches that one job works on. */
+export function* traceBatches(traceIds: readonly string[]) {
+  for (let from = 0; from < traceIds.length; from += TRACE_BATCH) {
+    yield traceIds.slice(from, from + TRACE_BATCH)
+  }
+}
+
 /** Enqueues a job for traces of a project, as many times as it takes, in the caller's transaction. */
 export async function enqueueTraces(
   queue: Queue,
@@ -21,8 +28,7 @@ export async function enqueueTraces(
   projectId: string,
   traceIds: readonly string[],
 ) {
-  for (let from = 0; from < traceIds.length; from += TRACE_BATCH) {
-    const trace_ids = traceIds.slice(from, from + TRACE_BATCH)
+  for (const trace_ids of traceBatches(traceIds)) {
     await queue.enqueue(tx, job, { project_id: projectId, trace_ids }, { orgId })
   }
 }

@@ -20,11 +20,10 @@ export const listDatasets = endpoint('GET', '/datasets', {
   },
   async handle({ context: { sql }, principal, query }) {
     const page = { limit: query.limit, offset: query.offset }
-    const cursor = decodeCursor(query.cursor)
     const filter = {
+      before: decodeCursor(query.cursor),
       projectIds: await readableProjects(sql, principal, query.project),
       datasetType: query.dataset_type,
-      before: cursor && { created_at: cursor.at, id: cursor.id },
       offset: page.offset,
       limit: page.limit + 1,
     }

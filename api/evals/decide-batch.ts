@@ -1,6 +1,6 @@
 import Joi from 'joi'
 import { decideTraces } from '../../jobs/decide-traces.ts'
-import { TRACE_BATCH } from '../../jobs/trace-batches.ts'
+import { traceBatches } from '../../jobs/trace-batches.ts'
 import { clientId, listOf, shape, uuid } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { findJob } from '../../sql/jobs/jobs.ts'
@@ -80,8 +80,7 @@ async function decideNow(
   const decided = new Map<string, StoredVerdict>()
   for (const [projectId, group] of byProject) {
     const ids = group.map(({ id }) => id)
-    for (let at = 0; at < ids.length; at += TRACE_BATCH) {
-      const page = ids.slice(at, at + TRACE_BATCH)
+    for (const page of traceBatches(ids)) {
       const verdicts = await decidePage(context, orgId, projectId, page)
       for (const verdict of verdicts) decided.set(verdict.trace_id, verdict)
     }

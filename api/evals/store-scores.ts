@@ -1,6 +1,6 @@
 import { requestAggregation } from '../../jobs/aggregate-scores.ts'
 import { judgeTraces } from '../../jobs/judge-traces.ts'
-import { TRACE_BATCH } from '../../jobs/trace-batches.ts'
+import { traceBatches } from '../../jobs/trace-batches.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { upsertScores } from '../../sql/evals/eval-scores.ts'
 import type { TraceScore } from '../../sql/evals/eval-scores.ts'
@@ -25,8 +25,8 @@ export async function storeScores(
   const traceIds = [...new Set(scores.map(({ trace_id }) => trace_id))]
   await markCellsDirty(tx, orgId, projectId, traceIds)
   const jobIds = []
-  for (let at = 0; at < traceIds.length; at += TRACE_BATCH) {
-    const payload = { project_id: projectId, trace_ids: traceIds.slice(at, at + TRACE_BATCH) }
+  for (const trace_ids of traceBatches(traceIds)) {
+    const payload = { project_id: projectId, trace_ids }
     jobIds.push(await admitJob(context, tx, principal, judgeTraces, payload, { projectId }))
   }
   await requestAggregation(context.queue, tx, orgId, projectId)

@@ -22,6 +22,6 @@ export const listImports = endpoint('GET', '/import', {
       imports.listImports(sql, principal.orgId, filter, page),
       imports.countImports(sql, principal.orgId, filter, COUNT_LIMIT + 1),
     ])
-    return listAnswer('imports', { limit, offset, cursor }, rows, counted, viewImport, ageKey)
+    return listAnswer('imports', { limit, offset }, rows, counted, viewImport, ageKey)
   },
 })

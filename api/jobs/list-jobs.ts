@@ -25,14 +25,13 @@ export const listJobs = endpoint('GET', '/jobs', {
     200: Joi.object({ jobs: listOf(jobBody).required(), ...listMembers }).label('JobList'),
   },
   async handle({ context: { sql }, principal, query }) {
-    const page = { limit: query.limit, offset: 0, cursor: query.cursor }
-    const cursor = decodeCursor(page.cursor)
+    const page = { limit: query.limit, offset: 0 }
     const filter = {
+      before: decodeCursor(query.cursor),
       projectIds: await readableProjects(sql, principal, query.project),
       kind: query.kind,
       state: query.state,
       createdAfter: query.created_after,
-      before: cursor && { created_at: cursor.at, id: cursor.id },
       limit: page.limit + 1,
     }
     const [rows, counted] = await Promise.all([

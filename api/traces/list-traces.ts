@@ -59,7 +59,7 @@ export const listTraces = endpoint('GET', '/traces', {
       traceLists.listTraces(sql, principal.orgId, filter, page),
       traceLists.countTraces(sql, principal.orgId, filter, COUNT_LIMIT + 1),
     ])
-    return listAnswer('traces', { limit, offset, cursor }, rows, counted, viewTrace, (trace) => [
+    return listAnswer('traces', { limit, offset }, rows, counted, viewTrace, (trace) => [
       trace.started_at,
       trace.trace_id,
       trace.project_id,

@@ -26,12 +26,11 @@ export const listDeliveries = endpoint('GET', '/org/webhook-deliveries', {
   },
   async handle({ context: { sql }, principal: { orgId }, query }) {
     const page = { limit: query.limit, offset: 0 }
-    const cursor = decodeCursor(query.cursor)
     const filter = {
       event: query.event,
       state: query.status,
       since: query.since,
-      before: cursor && { created_at: cursor.at, id: cursor.id },
+      before: decodeCursor(query.cursor),
     }
     const [rows, counted] = await Promise.all([
       deliveries.listDeliveries(sql, orgId, filter, page.limit + 1),

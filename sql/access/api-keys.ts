@@ -1,3 +1,4 @@
+import { order } from '../../jobs/rules/core/order.ts'
 import { PLANS, PLAN_RATES } from '../../jobs/rules/org/plan.ts'
 import type { Plan } from '../../jobs/rules/org/plan.ts'
 import { onlyRow } from '../core/db.ts'
@@ -59,7 +60,7 @@ export async function admitKeys(sql: Queryable, credentials: readonly Credential
   // Buckets are locked in one order, so that two processes that admit the same keys cannot deadlock.
   const asked = credentials
     .map(({ hash, isSession }, i) => ({ hash: hash.toString('hex'), isSession, i }))
-    .sort((a, b) => (a.hash < b.hash ? -1 : 1))
+    .sort((a, b) => order(a.hash, b.hash))
   const rows = await sql<(Admission & { i: number })[]>`
     select c.i, a.id, a.org_id, a.org_name, a.plan, a.label, a.scope, a.permissions, a.workspace_id,
       a.project_id, a.revoked, a.expired, a.admitted, a.per_minute, a.remaining, a.wait_seconds,

@@ -11,10 +11,16 @@ export async function countUpTo(sql: Queryable, limit: number, rows: Fragment) {
   return onlyRow(counted).n
 }
 
-/** The condition, beginning with `and`, that a row comes after another one in a list of the newest first. */
-export function createdBefore(
-  sql: Queryable,
-  row: { readonly created_at: Date; readonly id: string } | undefined,
-) {
-  return row ? sql`and (created_at, id) < (${row.created_at}, ${row.id})` : sql``
+/** The time and id of a row, by which a list of the newest first is sorted. */
+export interface AgeKey {
+  readonly at: Date
+  readonly id: string
+}
+
+/**
+ * The condition, beginning with `and`, that a row comes after another one in a list of the newest first.
+ * @param key the time and id of the row, in brackets
+ */
+export function isOlder(sql: Queryable, key: Fragment, than: AgeKey | undefined) {
+  return than ? sql`and ${key} < (${than.at}, ${than.id})` : sql``
 }

@@ -1,5 +1,8 @@
 import type { DatasetType } from '../../jobs/rules/datasets/recipe.ts'
 import type { Queryable } from '../core/db.ts'
+import { countUpTo, isOlder } from '../core/pages.ts'
+import type { AgeKey } from '../core/pages.ts'
+import { inProjects } from '../core/projects.ts'
 
 export interface DatasetRow {
   id: string
@@ -43,7 +46,7 @@ export async function findDataset(
 ) {
   const [row] = await sql<DatasetRow[]>`
     select ${columns(sql)} from ${withCurrent(sql)}
-    where d.org_id = ${orgId} and d.id = ${id} ${within(sql, projectIds)}`
+    where d.org_id = ${orgId} and d.id = ${id} ${inProjects(sql, sql`d.project_id`, projectIds)}`
   return row
 }
 
@@ -62,18 +65,17 @@ export async function findDatasetByName(
 export interface DatasetFilter {
   readonly projectIds: readonly string[] | null
   readonly datasetType?: DatasetType | undefined
-  readonly before?: { readonly created_at: Date; readonly id: string } | undefined
+  readonly before?: AgeKey | undefined
   readonly offset: number
   readonly limit: number
 }
 
 /** Newest first. */
 export async function listDatasets(sql: Queryable, orgId: string, filter: DatasetFilter) {
-  const { before } = filter
   return sql<DatasetRow[]>`
     select ${columns(sql)} from ${withCurrent(sql)}
     where ${matching(sql, orgId, filter)}
-      ${before ? sql`and (d.created_at, d.id) < (${before.created_at}, ${before.id})` : sql``}
+      ${isOlder(sql, sql`(d.created_at, d.id)`, filter.before)}
     order by d.created_at desc, d.id desc
     limit ${filter.limit} offset ${filter.offset}`
 }
@@ -85,10 +87,7 @@ export async function countDatasets(
   filter: DatasetFilter,
   limit: number,
 ) {
-  const [row] = await sql<{ n: number }[]>`
-    select count(*) as n from (
-      select 1 from datasets d where ${matching(sql, orgId, filter)} limit ${limit}) as counted`
-  return row?.n ?? 0
+  return countUpTo(sql, limit, sql`datasets d where ${matching(sql, orgId, filter)}`)
 }
 
 export type DatasetChange = Partial<
@@ -122,12 +121,8 @@ export async function deleteDataset(sql: Queryable, orgId: string, id: string) {
 }
 
 function matching(sql: Queryable, orgId: string, { projectIds, datasetType }: DatasetFilter) {
-  return sql`d.org_id = ${orgId} ${within(sql, projectIds)}
+  return sql`d.org_id = ${orgId} ${inProjects(sql, sql`d.project_id`, projectIds)}
     ${datasetType ? sql`and d.dataset_type = ${datasetType}` : sql``}`
-}
-
-function within(sql: Queryable, projectIds: readonly string[] | null) {
-  return projectIds ? sql`and d.project_id = any(${projectIds}::uuid[])` : sql``
 }
 
 function withCurrent(sql: Queryable) {

@@ -1,6 +1,7 @@
 import { HISTOGRAM_BINS } from '../../jobs/rules/evals/score-summary.ts'
 import type { CellSums } from '../../jobs/rules/evals/score-summary.ts'
 import type { Queryable } from '../core/db.ts'
+import { inProjects } from '../core/projects.ts'
 
 export interface CellFilter {
   /** Null for all projects of the organization. */
@@ -55,7 +56,7 @@ export async function areCellsDirty(
   const [row] = await sql<{ dirty: boolean }[]>`
     select exists (
       select 1 from score_cells_dirty where org_id = ${orgId}
-        ${projectIds ? sql`and project_id = any(${projectIds}::uuid[])` : sql``}
+        ${inProjects(sql, sql`project_id`, projectIds)}
         ${agentName === undefined ? sql`` : sql`and agent_name = ${agentName}`}
     ) as dirty`
   return row?.dirty ?? false
@@ -66,7 +67,7 @@ function matching(sql: Queryable, orgId: string, filter: CellFilter) {
   const equal = (column: string, value: string | undefined) =>
     value === undefined ? sql`` : sql`and ${sql(column)} = ${value}`
   return sql`org_id = ${orgId}
-    ${projectIds ? sql`and project_id = any(${projectIds}::uuid[])` : sql``}
+    ${inProjects(sql, sql`project_id`, projectIds)}
     ${equal('agent_name', filter.agentName)} ${equal('manifest_id', filter.manifestId)}
     ${equal('manifest_hash', filter.manifestHash)} ${equal('name', filter.name)}
     ${equal('source', filter.source)} ${equal('verdict', filter.verdict)}

@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
+import { order } from '../../jobs/rules/core/order.ts'
 import { identityOf } from '../../jobs/rules/evals/score.ts'
 import type { NewScore } from '../../jobs/rules/evals/score.ts'
 import type { Queryable } from '../core/db.ts'
@@ -20,7 +21,7 @@ export async function upsertScores(
 ) {
   if (rows.length === 0) return []
   const unique = new Map(rows.map((row) => [`${row.trace_id}\0${identityOf(row)}`, row]))
-  const ordered = [...unique].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => asJson(row))
+  const ordered = [...unique].sort(([a], [b]) => order(a, b)).map(([, row]) => asJson(row))
   const changed = await sql<{ trace_id: string }[]>`
     insert into eval_scores as s (org_id, project_id, trace_id, name, source, span_id, identifier,
       score_id, value, data_type, label, passed, reason, category, source_kind, source_label,

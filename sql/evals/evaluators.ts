@@ -1,6 +1,7 @@
 import type { Check, CheckType } from '../../jobs/rules/evals/evaluators.ts'
 import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
+import { inProjects } from '../core/projects.ts'
 
 export interface EvaluatorRow {
   id: string
@@ -33,7 +34,7 @@ export async function listEvaluators(
     select id, project_id, name, type, agent_name, description, config, created_at
     from evaluators
     where org_id = ${orgId}
-      ${projectIds ? sql`and project_id = any(${projectIds}::uuid[])` : sql``}
+      ${inProjects(sql, sql`project_id`, projectIds)}
     order by name, agent_name, id limit ${MAX_EVALUATORS_SHOWN}`
 }
 
@@ -70,7 +71,7 @@ export async function deleteEvaluator(
   const deleted = await sql`
     delete from evaluators
     where org_id = ${orgId} and id = ${id}
-      ${projectIds ? sql`and project_id = any(${projectIds}::uuid[])` : sql``}`
+      ${inProjects(sql, sql`project_id`, projectIds)}`
   return deleted.count === 1
 }
 

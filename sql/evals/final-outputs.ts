@@ -2,6 +2,7 @@ import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
 import { conversationOf, textOf } from '../../jobs/rules/traces/conversation.ts'
 import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable } from '../core/db.ts'
+import { ofTraces } from '../traces/traces.ts'
 
 /**
  * Each trace with its final output in full, which is longer than its preview; '' where it is not
@@ -33,8 +34,7 @@ async function listContents(
   if (traceIds.length === 0) return new Map<string, ClosedOutput>()
   const rows = await sql<(ClosedOutput & { trace_id: string })[]>`
     select trace_id, final_output_preview, content from traces
-    where org_id = ${orgId} and project_id = ${projectId}
-      and trace_id = any(${traceIds}::text[])`
+    where ${ofTraces(sql, orgId, projectId, traceIds)}`
   return new Map(rows.map((row) => [row.trace_id, row]))
 }
 

@@ -2,6 +2,7 @@ import type { Verdict } from '../../jobs/rules/core/verdicts.ts'
 import type { Decision, Reason } from '../../jobs/rules/evals/verdict.ts'
 import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
+import { inProjects } from '../core/projects.ts'
 import type { TraceKey } from '../traces/traces.ts'
 
 /** The current decision on a trace. */
@@ -100,6 +101,6 @@ export async function countVerdicts(
             and t.trace_id = v.trace_id and t.agent_name = ${agentName}`
     }
     where v.org_id = ${orgId}
-      ${projectIds ? sql`and v.project_id = any(${projectIds}::uuid[])` : sql``}
+      ${inProjects(sql, sql`v.project_id`, projectIds)}
     group by v.verdict order by v.verdict`
 }

@@ -2,7 +2,9 @@ import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
 import type { Queryable } from '../core/db.ts'
 import { storableText } from '../core/db.ts'
-import { countUpTo } from '../core/pages.ts'
+import { countUpTo, isOlder } from '../core/pages.ts'
+import type { AgeKey } from '../core/pages.ts'
+import { inProjects } from '../core/projects.ts'
 
 /** An import with the state of its job. */
 export interface ImportRow {
@@ -78,12 +80,12 @@ export async function listImports(
   sql: Queryable,
   orgId: string,
   filter: ImportFilter,
-  page: { limit: number; offset: number; before?: { at: Date; id: string } | undefined },
+  page: { limit: number; offset: number; before?: AgeKey | undefined },
 ) {
   return sql<ImportRow[]>`
     select ${columns(sql)} from ${joined(sql)}
     where ${matching(sql, orgId, filter)}
-      ${page.before ? sql`and (i.created_at, i.id) < (${page.before.at}, ${page.before.id})` : sql``}
+      ${isOlder(sql, sql`(i.created_at, i.id)`, page.before)}
     order by i.created_at desc, i.id desc
     limit ${page.limit} offset ${page.offset}`
 }
@@ -182,7 +184,7 @@ function joined(sql: Queryable) {
 
 function matching(sql: Queryable, orgId: string, { projectIds }: ImportFilter) {
   return sql`i.org_id = ${orgId}
-    ${projectIds ? sql`and i.project_id = any(${projectIds}::uuid[])` : sql``}`
+    ${inProjects(sql, sql`i.project_id`, projectIds)}`
 }
 
 function columns(sql: Queryable) {

@@ -1,5 +1,5 @@
 import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Fragment, Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import type { JobError, Progress } from './jobs.ts'
 
@@ -148,5 +148,3 @@ function held(sql: Queryable, { orgId, id, attempt }: Claim) {
 function waiting(sql: Queryable) {
   return sql`case when state = 'cancelling' then state else 'queued' end`
 }
-
-type Fragment = ReturnType<Queryable>

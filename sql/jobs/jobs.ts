@@ -2,7 +2,9 @@ import { CANCEL_CHANNEL, END_CHANNEL } from '../../jobs/queue.ts'
 import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
 import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
-import { countUpTo, createdBefore } from '../core/pages.ts'
+import { countUpTo, isOlder } from '../core/pages.ts'
+import type { AgeKey } from '../core/pages.ts'
+import { inProjects } from '../core/projects.ts'
 
 /** The job resource as stored. */
 export interface JobRow {
@@ -89,7 +91,7 @@ export interface JobFilter {
   readonly kind?: string | undefined
   readonly state?: JobState | undefined
   readonly createdAfter?: Date | undefined
-  readonly before?: { readonly created_at: Date; readonly id: string } | undefined
+  readonly before?: AgeKey | undefined
   readonly limit: number
 }
 
@@ -98,7 +100,7 @@ export async function listJobs(sql: Queryable, orgId: string, filter: JobFilter)
   return sql<JobRow[]>`
     select ${columns(sql)} from jobs
     where ${matching(sql, orgId, filter)}
-      ${createdBefore(sql, filter.before)}
+      ${isOlder(sql, sql`(created_at, id)`, filter.before)}
     order by created_at desc, id desc
     limit ${filter.limit}`
 }
@@ -172,7 +174,7 @@ interface CancelRow {
 
 function matching(sql: Queryable, orgId: string, filter: JobFilter) {
   return sql`org_id = ${orgId}
-    ${filter.projectIds ? sql`and project_id = any(${filter.projectIds}::uuid[])` : sql``}
+    ${inProjects(sql, sql`project_id`, filter.projectIds)}
     ${filter.kind ? sql`and kind = ${filter.kind}` : sql``}
     ${filter.state ? sql`and state = ${filter.state}` : sql``}
     ${filter.createdAfter ? sql`and created_at > ${filter.createdAfter}` : sql``}`

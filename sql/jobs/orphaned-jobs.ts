@@ -1,5 +1,5 @@
 import type { OrphanedJob } from '../../jobs/rules/jobs/orphaned.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Fragment, Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import type { JobError } from './jobs.ts'
 import { hasQueueRowTimedOut, isQueueRowAlive, joinQueueRow, queueRowState } from './pg-boss.ts'
@@ -90,5 +90,3 @@ function isOneOf(sql: Queryable, table: Fragment, keys: readonly { org_id: strin
 function errorText(error: JobError | null) {
   return error && jsonText(error)
 }
-
-type Fragment = ReturnType<Queryable>

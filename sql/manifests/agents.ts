@@ -1,6 +1,7 @@
 import type { Verdict } from '../../jobs/rules/core/verdicts.ts'
 import { onlyRow } from '../core/db.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Fragment, Queryable } from '../core/db.ts'
+import { inProjects } from '../core/projects.ts'
 import type { AgentKey, ManifestStatus } from './manifests.ts'
 
 export interface AgentRow {
@@ -80,12 +81,7 @@ export async function readAgent(sql: Queryable, { orgId, projectId, agentName }:
 }
 
 /** The condition that an agent belongs to a test: a manifest or a trace of it says so. */
-export function isFixture(
-  sql: Queryable,
-  orgId: string,
-  projectId: ReturnType<Queryable>,
-  agentName: ReturnType<Queryable>,
-) {
+export function isFixture(sql: Queryable, orgId: string, projectId: Fragment, agentName: Fragment) {
   return sql`(exists (select 1 from manifests m
       where m.org_id = ${orgId} and m.project_id = ${projectId} and m.agent_name = ${agentName}
         and m.metadata @> '{"fixture": true}')
@@ -117,7 +113,7 @@ export async function listAgentProjects(
   return sql<{ id: string; name: string }[]>`
     select p.id, p.name from projects p
     where p.org_id = ${orgId}
-      ${projectIds ? sql`and p.id = any(${projectIds}::uuid[])` : sql``}
+      ${inProjects(sql, sql`p.id`, projectIds)}
       and (exists (select 1 from traces t
           where t.org_id = p.org_id and t.project_id = p.id and t.agent_name = ${agentName})
         or exists (select 1 from manifests m
@@ -137,14 +133,14 @@ export async function countTracesByAgent(
   return sql<{ agent_name: string; trace_count: number }[]>`
     select agent_name, count(*) as trace_count from traces
     where org_id = ${orgId}
-      ${projectIds ? sql`and project_id = any(${projectIds}::uuid[])` : sql``}
+      ${inProjects(sql, sql`project_id`, projectIds)}
       ${since ? sql`and started_at >= ${since}` : sql``}
     group by agent_name order by agent_name limit ${limit}`
 }
 
 /** `known`: every agent. A recursive query skips through the index from one name to the next. */
 function knownAgents(sql: Queryable, { orgId, projectIds }: AgentFilter) {
-  const visible = projectIds ? sql`and project_id = any(${projectIds}::uuid[])` : sql``
+  const visible = inProjects(sql, sql`project_id`, projectIds)
   return sql`traced as (
       (select project_id, agent_name from traces where org_id = ${orgId} ${visible}
         order by project_id, agent_name limit 1)

@@ -6,6 +6,8 @@ import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
 import type { CompatTally } from '../../jobs/rules/manifests/compat-tally.ts'
 import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
+import { countUpTo, isOlder } from '../core/pages.ts'
+import type { AgeKey } from '../core/pages.ts'
 
 export interface CompatReportRow {
   id: string
@@ -83,26 +85,24 @@ export async function listReports(
   sql: Queryable,
   orgId: string,
   newManifestId: string,
-  page: { limit: number; offset: number; before?: { at: Date; id: string } | undefined },
+  page: { limit: number; offset: number; before?: AgeKey | undefined },
 ) {
   return sql<CompatReportRow[]>`
     select ${columns(sql)} from ${withJob(sql)}
     where r.org_id = ${orgId} and r.new_manifest_id = ${newManifestId}
-      ${page.before ? sql`and (r.created_at, r.id) < (${page.before.at}, ${page.before.id})` : sql``}
+      ${isOlder(sql, sql`(r.created_at, r.id)`, page.before)}
     order by r.created_at desc, r.id desc limit ${page.limit} offset ${page.offset}`
 }
 
+/** How many reports a new manifest has, counted no further than `limit`. */
 export async function countReports(
   sql: Queryable,
   orgId: string,
   newManifestId: string,
   limit: number,
 ) {
-  const [row] = await sql<{ n: number }[]>`
-    select count(*)::int as n from (
-      select 1 from compat_reports
-      where org_id = ${orgId} and new_manifest_id = ${newManifestId} limit ${limit}) as counted`
-  return row?.n ?? 0
+  const reports = sql`compat_reports where org_id = ${orgId} and new_manifest_id = ${newManifestId}`
+  return countUpTo(sql, limit, reports)
 }
 
 /** Idempotent, since the tally of a report follows from its episodes. */

@@ -6,6 +6,7 @@ import type {
 } from '../../jobs/rules/manifests/violation.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
+import { ofTraces } from '../traces/traces.ts'
 
 export interface NewViolation extends Violation {
   trace_id: string
@@ -112,8 +113,8 @@ export async function listBrokenOutputs(
 ) {
   return sql<{ trace_id: string; subject: string }[]>`
     select distinct trace_id, subject from contract_violations
-    where org_id = ${orgId} and project_id = ${projectId}
-      and trace_id = any(${traceIds}::text[]) and kind = 'output_contract_failed'`
+    where ${ofTraces(sql, orgId, projectId, traceIds)}
+      and kind = 'output_contract_failed'`
 }
 
 function matching(sql: Queryable, filter: ViolationFilter) {

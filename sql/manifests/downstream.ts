@@ -1,6 +1,7 @@
 import type { EvalVerdict } from '../../jobs/rules/core/verdicts.ts'
 import type { Component } from '../../jobs/rules/manifests/manifest.ts'
 import type { Queryable } from '../core/db.ts'
+import { ofTraces } from '../traces/traces.ts'
 import type { AgentKey } from './manifests.ts'
 
 /** Queries for what depends on the traces and components of an agent. */
@@ -13,8 +14,8 @@ export async function listEvalVerdicts(
 ) {
   const rows = await sql<{ trace_id: string; eval_verdict: EvalVerdict }[]>`
     select trace_id, eval_verdict from verdicts
-    where org_id = ${orgId} and project_id = ${projectId} and eval_verdict is not null
-      and trace_id = any(${traceIds}::text[])`
+    where ${ofTraces(sql, orgId, projectId, traceIds)}
+      and eval_verdict is not null`
   return new Map(rows.map(({ trace_id, eval_verdict }) => [trace_id, eval_verdict]))
 }
 
@@ -26,8 +27,8 @@ export async function listScoringEvaluators(
 ) {
   const rows = await sql<{ name: string }[]>`
     select distinct name from eval_scores
-    where org_id = ${orgId} and project_id = ${projectId} and source_kind <> 'builtin'
-      and category = 'quality' and trace_id = any(${traceIds}::text[])`
+    where ${ofTraces(sql, orgId, projectId, traceIds)}
+      and source_kind <> 'builtin' and category = 'quality'`
   return rows.map(({ name }) => name)
 }
 

@@ -1,4 +1,6 @@
 import type { Queryable } from '../core/db.ts'
+import { countUpTo } from '../core/pages.ts'
+import { ofAgent } from './manifests.ts'
 import type { AgentKey } from './manifests.ts'
 
 /** The latest change of an agent's active version. */
@@ -11,8 +13,7 @@ export interface TransitionRow {
 export async function findLatestTransition(sql: Queryable, agent: AgentKey) {
   const [row] = await sql<TransitionRow[]>`
     select manifest_id, previous_manifest_id, activated_at from manifest_activations
-    where org_id = ${agent.orgId} and project_id = ${agent.projectId}
-      and agent_name = ${agent.agentName} and previous_manifest_id is not null
+    where ${ofAgent(sql, agent)} and previous_manifest_id is not null
     order by ordinal desc limit 1`
   return row
 }
@@ -21,8 +22,7 @@ export async function findLatestTransition(sql: Queryable, agent: AgentKey) {
 export async function wasActive(sql: Queryable, agent: AgentKey, manifestId: string) {
   const rows = await sql`
     select 1 from manifest_activations
-    where org_id = ${agent.orgId} and project_id = ${agent.projectId}
-      and agent_name = ${agent.agentName} and manifest_id = ${manifestId} limit 1`
+    where ${ofAgent(sql, agent)} and manifest_id = ${manifestId} limit 1`
   return rows.length > 0
 }
 
@@ -40,8 +40,7 @@ export async function insertActivation(
     select ${agent.orgId}, ${agent.projectId}, ${agent.agentName}, coalesce(max(ordinal), 0) + 1,
       ${manifestId}, ${previousId}::uuid, ${isNew ? 'created' : 'reactivated'}
     from manifest_activations
-    where org_id = ${agent.orgId} and project_id = ${agent.projectId}
-      and agent_name = ${agent.agentName}`
+    where ${ofAgent(sql, agent)}`
 }
 
 /**
@@ -60,17 +59,16 @@ export async function countTracesUsing(
     readonly since: Date
   },
 ) {
-  const [row] = await sql<{ n: number }[]>`
-    select count(*)::int as n from (
-      select 1 from traces
-      where org_id = ${agent.orgId} and project_id = ${agent.projectId}
-        and agent_name = ${agent.agentName} and manifest_id = ${manifestId}
+  return countUpTo(
+    sql,
+    MAX_COUNTED,
+    sql`traces
+      where ${ofAgent(sql, agent)} and manifest_id = ${manifestId}
         and started_at >= ${used.since}
         and (tools_called && ${used.tools}::text[]
           or skills_loaded_by_agent && ${used.skills}::text[]
-          or ${used.anyCall}::boolean and llm_call_count > 0)
-      limit ${MAX_COUNTED}) as affected`
-  return row?.n ?? 0
+          or ${used.anyCall}::boolean and llm_call_count > 0)`,
+  )
 }
 
 const MAX_COUNTED = 10_000

@@ -1,5 +1,6 @@
 import type { Queryable, Transaction } from '../core/db.ts'
-import { holdAgents } from './manifests.ts'
+import { ofTraces } from '../traces/traces.ts'
+import { holdAgents, ofAgent } from './manifests.ts'
 import type { AgentKey, ManifestRow } from './manifests.ts'
 
 /**
@@ -18,8 +19,7 @@ export async function linkNamedTraces(
     update traces t set manifest_id = ${manifest.id}
     from (
       select trace_id from traces
-      where org_id = ${agent.orgId} and project_id = ${agent.projectId}
-        and agent_name = ${agent.agentName} and manifest_id is null
+      where ${ofAgent(sql, agent)} and manifest_id is null
         and manifest_hash = any(${written}::text[])
       order by trace_id limit ${limit} for update) named
     where t.org_id = ${agent.orgId} and t.project_id = ${agent.projectId}
@@ -41,8 +41,7 @@ export async function linkTracesByHash(
 ) {
   const unlinked = await tx<{ agent_name: string }[]>`
     select distinct agent_name from traces
-    where org_id = ${orgId} and project_id = ${projectId}
-      and trace_id = any(${traceIds}::text[])
+    where ${ofTraces(tx, orgId, projectId, traceIds)}
       and manifest_id is null and manifest_hash is not null`
   if (unlinked.length === 0) return []
   await holdAgents(

@@ -1,7 +1,9 @@
 import type { Component } from '../../jobs/rules/manifests/manifest.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText, onlyRow } from '../core/db.ts'
-import { countUpTo } from '../core/pages.ts'
+import { countUpTo, isOlder } from '../core/pages.ts'
+import type { AgeKey } from '../core/pages.ts'
+import { inProjects } from '../core/projects.ts'
 import { insertComponents } from './manifest-components.ts'
 
 export type ManifestStatus = 'draft' | 'active' | 'superseded'
@@ -32,6 +34,11 @@ export interface AgentKey {
   readonly orgId: string
   readonly projectId: string
   readonly agentName: string
+}
+
+/** The condition that a row is of this agent. */
+export function ofAgent(sql: Queryable, { orgId, projectId, agentName }: AgentKey) {
+  return sql`org_id = ${orgId} and project_id = ${projectId} and agent_name = ${agentName}`
 }
 
 /** Locks an agent until the transaction ends: its versions are registered and activated one at a time. */
@@ -132,7 +139,7 @@ export interface ManifestFilter {
 export interface ManifestPage {
   readonly limit: number
   readonly offset: number
-  readonly before?: { readonly at: Date; readonly id: string } | undefined
+  readonly before?: AgeKey | undefined
 }
 
 export type ListedManifest = ManifestRow & {
@@ -150,7 +157,7 @@ export async function listManifests(
     with page as (
       select m.org_id, ${columns(sql)} from manifests m
       where ${matching(sql, orgId, filter)}
-        ${page.before ? sql`and (m.created_at, m.id) < (${page.before.at}, ${page.before.id})` : sql``}
+        ${isOlder(sql, sql`(m.created_at, m.id)`, page.before)}
       order by m.created_at desc, m.id desc limit ${page.limit} offset ${page.offset}
     ), counted as (
       select t.manifest_id, count(*) as n
@@ -177,13 +184,9 @@ export function versionLabel({ version_number }: Pick<ManifestRow, 'version_numb
   return `v${version_number}`
 }
 
-function ofAgent(sql: Queryable, { orgId, projectId, agentName }: AgentKey) {
-  return sql`m.org_id = ${orgId} and m.project_id = ${projectId} and m.agent_name = ${agentName}`
-}
-
 function matching(sql: Queryable, orgId: string, filter: ManifestFilter) {
   return sql`m.org_id = ${orgId}
-    ${filter.projectIds ? sql`and m.project_id = any(${filter.projectIds}::uuid[])` : sql``}
+    ${inProjects(sql, sql`m.project_id`, filter.projectIds)}
     ${filter.agentName === undefined ? sql`` : sql`and m.agent_name = ${filter.agentName}`}
     ${filter.status ? sql`and m.status = ${filter.status}` : sql``}`
 }

@@ -1,5 +1,8 @@
 import { isFixture } from '../manifests/agents.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Fragment, Queryable } from '../core/db.ts'
+import { isOlder } from '../core/pages.ts'
+import type { AgeKey } from '../core/pages.ts'
+import { inProjects } from '../core/projects.ts'
 
 export type ChangelogType = 'manifest' | 'regression' | 'audit' | 'training'
 
@@ -25,7 +28,7 @@ export interface ChangelogFilter {
   readonly types: readonly ChangelogType[]
   /** Occurred after. */
   readonly since?: Date | undefined
-  readonly before?: { readonly at: Date; readonly id: string } | undefined
+  readonly before?: AgeKey | undefined
   readonly includeFixtures: boolean
   readonly limit: number
 }
@@ -44,9 +47,9 @@ export async function listChangelog(sql: Queryable, orgId: string, filter: Chang
 
 /** A source has the members of `ChangelogRow` but for `is_fixture`, and `org_id` and `project_id`. */
 const SOURCES: Readonly<
-  Record<ChangelogType, (sql: Queryable, orgId: string, filter: ChangelogFilter) => Source[]>
+  Record<ChangelogType, (sql: Queryable, orgId: string, filter: ChangelogFilter) => Fragment[]>
 > = {
-  manifest: (sql, orgId, filter) => [
+  manifest: (sql, orgId, { projectIds }) => [
     sql`
       select md5(concat_ws(' ', a.project_id, a.agent_name, a.ordinal))::uuid as id,
         'manifest' as type,
@@ -61,7 +64,7 @@ const SOURCES: Readonly<
       from manifest_activations a
       join manifests m on m.org_id = a.org_id and m.id = a.manifest_id
       left join manifests p on p.org_id = a.org_id and p.id = a.previous_manifest_id
-      where a.org_id = ${orgId} ${within(sql, sql`a.project_id`, filter)}`,
+      where a.org_id = ${orgId} ${inProjects(sql, sql`a.project_id`, projectIds)}`,
     sql`
       select m.id, 'manifest', 'manifest.drafted', m.org_id, m.project_id, m.agent_name, 'system',
         null::uuid, 'manifest', m.id,
@@ -69,9 +72,10 @@ const SOURCES: Readonly<
           'manifest_hash', m.shown_hash),
         m.created_at as occurred_at
       from manifests m
-      where m.org_id = ${orgId} and m.status = 'draft' ${within(sql, sql`m.project_id`, filter)}`,
+      where m.org_id = ${orgId} and m.status = 'draft'
+        ${inProjects(sql, sql`m.project_id`, projectIds)}`,
   ],
-  regression: (sql, orgId, filter) => [
+  regression: (sql, orgId, { projectIds }) => [
     sql`
       select r.id, 'regression', 'regression.checked', r.org_id, r.project_id, r.agent_name,
         'system', null::uuid, 'regression_check', r.id,
@@ -81,7 +85,7 @@ const SOURCES: Readonly<
         r.completed_at as occurred_at
       from regression_checks r
       where r.org_id = ${orgId} and r.completed_at is not null
-        ${within(sql, sql`r.project_id`, filter)}`,
+        ${inProjects(sql, sql`r.project_id`, projectIds)}`,
     sql`
       select md5(r.id || ' decided')::uuid, 'regression', 'regression.' || r.human_decision, r.org_id,
         r.project_id, r.agent_name, 'api_key', r.decided_by, 'regression_check', r.id,
@@ -90,13 +94,13 @@ const SOURCES: Readonly<
         r.decided_at as occurred_at
       from regression_checks r
       where r.org_id = ${orgId} and r.decided_at is not null
-        ${within(sql, sql`r.project_id`, filter)}`,
+        ${inProjects(sql, sql`r.project_id`, projectIds)}`,
     sql`
       select f.id, 'regression', 'regression.detected', f.org_id, f.project_id, f.agent_name,
         'system', null::uuid, 'regression_finding', f.id, ${findingData(sql)},
         f.detected_at as occurred_at
       from regression_findings f
-      where f.org_id = ${orgId} ${within(sql, sql`f.project_id`, filter)}`,
+      where f.org_id = ${orgId} ${inProjects(sql, sql`f.project_id`, projectIds)}`,
     sql`
       select md5(f.id || ' resolved')::uuid, 'regression', 'regression.resolved', f.org_id,
         f.project_id, f.agent_name, case when f.resolved_by is null then 'system' else 'api_key' end,
@@ -105,7 +109,7 @@ const SOURCES: Readonly<
         f.resolved_at as occurred_at
       from regression_findings f
       where f.org_id = ${orgId} and f.resolved_at is not null
-        ${within(sql, sql`f.project_id`, filter)}`,
+        ${inProjects(sql, sql`f.project_id`, projectIds)}`,
   ],
   audit: (sql, orgId, { projectIds }) =>
     projectIds
@@ -118,7 +122,7 @@ const SOURCES: Readonly<
               a.actor_key_id as actor_id, a.resource_type, a.resource_id, a.data, a.occurred_at
             from audit_events a where a.org_id = ${orgId}`,
         ],
-  training: (sql, orgId, filter) => [
+  training: (sql, orgId, { projectIds }) => [
     sql`
       select v.id, 'training' as type, 'dataset_version.ready' as event_type, v.org_id, d.project_id,
         d.training_target_agent as agent_name, 'api_key' as actor_type, v.created_by as actor_id,
@@ -129,12 +133,12 @@ const SOURCES: Readonly<
         date_trunc('milliseconds', v.ready_at) as occurred_at
       from dataset_versions v join datasets d on d.org_id = v.org_id and d.id = v.dataset_id
       where v.org_id = ${orgId} and v.ready_at is not null
-        ${within(sql, sql`d.project_id`, filter)}`,
+        ${inProjects(sql, sql`d.project_id`, projectIds)}`,
   ],
 }
 
 /** Each source is limited by itself, so that none is sorted whole for one page. */
-function newestOf(sql: Queryable, orgId: string, source: Source, filter: ChangelogFilter) {
+function newestOf(sql: Queryable, orgId: string, source: Fragment, filter: ChangelogFilter) {
   const { since, before, includeFixtures, limit } = filter
   const agent = isFixture(sql, orgId, sql`s.project_id`, sql`s.agent_name`)
   const fixture = sql`(s.agent_name is not null and ${agent})`
@@ -145,7 +149,7 @@ function newestOf(sql: Queryable, orgId: string, source: Source, filter: Changel
       resource_type, resource_id, data, occurred_at)
     where true
       ${since ? sql`and s.occurred_at > ${since}` : sql``}
-      ${before ? sql`and (s.occurred_at, s.id) < (${before.at}, ${before.id})` : sql``}
+      ${isOlder(sql, sql`(s.occurred_at, s.id)`, before)}
       ${includeFixtures ? sql`` : sql`and not ${fixture}`}
     order by s.occurred_at desc, s.id desc limit ${limit})`
 }
@@ -155,9 +159,3 @@ function findingData(sql: Queryable) {
     'previous_version_label', f.previous_version_label, 'manifest_id', f.manifest_id,
     'delta', f.delta)`
 }
-
-function within(sql: Queryable, column: Source, { projectIds }: ChangelogFilter) {
-  return projectIds ? sql`and ${column} = any(${projectIds}::uuid[])` : sql``
-}
-
-type Source = ReturnType<Queryable>

@@ -57,8 +57,19 @@ export async function findUsageLeft(
   { orgId, metric, quotas, at }: Omit<Charge, 'n'>,
 ): Promise<{ left: number; limit: number }> {
   const limit = quotas[metric][await findPlan(sql, orgId)]
-  const used = await findCurrent(sql, orgId, metric, quotaPeriod(at).start)
+  const used = await findUsed(sql, { orgId, metric, at })
   return { left: Math.max(0, limit - used), limit }
+}
+
+/** How much of a metric is used in the month of `at`. */
+export async function findUsed(
+  sql: Queryable,
+  { orgId, metric, at }: Pick<Charge, 'orgId' | 'metric' | 'at'>,
+): Promise<number> {
+  const [row] = await sql<{ current: number }[]>`
+    select current from usage
+    where org_id = ${orgId} and metric = ${metric} and period = ${quotaPeriod(at).start}::date`
+  return row?.current ?? 0
 }
 
 /** What is used of every metric in the month of `at`. */
@@ -75,13 +86,6 @@ export async function readUsage(sql: Queryable, orgId: string, quotas: Quotas, a
     limit: quotas[metric][plan],
   }))
   return { plan, period_start: period.start, period_end: period.end, metrics }
-}
-
-async function findCurrent(sql: Queryable, orgId: string, metric: Metric, period: Date) {
-  const [row] = await sql<{ current: number }[]>`
-    select current from usage
-    where org_id = ${orgId} and metric = ${metric} and period = ${period}::date`
-  return row?.current ?? 0
 }
 
 /** The plan that is in force now. */

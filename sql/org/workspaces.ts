@@ -1,5 +1,6 @@
 import type { Queryable } from '../core/db.ts'
-import { countUpTo } from '../core/pages.ts'
+import { countUpTo, isOlder } from '../core/pages.ts'
+import type { AgeKey } from '../core/pages.ts'
 
 export interface WorkspaceRow {
   id: string
@@ -20,7 +21,7 @@ export interface Visible {
 export interface Page {
   readonly limit: number
   readonly offset: number
-  readonly before: { readonly at: Date; readonly id: string } | undefined
+  readonly before: AgeKey | undefined
 }
 
 /** Undefined when the name is taken. */
@@ -54,7 +55,8 @@ export async function insertProject(
 export async function listWorkspaces(sql: Queryable, orgId: string, visible: Visible, page: Page) {
   return sql<WorkspaceRow[]>`
     select id, name, created_at from workspaces
-    where ${workspacesOf(sql, orgId, visible)} ${before(sql, page)}
+    where ${workspacesOf(sql, orgId, visible)}
+      ${isOlder(sql, sql`(created_at, id)`, page.before)}
     order by created_at desc, id desc limit ${page.limit} offset ${page.offset}`
 }
 
@@ -72,7 +74,8 @@ export async function countWorkspaces(
 export async function listProjects(sql: Queryable, orgId: string, visible: Visible, page: Page) {
   return sql<ListedProject[]>`
     select id, workspace_id, name, created_at from projects
-    where ${projectsOf(sql, orgId, visible)} ${before(sql, page)}
+    where ${projectsOf(sql, orgId, visible)}
+      ${isOlder(sql, sql`(created_at, id)`, page.before)}
     order by created_at desc, id desc limit ${page.limit} offset ${page.offset}`
 }
 
@@ -94,8 +97,4 @@ function projectsOf(sql: Queryable, orgId: string, { workspaceId, projectId }: V
   return sql`org_id = ${orgId}
     ${workspaceId ? sql`and workspace_id = ${workspaceId}` : sql``}
     ${projectId ? sql`and id = ${projectId}` : sql``}`
-}
-
-function before(sql: Queryable, page: Page) {
-  return page.before ? sql`and (created_at, id) < (${page.before.at}, ${page.before.id})` : sql``
 }

@@ -2,7 +2,9 @@ import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
 import type { CheckFindings, CheckVerdict } from '../../jobs/rules/regression/check-findings.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
-import { countUpTo } from '../core/pages.ts'
+import { countUpTo, isOlder } from '../core/pages.ts'
+import type { AgeKey } from '../core/pages.ts'
+import { inProjects } from '../core/projects.ts'
 import type { JobError } from '../jobs/jobs.ts'
 import type { AgentKey, ManifestRow } from '../manifests/manifests.ts'
 
@@ -111,12 +113,12 @@ export async function listChecks(
   sql: Queryable,
   orgId: string,
   filter: CheckFilter,
-  page: { limit: number; offset: number; before?: { at: Date; id: string } | undefined },
+  page: { limit: number; offset: number; before?: AgeKey | undefined },
 ) {
   return sql<CheckRow[]>`
     select ${columns(sql)} from ${withManifests(sql)}
     where ${matching(sql, orgId, filter)}
-      ${page.before ? sql`and (r.created_at, r.id) < (${page.before.at}, ${page.before.id})` : sql``}
+      ${isOlder(sql, sql`(r.created_at, r.id)`, page.before)}
     order by r.created_at desc, r.id desc limit ${page.limit} offset ${page.offset}`
 }
 
@@ -162,7 +164,7 @@ export async function registerBaseline(
 
 function matching(sql: Queryable, orgId: string, { projectIds, agentName, verdict }: CheckFilter) {
   return sql`r.org_id = ${orgId}
-    ${projectIds ? sql`and r.project_id = any(${projectIds}::uuid[])` : sql``}
+    ${inProjects(sql, sql`r.project_id`, projectIds)}
     ${agentName === undefined ? sql`` : sql`and r.agent_name = ${agentName}`}
     ${verdict ? sql`and r.verdict = ${verdict}` : sql``}`
 }

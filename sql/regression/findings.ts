@@ -1,6 +1,7 @@
 import type { Arm } from '../../jobs/rules/regression/statistics.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
+import { ofAgent } from '../manifests/manifests.ts'
 import type { AgentKey } from '../manifests/manifests.ts'
 
 export type Resolution = 'recovered' | 'reverted' | 'manual'
@@ -50,8 +51,7 @@ export async function insertFinding(tx: Transaction, orgId: string, finding: New
 export async function listFindings(sql: Queryable, agent: AgentKey, metric: string) {
   return sql<FindingRow[]>`
     select ${columns(sql)} from regression_findings
-    where org_id = ${agent.orgId} and project_id = ${agent.projectId}
-      and agent_name = ${agent.agentName} and metric = ${metric}
+    where ${ofAgent(sql, agent)} and metric = ${metric}
     order by ordinal desc`
 }
 

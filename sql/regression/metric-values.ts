@@ -1,4 +1,5 @@
 import type { Queryable } from '../core/db.ts'
+import { ofAgent } from '../manifests/manifests.ts'
 import type { AgentKey } from '../manifests/manifests.ts'
 import { QUALITY_METRIC } from './activations.ts'
 
@@ -29,8 +30,7 @@ export async function listMetricValues(
         case when source_type = 'replayed'
           then coalesce(metadata ->> 'original_trace_id', parent_trace_id) end as source_trace_id
       from traces
-      where org_id = ${agent.orgId} and project_id = ${agent.projectId}
-        and agent_name = ${agent.agentName} and manifest_id = ${manifestId} and status <> 'running'
+      where ${ofAgent(sql, agent)} and manifest_id = ${manifestId} and status <> 'running'
         and started_at >= ${from} and started_at < ${to}
       order by started_at desc, trace_id desc limit ${MAX_TRACES}
     )

@@ -1,5 +1,6 @@
 import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
+import { ofAgent } from '../manifests/manifests.ts'
 import type { AgentKey } from '../manifests/manifests.ts'
 import { OBSERVED, QUALITY_METRIC } from './activations.ts'
 
@@ -102,7 +103,6 @@ export async function listDueSeries(sql: Queryable, looks: readonly number[], li
     limit ${limit}`
 }
 
-function isSeries(sql: Queryable, { orgId, projectId, agentName }: AgentKey, metric: string) {
-  return sql`org_id = ${orgId} and project_id = ${projectId} and agent_name = ${agentName}
-    and metric = ${metric}`
+function isSeries(sql: Queryable, agent: AgentKey, metric: string) {
+  return sql`${ofAgent(sql, agent)} and metric = ${metric}`
 }

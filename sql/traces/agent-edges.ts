@@ -1,6 +1,8 @@
 import type { AgentEdge } from '../../jobs/rules/traces/agent-edges.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
+import { inProjects } from '../core/projects.ts'
+import { ofTraces } from './traces.ts'
 
 export type TraceEdge = AgentEdge & { trace_id: string; seen_at: Date }
 
@@ -38,8 +40,8 @@ export async function insertParentEdges(
   await tx`
     with related as (
       select trace_id, parent_trace_id, agent_name, started_at from traces
-      where org_id = ${orgId} and project_id = ${projectId} and parent_trace_id is not null
-        and trace_id = any(${traceIds}::text[])
+      where ${ofTraces(tx, orgId, projectId, traceIds)}
+        and parent_trace_id is not null
       union
       select trace_id, parent_trace_id, agent_name, started_at from traces
       where org_id = ${orgId} and project_id = ${projectId}
@@ -68,7 +70,7 @@ export async function listEdges(sql: Queryable, filter: EdgeFilter, limit: numbe
     select parent, child, via, count(*) as trace_count, max(seen_at) as last_seen_at
     from agent_edges
     where org_id = ${filter.orgId}
-      ${filter.projectIds ? sql`and project_id = any(${filter.projectIds}::uuid[])` : sql``}
+      ${inProjects(sql, sql`project_id`, filter.projectIds)}
       ${filter.since ? sql`and seen_at >= ${filter.since}` : sql``}
     group by parent, child, via order by parent, child, via limit ${limit}`
 }

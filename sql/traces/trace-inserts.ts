@@ -1,3 +1,4 @@
+import { order } from '../../jobs/rules/core/order.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { arrayText } from '../core/array-text.ts'
 import type { Queryable } from '../core/db.ts'
@@ -65,10 +66,10 @@ export async function insertTraces(
 
 /** So that two transactions that insert the same ids wait for each other in one order. */
 function inKeyOrder<Row extends TraceKey>(rows: readonly Row[]) {
-  const order = (row: Row) => `${row.org_id}${row.project_id}${row.trace_id}`
+  const keyOf = (row: Row) => `${row.org_id}${row.project_id}${row.trace_id}`
   return rows
-    .map((row) => ({ row, at: order(row) }))
-    .sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)))
+    .map((row) => ({ row, key: keyOf(row) }))
+    .sort((a, b) => order(a.key, b.key))
     .map(({ row }) => row)
 }
 

@@ -1,4 +1,6 @@
 import type { Queryable } from '../core/db.ts'
+import { countUpTo } from '../core/pages.ts'
+import { inProjects } from '../core/projects.ts'
 import { matchesText } from './trace-search.ts'
 import { shownColumns, withVerdict } from './traces.ts'
 import type { ShownTraceRow } from './traces.ts'
@@ -85,7 +87,7 @@ export async function listManifestProjects(
   const rows = await sql<{ project_id: string }[]>`
     select p.id as project_id from projects p
     where p.org_id = ${orgId}
-      ${projectIds ? sql`and p.id = any(${projectIds}::uuid[])` : sql``}
+      ${inProjects(sql, sql`p.id`, projectIds)}
       and exists (select 1 from traces t where t.org_id = p.org_id and t.project_id = p.id
         and t.manifest_id = ${manifestId})
     order by p.created_at, p.id limit 2`
@@ -99,13 +101,14 @@ export async function countTraces(
   filter: TraceFilter,
   limit: number,
 ) {
-  const [row] = await sql<{ n: number }[]>`
-    select count(*)::int as n from (
-      select 1 from projects p
+  return countUpTo(
+    sql,
+    limit,
+    sql`projects p
       join traces t on t.org_id = p.org_id and t.project_id = p.id
       ${withVerdict(sql)}
-      where ${visible(sql, orgId, filter)} and ${matching(sql, filter)} limit ${limit}) as counted`
-  return row?.n ?? 0
+      where ${visible(sql, orgId, filter)} and ${matching(sql, filter)}`,
+  )
 }
 
 export interface TraceCount {
@@ -139,7 +142,7 @@ export async function countTracesByFacet(
 
 function visible(sql: Queryable, orgId: string, { projectIds }: Pick<TraceFilter, 'projectIds'>) {
   return sql`p.org_id = ${orgId}
-    ${projectIds ? sql`and p.id = any(${projectIds}::uuid[])` : sql``}`
+    ${inProjects(sql, sql`p.id`, projectIds)}`
 }
 
 /** The condition on trace `t` of project `p` with verdict `v`. */

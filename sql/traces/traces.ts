@@ -1,5 +1,6 @@
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable } from '../core/db.ts'
+import { inProjects } from '../core/projects.ts'
 
 /** What names a trace; ids are the clients', unique in a project. */
 export interface TraceKey {
@@ -45,7 +46,7 @@ export async function findTraces(
     join traces t on t.org_id = p.org_id and t.project_id = p.id
     ${withVerdict(sql)}
     where p.org_id = ${orgId} and t.trace_id = ${traceId}
-      ${projectIds ? sql`and p.id = any(${projectIds}::uuid[])` : sql``}
+      ${inProjects(sql, sql`p.id`, projectIds)}
     order by p.name = 'default' desc, p.created_at, p.id limit 2`
 }
 
@@ -61,7 +62,7 @@ export async function listTraceProjects(
     from projects p
     join traces t on t.org_id = p.org_id and t.project_id = p.id
     where p.org_id = ${orgId} and t.trace_id = any(${traceIds}::text[])
-      ${projectIds ? sql`and p.id = any(${projectIds}::uuid[])` : sql``}
+      ${inProjects(sql, sql`p.id`, projectIds)}
     group by t.trace_id`
   return new Map(rows.map(({ trace_id, ids }) => [trace_id, ids]))
 }
@@ -118,6 +119,7 @@ export function withVerdict(sql: Queryable) {
 export function ofTrace(sql: Queryable, { org_id, project_id, trace_id }: TraceKey) {
   return sql`org_id = ${org_id} and project_id = ${project_id} and trace_id = ${trace_id}`
 }
+
 /** The condition that a row is of one of these traces. */
 export function ofTraces(
   sql: Queryable,

@@ -2,7 +2,7 @@ import type { Queue } from '../../jobs/queue.ts'
 import { quotaPeriod } from '../../jobs/rules/org/plan.ts'
 import type { EventData } from '../../jobs/rules/webhooks/webhook-event.ts'
 import type { Transaction } from '../core/db.ts'
-import { addUsage, findPlan, findUsageLeft } from '../org/usage.ts'
+import { addUsage, findPlan, findUsed } from '../org/usage.ts'
 import type { Charge } from '../org/usage.ts'
 import { emitEvent } from './emit-event.ts'
 
@@ -25,7 +25,7 @@ export async function chargeUsage(
   const plan = await findPlan(tx, orgId)
   const limit = quotas[metric][plan]
   const added = await addUsage(tx, charge, limit)
-  if (!added) return { ok: false, ...(await findUsageLeft(tx, charge)) }
+  if (!added) return { ok: false, left: Math.max(0, limit - (await findUsed(tx, charge))), limit }
   const { current, warned, reached } = added
   const { start, end } = quotaPeriod(at)
   const usage: EventData['usage.warning'] = {

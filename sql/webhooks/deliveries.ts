@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Queryable } from '../core/db.ts'
-import { countUpTo, createdBefore } from '../core/pages.ts'
+import { countUpTo, isOlder } from '../core/pages.ts'
+import type { AgeKey } from '../core/pages.ts'
 
 export type DeliveryState = 'pending' | 'attempting' | 'retry_wait' | 'delivered' | 'failed'
 
@@ -41,7 +42,7 @@ export interface DeliveryFilter {
   readonly event?: string | undefined
   readonly state?: DeliveryState | undefined
   readonly since?: Date | undefined
-  readonly before?: { readonly created_at: Date; readonly id: string } | undefined
+  readonly before?: AgeKey | undefined
 }
 
 /** Newest first. */
@@ -54,7 +55,7 @@ export async function listDeliveries(
   return sql<DeliveryRow[]>`
     select ${columns(sql)} from deliveries
     where ${matching(sql, orgId, filter)}
-      ${createdBefore(sql, filter.before)}
+      ${isOlder(sql, sql`(created_at, id)`, filter.before)}
     order by created_at desc, id desc limit ${limit}`
 }
 

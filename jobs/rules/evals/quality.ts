@@ -1,3 +1,4 @@
+import { order } from '../core/order.ts'
 import type { PolicySettings, Trust } from './decision-policy.ts'
 import { PASS_AT } from './score.ts'
 import type { NewScore } from './score.ts'
@@ -34,7 +35,7 @@ export function groupScores<Score extends JudgedScore>(
   { source_weights }: PolicySettings,
 ): SourceGroup<Score>[] {
   const bySource = Map.groupBy(scores.filter(isCounted), sourceKey)
-  const ordered = [...bySource].sort(([a], [b]) => (a < b ? -1 : 1))
+  const ordered = [...bySource].sort(([a], [b]) => order(a, b))
   const groups = ordered.flatMap(([, scores]) => {
     const [first] = scores
     return first ? [{ first, trust: trustOf(first), scores }] : []

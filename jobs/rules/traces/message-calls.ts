@@ -1,4 +1,5 @@
 import { isTooDeep } from '../core/depth.ts'
+import { parseJson } from '../core/parse-json.ts'
 import { isObject } from '../core/reader.ts'
 import type { MessageToolCall, ToolCall } from './trace.ts'
 
@@ -29,11 +30,7 @@ export function isCall(call: unknown): call is MessageToolCall {
 
 function parsedArguments(given: unknown): unknown {
   if (typeof given !== 'string') return given ?? {}
-  try {
-    const parsed: unknown = JSON.parse(given)
-    // What is nested without end cannot be written again.
-    return isTooDeep(parsed) ? given : parsed
-  } catch {
-    return given
-  }
+  const parsed = parseJson(given)
+  // What is nested without end cannot be written again.
+  return parsed === undefined || isTooDeep(parsed) ? given : parsed
 }
