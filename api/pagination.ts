@@ -7,7 +7,6 @@ export const COUNT_LIMIT = 10_000
 export interface Page {
   readonly limit: number
   readonly offset: number
-  readonly cursor?: string | undefined
 }
 
 /** An opaque cursor that stands for the last row of a page: its sort key, most significant first. */

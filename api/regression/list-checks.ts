@@ -39,13 +39,6 @@ export const listChecks = endpoint('GET', '/regression-check', {
       checks.listChecks(sql, principal.orgId, filter, page),
       checks.countChecks(sql, principal.orgId, filter, COUNT_LIMIT + 1),
     ])
-    return listAnswer(
-      'regression_checks',
-      { limit, offset, cursor },
-      rows,
-      counted,
-      viewCheck,
-      ageKey,
-    )
+    return listAnswer('regression_checks', { limit, offset }, rows, counted, viewCheck, ageKey)
   },
 })
