@@ -1,9 +1,10 @@
 import t from 'tap'
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { isQueueCurrent, openBoss, reconcileSchedules } from '../../../ops/boss.ts'
 import { pools } from '../../../workers/pools.ts'
 import { schedules } from '../../../workers/runtime/schedule.ts'
 import { openQueues } from '../../support/queues.ts'
+import { readSources } from '../../support/sources.ts'
 import { until } from '../../support/until.ts'
 
 t.test('schedules', async (t) => {
@@ -62,14 +63,10 @@ t.test('schedules', async (t) => {
   })
 
   t.test('node-cron enqueues nothing and writes no business rows', async (t) => {
-    const files = (await readdir('.', { recursive: true })).filter((path) =>
-      /^(api|workers|jobs|sql|ops)\/.*\.ts$/.test(path),
-    )
-    const users: string[] = []
-    for (const file of files) {
+    const sources = [...readSources(['test/**'])]
+    const users = sources.filter(([, { packages }]) => packages.includes('node-cron'))
+    for (const [file] of users) {
       const text = await readFile(file, 'utf8')
-      if (!/from 'node-cron'/.test(text)) continue
-      users.push(file)
       t.notMatch(text, /enqueue|\.transaction\(|insert into|delete from/i, file)
     }
     t.ok(users.length > 0)
