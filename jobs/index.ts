@@ -10,6 +10,7 @@
  * - The **job resource** is the row of `jobs` a client polls; an internal job has none. One that no
  *   worker will settle is **orphaned**, and maintenance settles it.
  */
+import { activateDraft } from './activate-draft.ts'
 import { aggregateScores } from './aggregate-scores.ts'
 import { analyzeCompatibility } from './analyze-compatibility.ts'
 import { bisectRegression } from './bisect-regression.ts'
@@ -34,6 +35,7 @@ export const jobs: readonly Job[] = [
   judgeTraces,
   detectViolations,
   linkTraces,
+  activateDraft,
   decideTraces,
   aggregateScores,
   analyzeCompatibility,

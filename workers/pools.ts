@@ -9,6 +9,7 @@ import { deleteExpiredHandler } from './maintenance/delete-expired.ts'
 import { reconcileJobsHandler } from './maintenance/reconcile-jobs.ts'
 import { settleLostDeliveriesHandler } from './maintenance/settle-lost-deliveries.ts'
 import type { PoolName } from './pool-names.ts'
+import { activateDraftHandler } from './regression/activate-draft.ts'
 import { analyzeCompatibilityHandler } from './regression/analyze-compatibility.ts'
 import { bisectRegressionHandler } from './regression/bisect-regression.ts'
 import { checkRegressionHandler } from './regression/check-regression.ts'
@@ -42,6 +43,7 @@ export const pools: Readonly<Record<string, Pool>> = {
       analyzeCompatibilityHandler,
       retargetVerdictsHandler,
       linkTracesHandler,
+      activateDraftHandler,
       checkRegressionHandler,
       bisectRegressionHandler,
       sweepRegressionsHandler,

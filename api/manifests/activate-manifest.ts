@@ -35,12 +35,18 @@ export const activateManifest = endpoint('POST', '/manifests/{manifest_id}/activ
       await lockAgent(tx, agent)
       const manifest = await readManifest(tx, orgId, found.id)
       const occasion = { createdBy: keyId, now: context.now() }
-      const isActive = manifest.status === 'active'
-      const report = isActive
-        ? null
-        : await activation.activateManifest(tx, context.queue, agent, manifest, occasion)
-      const activated = await readManifest(tx, orgId, found.id)
-      return { ...viewManifest(activated), compatibility_report_id: report }
+      const { status } = manifest
+      const kind = status === 'draft' ? 'activated' : 'reactivated'
+      const report =
+        status === 'active'
+          ? null
+          : await activation.activateManifest(
+              tx,
+              context.queue,
+              { agent, manifest, kind },
+              occasion,
+            )
+      return { ...viewManifest(manifest), status: 'active', compatibility_report_id: report }
     })
   },
 })

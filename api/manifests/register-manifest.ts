@@ -1,7 +1,9 @@
 import Joi from 'joi'
 import { randomUUIDv7 } from 'node:crypto'
 import {
+  activatesAtOnce,
   differingComponents,
+  NEEDED,
   readRegistration,
 } from '../../jobs/rules/manifests/manifest-registration.ts'
 import type {
@@ -13,22 +15,24 @@ import { bool, freeForm, listOf, oneOf, shape, text } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { listComponents } from '../../sql/manifests/manifest-components.ts'
 import {
-  findActiveManifest,
   findManifestByHash,
+  findNextParent,
+  holdDraft,
   insertManifest,
   lockAgent,
   versionLabel,
 } from '../../sql/manifests/manifests.ts'
 import type { AgentKey, ManifestRow } from '../../sql/manifests/manifests.ts'
 import { activateManifest } from '../../sql/transactions/activate-manifest.ts'
+import { announceManifest } from '../../sql/transactions/announce-manifest.ts'
 import { linkEarlierTraces } from '../../sql/transactions/link-traces.ts'
 import type { ApiContext } from '../context.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import type { CheckedBody } from '../endpoint.ts'
+import { validationError } from '../errors.ts'
 import { nullable, projectField } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 import { writableProject } from '../projects.ts'
-import { readManifest } from './manifest.ts'
 
 const registeredBody = Joi.object({
   status: Joi.string().valid('ok').required(),
@@ -40,7 +44,7 @@ const registeredBody = Joi.object({
   components: Joi.number().integer().required(),
   parent_manifest_id: nullable(Joi.string().guid()),
   compatibility_report_id: nullable(Joi.string().guid()).description(
-    'The analysis of the traces of the version before, which runs by itself',
+    'The analysis of the traces of the version before, which an activation starts; null for a draft',
   ),
   ignored_component_changes: listOf(
     Joi.object({
@@ -51,6 +55,9 @@ const registeredBody = Joi.object({
     .required()
     .description('Components that differ from the version of the same hash, whose own are kept'),
 }).label('RegisteredManifest')
+
+const DRAFT =
+  'Supersedes nothing by being registered, also as the first version or by the hash of an older one'
 
 const body: CheckedBody<Registration> = {
   documented: shape(
@@ -66,7 +73,10 @@ const body: CheckedBody<Registration> = {
       version_label: text(),
       detection_source: text(),
       is_closed_world: bool().default(false),
-      activate: bool().default(true),
+      activate: bool().description(
+        'true: active at once; false: a draft, whatever traffic runs, until it is activated or a check of it accepted; default: as above',
+      ),
+      draft: bool().default(false).description(DRAFT),
       metadata: freeForm(),
       project: projectField,
     },
@@ -96,12 +106,9 @@ const body: CheckedBody<Registration> = {
 export const registerManifest = endpoint('POST', '/manifests', {
   summary: 'Register what an agent is made of',
   description:
-    'Safe to repeat: the identity of a version is its hash. A new hash makes the next version the active one; a hash of an older version makes that one active again. Traces that named the hash before are tied to the version.',
+    'Safe to repeat: the identity of a version is its hash. The first version of an agent is active at once. A new hash makes the next version, a draft: it becomes the active one with the first production trace stored under it, when it is activated, or when a regression check of it is accepted. A hash of an older version makes that one active again. Traces that named the hash before are tied to the version. Components may only be left out when `manifest_hash` is that of a known version.',
   access: 'key',
-  query: shape(
-    {},
-    { project: projectField, draft: bool().description('Register without activating') },
-  ),
+  query: shape({}, { project: projectField, draft: bool().description(DRAFT) }),
   body,
   answers: { 200: registeredBody, 201: registeredBody },
   async handle({ context, principal, query, body }) {
@@ -123,15 +130,19 @@ async function register(
   agent: AgentKey,
   registration: Registration,
 ) {
+  const occasion = { createdBy: keyId, now: context.now() }
   await lockAgent(tx, agent)
   const known = await findManifestByHash(tx, agent, registration.manifest_hash)
-  const found = known ?? (await insertVersion(tx, agent, registration))
-  const activates = !registration.is_draft && found.status !== 'active'
-  const occasion = { createdBy: keyId, now: context.now() }
+  const { manifest, activates } = known
+    ? { manifest: known, activates: activatesAtOnce(registration, known.status) }
+    : await addVersion(tx, context, agent, registration)
+  if (known?.status === 'draft' && registration.activate === false) {
+    await holdDraft(tx, agent.orgId, known.id)
+  }
+  const kind = kindOf(known)
   const reportId = activates
-    ? await activateManifest(tx, context.queue, agent, found, occasion)
+    ? await activateManifest(tx, context.queue, { agent, manifest, kind }, occasion)
     : null
-  const manifest = await readManifest(tx, agent.orgId, found.id)
   // Links the first ones before the client has its answer, so that it finds them.
   if (!known) await linkEarlierTraces(tx, context.queue, agent, manifest, LINKED_AT_ONCE)
   return {
@@ -148,17 +159,35 @@ async function register(
   }
 }
 
-async function insertVersion(tx: Transaction, agent: AgentKey, registration: Registration) {
-  const parent = await findActiveManifest(tx, agent)
-  const { is_draft: _, has_own_hash: __, project: ___, ...content } = registration
-  return insertManifest(tx, agent, {
+/** Inserts the next version, which its activation makes the active one, and announces it. */
+async function addVersion(
+  tx: Transaction,
+  { queue, now }: ApiContext,
+  agent: AgentKey,
+  registration: Registration,
+) {
+  if (registration.components.length === 0) {
+    throw validationError([{ field: 'body.components', message: `components ${NEEDED}` }])
+  }
+  const parent = await findNextParent(tx, agent)
+  const { activate, is_draft: _, has_own_hash: __, project: ___, ...content } = registration
+  const manifest = await insertManifest(tx, agent, {
     ...content,
     id: randomUUIDv7(),
     project_id: agent.projectId,
     parent_manifest_id: parent?.id ?? null,
-    // Its activation makes it the active one.
     status: 'draft',
+    is_held: activate === false,
   })
+  const activates = activatesAtOnce(registration, parent ? 'new' : 'first')
+  const status = activates ? 'active' : 'draft'
+  await announceManifest(tx, queue, agent, { manifest, status, parent }, now())
+  return { manifest, activates }
+}
+
+function kindOf(known: ManifestRow | undefined) {
+  if (!known) return 'created'
+  return known.status === 'draft' ? 'activated' : 'reactivated'
 }
 
 /** Changes are not reported to a client that chose the hash: it decides what is the same version. */

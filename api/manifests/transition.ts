@@ -37,7 +37,7 @@ export async function findTransition(
 }
 
 /**
- * The newest analysis of a transition, complete or in progress, which the registration usually started;
+ * The newest analysis of a transition, complete or in progress, which the activation usually started;
  * else a new one.
  * @param again start a new one in any case
  */

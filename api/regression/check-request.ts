@@ -16,7 +16,7 @@ export const requestBody = shape(
   { agent_name: text(), candidate_manifest_id: uuid() },
   {
     baseline_manifest_id: uuid().description(
-      'Default: what an accepted or the first check registered, else the active version, else the parent',
+      'Default: the active version, or when that is the candidate the one active before it',
     ),
     trace_window_days: int(1, 365)
       .default(TRACE_WINDOW_DAYS)

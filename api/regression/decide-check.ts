@@ -1,6 +1,7 @@
 import { oneOf, shape, text } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { registerBaseline, updateDecision } from '../../sql/regression/checks.ts'
+import { updateDecision } from '../../sql/regression/checks.ts'
+import { activateDraft } from '../../sql/transactions/activate-draft.ts'
 import { endpoint } from '../endpoint.ts'
 import { conflict } from '../errors.ts'
 import { errorBody } from '../fields.ts'
@@ -10,7 +11,7 @@ import { checkPath, findVisibleCheck, viewCheck } from './check.ts'
 export const decideCheck = endpoint('POST', '/regression-check/{check_id}/decision', {
   summary: 'Accept or reject the candidate of a regression check',
   description:
-    'The candidate that was accepted last is what later checks of the agent compare with. A decision can be changed.',
+    'A draft that is accepted becomes the active version, which later checks of the agent compare with; one that is rejected stays a draft. A decision can be changed, which activates nothing else again.',
   access: 'key',
   params: checkPath,
   body: shape(
@@ -24,17 +25,14 @@ export const decideCheck = endpoint('POST', '/regression-check/{check_id}/decisi
     const { orgId, keyId } = principal
     const check = await findVisibleCheck(context, principal, params.check_id)
     if (!check.findings) throw conflict('The check is not complete yet')
-    await context.sql.begin(async (tx: Transaction) => {
+    const now = context.now()
+    await context.queue.transaction(context.sql, async (tx: Transaction) => {
       const { human_decision, note } = body
-      const decision = { human_decision, note: note || null, by: keyId, at: context.now() }
+      const decision = { human_decision, note: note || null, by: keyId, at: now }
       await updateDecision(tx, orgId, check.id, decision)
       if (human_decision === 'rejected') return
-      const agent = { orgId, projectId: check.project_id, agentName: check.agent_name }
-      await registerBaseline(tx, agent, {
-        manifestId: check.candidate_manifest_id,
-        checkId: check.id,
-        replace: true,
-      })
+      const occasion = { createdBy: keyId, now }
+      await activateDraft(tx, context.queue, orgId, check.candidate_manifest_id, occasion)
     })
     return viewCheck(await findVisibleCheck(context, principal, check.id))
   },

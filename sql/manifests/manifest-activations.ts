@@ -3,6 +3,9 @@ import { countUpTo } from '../core/pages.ts'
 import { ofAgent } from './manifests.ts'
 import type { AgentKey } from './manifests.ts'
 
+/** `created`: active since its registration; `activated`: a draft before; `reactivated`: superseded before. */
+export type ActivationKind = 'created' | 'activated' | 'reactivated'
+
 /** The latest change of an agent's active version. */
 export interface TransitionRow {
   manifest_id: string
@@ -18,27 +21,19 @@ export async function findLatestTransition(sql: Queryable, agent: AgentKey) {
   return row
 }
 
-/** Whether a version was ever the active one. */
-export async function wasActive(sql: Queryable, agent: AgentKey, manifestId: string) {
-  const rows = await sql`
-    select 1 from manifest_activations
-    where ${ofAgent(sql, agent)} and manifest_id = ${manifestId} limit 1`
-  return rows.length > 0
-}
-
 /** The caller has locked the agent. */
 export async function insertActivation(
   sql: Queryable,
   agent: AgentKey,
   manifestId: string,
   previousId: string | null,
-  isNew: boolean,
+  kind: ActivationKind,
 ) {
   await sql`
     insert into manifest_activations (org_id, project_id, agent_name, ordinal, manifest_id,
       previous_manifest_id, kind)
     select ${agent.orgId}, ${agent.projectId}, ${agent.agentName}, coalesce(max(ordinal), 0) + 1,
-      ${manifestId}, ${previousId}::uuid, ${isNew ? 'created' : 'reactivated'}
+      ${manifestId}, ${previousId}::uuid, ${kind}
     from manifest_activations
     where ${ofAgent(sql, agent)}`
 }

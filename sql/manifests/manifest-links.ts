@@ -62,20 +62,27 @@ export async function linkTracesByHash(
   return linked.map(({ trace_id }) => trace_id)
 }
 
-/** Drafts that have production traces among these. */
+/**
+ * Drafts under which production traces among these were recorded, fixtures excepted, and that such traces
+ * activate. Reads no trace where the project has no draft that awaits one.
+ */
 export async function listUsedDrafts(
   sql: Queryable,
   orgId: string,
   projectId: string,
   traceIds: readonly string[],
 ) {
-  return sql<{ id: string; agent_name: string }[]>`
-    select distinct m.id, m.agent_name
+  return sql<{ id: string }[]>`
+    select distinct m.id
     from traces t
     join manifests m on m.org_id = t.org_id and m.id = t.manifest_id
       and m.project_id = t.project_id and m.agent_name = t.agent_name
     where t.org_id = ${orgId} and t.project_id = ${projectId}
       and t.trace_id = any(${traceIds}::text[])
-      and t.source_type = 'production' and m.status = 'draft'
-    order by m.agent_name, m.id`
+      and t.source_type = 'production' and not t.metadata @> '{"fixture": true}'
+      and m.status = 'draft' and not m.is_held
+      and exists (
+        select from manifests d
+        where d.org_id = ${orgId} and d.project_id = ${projectId} and d.status = 'draft' and not d.is_held)
+    order by m.id`
 }

@@ -20,8 +20,11 @@ export interface ManifestRow {
   /** The version label the client gave. */
   shown_hash: string
   contract_hash: string
+  /** The version that was active when this one was registered, else the one before it; null for the first. */
   parent_manifest_id: string | null
   status: ManifestStatus
+  /** No trace activates it while it is a draft. */
+  is_held: boolean
   detection_source: string | null
   is_closed_world: boolean
   components_count: number
@@ -77,6 +80,14 @@ export async function findActiveManifest(sql: Queryable, agent: AgentKey) {
   return row
 }
 
+/** The parent of the agent's next version: the active version, else the newest. */
+export async function findNextParent(sql: Queryable, agent: AgentKey) {
+  const [row] = await sql<ManifestRow[]>`
+    select ${columns(sql)} from manifests m where ${ofAgent(sql, agent)}
+    order by m.status = 'active' desc, m.version_number desc limit 1`
+  return row
+}
+
 /** Ids of the manifests that are active, by agent name. */
 export async function findActiveManifests(
   sql: Queryable,
@@ -102,12 +113,12 @@ export type NewManifest = Omit<
 export async function insertManifest(tx: Transaction, agent: AgentKey, manifest: NewManifest) {
   const inserted = await tx<ManifestRow[]>`
     insert into manifests as m (org_id, project_id, id, agent_name, version_number, display_label,
-      manifest_hash, shown_hash, contract_hash, parent_manifest_id, status, detection_source,
-      is_closed_world, components_count, metadata)
+      manifest_hash, shown_hash, contract_hash, parent_manifest_id, status, is_held,
+      detection_source, is_closed_world, components_count, metadata)
     select ${agent.orgId}, ${agent.projectId}, ${manifest.id}, ${agent.agentName},
       coalesce(max(version_number), 0) + 1, ${manifest.display_label}::text, ${manifest.manifest_hash},
       ${manifest.shown_hash}, ${manifest.contract_hash}, ${manifest.parent_manifest_id}::uuid,
-      ${manifest.status}, ${manifest.detection_source}::text, ${manifest.is_closed_world}::boolean,
+      ${manifest.status}, ${manifest.is_held}::boolean, ${manifest.detection_source}::text, ${manifest.is_closed_world}::boolean,
       ${manifest.components.length}::int, ${jsonText(manifest.metadata)}::text::jsonb
     from manifests m where ${ofAgent(tx, agent)}
     returning ${columns(tx)}`
@@ -115,18 +126,20 @@ export async function insertManifest(tx: Transaction, agent: AgentKey, manifest:
   return onlyRow(inserted)
 }
 
-/** @param parentId of a draft that becomes active, the version that was active until now */
 export async function setManifestStatus(
   tx: Transaction,
   orgId: string,
   id: string,
   status: ManifestStatus,
-  parentId?: string | null,
 ) {
   await tx`
-    update manifests set status = ${status}
-      ${parentId === undefined ? tx`` : tx`, parent_manifest_id = ${parentId}`}
-    where org_id = ${orgId} and id = ${id}`
+    update manifests set status = ${status} where org_id = ${orgId} and id = ${id}`
+}
+
+/** Leaves the activation of a draft to a person or an accepted check. */
+export async function holdDraft(tx: Transaction, orgId: string, id: string) {
+  await tx`
+    update manifests set is_held = true where org_id = ${orgId} and id = ${id}`
 }
 
 export interface ManifestFilter {
@@ -198,6 +211,6 @@ function lockKey(sql: Queryable, projectId: string, agentName: string) {
 
 function columns(sql: Queryable) {
   return sql`m.id, m.project_id, m.agent_name, m.version_number, m.display_label, m.manifest_hash,
-    m.shown_hash, m.contract_hash, m.parent_manifest_id, m.status, m.detection_source,
-    m.is_closed_world, m.components_count, m.metadata, m.created_at`
+    m.shown_hash, m.contract_hash, m.parent_manifest_id, m.status, m.is_held,
+    m.detection_source, m.is_closed_world, m.components_count, m.metadata, m.created_at`
 }

@@ -53,8 +53,7 @@ const SOURCES: Readonly<
     sql`
       select md5(concat_ws(' ', a.project_id, a.agent_name, a.ordinal))::uuid as id,
         'manifest' as type,
-        case a.kind when 'created' then 'manifest.activated' else 'manifest.reactivated' end
-          as event_type,
+        'manifest.' || a.kind as event_type,
         a.org_id, a.project_id, a.agent_name, 'system' as actor_type, null::uuid as actor_id,
         'manifest' as resource_type, a.manifest_id as resource_id,
         jsonb_build_object('version_label', 'v' || m.version_number,
@@ -64,16 +63,23 @@ const SOURCES: Readonly<
       from manifest_activations a
       join manifests m on m.org_id = a.org_id and m.id = a.manifest_id
       left join manifests p on p.org_id = a.org_id and p.id = a.previous_manifest_id
-      where a.org_id = ${orgId} ${inProjects(sql, sql`a.project_id`, projectIds)}`,
+      where a.org_id = ${orgId} and a.kind <> 'created'
+        ${inProjects(sql, sql`a.project_id`, projectIds)}`,
     sql`
-      select m.id, 'manifest', 'manifest.drafted', m.org_id, m.project_id, m.agent_name, 'system',
+      select m.id, 'manifest', 'manifest.registered', m.org_id, m.project_id, m.agent_name, 'system',
         null::uuid, 'manifest', m.id,
         jsonb_build_object('version_label', 'v' || m.version_number,
-          'manifest_hash', m.shown_hash),
+          'previous_version_label', 'v' || p.version_number,
+          'manifest_hash', m.shown_hash,
+          'status', case when exists (
+              select from manifest_activations a
+              where a.org_id = m.org_id and a.project_id = m.project_id
+                and a.agent_name = m.agent_name and a.manifest_id = m.id and a.kind = 'created')
+            then 'active' else 'draft' end),
         m.created_at as occurred_at
       from manifests m
-      where m.org_id = ${orgId} and m.status = 'draft'
-        ${inProjects(sql, sql`m.project_id`, projectIds)}`,
+      left join manifests p on p.org_id = m.org_id and p.id = m.parent_manifest_id
+      where m.org_id = ${orgId} ${inProjects(sql, sql`m.project_id`, projectIds)}`,
   ],
   regression: (sql, orgId, { projectIds }) => [
     sql`

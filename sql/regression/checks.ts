@@ -1,11 +1,12 @@
 import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
 import type { CheckFindings, CheckVerdict } from '../../jobs/rules/regression/check-findings.ts'
-import type { Queryable, Transaction } from '../core/db.ts'
+import type { Fragment, Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { countUpTo, isOlder } from '../core/pages.ts'
 import type { AgeKey } from '../core/pages.ts'
 import { inProjects } from '../core/projects.ts'
 import type { JobError } from '../jobs/jobs.ts'
+import { ofAgent } from '../manifests/manifests.ts'
 import type { AgentKey, ManifestRow } from '../manifests/manifests.ts'
 
 export interface CheckRow {
@@ -133,33 +134,49 @@ export async function countChecks(
 }
 
 /**
- * The default baseline of a candidate: what an accepted check or the first one registered, else the
- * active version, else the candidate's parent. Null where there is none.
+ * The default baseline of a candidate: the active version, or when that is the candidate the one active
+ * before it. Where none was ever active, the nearest ancestor with traces, else the nearest, that nobody
+ * rejected; else the candidate of the first check. Null where there is none.
  */
 export async function findBaselineId(sql: Queryable, agent: AgentKey, candidate: ManifestRow) {
-  const [row] = await sql<{ registered: string | null; active: string | null }[]>`
-    select (select manifest_id from regression_baselines b
-        where b.org_id = ${agent.orgId} and b.project_id = ${agent.projectId}
-          and b.agent_name = ${agent.agentName}) as registered,
-      (select id from manifests m
-        where m.org_id = ${agent.orgId} and m.project_id = ${agent.projectId}
-          and m.agent_name = ${agent.agentName} and m.status = 'active'
-          and m.id <> ${candidate.id}) as active`
-  return row?.registered ?? row?.active ?? candidate.parent_manifest_id
+  const [row] = await sql<{ id: string | null }[]>`
+    with recursive ancestors as (
+      select id, parent_manifest_id, 1 as distance from manifests
+      where org_id = ${agent.orgId} and id = ${candidate.parent_manifest_id}
+      union all
+      select m.id, m.parent_manifest_id, a.distance + 1
+      from ancestors a join manifests m on m.org_id = ${agent.orgId} and m.id = a.parent_manifest_id
+    )
+    select coalesce(
+      (select manifest_id from manifest_activations
+        where ${ofAgent(sql, agent)} and manifest_id <> ${candidate.id}
+        order by ordinal desc limit 1),
+      (select id from ancestors a
+        where not ${isRejected(sql, agent, sql`a.id`)}
+        order by exists (select from traces
+            where ${ofAgent(sql, agent)} and manifest_id = a.id) desc, distance limit 1),
+      (select manifest_id from regression_baselines b
+        where ${ofAgent(sql, agent)} and not ${isRejected(sql, agent, sql`b.manifest_id`)})) as id`
+  return row?.id ?? null
 }
 
-/** @param replace whether it replaces another registered baseline */
+function isRejected(sql: Queryable, { orgId }: AgentKey, manifestId: Fragment) {
+  return sql`exists (select from regression_checks r
+    where r.org_id = ${orgId} and r.candidate_manifest_id = ${manifestId}
+      and r.human_decision = 'rejected')`
+}
+
+/** Keeps the candidate of a check that had no baseline as the one of checks that have none either. */
 export async function registerBaseline(
   tx: Transaction,
   agent: AgentKey,
-  { manifestId, checkId, replace }: { manifestId: string; checkId: string; replace: boolean },
+  { manifestId, checkId }: { manifestId: string; checkId: string },
 ) {
   await tx`
     insert into regression_baselines as b (org_id, project_id, agent_name, manifest_id, check_id)
     values (${agent.orgId}, ${agent.projectId}, ${agent.agentName}, ${manifestId}, ${checkId})
     on conflict (org_id, project_id, agent_name) do update
-      set manifest_id = excluded.manifest_id, check_id = excluded.check_id, registered_at = now()
-      where ${replace}::boolean`
+      set manifest_id = excluded.manifest_id, check_id = excluded.check_id, registered_at = now()`
 }
 
 function matching(sql: Queryable, orgId: string, { projectIds, agentName, verdict }: CheckFilter) {

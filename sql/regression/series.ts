@@ -73,7 +73,7 @@ export async function listDueSeries(sql: Queryable, looks: readonly number[], li
       -- To the first activation of a manifest belong its earlier traces too.
       select distinct on (org_id, project_id, agent_name)
         org_id, project_id, agent_name, ordinal, manifest_id,
-        case when kind = 'created' then '-infinity' else activated_at end as begins
+        case when kind <> 'reactivated' then '-infinity' else activated_at end as begins
       from manifest_activations
       order by org_id, project_id, agent_name, ordinal desc
     ), wanted as (

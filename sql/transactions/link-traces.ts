@@ -6,10 +6,11 @@ import type { Queue } from '../../jobs/queue.ts'
 import type { Transaction } from '../core/db.ts'
 import { linkNamedTraces } from '../manifests/manifest-links.ts'
 import type { AgentKey, ManifestRow } from '../manifests/manifests.ts'
+import { activateUsedDrafts } from './activate-draft.ts'
 
 /**
  * Links a manifest to up to `limit` traces that named its hash before it was registered, and enqueues
- * jobs that judge them and search them for violations. The rest is left to another job.
+ * jobs that judge them, search them for violations and activate what they show in use. The rest is left to another job.
  */
 export async function linkEarlierTraces(
   tx: Transaction,
@@ -22,6 +23,7 @@ export async function linkEarlierTraces(
   const linked = await linkNamedTraces(tx, agent, manifest, limit)
   await enqueueTraces(queue, tx, judgeTraces, orgId, projectId, linked)
   await enqueueTraces(queue, tx, detectViolations, orgId, projectId, linked)
+  await activateUsedDrafts(tx, queue, orgId, projectId, linked)
   if (linked.length < limit) return
   await queue.enqueue(tx, linkTraces, { manifest_id: manifest.id }, { orgId, key: manifest.id })
 }

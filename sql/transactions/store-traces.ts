@@ -5,6 +5,7 @@ import type { Transaction } from '../core/db.ts'
 import { upsertScores } from '../evals/eval-scores.ts'
 import type { TraceScore } from '../evals/eval-scores.ts'
 import type { Charge } from '../org/usage.ts'
+import { activateUsedDrafts } from './activate-draft.ts'
 import { chargeUsage } from './charge-usage.ts'
 
 /** Traces of one project that a transaction has inserted. */
@@ -44,7 +45,8 @@ export async function chargeTraces(
 }
 
 /**
- * Completes and counts the few traces of requests. All statements are sent at once, which saves round
+ * Completes and counts the few traces of requests, and has the drafts activated that they run under, as
+ * imported traces never do. All statements are sent at once, which saves round
  * trips; the server runs them one after the other.
  * @returns as `chargeTraces` does
  */
@@ -55,8 +57,9 @@ export async function acceptTraces(
   traces: readonly NewTraces[],
 ) {
   const n = traces.reduce((sum, { traceIds }) => sum + traceIds.length, 0)
-  const [, over] = await allEnded([
+  const [, , over] = await allEnded([
     completeTraces(tx, queue, charge.orgId, traces),
+    noteUse(tx, queue, charge.orgId, traces),
     chargeTraces(tx, queue, charge, n),
   ])
   return over
@@ -98,6 +101,12 @@ export async function storeByHalves<R>(
       ...(await storeByHalves(together, from, half)),
       ...(await storeByHalves(together, half, to)),
     ]
+  }
+}
+
+async function noteUse(tx: Transaction, queue: Queue, orgId: string, traces: readonly NewTraces[]) {
+  for (const { projectId, traceIds } of traces) {
+    await activateUsedDrafts(tx, queue, orgId, projectId, traceIds)
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { detectViolationsHandler } from '../../workers/evals/detect-violations.ts'
 import { judgeTracesHandler } from '../../workers/evals/judge-traces.ts'
+import { activateDraftHandler } from '../../workers/regression/activate-draft.ts'
 import { analyzeCompatibilityHandler } from '../../workers/regression/analyze-compatibility.ts'
 import { linkTracesHandler } from '../../workers/regression/link-traces.ts'
 import { retargetVerdictsHandler } from '../../workers/regression/retarget-verdicts.ts'
@@ -17,6 +18,7 @@ export async function openAgentService(t: Test) {
     analyzeCompatibilityHandler,
     retargetVerdictsHandler,
     linkTracesHandler,
+    activateDraftHandler,
   ])
   return service
 }
@@ -28,10 +30,14 @@ export async function makeAgent(service: Service) {
   return {
     org,
     client,
-    /** Registers a manifest of `support` and returns what the answer says. */
+    /** Registers a version of `support`, which becomes the active one, and returns what the answer says. */
     async register(components: object[], more: object = {}) {
-      const body = { agent_name: 'support', components, ...more }
+      const body = { agent_name: 'support', components, activate: true, ...more }
       return (await client.post('/manifests', body)).body
+    },
+    /** Registers a candidate of `support` as CI does, and returns what the answer says. */
+    async propose(components: object[], more: object = {}) {
+      return (await client.post('/manifests', { agent_name: 'support', components, ...more })).body
     },
     /**
      * Stores a trace of `support` with tool calls, whose conversation no other one has, and returns its

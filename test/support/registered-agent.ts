@@ -28,6 +28,11 @@ export async function registeredAgent(service: Service, plan?: Plan) {
     agent,
     /** Registers a version, which becomes the active one, and returns its id. */
     async register(components: readonly unknown[]): Promise<string> {
+      const manifest = { agent_name: agent, components, activate: true }
+      return (await client.post('/manifests', manifest)).body.manifest_id
+    },
+    /** Registers a candidate as CI does, and returns its id. */
+    async propose(components: readonly unknown[]): Promise<string> {
       const { body } = await client.post('/manifests', { agent_name: agent, components })
       return body.manifest_id
     },

@@ -11,9 +11,8 @@ import type { ClosedTraceRow } from '../../sql/manifests/closed-traces.ts'
 import { replaceViolations } from '../../sql/manifests/contract-violations.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { emitEvent } from '../../sql/transactions/emit-event.ts'
-import { activateManifest } from '../../sql/transactions/activate-manifest.ts'
-import { linkTracesByHash, listUsedDrafts } from '../../sql/manifests/manifest-links.ts'
-import { findManifest, lockAgent } from '../../sql/manifests/manifests.ts'
+import { activateUsedDrafts } from '../../sql/transactions/activate-draft.ts'
+import { linkTracesByHash } from '../../sql/manifests/manifest-links.ts'
 import { findActiveHashes, insertDrifts } from '../../sql/manifests/subagent-drifts.ts'
 import type { Drift } from '../../sql/manifests/subagent-drifts.ts'
 import { upsertExaminations } from '../../sql/manifests/trace-examinations.ts'
@@ -37,19 +36,17 @@ export const detectViolationsHandler = handler(
   },
 )
 
-/** Ties traces to the manifests they name, and activates drafts that are thereby in use. */
-async function linkToManifests(run: Run, projectId: string, traceIds: readonly string[]) {
-  const { orgId, queue, now } = run
-  const linked = await run.sql.begin((tx) => linkTracesByHash(tx, orgId, projectId, traceIds))
-  for (const { id, agent_name } of await listUsedDrafts(run.sql, orgId, projectId, traceIds)) {
-    const agent = { orgId, projectId, agentName: agent_name }
-    await queue.transaction(run.sql, async (tx: Transaction) => {
-      await lockAgent(tx, agent)
-      const manifest = await findManifest(tx, orgId, id)
-      if (manifest?.status !== 'draft') return
-      await activateManifest(tx, queue, agent, manifest, { createdBy: null, now: now() })
-    })
-  }
+/** Ties traces to the manifests they name, and has drafts activated that are thereby in use. */
+async function linkToManifests(
+  { sql, orgId, queue }: Run,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  const linked = await queue.transaction(sql, async (tx: Transaction) => {
+    const ids = await linkTracesByHash(tx, orgId, projectId, traceIds)
+    await activateUsedDrafts(tx, queue, orgId, projectId, ids)
+    return ids
+  })
   return new Set(linked)
 }
 

@@ -27,7 +27,6 @@ export const checkRegressionHandler = handler(checkRegression, async (payload, r
     await registerBaseline(tx, agentOf(payload, run), {
       manifestId: payload.candidate_manifest_id,
       checkId,
-      replace: false,
     })
   })
   return { verdict: findings.verdict }

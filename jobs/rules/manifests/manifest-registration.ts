@@ -18,7 +18,9 @@ export interface Registration {
   display_label: string | null
   detection_source: string | null
   is_closed_world: boolean
-  /** Registered without becoming the active version. */
+  /** True: active at once. False: a draft, whatever runs, until a person or an accepted check decides. */
+  activate: boolean | null
+  /** Supersedes nothing by being registered. */
   is_draft: boolean
   metadata: Record<string, unknown>
   project: string | undefined
@@ -35,17 +37,18 @@ export function readRegistration(value: unknown): { value: Registration } | { fa
   if (!read) return { faults }
   const components = readComponents(read.any('components'), faults)
   const given = read.name('manifest_hash')
+  if (given === null && isEmpty(read.any('components'))) read.fault('components', NEEDED)
   const own = given === null ? undefined : readHash(given)
   if (given !== null && !own) read.fault('manifest_hash', 'must be a SHA-256 in hexadecimal')
   const agent_name = read.required('agent_name')
   const detection_source = read.name('detection_source')
-  const activate = read.has('activate') ? read.flag('activate') : true
   const registration = {
     agent_name,
     display_label: read.name('version_label'),
     detection_source,
     is_closed_world: read.flag('is_closed_world'),
-    is_draft: !activate || detection_source === 'draft',
+    activate: read.has('activate') ? read.flag('activate') : null,
+    is_draft: read.flag('draft') || detection_source === 'draft',
     metadata: readMetadata(read),
     project: read.name('project') ?? undefined,
   }
@@ -54,6 +57,19 @@ export function readRegistration(value: unknown): { value: Registration } | { fa
   const hashes = { manifest_hash, shown_hash: given ?? manifest_hash, has_own_hash: given !== null }
   const contract_hash = contractHash(components)
   return { value: { ...registration, ...hashes, components, contract_hash } }
+}
+
+/**
+ * Whether a registration makes its version the active one.
+ * @param state the status of the stored version of its hash; `first` or `new` where there is none
+ */
+export function activatesAtOnce(
+  { activate, is_draft }: Pick<Registration, 'activate' | 'is_draft'>,
+  state: 'first' | 'new' | 'draft' | 'active' | 'superseded',
+) {
+  if (state === 'active') return false
+  if (activate !== null) return activate
+  return !is_draft && (state === 'first' || state === 'superseded')
 }
 
 /** Components in which two manifests differ that are of one hash. */
@@ -75,6 +91,14 @@ export function differingComponents(
   return [...new Map(changed.map((name) => [JSON.stringify(name), name])).values()]
 }
 
+function isEmpty(components: unknown) {
+  return (
+    components === undefined ||
+    components === null ||
+    (Array.isArray(components) && components.length === 0)
+  )
+}
+
 /** What deployed clients send beside is kept with the metadata. */
 function readMetadata(read: Reader) {
   const beside = BESIDE.filter((name) => read.has(name)).map((name) => [name, read.any(name)])
@@ -88,5 +112,7 @@ function readMetadata(read: Reader) {
   return metadata
 }
 
+/** What a registration without components is told. */
+export const NEEDED = 'is required unless manifest_hash names a known version'
 const BESIDE = ['agent_models_json', 'graph_topology_hash', 'component_summary_json']
 const MAX_METADATA_BYTES = 64 << 10

@@ -25,10 +25,10 @@ export function describeEvent(event: ToldEvent): { title: string; summary: strin
         title: `${agent} is back at ${word('version_label')}`,
         summary: `Version ${word('version_label')} of ${agent} is active again${since}.`,
       }
-    case 'manifest.drafted':
+    case 'manifest.registered':
       return {
-        title: `${agent} ${word('version_label')} drafted`,
-        summary: `Version ${word('version_label')} of ${agent} was registered as a draft.`,
+        title: `${agent} ${word('version_label')} registered`,
+        summary: `Version ${word('version_label')} of ${agent} was registered${since}, ${word('status') === 'active' ? 'and is active' : 'as a draft'}.`,
       }
     case 'regression.checked':
       return {

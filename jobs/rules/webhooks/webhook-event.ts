@@ -28,6 +28,8 @@ export interface EventData {
     version_label: string
     previous_version_label: string | null
     manifest_id: string
+    /** Of the version at its registration. */
+    status: 'draft' | 'active'
     traces_affected: number
   }
   'regression.detected': RegressionData
