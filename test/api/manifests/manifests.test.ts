@@ -49,7 +49,7 @@ t.test('manifests', async (t) => {
     }
   }
 
-  t.test('a new hash makes the next version, active, after the one before', async (t) => {
+  t.test('a first version is active, a later one a draft after the active one', async (t) => {
     const { register, statuses, client } = await setup()
     const first = await register([tool('a')], { version_label: 'release 7' })
     t.match(first, {
@@ -66,18 +66,38 @@ t.test('manifests', async (t) => {
         manifest_hash: /^sha256:[0-9a-f]{64}$/,
       },
     })
-    const second = await register([tool('b')])
-    t.match(second.body, { version_label: 'v2', parent_manifest_id: first.body.manifest_id })
-    t.ok(second.body.compatibility_report_id)
-    t.same(await statuses(), ['v2 active', 'v1 superseded'])
+    for (const name of ['b', 'c']) {
+      const later = await register([tool(name)])
+      t.match(later, {
+        status: 201,
+        body: { parent_manifest_id: first.body.manifest_id, compatibility_report_id: null },
+      })
+    }
+    t.same(await statuses(), ['v3 draft', 'v2 draft', 'v1 active'])
+    t.match((await register([tool('b')])).body, { action: 'deduped', version_label: 'v2' })
+    t.same(await statuses(), ['v3 draft', 'v2 draft', 'v1 active'])
     const shown = await client.get(`/manifests/${first.body.manifest_id}`)
     t.match(shown.body, {
       id: first.body.manifest_id,
       display_label: 'release 7',
-      status: 'superseded',
+      status: 'active',
       is_closed_world: false,
       components: [{ component_type: 'tool', component_name: 'a', content_hash: /^sha256:/ }],
     })
+  })
+
+  t.test('a version that is asked to be active supersedes the one before', async (t) => {
+    const { register, statuses } = await setup()
+    await register([tool('a')])
+    const second = await register([tool('b')], { activate: true })
+    t.ok(second.body.compatibility_report_id)
+    t.same(await statuses(), ['v2 active', 'v1 superseded'])
+    await register([tool('c')])
+    t.match((await register([tool('c')], { activate: true })).body, {
+      action: 'reactivated',
+      version_label: 'v3',
+    })
+    t.same(await statuses(), ['v3 active', 'v2 superseded', 'v1 superseded'])
   })
 
   t.test('the same again is the same, whatever the order of components', async (t) => {
@@ -128,11 +148,35 @@ t.test('manifests', async (t) => {
     })
   })
 
+  t.test('components are needed, but for a version that is known by its hash', async (t) => {
+    const { register, statuses } = await setup()
+    const manifest_hash = hashOf('known')
+    for (const more of [{}, { manifest_hash }, { manifest_hash, activate: true }]) {
+      t.match(await register([], more), {
+        status: 422,
+        body: { details: { errors: [{ field: 'body.components' }] } },
+      })
+    }
+    t.same(await statuses(), [])
+    const first = await register([tool('a')], { manifest_hash })
+    const { manifest_id } = first.body
+    const again = { manifest_hash: `sha256:${manifest_hash}`, components: undefined }
+    t.match(await register([], again), { status: 200, body: { action: 'deduped', manifest_id } })
+    await register([tool('b')], { activate: true })
+    t.match(await register([], again), { body: { action: 'reactivated', manifest_id } })
+    t.match((await register([], again)).body, { components: 1, ignored_component_changes: [] })
+    t.same(await statuses(), ['v2 superseded', 'v1 active'])
+  })
+
   t.test('a hash of an older version makes that one active again, without an event', async (t) => {
     const { register, statuses, events, hearEvents } = await setup()
     await hearEvents()
     const first = await register([tool('a')])
-    const second = await register([tool('b')])
+    const second = await register([tool('b')], { activate: true })
+    for (const more of [{ draft: true }, { activate: false }, { detection_source: 'draft' }]) {
+      t.match((await register([tool('a')], more)).body, { action: 'deduped' })
+    }
+    t.same(await statuses(), ['v2 active', 'v1 superseded'], 'unless registered as a draft')
     t.match(await register([tool('a')]), {
       status: 200,
       body: { is_new: false, action: 'reactivated', manifest_id: first.body.manifest_id },
@@ -144,6 +188,7 @@ t.test('manifests', async (t) => {
         version_label: 'v1',
         previous_version_label: null,
         manifest_id: first.body.manifest_id,
+        status: 'active',
         traces_affected: 0,
       },
       {
@@ -151,44 +196,47 @@ t.test('manifests', async (t) => {
         version_label: 'v2',
         previous_version_label: 'v1',
         manifest_id: second.body.manifest_id,
+        status: 'active',
         traces_affected: 0,
       },
     ])
   })
 
-  t.test('a draft neither supersedes nor tells, until it is activated', async (t) => {
+  t.test('a draft is told when it is registered, and not when it is activated', async (t) => {
     const { register, statuses, events, hearEvents, client } = await setup()
     await hearEvents()
     await register([tool('a')])
-    for (const [i, more] of [{ activate: false }, { detection_source: 'draft' }].entries()) {
-      t.match((await register([tool(`draft${i}`)], more)).body, { action: 'created', is_new: true })
-    }
-    const byQuery = await client.post('/manifests?draft=true', {
-      agent_name: 'support',
-      components: [tool('draft2')],
-    })
-    t.same(await statuses(), ['v4 draft', 'v3 draft', 'v2 draft', 'v1 active'])
-    t.equal((await events()).length, 1)
-    t.match((await register([tool('draft0')], { activate: false })).body, { action: 'deduped' })
-
-    const activated = await client.post(`/manifests/${byQuery.body.manifest_id}/activate`)
-    t.match(activated, { status: 200, body: { status: 'active', version_label: 'v4' } })
-    t.same(await statuses(), ['v4 active', 'v3 draft', 'v2 draft', 'v1 superseded'])
-    t.match((await register([tool('draft0')])).body, {
-      action: 'reactivated',
-      parent_manifest_id: byQuery.body.manifest_id,
-    })
-    t.same(await statuses(), ['v4 superseded', 'v3 draft', 'v2 active', 'v1 superseded'])
+    const { body } = await register([tool('b')])
     t.match(await events(), [
-      {},
-      { version_label: 'v4', previous_version_label: 'v1' },
-      { version_label: 'v2', previous_version_label: 'v4' },
+      { version_label: 'v1', status: 'active' },
+      { version_label: 'v2', previous_version_label: 'v1', status: 'draft' },
     ])
-    const again = await client.post(`/manifests/${byQuery.body.manifest_id}/activate`)
-    t.match(again.body, { status: 'active' })
-    t.equal((await events()).length, 3, 'a version that was active before is no news')
-    const active = await client.post(`/manifests/${byQuery.body.manifest_id}/activate`)
-    t.match(active.body, { status: 'active', compatibility_report_id: null })
+    const path = `/manifests/${body.manifest_id}/activate`
+    t.match(await client.post(path), {
+      status: 200,
+      body: { status: 'active', version_label: 'v2', compatibility_report_id: String },
+    })
+    t.same(await statuses(), ['v2 active', 'v1 superseded'])
+    t.match(await client.post(path), { body: { status: 'active', compatibility_report_id: null } })
+    t.equal((await events()).length, 2)
+    const { body: changelog } = await client.get('/changelog?types=manifest')
+    t.match(changelog.events, [
+      { event_type: 'manifest.activated', data: { version_label: 'v2' } },
+      { event_type: 'manifest.registered', data: { version_label: 'v2', status: 'draft' } },
+      { event_type: 'manifest.registered', data: { version_label: 'v1', status: 'active' } },
+    ])
+    t.equal(changelog.events.length, 3)
+  })
+
+  t.test('a first version that is registered as a draft is one', async (t) => {
+    const { register, statuses, client } = await setup()
+    const first = await client.post('/manifests?draft=true', {
+      agent_name: 'support',
+      components: [tool('a')],
+    })
+    const second = await register([tool('b')])
+    t.equal(second.body.parent_manifest_id, first.body.manifest_id)
+    t.same(await statuses(), ['v2 draft', 'v1 draft'])
   })
 
   t.test('traces that named the hash before are tied to the version', async (t) => {
@@ -233,7 +281,8 @@ t.test('manifests', async (t) => {
 
   t.test('30 registrations of different manifests at once keep one order', async (t) => {
     const { register, client } = await setup()
-    await Promise.all(Array.from({ length: 30 }, (_, i) => register([tool(`t${i}`)])))
+    const names = Array.from({ length: 30 }, (_, i) => `t${i}`)
+    await Promise.all(names.map((name) => register([tool(name)], { activate: true })))
     const { body } = await client.get('/manifests?agent_name=support')
     const newestFirst: Shown[] = body.manifests
     t.same(
@@ -308,7 +357,11 @@ t.test('manifests', async (t) => {
   t.test('of others look as if they were not there', async (t) => {
     const [mine, theirs] = [await setup(), await setup()]
     const { body } = await mine.register([tool('a')])
-    await mine.client.post('/manifests', { agent_name: 'x', components: [], project: 'second' })
+    await mine.client.post('/manifests', {
+      agent_name: 'x',
+      components: [tool('a')],
+      project: 'second',
+    })
     const scoped = await makeTestKey(sql, mine.org.orgId, {
       scope: 'project',
       permissions: 'admin',
