@@ -25,7 +25,7 @@ t.test('agents', async (t) => {
     const last = await store([], { started_at: '2026-01-03T00:00:00Z' })
     await store([], { status: 'running', started_at: '2026-01-01T00:00:00Z' })
     await client.post('/traces', { agent_name: 'other', started_at: '2025-01-01T00:00:00Z' })
-    await client.post('/manifests', { agent_name: 'planned', components: [] })
+    await client.post('/manifests', { agent_name: 'planned', components: [toolComponent('a')] })
     await settled()
     const { body } = await client.get('/agents')
     t.match(body, {
@@ -65,7 +65,11 @@ t.test('agents', async (t) => {
     const { client, store } = await makeAgent(service)
     await store([])
     await client.post('/traces', { agent_name: 'by trace', metadata: { fixture: true } })
-    const fixture = { agent_name: 'by manifest', components: [], metadata: { fixture: true } }
+    const fixture = {
+      agent_name: 'by manifest',
+      components: [toolComponent('a')],
+      metadata: { fixture: true },
+    }
     await client.post('/manifests', fixture)
     const names = async (path: string) =>
       (await client.get(path)).body.agents.map((a: { agent_name: string }) => a.agent_name).sort()
@@ -209,7 +213,10 @@ t.test('agents', async (t) => {
       severity: 'low',
       severity_reason: /By structure only/,
     })
-    const other = await client.post('/manifests', { agent_name: 'other', components: [] })
+    const other = await client.post('/manifests', {
+      agent_name: 'other',
+      components: [toolComponent('a')],
+    })
     const foreign = `manifest_id=${other.body.manifest_id}`
     t.equal((await client.get(`/agents/support/impact-report?${foreign}`)).status, 404)
   })
@@ -217,7 +224,7 @@ t.test('agents', async (t) => {
   t.test('of one name in several projects need the project named', async (t) => {
     const { client, org } = await makeAgent(service)
     const register = (project: string) =>
-      client.post('/manifests', { agent_name: 'twin', components: [], project })
+      client.post('/manifests', { agent_name: 'twin', components: [toolComponent('a')], project })
     await register('one')
     t.equal((await client.get('/agents/twin')).status, 200)
     await register('two')

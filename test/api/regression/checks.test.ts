@@ -21,7 +21,7 @@ const WITHOUT_SEARCH = [V1[1]]
 const WITHOUT_REFUND = [V1[0]]
 
 t.test('the first check of an agent registers its candidate as the baseline', async (t) => {
-  const { client, register } = await open(t)
+  const { client, register, propose } = await open(t)
   const v1 = await register(V1)
   const first = await client.post('/regression-check', check(v1, { source: 'ci' }))
   t.equal(first.status, 200)
@@ -29,8 +29,8 @@ t.test('the first check of an agent registers its candidate as the baseline', as
   t.match(first.body, { eval_verdict: 'first_run', diff_summary: { first_run: true } })
   t.ok(first.body.id)
   isComplete(t, first.body)
-  const v2 = await register(WITHOUT_SEARCH)
-  const v3 = await register(WITHOUT_REFUND)
+  const v2 = await propose(WITHOUT_SEARCH)
+  const v3 = await propose(WITHOUT_REFUND)
   t.equal((await client.post('/regression-check', check(v2))).body.baseline_manifest_id, v1)
   t.equal((await client.post('/regression-check', check(v3))).body.baseline_manifest_id, v1)
 })
@@ -212,10 +212,9 @@ t.test('replays are compared with what they replay', async (t) => {
 })
 
 t.test('an accepted candidate is what later checks compare with', async (t) => {
-  const { client, register } = await open(t)
-  const v1 = await register(V1)
-  await client.post('/regression-check', check(v1))
-  const v2 = await register(WITHOUT_SEARCH)
+  const { client, register, propose } = await open(t)
+  await register(V1)
+  const v2 = await propose(WITHOUT_SEARCH)
   const { body } = await client.post('/regression-check', check(v2))
   const decided = await client.post(`/regression-check/${body.id}/decision`, {
     human_decision: 'accepted',
@@ -223,7 +222,8 @@ t.test('an accepted candidate is what later checks compare with', async (t) => {
   })
   t.match(decided.body, { human_decision: 'accepted', decision_note: 'meant', id: body.id })
   isComplete(t, decided.body)
-  const v3 = await register(WITHOUT_REFUND)
+  t.equal((await client.get(`/manifests/${v2}`)).body.status, 'active')
+  const v3 = await propose(WITHOUT_REFUND)
   t.equal((await client.post('/regression-check', check(v3))).body.baseline_manifest_id, v2)
   const wrong = await client.post(`/regression-check/${body.id}/decision`, { human_decision: 'no' })
   t.equal(wrong.status, 422)

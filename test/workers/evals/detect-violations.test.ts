@@ -98,19 +98,6 @@ t.test('detection in traces', async (t) => {
     t.same(await rows(org.orgId), [])
   })
 
-  t.test('a draft becomes active by its first production trace, not by a replay', async (t) => {
-    const { register, store, settled, client } = await makeAgent(service)
-    await register([toolComponent('a')])
-    const { manifest_id } = await register([toolComponent('b')], { activate: false })
-    await store([['b', {}]], { manifest_id, source_type: 'replayed' })
-    await settled()
-    const status = async () => (await client.get(`/manifests/${manifest_id}`)).body.status
-    t.equal(await status(), 'draft')
-    await store([['b', {}]], { manifest_id })
-    await settled()
-    t.equal(await status(), 'active')
-  })
-
   t.test('a broken output contract sends the trace to be run again', async (t) => {
     const { register, store, settled, decision } = await makeAgent(service)
     const contract = { type: 'output_contract', name: 'out', content: { format: 'json' } }
@@ -163,7 +150,11 @@ t.test('detection in traces', async (t) => {
     await client.patch('/org/notifications', { webhook_url: 'https://hooks.example.com/x' })
     const pinned = `sha256:${hashOf('pinned')}`
     const running = `sha256:${hashOf('running')}`
-    const billing = { agent_name: 'billing', components: [], manifest_hash: running }
+    const billing = {
+      agent_name: 'billing',
+      components: [toolComponent('pay')],
+      manifest_hash: running,
+    }
     await client.post('/manifests', billing)
     const { manifest_id } = await register([
       { type: 'subagent', name: 'billing', content: { manifest_hash: pinned } },
