@@ -101,7 +101,8 @@ async function registerManifests(client: ApiClient, demo: Demo['manifests'], tra
   const list = async () => (await client.get<ManifestsAnswer>('/manifests?limit=500')).manifests
   const known = (await list()).map(({ manifest_hash }) => manifest_hash)
   for (const manifest of demo) {
-    if (!known.includes(manifest.manifest_hash)) await client.post('/manifests', manifest)
+    if (known.includes(manifest.manifest_hash)) continue
+    await client.post('/manifests', { ...manifest, activate: true })
   }
   for (;;) {
     const tied = (await list()).reduce((sum, { traces_count }) => sum + traces_count, 0)

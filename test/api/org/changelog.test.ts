@@ -22,8 +22,8 @@ t.test('everything that happened is told, newest first', async (t) => {
       'regression.detected',
       'regression.accepted',
       'regression.checked',
-      'manifest.activated',
-      'manifest.activated',
+      'manifest.registered',
+      'manifest.registered',
     ],
   )
   const [ready, key, resolved, detected, accepted, checked, v2] = body.events
@@ -35,9 +35,9 @@ t.test('everything that happened is told, newest first', async (t) => {
   t.match(checked, { data: { verdict: 'unverified' } })
   t.match(v2, {
     type: 'manifest',
-    title: 'agent v2 activated',
+    title: 'agent v2 registered',
     resource: { type: 'manifest', id: agentId },
-    data: { version_label: 'v2', previous_version_label: 'v1' },
+    data: { version_label: 'v2', previous_version_label: 'v1', status: 'active' },
   })
   t.equal(body.next_cursor, null)
 })
