@@ -187,7 +187,10 @@ t.test('compatibility of recorded traces', async (t) => {
     t.equal((await run(after.manifest_id, randomUUIDv7())).status, 404)
     t.equal((await run(randomUUIDv7(), before.manifest_id)).status, 404)
     t.equal((await run(after.manifest_id, after.manifest_id)).status, 400)
-    const other = await client.post('/manifests', { agent_name: 'other', components: [toolComponent('a')] })
+    const other = await client.post('/manifests', {
+      agent_name: 'other',
+      components: [toolComponent('a')],
+    })
     t.equal((await run(after.manifest_id, other.body.manifest_id)).status, 400)
     t.equal((await run(after.manifest_id, 'x', { trace_window_days: 0 })).status, 422)
     const path = `/manifests/${before.manifest_id}/compatibility/${after.compatibility_report_id}`
