@@ -116,13 +116,14 @@ t.test('a draft that is held stays one whatever runs, until it is activated', as
   const held = await propose([REFUND], { activate: false })
   const heldLater = await propose([SEARCH])
   t.match(await propose([SEARCH], { activate: false }), { action: 'deduped' })
+  await propose([toolComponent('waits for traffic')])
   for (const { manifest_id } of [held, heldLater]) {
     await store([['refund', { id: '1' }]], { manifest_id })
   }
   await settled()
-  t.same(await statuses(), ['active', 'draft', 'draft'])
+  t.same(await statuses(), ['active', 'draft', 'draft', 'draft'])
   await client.post(`/manifests/${held.manifest_id}/activate`)
-  t.same(await statuses(), ['superseded', 'active', 'draft'])
+  t.same(await statuses(), ['superseded', 'active', 'draft', 'draft'])
 })
 
 t.test('an accepted check activates its draft, once', async (t) => {
