@@ -3,7 +3,7 @@ import { countUpTo } from '../core/pages.ts'
 import { ofAgent } from './manifests.ts'
 import type { AgentKey } from './manifests.ts'
 
-/** `created`: active since its registration; `activated`: a draft before; `reactivated`: superseded before. */
+/** `created`: active since its registration. `activated`: a draft before. `reactivated`: superseded before. */
 export type ActivationKind = 'created' | 'activated' | 'reactivated'
 
 /** The latest change of an agent's active version. */

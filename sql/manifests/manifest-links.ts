@@ -63,8 +63,8 @@ export async function linkTracesByHash(
 }
 
 /**
- * Drafts under which production traces among these were recorded, fixtures excepted, and that such traces
- * activate. Reads no trace where the project has no draft that awaits one.
+ * Drafts that are not held and under which production traces among these were recorded; fixtures do not
+ * count. The last condition spares reading traces in a project without such a draft.
  */
 export async function listUsedDrafts(
   sql: Queryable,

@@ -10,7 +10,8 @@ import { activateUsedDrafts } from './activate-draft.ts'
 
 /**
  * Links a manifest to up to `limit` traces that named its hash before it was registered, and enqueues
- * jobs that judge them, search them for violations and activate what they show in use. The rest is left to another job.
+ * jobs that judge them, search them for violations and activate a draft that they show in use. The rest
+ * is left to another job.
  */
 export async function linkEarlierTraces(
   tx: Transaction,

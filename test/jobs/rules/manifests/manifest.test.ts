@@ -6,6 +6,7 @@ import {
   manifestHash,
   readHash,
 } from '../../../../jobs/rules/manifests/manifest-hash.ts'
+import { activatesAtOnce } from '../../../../jobs/rules/manifests/manifest-registration.ts'
 import type { Fault } from '../../../../jobs/rules/core/reader.ts'
 import { component, manifests } from '../../../support/manifests.ts'
 import fc from '../../../support/property.ts'
@@ -62,6 +63,16 @@ t.test('components of a registration', async (t) => {
       ],
     )
   })
+})
+
+t.test('a registration activates what it asks for, else a first or older version', async (t) => {
+  const states = ['first', 'new', 'draft', 'active', 'superseded'] as const
+  const activated = (activate: boolean | null, is_draft: boolean) =>
+    states.filter((state) => activatesAtOnce({ activate, is_draft }, state))
+  t.same(activated(null, false), ['first', 'superseded'])
+  t.same(activated(null, true), [])
+  t.same(activated(false, false), [])
+  t.same(activated(true, true), ['first', 'new', 'draft', 'superseded'])
 })
 
 t.test('hashes of a manifest', async (t) => {
