@@ -12,14 +12,15 @@ export interface Impact {
 }
 
 /**
- * What a change of one surface means to the traffic that used it: high where calls that are made are
- * refused from now on, or another model answers; medium where it breaks in some other way; low the rest.
+ * What a change of one surface means to the traffic that used it: never less than without traffic, high
+ * where calls that are made are refused from now on or may be, at least medium where it breaks.
  * @param affected traces that used it
  */
 export function riskOf(change: SurfaceChange, affected: number): Risk {
   if (affected === 0) return 'low'
   if (isDrastic(change)) return 'high'
-  return change.breaking || change.severity === 'major' ? 'medium' : 'low'
+  const risk = RISK_OF[change.severity]
+  return risk === 'low' && change.breaking ? 'medium' : risk
 }
 
 /** How much a change may matter where no traffic shows it; null when nothing has changed. */
@@ -61,14 +62,14 @@ export function describe({ component_type, component_name, change_type, new_name
   return `${what}: ${happened}${new_name === null ? '' : ` to ${new_name}`}`
 }
 
-function isDrastic({ change_type, component_type, severity, details, state }: SurfaceChange) {
-  if (change_type === 'tool_removed' || change_type === 'skill_removed') return true
-  if (change_type === 'model_changed') return severity === 'major'
+function isDrastic({ change_type, component_type, details, state }: SurfaceChange) {
+  if (change_type === 'skill_removed') return true
   return (
     component_type === 'tool' &&
     state === 'changed' &&
-    details.some(({ role, required, relation }) => {
-      return role === 'arguments' && required && relation === 'breaking'
+    details.some(({ change, role, required, relation }) => {
+      const isRefused = role === 'arguments' && required && relation === 'breaking'
+      return isRefused || change === 'schema_unverifiable'
     })
   )
 }
