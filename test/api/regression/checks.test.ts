@@ -126,13 +126,13 @@ t.test('a change that only failing traces use is an expected impact', async (t) 
   })
 })
 
-t.test('a tool renamed under traffic is medium risk', async (t) => {
+t.test('a tool renamed under traffic is high risk, though its calls can be repaired', async (t) => {
   const { client, register, traces } = await open(t)
   const v1 = await register(V1)
   await traces(v1, 2, { tool: 'search' })
   const v2 = await register([tool('find', SEARCH, ['q']), V1[1]])
   t.match((await client.post('/regression-check', check(v2))).body, {
-    verdict: 'medium_risk',
+    verdict: 'high_risk',
     compat_summary: { repair: 2 },
   })
 })
