@@ -88,7 +88,8 @@ function traces(n: number) {
   return `${n} ${n === 1 ? 'trace' : 'traces'}`
 }
 
-const RISKS: readonly Risk[] = ['low', 'medium', 'high']
+/** From the least to the worst. */
+export const RISKS: readonly Risk[] = ['low', 'medium', 'high']
 const RISK_OF: Readonly<Record<Severity, Risk>> = {
   minor: 'low',
   moderate: 'medium',
