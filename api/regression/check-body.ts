@@ -106,7 +106,8 @@ export const callReplayBody = Joi.object({
   provider: nullable(Joi.string()).required(),
   target_model: nullable(Joi.string()).required(),
   baseline_model: nullable(Joi.string()).required(),
-  per_trace: listOf(Joi.object().unknown(true).label('ReplayedTrace')).required(),
+  per_trace: Joi.string().required().description('A sentence about `traces`'),
+  traces: listOf(Joi.object().unknown(true).label('ReplayedTrace')).required(),
   summary: Joi.object({
     replayed: count,
     equivalent: count,

@@ -12,3 +12,12 @@ create table regression_requests (
   foreign key (org_id, job_id) references jobs on delete cascade
 );
 create index regression_requests_job on regression_requests (org_id, job_id);
+
+-- `per_trace` is a sentence; the list is `traces`.
+update regression_checks set call_replay = call_replay || jsonb_build_object(
+  'traces', call_replay -> 'per_trace',
+  'per_trace', format('%s of %s calls can be asked again, in %s traces.',
+    call_replay #> '{summary,replayed}',
+    (call_replay #> '{summary,replayed}')::int + (call_replay #> '{summary,errors}')::int,
+    jsonb_array_length(call_replay -> 'per_trace')))
+where jsonb_typeof(call_replay -> 'per_trace') = 'array';

@@ -1,3 +1,4 @@
+import { describe } from './change-sentence.ts'
 import type { CompatTally } from './compat-tally.ts'
 import { worstSeverity } from './manifest-diff.ts'
 import type { Severity, SurfaceChange } from './surface-change.ts'
@@ -53,13 +54,6 @@ export function impactOf(changes: readonly SurfaceChange[], tally: CompatTally):
     severity_reason: `${describe(worst.change)}; used by ${traces(worst.affected)}`,
     human_summary: summary,
   }
-}
-
-/** One sentence about a change, for people. */
-export function describe({ component_type, component_name, change_type, new_name }: SurfaceChange) {
-  const what = `${component_type.replaceAll('_', ' ')} ${component_name}`
-  const happened = change_type.replaceAll('_', ' ')
-  return `${what}: ${happened}${new_name === null ? '' : ` to ${new_name}`}`
 }
 
 function isDrastic({ change_type, component_type, details, state }: SurfaceChange) {

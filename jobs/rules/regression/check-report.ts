@@ -8,7 +8,8 @@ import type {
   SurfaceImpact,
 } from './check-findings.ts'
 import type { CompatTally, VerdictCounts } from '../manifests/compat-tally.ts'
-import { describe, riskOf, structuralSeverity } from '../manifests/impact.ts'
+import { describe } from '../manifests/change-sentence.ts'
+import { riskOf, structuralSeverity } from '../manifests/impact.ts'
 import type { Risk } from '../manifests/impact.ts'
 import { droppedMetrics, judgeCheck } from './check-verdict.ts'
 import { isMixShift } from './metric-check.ts'

@@ -317,6 +317,8 @@ t.test('calls are rehearsed when the model changes, and sent to nobody', async (
     status: 'ok',
     baseline_model: 'gpt-4o',
     target_model: 'claude-x',
+    per_trace: '2 of 2 calls can be asked again, in 2 traces.',
+    traces: [{ replayed: 1, errors: 0 }, { replayed: 1 }],
     summary: { replayed: 2, equivalent: 2, changed: 0, errors: 0 },
   })
   t.match((await client.get(`/regression-check/${body.id}`)).body.call_replay, { status: 'ok' })
