@@ -1,5 +1,5 @@
 import { job } from './job.ts'
-import { walkedTraces } from './rules/regression/check-report.ts'
+import { walkedTraces } from './rules/regression/walked-traces.ts'
 import { tracePosition } from './rules/traces/trace-position.ts'
 import { int, shape, text, time, uuid } from './shape.ts'
 import { MINUTES_OF_WORK } from './queue-options.ts'

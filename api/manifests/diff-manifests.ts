@@ -10,11 +10,23 @@ import {
   findVisibleManifest,
   manifestPath,
 } from './manifest.ts'
-import { changedSurfaceBody } from './surface-change.ts'
+import { changedSurfaceBody, viewChange } from './surface-change.ts'
 
-const counts = Joi.object()
-  .pattern(Joi.string(), Joi.number().integer())
-  .description('Changes by state and by severity')
+const count = Joi.number().integer().required()
+
+const summaryBody = Joi.object({
+  breaking_surfaces: count.description('Changes that may break something'),
+  non_breaking_surfaces: count,
+  max_severity: nullable(Joi.string().valid('minor', 'moderate', 'major'))
+    .required()
+    .description('Null where nothing has changed but documentation'),
+  total: count,
+  added: count,
+  removed: count,
+  renamed: count,
+  changed: count,
+  doc_only: count,
+}).label('DiffCounts')
 
 export const diffManifests = endpoint('GET', '/manifests/{manifest_id}/diff', {
   summary: 'What a manifest changes against another one of its agent',
@@ -28,7 +40,7 @@ export const diffManifests = endpoint('GET', '/manifests/{manifest_id}/diff', {
           old_manifest_id: Joi.string().guid().required(),
           new_manifest_id: Joi.string().guid().required(),
           changed_surfaces: listOf(changedSurfaceBody).required(),
-          summary: counts.required(),
+          summary: summaryBody.required(),
         }).label('ManifestDiff'),
       ),
       message: Joi.string(),
@@ -49,30 +61,30 @@ export const diffManifests = endpoint('GET', '/manifests/{manifest_id}/diff', {
     const other = await findComparedManifest(context, principal, manifest, against)
     const pair = { before: other, after: manifest }
     const { before, after } = await findManifestPair(context, principal, pair)
-    const changed_surfaces = manifestDiff.diffManifests(before, after)
-    const summary = summarizeChanges(changed_surfaces)
+    const changes = manifestDiff.diffManifests(before, after)
     return {
-      diff: { old_manifest_id: other.id, new_manifest_id: manifest.id, changed_surfaces, summary },
+      diff: {
+        old_manifest_id: other.id,
+        new_manifest_id: manifest.id,
+        changed_surfaces: changes.map(viewChange),
+        summary: summarizeChanges(changes),
+      },
     }
   },
 })
 
-/** How many changes there are of each state and severity, and how many break something. */
 function summarizeChanges(changes: readonly SurfaceChange[]) {
   const count = (is: (change: SurfaceChange) => boolean) => changes.filter(is).length
   const ofState = (state: SurfaceChange['state']) => count((change) => change.state === state)
-  const ofSeverity = (severity: SurfaceChange['severity']) =>
-    count((change) => change.severity === severity && change.state !== 'doc_only')
   return {
+    breaking_surfaces: count(({ breaking }) => breaking),
+    non_breaking_surfaces: count(({ breaking }) => !breaking),
+    max_severity: manifestDiff.worstSeverity(changes),
     total: changes.length,
     added: ofState('added'),
     removed: ofState('removed'),
     renamed: ofState('renamed'),
     changed: ofState('changed'),
     doc_only: ofState('doc_only'),
-    breaking: count(({ breaking }) => breaking),
-    major: ofSeverity('major'),
-    moderate: ofSeverity('moderate'),
-    minor: ofSeverity('minor'),
   }
 }

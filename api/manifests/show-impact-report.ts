@@ -9,7 +9,7 @@ import { answerLongWork } from '../wait.ts'
 import { agentPath, findAgent } from './agent.ts'
 import { findManifestPair } from './manifest.ts'
 import { readReport, statusOf, verdictCountsBody } from './report.ts'
-import { changedSurfaceBody } from './surface-change.ts'
+import { changedSurfaceBody, viewChange } from './surface-change.ts'
 import { findAnalysis, findTransition } from './transition.ts'
 
 const impactBody = Joi.object({
@@ -42,7 +42,7 @@ export const showImpactReport = endpoint('GET', '/agents/{agent_name}/impact-rep
     const transition = await findTransition(context, agent, manifest_id, baseline_manifest_id)
     if (!transition) return { ...NOTHING, agent_name: agent.agentName }
     const { before, after } = await findManifestPair(context, principal, transition)
-    const surface_changes = diffManifests(before, after)
+    const changes = diffManifests(before, after)
     const { id, job_id } = await findAnalysis(context, principal, transition)
     return answerLongWork(call, job_id, 200, async () => {
       const report = await readReport(context.sql, principal.orgId, id)
@@ -51,7 +51,8 @@ export const showImpactReport = endpoint('GET', '/agents/{agent_name}/impact-rep
         old_manifest_id: before.id,
         new_manifest_id: after.id,
       }
-      return { ...facts, surface_changes, report_id: id, ...viewFindings(report, surface_changes) }
+      const surface_changes = changes.map(viewChange)
+      return { ...facts, report_id: id, ...viewFindings(report, changes), surface_changes }
     })
   },
 })
@@ -61,7 +62,7 @@ function viewFindings(report: CompatReportRow, changes: Parameters<typeof impact
   if (!tally) {
     const status = statusOf(report) === 'failed' ? 'failed' : 'computing'
     const { agent_name: _, old_manifest_id: __, new_manifest_id: ___, ...nothing } = NOTHING
-    return { ...nothing, surface_changes: changes, human_summary: null, status }
+    return { ...nothing, human_summary: null, status }
   }
   const { keep, repair, replay, drop, affected_trace_count } = tally
   return {

@@ -106,7 +106,8 @@ export const callReplayBody = Joi.object({
   provider: nullable(Joi.string()).required(),
   target_model: nullable(Joi.string()).required(),
   baseline_model: nullable(Joi.string()).required(),
-  per_trace: listOf(Joi.object().unknown(true).label('ReplayedTrace')).required(),
+  per_trace: Joi.string().required().description('A sentence about `traces`'),
+  traces: listOf(Joi.object().unknown(true).label('ReplayedTrace')).required(),
   summary: Joi.object({
     replayed: count,
     equivalent: count,
@@ -117,6 +118,17 @@ export const callReplayBody = Joi.object({
     .required()
     .label('CallReplaySummary'),
 }).label('CallReplay')
+
+/** 503: there is no verdict. */
+export const noReportBody = Joi.object({
+  detail: Joi.string().required(),
+  code: Joi.string()
+    .required()
+    .description('`still_running`: ask again. `check_failed`, `unavailable`: there is no report'),
+  request_id: Joi.string().required(),
+  job_id: Joi.string().guid(),
+  id: Joi.string().guid().description('Of the check; not in a dry run'),
+}).label('NoReport')
 
 /** Members that are not known yet are null until the check is complete. */
 export const checkBody = Joi.object({

@@ -1,3 +1,4 @@
+import Joi from 'joi'
 import { TRACE_WINDOW_DAYS } from '../../jobs/rules/manifests/compat-policy.ts'
 import { checkRegression } from '../../jobs/check-regression.ts'
 import { bool, int, shape, text, uuid } from '../../jobs/shape.ts'
@@ -24,16 +25,17 @@ export const requestBody = shape(
     pr_context: shape(
       {},
       {
-        repo: text(),
-        pr_number: int(0, 2 ** 31 - 1),
-        branch: text(),
-        commit_sha: text(),
+        repo: text().empty(null),
+        pr_number: int(0, 2 ** 31 - 1).empty(null),
+        branch: text().empty(null),
+        commit_sha: text().empty(null),
       },
     )
-      .unknown(true)
+      .pattern(/^/, Joi.any().empty(null))
       .options({ stripUnknown: false })
+      .empty(null)
       .description('Kept with the check; ignored in a dry run'),
-    source: text().description('Who asks, for example ci'),
+    source: text().empty(null).description('Who asks, for example ci'),
   },
 )
   .label('RegressionCheckRequest')

@@ -1,31 +1,39 @@
 import type { CheckFindings } from '../../jobs/rules/regression/check-findings.ts'
-import type { Transaction } from '../../sql/core/db.ts'
 import { deleteJob, findJob } from '../../sql/jobs/jobs.ts'
+import type { JobRow } from '../../sql/jobs/jobs.ts'
 import { Answer } from '../endpoint.ts'
 import { answerLongWork } from '../wait.ts'
-import { submitCheck } from './check-request.ts'
 import type { CheckCall, Compared } from './check-request.ts'
 import { viewCheck } from './check.ts'
+import { requireReport } from './require-report.ts'
+import { submitOnce } from './submit-once.ts'
 
 /**
- * Answers a check of which nothing is kept. The job is deleted with the complete answer; after a 202 it
- * stays until it expires, because the client has to come back for it.
+ * Answers a check of which nothing is kept. The job is deleted with the complete answer; after a 202 or a
+ * 503 it stays until it expires, because the client has to come back for it.
  */
-export async function runDry(call: CheckCall, compared: Compared) {
+export async function runDry(call: CheckCall, compared: Compared): Promise<Answer> {
   const { context, principal } = call
-  const createdAt = context.now()
-  const jobId = await context.queue.transaction(context.sql, (tx: Transaction) =>
-    submitCheck(call, tx, compared, null),
-  )
-  const answer = await answerLongWork(call, jobId, 200, async () => {
-    const job = await findJob(context.sql, principal.orgId, jobId)
-    const findings = (job?.result?.['findings'] ?? null) as CheckFindings | null
-    const outcome = { findings, job_state: job?.state ?? null, job_error: job?.error ?? null }
-    return viewCheck({ ...unkept(call, compared), ...outcome, created_at: createdAt })
+  const submitted = await submitOnce(call, compared)
+  let job: JobRow | undefined
+  const answer = await answerLongWork(call, submitted.job_id, 200, async () => {
+    job = await findJob(context.sql, principal.orgId, submitted.job_id)
+    return viewCheck({ ...unkept(call, compared), ...outcomeOf(job) })
   })
-  if (answer.status !== 200) return answer
-  await deleteJob(context.sql, principal.orgId, jobId)
-  return new Answer(200, { ...answer.body, job_id: null }, answer.headers)
+  // The same request of another client was answered first, and took the result along.
+  if (!job) return runDry(call, compared)
+  if (answer.status === 200) await deleteJob(context.sql, principal.orgId, submitted.job_id)
+  const { status, body, headers } = await requireReport(call, submitted, answer)
+  return new Answer(status, status === 200 ? { ...body, job_id: null } : body, headers)
+}
+
+function outcomeOf(job: JobRow | undefined) {
+  return {
+    findings: (job?.result?.['findings'] ?? null) as CheckFindings | null,
+    job_state: job?.state ?? null,
+    job_error: job?.error ?? null,
+    created_at: job?.created_at ?? new Date(0),
+  }
 }
 
 function unkept({ body }: CheckCall, { candidate, baseline }: Compared) {

@@ -19,10 +19,12 @@ const service = await openService(t, { host: '127.0.0.1', port: 0 })
 await service.server.start()
 await service.startWorkers([checkRegressionHandler])
 
-const tool = (name: string) => ({
+const tool = (name: string, more: object = {}) => ({
   component_type: 'tool',
   component_name: name,
-  schema_json: { input_schema: { type: 'object', properties: { [name]: { type: 'string' } } } },
+  schema_json: {
+    input_schema: { type: 'object', properties: { [name]: { type: 'string', ...more } } },
+  },
 })
 const V1 = [tool('search'), tool('refund')]
 
@@ -57,12 +59,13 @@ t.test('high risk fails, medium risk warns, low risk passes', options, async (t)
   await agent.traces(v1, 3, { tool: 'search' })
   const removed = await runScript(t, agent.key, [tool('refund')])
   t.match(removed, { code: 1, out: /high_risk[\s\S]*- high: tool search/ })
-  const found = { ...tool('search'), component_name: 'find' }
-  t.match(await runScript(t, agent.key, [found, V1[1]]), { code: 0, out: /::warning::medium_risk/ })
+  const bounded = tool('search', { minLength: 1 })
+  const medium = await runScript(t, agent.key, [bounded, V1[1]])
+  t.match(medium, { code: 0, out: /::warning::medium_risk/ })
   t.match(await runScript(t, agent.key, [tool('search')]), { code: 0, out: /low_risk/ })
 })
 
-t.test('scores fail the check where that is asked for', options, async (t) => {
+t.test('a confirmed drop of the scores fails the check', options, async (t) => {
   const agent = await registeredAgent(service)
   const v1 = await agent.register(V1)
   await agent.traces(v1, 40, { tool: 'search', quality: (i) => 0.9 - (i % 2) / 10 })
@@ -70,8 +73,10 @@ t.test('scores fail the check where that is asked for', options, async (t) => {
   await agent.traces(v2, 40, { tool: 'search', quality: (i) => 0.5 - (i % 2) / 10 })
   await agent.client.post(`/manifests/${v1}/activate`)
   const candidate = [tool('search')]
-  t.match(await runScript(t, agent.key, candidate), { code: 0, out: /low_risk/ })
-  t.match(await runScript(t, agent.key, candidate, { FAIL_ON_SCORES: 'true' }), { code: 1 })
+  t.match(await runScript(t, agent.key, candidate), {
+    code: 1,
+    out: /high_risk[^]*dropped by 0\.4/,
+  })
 })
 
 t.test('a refusal is no verdict', options, async (t) => {
@@ -80,7 +85,7 @@ t.test('a refusal is no verdict', options, async (t) => {
   t.match(err, 'Invalid API key')
 })
 
-async function runScript(t: Test, key: string, components: unknown[], env: object = {}) {
+async function runScript(t: Test, key: string, components: unknown[]) {
   const dir = t.testdir()
   writeFileSync(join(dir, 'manifest.json'), JSON.stringify({ agent_name: 'agent', components }))
   const child = spawn('bash', ['-c', SCRIPT], {
@@ -94,7 +99,6 @@ async function runScript(t: Test, key: string, components: unknown[], env: objec
       PR_NUMBER: '7',
       BRANCH: 'try',
       COMMIT_SHA: 'abc',
-      ...env,
     },
   })
   const [out, err, [code]] = await Promise.all([

@@ -45,7 +45,7 @@ async function check(payload: CheckPayload, run: CheckRun): Promise<CheckFinding
   const walked = await walkBaseline(run, agent, { before, after, window })
   const { metrics, fingerprint } = await measureMetrics(run.sql, agent, { before, after, window })
   const downstream = await findDownstream(run.sql, agent, { candidate, changes, walked })
-  return reportFindings({ changes, tallies: walked.tallies, metrics, downstream, fingerprint })
+  return reportFindings({ changes, walked, metrics, downstream, fingerprint })
 }
 
 function agentOf({ project_id, agent_name }: CheckPayload, { orgId }: Run): AgentKey {

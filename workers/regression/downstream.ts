@@ -5,7 +5,7 @@ import type { SurfaceChange } from '../../jobs/rules/manifests/surface-change.ts
 import type { Sql } from '../../sql/core/db.ts'
 import { listComponentsElsewhere } from '../../sql/manifests/downstream.ts'
 import type { AgentKey, ManifestRow } from '../../sql/manifests/manifests.ts'
-import type { WalkedTraces } from '../../jobs/rules/regression/check-report.ts'
+import type { WalkedTraces } from '../../jobs/rules/regression/walked-traces.ts'
 
 /** Finds what else depends on what a candidate changes. */
 export async function findDownstream(

@@ -1,14 +1,13 @@
 import type { checkRegression } from '../../jobs/check-regression.ts'
 import type { Checkpoint } from '../../jobs/job.ts'
 import type { EvalVerdict } from '../../jobs/rules/core/verdicts.ts'
-import { tallyDecision } from '../../jobs/rules/manifests/compat-tally.ts'
-import type { CompatDecision } from '../../jobs/rules/manifests/compat-decision.ts'
-import { emptyTallies } from '../../jobs/rules/regression/check-report.ts'
-import type {
-  CheckTallies,
-  EvalStatus,
-  WalkedTraces,
-} from '../../jobs/rules/regression/check-report.ts'
+import { diffManifests } from '../../jobs/rules/manifests/manifest-diff.ts'
+import {
+  noWalkedTraces,
+  surfaceRisks,
+  tallyTrace,
+} from '../../jobs/rules/regression/walked-traces.ts'
+import type { EvalStatus, WalkedTraces } from '../../jobs/rules/regression/walked-traces.ts'
 import { countClosedTraces, listClosedTraces } from '../../sql/manifests/closed-traces.ts'
 import type { ClosedTraceRow } from '../../sql/manifests/closed-traces.ts'
 import type { Transaction } from '../../sql/core/db.ts'
@@ -34,11 +33,7 @@ export async function walkBaseline(
   const { orgId, projectId, agentName } = agent
   const filter = { orgId, projectId, agentName, manifestId: before.id, window }
   const total = await countClosedTraces(sql, filter)
-  const walked = run.checkpointed?.walked ?? {
-    tallies: emptyTallies(),
-    evaluators: [],
-    datasets: {},
-  }
+  const walked = run.checkpointed?.walked ?? noWalkedTraces()
   let position = run.checkpointed?.at
   for (;;) {
     signal.throwIfAborted()
@@ -71,12 +66,13 @@ async function addPage(
     agent,
     rows.map(({ trace_id }) => trace_id),
   )
+  const known = surfaceRisks(diffManifests(before, after))
   const [affected, changed]: [string[], string[]] = [[], []]
   rows.forEach(({ trace_id }, i) => {
     const decision = examinations[i]?.compatibility
     if (!decision) return
     const status = statusOf(verdicts.get(trace_id))
-    if (tally(walked.tallies, status, trace_id, decision)) affected.push(trace_id)
+    if (tallyTrace(walked, trace_id, { status, decision, known })) affected.push(trace_id)
     if (decision.verdict !== 'keep') changed.push(trace_id)
   })
   if (affected.length > 0) {
@@ -87,19 +83,6 @@ async function addPage(
   for (const { version_id, name, rows: n } of await countDatasetRows(sql, agent, changed)) {
     walked.datasets[version_id] = { name, rows: (walked.datasets[version_id]?.rows ?? 0) + n }
   }
-}
-
-/** Tallies a decision, and returns whether its trace uses anything that has changed. */
-function tally(
-  tallies: CheckTallies,
-  status: EvalStatus,
-  traceId: string,
-  decision: CompatDecision,
-) {
-  const before = tallies.all.affected_trace_count
-  tallyDecision(tallies.all, traceId, decision)
-  tallyDecision(tallies[status], traceId, decision)
-  return tallies.all.affected_trace_count > before
 }
 
 function statusOf(evalVerdict: EvalVerdict | undefined): EvalStatus {

@@ -78,6 +78,7 @@ function byActionCodeSubject(a: CompatReason, b: CompatReason) {
 export type Surface = readonly [ComponentType, string]
 
 export type CompatCode =
+  | 'component_changed'
   | 'insufficient_confidence'
   | 'missing_artifacts'
   | 'model_runtime_changed'

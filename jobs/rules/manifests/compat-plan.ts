@@ -1,3 +1,4 @@
+import type { Surface } from './compat-decision.ts'
 import { DEFAULT_COMPAT_POLICY } from './compat-policy.ts'
 import type { CompatPolicy } from './compat-policy.ts'
 import { readContract } from './contract.ts'
@@ -27,6 +28,8 @@ export interface Transition {
   readonly prompts: readonly { name: string; severity: Severity }[]
   readonly skills: ReadonlyMap<string, 'skill_missing' | 'skill_content_changed'>
   readonly subagents: ReadonlySet<string>
+  /** What every trace ran under, because no trace records that it used it. */
+  readonly ambient: readonly Surface[]
 }
 
 /** @param compile makes validators of the new manifest's schemas */
@@ -65,6 +68,9 @@ export function planTransition(
       ]),
     ),
     subagents: new Set(of('subagent').map(({ component_name }) => component_name)),
+    ambient: changes
+      .filter(isAmbient)
+      .map(({ component_type, component_name }) => [component_type, component_name]),
   }
 }
 
@@ -76,6 +82,12 @@ export function silentTools(plan: Transition): string[] | null {
   const { declared, tools, output, models, prompts, subagents } = plan
   if (output || models.length > 0 || prompts.length > 0 || subagents.size > 0) return null
   return [...declared].filter((name) => (tools.get(name)?.kind ?? 'unaffected') === 'unaffected')
+}
+
+/** An output contract that went is one of them: no output can be held against it. */
+function isAmbient({ component_type, state }: SurfaceChange) {
+  if (component_type === 'output_contract') return state === 'removed'
+  return state !== 'doc_only' && AMBIENT.has(component_type)
 }
 
 function planTool(change: SurfaceChange, old: Contract, now: Contract, compile: Compile): ToolPlan {
@@ -105,7 +117,7 @@ function planOutput(
     name: change.component_name,
     isJson: now.format === 'json',
     validate: now.schema ? compile(now.schema) : undefined,
-    isGiven: now.format !== null,
+    isGiven: now.format !== null && (now.schema !== null || now.schemaHash === null),
     rules: rules.filter(({ rule }) => rule === 'rename_param' || rule === 'add_default'),
   }
 }
@@ -127,3 +139,11 @@ export interface OutputPlan {
   readonly isGiven: boolean
   readonly rules: readonly ParameterRule[]
 }
+
+const AMBIENT: ReadonlySet<string> = new Set([
+  'workflow',
+  'guardrail',
+  'context_config',
+  'behavioral_policy',
+  'environment',
+])

@@ -41,7 +41,7 @@ export const DEFAULT_COMPAT_POLICY: CompatPolicy = {
 export const TRACE_WINDOW_DAYS = 30
 
 /** Version of the compatibility rules; a report names the one that made it. */
-export const COMPAT_ENGINE_VERSION = '1'
+export const COMPAT_ENGINE_VERSION = '2'
 
 /** How compatible a trace of each verdict is, 0 to 1. */
 export const COMPAT_SCORES: Readonly<Record<Verdict, number>> = {

@@ -29,6 +29,7 @@ export function classify(trace: UsingTrace, transition: Transition): CompatDecis
   }
   classifySkills(trace, transition, found)
   classifyAgents(trace, transition, found)
+  for (const surface of transition.ambient) found.add('keep', 'component_changed', surface)
   return found.decide(trace)
 }
 

@@ -47,7 +47,16 @@ export interface OutputContract {
   /** `json` when there is a schema, unless it says otherwise; null when not given. */
   readonly format: string | null
   readonly schema: JsonSchema | null
+  readonly schemaHash: string | null
   readonly strict: boolean
+}
+
+/** What an agent relies on when it hands work to another one. */
+export interface HandoffContract {
+  /** The manifest hash, or other reference, that the agent is pinned to; null for any. */
+  readonly pin: string | null
+  readonly schema: JsonSchema | null
+  readonly schemaHash: string | null
 }
 
 export interface BehaviorPolicy {
@@ -116,13 +125,23 @@ export function readOutput({ schema_json: given }: Component): OutputContract {
     format: format && (/json/i.test(format) ? 'json' : format.toLowerCase()),
     // {json_schema: {name, strict, schema}} is how OpenAI wraps it.
     schema: schema && isObject(schema['schema']) ? schema['schema'] : schema,
+    schemaHash: firstText(given, ['schema_hash', 'json_schema_hash', 'output_schema_hash']),
     strict: given['strict'] === true || schema?.['strict'] === true,
   }
 }
 
 /** The manifest hash that a sub-agent component pins its agent to. */
 export function readPin({ schema_json }: Component): string | null {
-  return firstText(schema_json, ['manifest_hash', 'pinned_hash', 'ref'])
+  return firstText(schema_json, ['manifest_hash', 'pinned_hash', 'ref', 'reference'])
+}
+
+export function readHandoff(component: Component): HandoffContract {
+  const { schema_json: given } = component
+  return {
+    pin: readPin(component),
+    schema: firstObject(given, ['handoff_schema', 'input_schema', 'schema']),
+    schemaHash: firstText(given, ['handoff_schema_hash', 'input_schema_hash', 'schema_hash']),
+  }
 }
 
 function readSources({ component_name, schema_json }: Component): string[] {

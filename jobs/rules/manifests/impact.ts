@@ -1,3 +1,4 @@
+import { describe } from './change-sentence.ts'
 import type { CompatTally } from './compat-tally.ts'
 import { worstSeverity } from './manifest-diff.ts'
 import type { Severity, SurfaceChange } from './surface-change.ts'
@@ -12,14 +13,15 @@ export interface Impact {
 }
 
 /**
- * What a change of one surface means to the traffic that used it: high where calls that are made are
- * refused from now on, or another model answers; medium where it breaks in some other way; low the rest.
+ * What a change of one surface means to the traffic that used it: never less than without traffic, high
+ * where calls that are made are refused from now on or may be, at least medium where it breaks.
  * @param affected traces that used it
  */
 export function riskOf(change: SurfaceChange, affected: number): Risk {
   if (affected === 0) return 'low'
   if (isDrastic(change)) return 'high'
-  return change.breaking || change.severity === 'major' ? 'medium' : 'low'
+  const risk = RISK_OF[change.severity]
+  return risk === 'low' && change.breaking ? 'medium' : risk
 }
 
 /** How much a change may matter where no traffic shows it; null when nothing has changed. */
@@ -54,21 +56,14 @@ export function impactOf(changes: readonly SurfaceChange[], tally: CompatTally):
   }
 }
 
-/** One sentence about a change, for people. */
-export function describe({ component_type, component_name, change_type, new_name }: SurfaceChange) {
-  const what = `${component_type.replaceAll('_', ' ')} ${component_name}`
-  const happened = change_type.replaceAll('_', ' ')
-  return `${what}: ${happened}${new_name === null ? '' : ` to ${new_name}`}`
-}
-
-function isDrastic({ change_type, component_type, severity, details, state }: SurfaceChange) {
-  if (change_type === 'tool_removed' || change_type === 'skill_removed') return true
-  if (change_type === 'model_changed') return severity === 'major'
+function isDrastic({ change_type, component_type, details, state }: SurfaceChange) {
+  if (change_type === 'skill_removed') return true
   return (
     component_type === 'tool' &&
     state === 'changed' &&
-    details.some(({ role, required, relation }) => {
-      return role === 'arguments' && required && relation === 'breaking'
+    details.some(({ change, role, required, relation }) => {
+      const isRefused = role === 'arguments' && required && relation === 'breaking'
+      return isRefused || change === 'schema_unverifiable'
     })
   )
 }
@@ -87,7 +82,8 @@ function traces(n: number) {
   return `${n} ${n === 1 ? 'trace' : 'traces'}`
 }
 
-const RISKS: readonly Risk[] = ['low', 'medium', 'high']
+/** From the least to the worst. */
+export const RISKS: readonly Risk[] = ['low', 'medium', 'high']
 const RISK_OF: Readonly<Record<Severity, Risk>> = {
   minor: 'low',
   moderate: 'medium',

@@ -36,7 +36,7 @@ export function describeRename(before: Component, after: Component): SurfaceChan
   return describeChange(before, {
     state: 'renamed',
     change_type: 'tool_renamed',
-    severity: 'moderate',
+    severity: 'major',
     breaking: true,
     new_name: after.component_name,
   })
@@ -90,6 +90,9 @@ const WORDS: Record<'changed' | 'removed' | 'added', Partial<Record<ComponentTyp
     skill: ['skill_modified', 'moderate', false],
     subagent: ['subagent_changed', 'moderate', false],
     output_contract: ['output_contract_changed', 'moderate', true],
+    workflow: ['component_changed', 'major', true],
+    behavioral_policy: ['component_changed', 'moderate', true],
+    environment: ['component_changed', 'moderate', false],
   },
   removed: {
     tool: ['tool_removed', 'major', true],
@@ -98,6 +101,9 @@ const WORDS: Record<'changed' | 'removed' | 'added', Partial<Record<ComponentTyp
     skill: ['skill_removed', 'moderate', true],
     subagent: ['subagent_removed', 'major', true],
     output_contract: ['output_contract_changed', 'moderate', true],
+    workflow: ['component_changed', 'major', true],
+    behavioral_policy: ['component_changed', 'moderate', true],
+    environment: ['component_changed', 'moderate', false],
   },
   added: {
     tool: ['tool_added', 'minor', false],
@@ -105,7 +111,10 @@ const WORDS: Record<'changed' | 'removed' | 'added', Partial<Record<ComponentTyp
     prompt: ['prompt_section_rewritten', 'moderate', false],
     skill: ['skill_added', 'minor', false],
     subagent: ['subagent_added', 'moderate', false],
-    output_contract: ['output_contract_changed', 'moderate', false],
+    output_contract: ['output_contract_changed', 'moderate', true],
+    workflow: ['component_changed', 'moderate', false],
+    behavioral_policy: ['component_changed', 'moderate', true],
+    environment: ['component_changed', 'moderate', false],
   },
 }
 

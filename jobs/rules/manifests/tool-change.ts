@@ -93,7 +93,8 @@ function digestOf({ schema, hash }: Told): string | null {
   return createHash('sha256').update(canonicalJson(schema)).digest('hex')
 }
 
-function isTold({ schema_json }: Component) {
+/** Whether more than hashes is known of a component. */
+export function isTold({ schema_json }: Component) {
   return Object.keys(schema_json).length > 0
 }
 

@@ -12,7 +12,9 @@ export interface CallReplay {
   provider: string | null
   target_model: string | null
   baseline_model: string | null
-  per_trace: { trace_id: string; replayed: number; errors: number }[]
+  /** A sentence about `traces`. */
+  per_trace: string
+  traces: { trace_id: string; replayed: number; errors: number }[]
   summary: {
     replayed: number
     equivalent: number
@@ -55,7 +57,8 @@ export function unreplayed(
   model: ModelChange = { provider: null, target_model: null, baseline_model: null },
 ): CallReplay {
   const summary = { replayed: 0, equivalent: 0, changed: 0, errors: 0, samples: [] }
-  return { status, message: MESSAGES[status], mode, ...model, per_trace: [], summary }
+  const nothing = { per_trace: 'No call was replayed.', traces: [], summary }
+  return { status, message: MESSAGES[status], mode, ...model, ...nothing }
 }
 
 /**
@@ -77,18 +80,20 @@ export function rehearse(
   if (calls.length === 0) return unreplayed('no_calls', 'mock', model)
   const byTrace = Map.groupBy(calls, ({ trace_id }) => trace_id)
   const failed = calls.filter(({ error }) => error !== null).length
+  const replayed = calls.length - failed
   return {
     status: 'ok',
     message: 'Answered with what was recorded; no provider was asked',
     mode: 'mock',
     ...model,
-    per_trace: [...byTrace].map(([trace_id, own]) => {
+    per_trace: `${replayed} of ${calls.length} calls can be asked again, in ${byTrace.size} traces.`,
+    traces: [...byTrace].map(([trace_id, own]) => {
       const errors = own.filter(({ error }) => error !== null).length
       return { trace_id, replayed: own.length - errors, errors }
     }),
     summary: {
-      replayed: calls.length - failed,
-      equivalent: calls.length - failed,
+      replayed,
+      equivalent: replayed,
       changed: 0,
       errors: failed,
       samples: calls.slice(0, SAMPLES),

@@ -19,6 +19,7 @@ export interface CheckFindings {
   verdict_message: string
   structural_severity: Risk | null
   human_summary: string
+  /** Affected traces by the severity of the worst change that each uses. */
   high_risk_count: number
   medium_risk_count: number
   low_risk_count: number
@@ -79,10 +80,10 @@ export function firstRunFindings(): CheckFindings {
 
 /** A sentence for people about each verdict. */
 export const VERDICT_MESSAGES: Readonly<Record<CheckVerdict, string>> = {
-  high_risk: 'The candidate breaks what recorded traffic uses',
+  high_risk: 'The candidate breaks what recorded traffic uses, or is worse than the baseline',
   medium_risk: 'The candidate changes what recorded traffic uses in a way that may break it',
   low_risk: 'The candidate changes nothing that recorded traffic is known to break on',
-  no_change: 'The candidate has the structure of the baseline',
+  no_change: 'The candidate has the structure of the baseline, and no confirmed drop',
   unverified:
     'The candidate has changed, and no recorded trace in the window tells what that affects',
   first_run: 'There is no baseline yet: the candidate is what later checks compare with',

@@ -1,9 +1,6 @@
-import { anyText, count, listOf, recordOf, shape } from '../../shape.ts'
-import type { Valid } from '../../shape.ts'
 import { VERDICT_MESSAGES } from './check-findings.ts'
 import type {
   CheckFindings,
-  CheckVerdict,
   CheckWarning,
   DiffSummary,
   DownstreamImpact,
@@ -11,67 +8,38 @@ import type {
   SurfaceImpact,
 } from './check-findings.ts'
 import type { CompatTally, VerdictCounts } from '../manifests/compat-tally.ts'
-import { compatTally, emptyTally } from '../manifests/compat-tally.ts'
-import { describe, impactOf, riskOf, structuralSeverity } from '../manifests/impact.ts'
+import { describe } from '../manifests/change-sentence.ts'
+import { riskOf, structuralSeverity } from '../manifests/impact.ts'
 import type { Risk } from '../manifests/impact.ts'
+import { droppedMetrics, judgeCheck } from './check-verdict.ts'
 import { isMixShift } from './metric-check.ts'
 import type { MetricCheck } from './metric-check.ts'
 import type { SurfaceChange } from '../manifests/surface-change.ts'
-
-/** Decisions on the baseline's traces, all together and by what their scores say of them. */
-const checkTallies = shape({
-  all: compatTally,
-  passing: compatTally,
-  failing: compatTally,
-  unscored: compatTally,
-})
-
-/** What the baseline's traces come to. Part of a checkpoint, so it is plain JSON. */
-export const walkedTraces = shape({
-  tallies: checkTallies,
-  /** Names of evaluators whose scores are of traces that use what has changed. */
-  evaluators: listOf(anyText()),
-  /** By version: rows whose traces cannot stay as they are. */
-  datasets: recordOf(shape({ name: anyText(), rows: count() })),
-})
-
-export type WalkedTraces = Valid<typeof walkedTraces>
-export type CheckTallies = Valid<typeof checkTallies>
-export type EvalStatus = Exclude<keyof CheckTallies, 'all'>
+import type { CheckTallies, WalkedTraces } from './walked-traces.ts'
 
 export interface CheckEvidence {
   readonly changes: readonly SurfaceChange[]
-  readonly tallies: CheckTallies
+  readonly walked: Pick<WalkedTraces, 'tallies' | 'risks'>
   readonly metrics: readonly MetricCheck[]
   readonly downstream: DownstreamImpact
   readonly fingerprint: string | null
 }
 
-export function emptyTallies(): CheckTallies {
-  return {
-    all: emptyTally(),
-    passing: emptyTally(),
-    failing: emptyTally(),
-    unscored: emptyTally(),
-  }
-}
-
 /** The findings of a check that has a baseline. */
 export function reportFindings(evidence: CheckEvidence): CheckFindings {
-  const { changes, tallies, metrics } = evidence
+  const { changes, walked, metrics } = evidence
+  const { tallies, risks } = walked
   const { all } = tallies
   const effective = changes.filter(({ state }) => state !== 'doc_only')
   const impacts = effective.map((change, i) => describeImpact(change, `impact_${i + 1}`, tallies))
-  const verdict = decide(impacts, all)
-  const count = (risk: Risk) => impacts.filter(({ severity }) => severity === risk).length
+  const judged = judgeCheck({ impacts, tally: all, metrics })
   return {
-    verdict,
-    verdict_message: VERDICT_MESSAGES[verdict],
+    ...judged,
+    verdict_message: VERDICT_MESSAGES[judged.verdict],
     structural_severity: structuralSeverity(changes),
-    human_summary: impactOf(changes, all).human_summary,
-    high_risk_count: count('high'),
-    medium_risk_count: count('medium'),
-    low_risk_count: count('low'),
+    high_risk_count: risks.high,
+    medium_risk_count: risks.medium,
+    low_risk_count: risks.low,
     total_traces_analyzed: all.total_episodes,
     affected_trace_count: all.affected_trace_count,
     diff_summary: summarizeDiff(effective),
@@ -84,13 +52,6 @@ export function reportFindings(evidence: CheckEvidence): CheckFindings {
     warnings: warn(evidence),
     data_fingerprint: evidence.fingerprint,
   }
-}
-
-function decide(impacts: readonly SurfaceImpact[], { total_episodes }: CompatTally): CheckVerdict {
-  if (impacts.length === 0) return 'no_change'
-  if (total_episodes === 0) return 'unverified'
-  const worst = RISKS.find((risk) => impacts.some(({ severity }) => severity === risk))
-  return `${worst ?? 'low'}_risk`
 }
 
 /** By traffic, or by structure where there is none. */
@@ -126,18 +87,20 @@ function affectedOf({ passing, failing, unscored }: CheckTallies, surface?: stri
   }
 }
 
+/**
+ * `clean` where nothing that is affected has passing scores, `expected_impact` where something is
+ * affected and nothing tells that it is worse.
+ */
 function judgeEvals(
   impacts: readonly SurfaceImpact[],
-  { all, passing }: CheckTallies,
+  { all }: CheckTallies,
   metrics: readonly MetricCheck[],
 ): CheckFindings['eval_verdict'] {
   const hitsPassing = impacts.some(
     ({ severity, eval_breakdown }) => severity === 'high' && eval_breakdown.passing_affected > 0,
   )
-  const regressed = metrics.some(({ gating, verdict }) => gating && verdict === 'regressed')
-  if (hitsPassing || regressed) return 'regression_likely'
-  const onlyOthers = all.affected_trace_count > 0 && passing.affected_trace_count === 0
-  return onlyOthers ? 'expected_impact' : 'clean'
+  if (hitsPassing || droppedMetrics(metrics).length > 0) return 'regression_likely'
+  return all.affected_trace_count > 0 ? 'expected_impact' : 'clean'
 }
 
 function summarizeDiff(changes: readonly SurfaceChange[]): DiffSummary {
@@ -161,7 +124,7 @@ function countVerdicts({ keep, repair, replay, drop }: CompatTally): VerdictCoun
   return { keep, repair, replay, drop }
 }
 
-function warn({ tallies, metrics }: CheckEvidence): CheckWarning[] {
+function warn({ walked: { tallies }, metrics }: CheckEvidence): CheckWarning[] {
   const warnings: CheckWarning[] = metrics.filter(isMixShift).map(({ metric }) => ({
     code: 'mix_shift',
     message: `${metric}: the mix of tasks differs between the versions; its delta is at the candidate's mix`,
@@ -178,5 +141,3 @@ function warn({ tallies, metrics }: CheckEvidence): CheckWarning[] {
   }
   return warnings
 }
-
-const RISKS: readonly Risk[] = ['high', 'medium', 'low']

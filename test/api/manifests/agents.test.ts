@@ -184,7 +184,9 @@ t.test('agents', async (t) => {
         agent_name: 'support',
         old_manifest_id: first.manifest_id,
         new_manifest_id: second.manifest_id,
-        surface_changes: [{ surface: 'tool:a', change_type: 'tool_removed' }],
+        surface_changes: [
+          { surface: 'tools', change_type: 'breaking', kind: 'tool_removed', details: String },
+        ],
         affected_trace_count: 1,
         compat_summary: { keep: 1, repair: 0, replay: 1, drop: 0 },
         severity: 'high',
@@ -209,7 +211,7 @@ t.test('agents', async (t) => {
     const back = `manifest_id=${first.manifest_id}&baseline_manifest_id=${second.manifest_id}`
     t.match((await client.get(`/agents/support/impact-report?${back}`)).body, {
       status: 'ok',
-      surface_changes: [{ change_type: 'tool_added' }],
+      surface_changes: [{ change_type: 'non_breaking', kind: 'tool_added' }],
       severity: 'low',
       severity_reason: /By structure only/,
     })

@@ -317,13 +317,24 @@ t.test('manifests', async (t) => {
         new_manifest_id: second,
         changed_surfaces: [
           {
-            surface: 'tool:a',
-            change_type: 'tool_schema_changed',
+            surface: 'tools',
+            change_type: 'breaking',
+            details:
+              'Tool a: tool schema changed (arguments /x type narrowed, arguments /x type widened).',
+            kind: 'tool_schema_changed',
             severity: 'moderate',
-            details: [{ change: 'type_narrowed', path: '/x' }, { change: 'type_widened' }],
+            detail: [{ change: 'type_narrowed', path: '/x' }, { change: 'type_widened' }],
+            component_type: 'tool',
+            component_name: 'a',
           },
         ],
-        summary: { changed: 1, added: 0, breaking: 1 },
+        summary: {
+          breaking_surfaces: 1,
+          non_breaking_surfaces: 0,
+          max_severity: 'moderate',
+          changed: 1,
+          added: 0,
+        },
       },
     })
     t.match((await client.get(`/manifests/${first}/diff`)).body, { diff: null, message: String })

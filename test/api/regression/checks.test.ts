@@ -87,7 +87,10 @@ t.test('a tool that traffic calls is high risk when it is removed', async (t) =>
     eval_verdict: 'regression_likely',
     total_traces_analyzed: 8,
     affected_trace_count: 6,
-    high_risk_count: 1,
+    high_risk_count: 6,
+    medium_risk_count: 0,
+    human_summary:
+      'High risk by structure: tool search: tool removed; used by 6 of 8 traces. High risk by traffic: 6 of 8 traces (75 %) would have to be replayed or dropped.',
     compat_summary: { keep: 2, repair: 0, replay: 6, drop: 0 },
     eval_breakdown: { passing_affected: 3, failing_affected: 1, unscored_affected: 2 },
     diff_summary: { total_changes: 1, high_severity_changes: 1 },
@@ -126,14 +129,33 @@ t.test('a change that only failing traces use is an expected impact', async (t) 
   })
 })
 
-t.test('a tool renamed under traffic is medium risk', async (t) => {
+t.test('a tool renamed under traffic is high risk, though its calls can be repaired', async (t) => {
   const { client, register, traces } = await open(t)
   const v1 = await register(V1)
   await traces(v1, 2, { tool: 'search' })
   const v2 = await register([tool('find', SEARCH, ['q']), V1[1]])
   t.match((await client.post('/regression-check', check(v2))).body, {
-    verdict: 'medium_risk',
+    verdict: 'high_risk',
     compat_summary: { repair: 2 },
+  })
+})
+
+t.test('an output contract that every recorded output breaks is high risk', async (t) => {
+  const { client, register, traces } = await open(t)
+  const output = (type: string) => ({
+    component_type: 'output_contract',
+    component_name: 'answer',
+    schema_json: { schema: { type } },
+  })
+  const v1 = await register([...V1, output('string')])
+  await traces(v1, 4, { tool: 'search' })
+  const v2 = await register([...V1, tool('more', {}), output('object')])
+  t.match((await client.post('/regression-check', check(v2))).body, {
+    verdict: 'high_risk',
+    impacts: [{ surface_name: 'answer', severity: 'medium', affected_trace_count: 4 }, {}],
+    medium_risk_count: 4,
+    compat_summary: { replay: 4 },
+    human_summary: /^High risk by traffic: 4 of 4 traces \(100 %\)/,
   })
 })
 
@@ -186,7 +208,8 @@ t.test('scores of both versions are compared', async (t) => {
   const v2 = await register(WITHOUT_SEARCH)
   await traces(v2, 40, { tool: 'refund', quality: (i) => 0.6 - 0.1 * (i % 2) })
   const { body } = await client.post('/regression-check', check(v2))
-  t.match(body, { verdict: 'low_risk', eval_verdict: 'regression_likely' })
+  t.match(body, { verdict: 'high_risk', eval_verdict: 'regression_likely' })
+  t.match(body.human_summary, /^High risk by scores: .*reward dropped by 0\.3 /)
   const metric = body.metrics.find((each: { metric: string }) => each.metric === 'reward')
   t.match(metric, { design: 'unpaired', verdict: 'regressed', n_baseline: 40, n_candidate: 40 })
   t.ok(Math.abs(metric.delta + 0.3) < 1e-9 && metric.q_value < 1e-6)
@@ -294,6 +317,8 @@ t.test('calls are rehearsed when the model changes, and sent to nobody', async (
     status: 'ok',
     baseline_model: 'gpt-4o',
     target_model: 'claude-x',
+    per_trace: '2 of 2 calls can be asked again, in 2 traces.',
+    traces: [{ replayed: 1, errors: 0 }, { replayed: 1 }],
     summary: { replayed: 2, equivalent: 2, changed: 0, errors: 0 },
   })
   t.match((await client.get(`/regression-check/${body.id}`)).body.call_replay, { status: 'ok' })

@@ -63,8 +63,6 @@ t.test('the impact of a change', async (t) => {
       traceOf([['a', { n: 9 }]]),
     )
     t.match(bounded.impact, { severity: 'medium', severity_reason: /tool a.*used by 1 trace$/ })
-    const renamed = measure(before, [tool('b', { n: integer })], traceOf([['a', { n: 9 }]]))
-    t.equal(renamed.impact.severity, 'medium')
     const added = measure(before, [...before, tool('c', {})], traceOf([['a', { n: 9 }]]))
     t.equal(added.impact.severity, 'low')
   })
@@ -82,6 +80,101 @@ t.test('the impact of a change', async (t) => {
       t.equal(structuralSeverity([]), null)
     },
   )
+
+  t.test('of each kind of change under traffic', async (t) => {
+    const hash = (content_hash: string) => ({ content_hash })
+    const model = (name: string, provider = 'openai') =>
+      component('model', 'main', { model: name, provider })
+    const words = Array.from({ length: 100 }, (_, i) => `w${i}`)
+    const prompt = (changed: number) =>
+      component('prompt', 'p', {
+        text: words.map((w, i) => (i % 2 === 0 && i < 2 * changed ? `${w}x` : w)).join(' '),
+      })
+    const schema = (type: string) => ({ type: 'object', properties: { a: { type } } })
+    const output = (told: Record<string, unknown>) => component('output_contract', 'out', told)
+    const answered = traceOf([], { llm_calls: [{ output: { content: '{"a":"x"}' } }] })
+    const called = traceOf([['a', { n: 9 }]])
+    const cases: [string, Component, Component | undefined, string, typeof called?][] = [
+      ['required added', tool('a', {}), tool('a', { x: string }, ['x']), 'high'],
+      ['optional added', tool('a', {}), tool('a', { x: string }), 'low'],
+      ['tool renamed', tool('a', { n: integer }), tool('b', { n: integer }), 'high'],
+      [
+        'hashes of a tool',
+        component('tool', 'a', { input_schema_hash: 'h' }, hash('x')),
+        component('tool', 'a', { input_schema_hash: 'i' }, hash('y')),
+        'high',
+      ],
+      [
+        'content of a tool',
+        component('tool', 'a', {}, hash('x')),
+        component('tool', 'a', {}, hash('y')),
+        'high',
+      ],
+      ['model of the family', model('gpt-4o'), model('gpt-4o-mini'), 'medium'],
+      ['another family', model('gpt-4o'), model('gpt-5'), 'high'],
+      ['another provider', model('gpt-4o'), model('gpt-4o', 'azure'), 'high'],
+      [
+        'hash of a model',
+        component('model', 'm', {}, hash('x')),
+        component('model', 'm', {}, hash('y')),
+        'medium',
+      ],
+      ['prompt by 5 %', prompt(0), prompt(5), 'low'],
+      ['prompt by 20 %', prompt(0), prompt(20), 'medium'],
+      ['prompt rewritten', prompt(0), component('prompt', 'p', { text: 'all new' }), 'high'],
+      [
+        'workflow',
+        component('workflow', 'w', { n: 1 }),
+        component('workflow', 'w', { n: 2 }),
+        'high',
+      ],
+      ['workflow removed', component('workflow', 'w', { n: 1 }), undefined, 'high'],
+      [
+        'policy',
+        component('behavioral_policy', 'p', {}, hash('x')),
+        component('behavioral_policy', 'p', {}, hash('y')),
+        'medium',
+      ],
+      [
+        'environment',
+        component('environment', 'e', { a: 1 }),
+        component('environment', 'e', { a: 2 }),
+        'medium',
+      ],
+      [
+        'output schema',
+        output({ schema: schema('string') }),
+        output({ schema: schema('integer') }),
+        'medium',
+        answered,
+      ],
+      [
+        'output schema hash',
+        output({ format: 'json', schema_hash: 'a' }),
+        output({ format: 'json', schema_hash: 'b' }),
+        'medium',
+        answered,
+      ],
+      ['output format', output({ format: 'text' }), output({ format: 'json' }), 'medium', answered],
+      ['output contract removed', output({ format: 'json' }), undefined, 'medium', answered],
+    ]
+    for (const [name, before, after, severity, trace = called] of cases) {
+      const { impact } = measure([before], after ? [after] : [], trace)
+      t.equal(impact.severity, severity, name)
+    }
+  })
+
+  t.test('is never milder with traffic than without', async (t) => {
+    const rank = ['low', 'medium', 'high']
+    fc.assert(
+      fc.property(manifests(), manifests(), fc.integer({ min: 1, max: 9 }), (before, after, n) => {
+        for (const change of diffManifests(before, after)) {
+          const [without, used] = [structuralSeverity([change]) ?? 'low', riskOf(change, n)]
+          t.ok(rank.indexOf(used) >= rank.indexOf(without), `${change.surface} ${used}`)
+        }
+      }),
+    )
+  })
 
   t.test('does not get milder the more traces use what has changed', async (t) => {
     const rank = ['low', 'medium', 'high']

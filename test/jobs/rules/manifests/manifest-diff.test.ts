@@ -1,6 +1,6 @@
 import t from 'tap'
 import { diffManifests, worstSeverity } from '../../../../jobs/rules/manifests/manifest-diff.ts'
-import type { Component } from '../../../../jobs/rules/manifests/manifest.ts'
+import type { Component, ComponentType } from '../../../../jobs/rules/manifests/manifest.ts'
 import { component, manifest, manifests, tool } from '../../../support/manifests.ts'
 import fc from '../../../support/property.ts'
 
@@ -69,7 +69,7 @@ t.test('the difference of two manifests', async (t) => {
       ],
       [
         tool('t', { a: string, b: { type: 'integer' }, c: string }, ['a']),
-        { change_type: 'tool_schema_optional_param_added', severity: 'moderate', breaking: false },
+        { change_type: 'tool_schema_optional_param_added', severity: 'minor', breaking: false },
       ],
       [
         tool('t', { a: string }, ['a'], { additionalProperties: false }),
@@ -86,7 +86,7 @@ t.test('the difference of two manifests', async (t) => {
   t.test('finds a renamed tool, and guesses nothing', async (t) => {
     const args = { id: string, depth: { type: 'integer' } }
     t.match(diff([tool('lookup', args)], [tool('find', args)]), [
-      { change_type: 'tool_renamed', component_name: 'lookup', new_name: 'find', breaking: true },
+      { change_type: 'tool_renamed', new_name: 'find', severity: 'major', breaking: true },
     ])
     const words = (before: Component[], after: Component[]) =>
       diff(before, after).map(({ change_type }) => change_type)
@@ -119,7 +119,9 @@ t.test('the difference of two manifests', async (t) => {
     t.equal(severity(model('gpt-4o'), model('gpt-4o', { temperature: 0.2 })), 'minor')
     t.equal(severity(model('gpt-4o-2024-05-13'), model('gpt-4o-mini')), 'moderate')
     t.equal(severity(model('gpt-4o'), model('gpt-4.1')), 'major')
-    t.equal(severity(model('gpt-4o'), model('gpt-4o', { provider: 'azure' })), 'major')
+    t.match(diff([model('gpt-4o')], [model('gpt-4o', { provider: 'azure' })]), [
+      { severity: 'major', breaking: true },
+    ])
     const named = (name: string) => component('model', name, {})
     t.match(diff([named('claude-3-5-sonnet-20241022')], [named('claude-3-5-sonnet-latest')]), [
       { change_type: 'model_changed', severity: 'moderate', new_name: 'claude-3-5-sonnet-latest' },
@@ -136,6 +138,7 @@ t.test('the difference of two manifests', async (t) => {
     t.equal(severity(5), 'minor')
     t.equal(severity(40), 'moderate')
     t.equal(severity(120), 'major')
+    t.equal(severity(10), 'minor', '5 % of the words')
     const hashed = (hash: string) => component('prompt', 'system', {}, { content_hash: hash })
     t.match(diff([hashed('a')], [hashed('b')]), [{ severity: 'moderate' }])
   })
@@ -146,6 +149,53 @@ t.test('the difference of two manifests', async (t) => {
     const severity = (before: Component, after: Component) => diff([before], [after])[0]?.severity
     t.equal(severity(contract({ schema }), contract({ schema, strict: true })), 'major')
     t.equal(severity(contract({ schema }), contract({ schema: { type: 'object' } })), 'moderate')
-    t.equal(severity(contract({ format: 'text' }), contract({ format: 'markdown' })), 'minor')
+    t.equal(severity(contract({ format: 'text' }), contract({ format: 'markdown' })), 'moderate')
+    const of = (before: object, after: object) =>
+      diff(
+        [component('output_contract', 'out', { format: 'json' }, before)],
+        [component('output_contract', 'out', { format: 'json' }, after)],
+      )
+    const hashed = (schema_hash: string) => ({ schema_json: { format: 'json', schema_hash } })
+    t.match(of(hashed('a'), { ...hashed('b'), content_hash: 'b' }), [
+      { severity: 'moderate', breaking: true, details: [{ change: 'schema_hash' }] },
+    ])
+    t.match(of({ content_hash: 'a' }, { content_hash: 'b' }), [
+      { state: 'changed', breaking: true },
+    ])
+    t.match(
+      of({}, { schema_json: { format: 'json', title: 'x' }, content_hash: 'x' }),
+      [{ state: 'changed' }],
+      'a hash of the client may cover more than is told',
+    )
+  })
+
+  t.test('of sub-agents breaks by version, reference and hand-off schema', async (t) => {
+    const agent = (told: Record<string, unknown>, more: object = {}) =>
+      component('subagent', 'billing', told, more)
+    const handoff = (type: string) => agent({ handoff_schema: { type: 'object', items: { type } } })
+    const cases: [Component, Component, boolean][] = [
+      [agent({}, { component_version: '1' }), agent({}, { component_version: '2' }), true],
+      [agent({ ref: 'a' }), agent({ ref: 'b' }), true],
+      [handoff('string'), handoff('integer'), true],
+      [agent({ handoff_schema_hash: 'a' }), agent({ handoff_schema_hash: 'b' }), true],
+      [agent({}, { content_hash: 'a' }), agent({}, { content_hash: 'b' }), true],
+      [agent({ description: 'a' }), agent({ description: 'b' }), false],
+    ]
+    for (const [before, after, breaking] of cases) {
+      t.match(diff([before], [after]), [{ state: 'changed', severity: 'moderate', breaking }])
+    }
+    t.same(diff([agent({ ref: 'a' })], [agent({ ref: 'a' })]), [])
+  })
+
+  t.test('of what holds for the whole agent breaks, but for its environment', async (t) => {
+    const changed = (type: ComponentType) =>
+      diff(
+        [component(type, 'x', {}, { content_hash: 'a' })],
+        [component(type, 'x', {}, { content_hash: 'b' })],
+      )
+    t.match(changed('workflow'), [{ severity: 'major', breaking: true }])
+    t.match(changed('behavioral_policy'), [{ severity: 'moderate', breaking: true }])
+    t.match(changed('environment'), [{ severity: 'moderate', breaking: false }])
+    t.match(changed('guardrail'), [{ severity: 'minor', breaking: false }])
   })
 })
