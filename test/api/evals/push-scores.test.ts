@@ -27,15 +27,16 @@ t.test('scores', async (t) => {
         { name: 'polite', score: true },
         { name: 'tone', label: 'warm' },
         { name: 'fits', score: 0.8, category: 'compatibility' },
+        { name: 'safe', score: true, category: 'quality:safety' },
       ],
     })
     t.match(
       [status, body],
-      [200, { status: 'ok', trace_id: 'one', stored: 4, verdict_job_id: String }],
+      [200, { status: 'ok', trace_id: 'one', stored: 5, verdict_job_id: String }],
     )
     t.equal(await settled(body.verdict_job_id), 'succeeded')
     const read = (await client.get('/traces/one/eval-scores')).body
-    t.match(read.compatibility_scores, [{ name: 'fits', value: 0.8 }])
+    t.match(read.compatibility_scores, [{ name: 'fits', value: 0.8, category_detail: null }])
     t.equal(read.compat_avg, 0.8)
     const pushed = read.quality_scores.filter(
       ({ source }: { source: string }) => source === 'deepeval',
@@ -43,12 +44,13 @@ t.test('scores', async (t) => {
     t.match(pushed, [
       { name: 'faithful', value: 0.9, source_kind: 'third_party', source_label: 'nightly' },
       { name: 'polite', value: 1, data_type: 'boolean' },
+      { name: 'safe', value: 1, category: 'quality', category_detail: 'quality:safety' },
       { name: 'tone', value: null, label: 'warm', data_type: 'categorical' },
     ])
     t.equal(pushed[0].metadata.run_id, 'r1')
-    t.equal(read.quality_avg, 0.95625, '(0.95 * 0.7 + 1 * 0.1) / 0.8')
+    t.equal(read.quality_avg, 0.970833, '(2.9 / 3 * 0.7 + 1 * 0.1) / 0.8')
     t.equal(read.eval_verdict, 'pass')
-    t.match((await client.get('/traces/one')).body, { eval_score: 0.95625, verdict: 'keep' })
+    t.match((await client.get('/traces/one')).body, { eval_score: 0.970833, verdict: 'keep' })
   })
 
   t.test('take the place of earlier ones of the same identity, and of no others', async (t) => {
@@ -126,7 +128,7 @@ t.test('scores', async (t) => {
     const { status, body } = await client.post('/eval-scores', {
       source: 'langsmith',
       scores: [
-        { trace_id: 'bulk-1', name: 'a', score: 1 },
+        { trace_id: 'bulk-1', name: 'a', score: 1, category: 'rag' },
         { trace_id: 'bulk-2', name: 'a', score: 0.5, source: 'human' },
         { trace_id: 'bulk-3', name: 'a', score: 1 },
         { trace_id: 'nowhere', name: 'a', score: 1 },
