@@ -73,10 +73,10 @@ t.test('scores', async (t) => {
     t.not(second[0].updated_at, was.updated_at)
     await scored(0.5, { span_id: 's1' })
     await scored(0.4, { identifier: 'ann' })
-    await push('again', { source: 'human', scores: [{ name: 'reward', score: 1 }] })
+    await push('again', { source: 'llm_judge', scores: [{ name: 'reward', score: 1 }] })
     t.equal((await customs()).length, 3)
     const { body: decision } = await client.post('/traces/again/decision')
-    t.equal(decision.quality_avg, 0.893333, '((0.9 + 0.5 + 0.4) / 3 * 0.4 + 1 + 0.1) / 1.5')
+    t.equal(decision.quality_avg, 0.866667, '((0.9 + 0.5 + 0.4) / 3 * 0.4 + 0.7 + 0.1) / 1.2')
   })
 
   t.test('that are wrong are refused together, with every field', async (t) => {
@@ -193,18 +193,38 @@ t.test('scores', async (t) => {
       group['weight'],
     ])
     t.same(groups, [
-      ['built_in', 1, 0.1],
+      ['built_in', 1, 0],
       ['human', 0.6, 1],
-      ['deepeval', 0.2, 0.35],
-      ['llm_judge', 0.85, 0.35],
+      ['deepeval', 0.2, 0],
+      ['llm_judge', 0.85, 0],
     ])
-    const weight = groups.reduce((sum: number, [, , w]: number[]) => sum + (w as number), 0)
-    const total = groups.reduce(
-      (sum: number, [, a, w]: number[]) => sum + (a as number) * (w as number),
-      0,
-    )
-    t.ok(Math.abs(body.quality_avg - total / weight) < 1e-6)
+    t.equal(body.quality_avg, 0.6, 'a person decides alone')
     t.match(body.decision_reasons[0], { code: 'score.conflict', rule: 10 })
+  })
+
+  t.test('of several sources add up by their weights, all shown to six digits', async (t) => {
+    await make('weighed')
+    await push('weighed', {
+      scores: [
+        { name: 'a', score: 1, source: 'llm_judge' },
+        { name: 'b', score: 0, source: 'llm_judge' },
+        { name: 'c', score: 0, source: 'llm_judge' },
+        { name: 'd', score: 0.2, source: 'deepeval' },
+        { name: 'e', score: 0.6, source: 'external' },
+      ],
+    })
+    const { body } = await client.get('/traces/weighed/eval-breakdown')
+    const shown = body.source_groups.map(({ source, source_avg, weight }: SourceGroup) => [
+      source,
+      source_avg,
+      weight,
+    ])
+    t.same(shown, [
+      ['deepeval', 0.2, 0.233333],
+      ['external', 0.6, 0.233333],
+      ['llm_judge', 0.333333, 0.233333],
+    ])
+    t.equal(body.quality_avg, 0.377778, '(0.2 + 0.6 + 1 / 3) / 3')
   })
 
   t.test('pushed at once all arrive, and the last judgement sees them all', async (t) => {
@@ -224,3 +244,9 @@ t.test('scores', async (t) => {
     t.equal(body.eval_score, 1)
   })
 })
+
+interface SourceGroup {
+  source: string
+  source_avg: number
+  weight: number
+}
