@@ -14,13 +14,19 @@ export const scoreRequest = Joi.object({
   passed: Joi.boolean(),
   label: Joi.string().max(256),
   reason: Joi.string(),
-  category: word(...CATEGORIES).description('Default quality'),
+  category: Joi.string()
+    .max(256)
+    .description(
+      'Any word, such as quality:llm_judge or safety. What stands before a colon decides: compatibility is that, all others are quality. Default quality',
+    ),
   data_type: word(...DATA_TYPES),
   span_id: Joi.string().max(128),
   identifier: Joi.string()
     .max(128)
     .description('Tells apart several scores of one name and source'),
-  source: Joi.string().description(`One of ${SOURCES.join(', ')}; other words are external`),
+  source: Joi.string().description(
+    `One of ${SOURCES.join(', ')}; builtin is built_in, other words are external`,
+  ),
   source_label: Joi.string().max(256),
   evaluator_version: Joi.string().max(256),
   metadata: Joi.object().unknown(true).description('`family` makes judges of one model one vote'),
@@ -37,6 +43,9 @@ export const scoreBody = Joi.object({
   passed: nullable(Joi.boolean()),
   reason: nullable(Joi.string()),
   category: word(...CATEGORIES).required(),
+  category_detail: nullable(Joi.string())
+    .required()
+    .description('The category in the words it was sent in; null where they are those of category'),
   source: word(...SOURCES).required(),
   source_kind: word(...SOURCE_KINDS).required(),
   source_label: nullable(Joi.string()),

@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { roundAverage } from '../../jobs/rules/core/round.ts'
 import { EVAL_VERDICTS } from '../../jobs/rules/core/verdicts.ts'
 import { SOURCE_KINDS, SOURCES } from '../../jobs/rules/evals/score.ts'
 import { listOf } from '../../jobs/shape.ts'
@@ -14,7 +15,7 @@ import { scoreBody, viewScore } from './score.ts'
 export const showBreakdown = endpoint('GET', '/traces/{trace_id}/eval-breakdown', {
   summary: 'Explain the quality of a trace by the sources of its scores',
   description:
-    'The quality is the mean of source_avg over the groups, weighted by weight. The reasons are those of the decision that holds now.',
+    'The quality is the mean of source_avg over the groups, weighted by weight; where people scored, nobody else has weight. The reasons are those of the decision that holds now.',
   access: 'key',
   params: tracePath,
   query: traceQuery,
@@ -53,8 +54,8 @@ export const showBreakdown = endpoint('GET', '/traces/{trace_id}/eval-breakdown'
           source,
           source_kind,
           source_label,
-          source_avg: average,
-          weight,
+          source_avg: roundAverage(average),
+          weight: roundAverage(weight),
           scores: scores.map(({ family: _, ...score }) => viewScore(score)),
         }),
       ),

@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { roundAverage } from '../../jobs/rules/core/round.ts'
 import { shape, text } from '../../jobs/shape.ts'
 import { countVerdicts } from '../../sql/evals/verdicts.ts'
 import { endpoint } from '../endpoint.ts'
@@ -27,9 +28,10 @@ export const showEvalStats = endpoint('GET', '/traces/eval/stats', {
       rows.reduce((sum, row) => sum + row[of], 0)
     return {
       total_evaluated: total('n'),
-      pass_rate: total('n') > 0 ? total('passed') / total('n') : null,
+      pass_rate: total('n') > 0 ? roundAverage(total('passed') / total('n')) : null,
       verdict_breakdown: Object.fromEntries(rows.map(({ verdict, n }) => [verdict, n])),
-      avg_quality: total('scored') > 0 ? total('quality_sum') / total('scored') : null,
+      avg_quality:
+        total('scored') > 0 ? roundAverage(total('quality_sum') / total('scored')) : null,
     }
   },
 })

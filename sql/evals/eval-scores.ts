@@ -24,21 +24,23 @@ export async function upsertScores(
   const ordered = [...unique].sort(([a], [b]) => order(a, b)).map(([, row]) => asJson(row))
   const changed = await sql<{ trace_id: string }[]>`
     insert into eval_scores as s (org_id, project_id, trace_id, name, source, span_id, identifier,
-      score_id, value, data_type, label, passed, reason, category, source_kind, source_label,
-      evaluator_version, metadata)
+      score_id, value, data_type, label, passed, reason, category, category_detail, source_kind,
+      source_label, evaluator_version, metadata)
     select ${orgId}, ${projectId}, trace_id, name, source, span_id, identifier, score_id, value,
-      data_type, label, passed, reason, category, source_kind, source_label, evaluator_version, metadata
+      data_type, label, passed, reason, category, category_detail, source_kind, source_label,
+      evaluator_version, metadata
     from json_populate_recordset(null::eval_scores, ${jsonText(ordered)}::text::json)
     on conflict (org_id, project_id, trace_id, name, source, span_id, identifier) do update set
       value = excluded.value, data_type = excluded.data_type, label = excluded.label,
       passed = excluded.passed, reason = excluded.reason, category = excluded.category,
-      source_kind = excluded.source_kind, source_label = excluded.source_label,
+      category_detail = excluded.category_detail, source_kind = excluded.source_kind,
+      source_label = excluded.source_label,
       evaluator_version = excluded.evaluator_version, metadata = excluded.metadata, updated_at = now()
-    where (s.value, s.data_type, s.label, s.passed, s.reason, s.category, s.source_kind, s.source_label,
-        s.evaluator_version, s.metadata)
+    where (s.value, s.data_type, s.label, s.passed, s.reason, s.category, s.category_detail, s.source_kind,
+        s.source_label, s.evaluator_version, s.metadata)
       is distinct from (excluded.value, excluded.data_type, excluded.label, excluded.passed,
-        excluded.reason, excluded.category, excluded.source_kind, excluded.source_label,
-        excluded.evaluator_version, excluded.metadata)
+        excluded.reason, excluded.category, excluded.category_detail, excluded.source_kind,
+        excluded.source_label, excluded.evaluator_version, excluded.metadata)
     returning trace_id`
   return [...new Set(changed.map(({ trace_id }) => trace_id))]
 }
@@ -46,8 +48,8 @@ export async function upsertScores(
 /** By source and name; a trace has at most a few thousand. */
 export async function listScores(sql: Queryable, key: TraceKey) {
   return sql<ScoreRow[]>`
-    select score_id, trace_id, span_id, name, value, data_type, label, passed, reason, category, source,
-      source_kind, source_label, evaluator_version, identifier, metadata, created_at, updated_at
+    select score_id, trace_id, span_id, name, value, data_type, label, passed, reason, category,
+      category_detail, source, source_kind, source_label, evaluator_version, identifier, metadata, created_at, updated_at
     from eval_scores
     where org_id = ${key.org_id} and project_id = ${key.project_id} and trace_id = ${key.trace_id}
     order by source, name, span_id, identifier limit ${MAX_SCORES_SHOWN}`

@@ -40,6 +40,7 @@ export function scoreOfAnnotation(
     passed: null,
     reason: notes === null ? null : cut(notes, MAX_REASON),
     category: 'quality',
+    category_detail: null,
     source_label: null,
     evaluator_version: null,
     metadata: {},

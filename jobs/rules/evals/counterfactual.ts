@@ -61,9 +61,9 @@ function changesOf(
 ): Change[] {
   const old = score.value
   const share = shareOf(score, scores, policy)
-  if (quality_avg === null || share <= 0) return []
-  const at = (quality: number) => old + (quality - quality_avg) / share
-  const lines = [at(policy.keep_at), at(policy.drop_at), policy.drop_at, PASS_AT]
+  if (quality_avg === null) return []
+  const at = (quality: number) => (share > 0 ? [old + (quality - quality_avg) / share] : [])
+  const lines = [...at(policy.keep_at), ...at(policy.drop_at), policy.drop_at, PASS_AT]
   return lines.flatMap((line) => {
     if (line > old) return code === 'score.good' ? [] : rise(score, line)
     return code === 'score.bad' ? [] : fall(score, line)

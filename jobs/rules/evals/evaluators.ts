@@ -111,6 +111,7 @@ function builtIn(name: string, result: number | boolean | null): NewScore {
     passed: typeof result === 'boolean' ? result : null,
     reason: null,
     category: 'quality',
+    category_detail: null,
     source_label: null,
     evaluator_version: VERSION,
     metadata: {},

@@ -44,6 +44,7 @@ export function fitScore({ verdict, reasons, target_manifest_id }: Fit): NewScor
     passed: verdict === 'keep' || verdict === 'repair',
     reason: codes.join(', ') || null,
     category: 'compatibility',
+    category_detail: null,
     source_label: null,
     evaluator_version: null,
     metadata: { target_manifest_id },

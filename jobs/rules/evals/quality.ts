@@ -1,4 +1,5 @@
 import { order } from '../core/order.ts'
+import { roundAverage } from '../core/round.ts'
 import type { PolicySettings, Trust } from './decision-policy.ts'
 import { PASS_AT } from './score.ts'
 import type { NewScore } from './score.ts'
@@ -21,14 +22,15 @@ export interface SourceGroup<Score extends JudgedScore = JudgedScore> {
   readonly source_kind: Score['source_kind']
   readonly source_label: string | null
   readonly average: number
-  /** The trust of its kind, shared evenly by the groups of that kind. */
+  /** The trust of its kind, shared evenly by the groups of that kind; 0 where people decide. */
   readonly weight: number
   readonly scores: readonly Score[]
 }
 
 /**
  * The quality scores by source. Labels and compatibility scores are in none. Inside a group the scores
- * of a name, or of a family of judges, are averaged to one vote first.
+ * of a name, or of a family of judges, are averaged to one vote first. Where people scored and the
+ * policy heeds them, nobody else has weight.
  */
 export function groupScores<Score extends JudgedScore>(
   scores: readonly Score[],
@@ -40,22 +42,20 @@ export function groupScores<Score extends JudgedScore>(
     const [first] = scores
     return first ? [{ first, trust: trustOf(first), scores }] : []
   })
+  const peopleDecide = source_weights.human > 0 && groups.some(({ trust }) => trust === 'human')
   return groups.map(({ first: { source, source_kind, source_label }, trust, scores }) => {
     const ofTrust = groups.filter((group) => group.trust === trust).length
-    const weight = source_weights[trust] / ofTrust
+    const weight = peopleDecide && trust !== 'human' ? 0 : source_weights[trust] / ofTrust
     const average = averageOf(scores)
     return { trust, source, source_kind, source_label, average, weight, scores }
   })
 }
 
-/**
- * The trust-weighted mean of the groups, to six decimals, so that 0.7 is 0.7 whatever it was summed
- * from. Null when nothing counts.
- */
+/** The trust-weighted mean of the groups. Null when nothing counts. */
 export function fuse(groups: readonly SourceGroup[]): number | null {
   const weights = sum(groups.map(({ weight }) => weight))
   if (weights === 0) return null
-  return round(sum(groups.map(({ weight, average }) => weight * average)) / weights)
+  return roundAverage(sum(groups.map(({ weight, average }) => weight * average)) / weights)
 }
 
 /** Mean of the compatibility scores; null without any. */
@@ -63,7 +63,7 @@ export function compatibilityAverage(scores: readonly JudgedScore[]): number | n
   const values = scores.flatMap(({ category, value }) =>
     category === 'compatibility' && value !== null ? [value] : [],
   )
-  return values.length > 0 ? round(sum(values) / values.length) : null
+  return values.length > 0 ? roundAverage(sum(values) / values.length) : null
 }
 
 /**
@@ -115,10 +115,6 @@ function isSideIssue(score: JudgedScore | undefined) {
 /** In ascending order, so that the sum does not depend on the order of arrival. */
 function sum(values: readonly number[]) {
   return [...values].sort((a, b) => a - b).reduce((total, value) => total + value, 0)
-}
-
-function round(value: number) {
-  return Math.round(value * 1e6) / 1e6
 }
 
 /** Built-in checks of whether the outcome is right. */

@@ -16,12 +16,15 @@ export interface NewScore {
   label: string | null
   passed: boolean | null
   reason: string | null
-  category: (typeof CATEGORIES)[number]
+  category: Category
+  /** The category in the client's words; null where they say no more than `category`. */
+  category_detail: string | null
   source_label: string | null
   evaluator_version: string | null
   metadata: Record<string, unknown>
 }
 
+export type Category = (typeof CATEGORIES)[number]
 export type Source = (typeof SOURCES)[number]
 export type SourceKind = (typeof SOURCE_KINDS)[number]
 
@@ -81,9 +84,7 @@ export function readScore(
     ...readValue(read),
     passed: read.has('passed') ? read.flag('passed') : null,
     reason: read.text('reason', MAX_REASON),
-    category:
-      read.word('category', CATEGORIES) ??
-      (source === 'compat_engine' ? 'compatibility' : 'quality'),
+    ...readCategory(read, source),
     source_label: read.name('source_label') ?? defaults.source_label ?? null,
     evaluator_version: read.name('evaluator_version'),
     metadata: { ...defaults.metadata, ...read.object('metadata') },
@@ -104,6 +105,7 @@ export function identityOf({ name, source, span_id, identifier }: NewScore) {
 /** Words nobody knows stand for some tool outside. */
 export function sourceOf(word: string | null): Source | null {
   if (word === null) return null
+  if (word === 'builtin') return 'built_in'
   return SOURCES.find((source) => source === word) ?? 'external'
 }
 
@@ -114,6 +116,20 @@ export function isPass({ value, passed }: { value: number | null; passed: boolea
 
 function withName(name: string, given: unknown) {
   return isObject(given) ? { ...given, name } : { name, value: given }
+}
+
+/** Any word is a category: what stands before `:` tells scores of compatibility from all others. */
+function readCategory(
+  read: Reader,
+  source: Source,
+): Pick<NewScore, 'category' | 'category_detail'> {
+  const given = read.name('category')
+  if (given === null) {
+    const category = source === 'compat_engine' ? 'compatibility' : 'quality'
+    return { category, category_detail: null }
+  }
+  const category = given.split(':', 1)[0] === 'compatibility' ? 'compatibility' : 'quality'
+  return { category, category_detail: given === category ? null : given }
 }
 
 function readValue(read: Reader): Pick<NewScore, 'value' | 'data_type' | 'label'> {

@@ -1,7 +1,7 @@
 import type { Verdict } from '../core/verdicts.ts'
 import type { PolicySettings } from './decision-policy.ts'
 import type { Evidence } from './evidence.ts'
-import { isCounted, trustOf } from './quality.ts'
+import { trustOf } from './quality.ts'
 import type { JudgedScore } from './quality.ts'
 import { isPass, PASS_AT } from './score.ts'
 
@@ -115,7 +115,7 @@ const RULES_ON_SCORES: readonly Rule[] = [
         : {
             verdict: 'repair',
             subject: 'tool_calls',
-            message: `${errors} tool calls failed in a good run`,
+            message: `${errors === 1 ? '1 tool call' : `${errors} tool calls`} failed in a good run`,
           },
     without: (evidence) => ({
       evidence: { ...evidence, tool_error_count: 0 },
@@ -139,10 +139,7 @@ const RULES_ON_SCORES: readonly Rule[] = [
     decides: ({ quality, best, policy }) =>
       quality === null || best === null || quality >= policy.keep_at || best < policy.drop_at
         ? undefined
-        : doubt(
-            'quality',
-            `Quality ${quality} is below ${policy.keep_at}, yet not bad enough to drop`,
-          ),
+        : doubt('quality', describeMiddling(quality, policy)),
   },
   {
     code: 'score.builtin_only',
@@ -174,15 +171,26 @@ function compatibilityRule(verdict: Verdict): Rule {
   }
 }
 
-/** A pass and a fail among evaluators that are trusted. */
-function findConflict({ scores, policy }: Facts): Finding | undefined {
+function describeMiddling(quality: number, { keep_at, drop_at }: PolicySettings) {
+  return quality < drop_at
+    ? `Quality ${quality} is below ${drop_at} only because scores that pass are below their full mark`
+    : `Quality ${quality} is below ${keep_at}, yet not bad enough to drop`
+}
+
+/** What speaks against another one, or says of a trace that would be kept that it failed. */
+function findConflict({ scores, best, policy }: Facts): Finding | undefined {
   const trusted = scores.filter(
-    (score) => isCounted(score) && policy.source_weights[trustOf(score)] >= TRUSTED,
+    (score) => score.category === 'quality' && policy.source_weights[trustOf(score)] >= TRUSTED,
   )
   const passing = leastName(trusted.filter(isPass))
   const failing = leastName(trusted.filter((score) => isFail(score, policy)))
-  if (passing === undefined || failing === undefined) return undefined
-  return doubt(failing, `${passing} passes and ${failing} fails`)
+  if (passing !== undefined && failing !== undefined) {
+    return doubt(failing, `${passing} passes and ${failing} fails`)
+  }
+  const wouldBeKept = best === null || best >= policy.drop_at
+  const told = leastName(trusted.filter(({ passed }) => passed === false))
+  if (told === undefined || !wouldBeKept) return undefined
+  return doubt(told, `${told} says that the trace did not pass`)
 }
 
 function isFail({ value, passed }: JudgedScore, { drop_at }: PolicySettings) {

@@ -27,15 +27,16 @@ t.test('scores', async (t) => {
         { name: 'polite', score: true },
         { name: 'tone', label: 'warm' },
         { name: 'fits', score: 0.8, category: 'compatibility' },
+        { name: 'safe', score: true, category: 'quality:safety' },
       ],
     })
     t.match(
       [status, body],
-      [200, { status: 'ok', trace_id: 'one', stored: 4, verdict_job_id: String }],
+      [200, { status: 'ok', trace_id: 'one', stored: 5, verdict_job_id: String }],
     )
     t.equal(await settled(body.verdict_job_id), 'succeeded')
     const read = (await client.get('/traces/one/eval-scores')).body
-    t.match(read.compatibility_scores, [{ name: 'fits', value: 0.8 }])
+    t.match(read.compatibility_scores, [{ name: 'fits', value: 0.8, category_detail: null }])
     t.equal(read.compat_avg, 0.8)
     const pushed = read.quality_scores.filter(
       ({ source }: { source: string }) => source === 'deepeval',
@@ -43,12 +44,13 @@ t.test('scores', async (t) => {
     t.match(pushed, [
       { name: 'faithful', value: 0.9, source_kind: 'third_party', source_label: 'nightly' },
       { name: 'polite', value: 1, data_type: 'boolean' },
+      { name: 'safe', value: 1, category: 'quality', category_detail: 'quality:safety' },
       { name: 'tone', value: null, label: 'warm', data_type: 'categorical' },
     ])
     t.equal(pushed[0].metadata.run_id, 'r1')
-    t.equal(read.quality_avg, 0.95625, '(0.95 * 0.7 + 1 * 0.1) / 0.8')
+    t.equal(read.quality_avg, 0.970833, '(2.9 / 3 * 0.7 + 1 * 0.1) / 0.8')
     t.equal(read.eval_verdict, 'pass')
-    t.match((await client.get('/traces/one')).body, { eval_score: 0.95625, verdict: 'keep' })
+    t.match((await client.get('/traces/one')).body, { eval_score: 0.970833, verdict: 'keep' })
   })
 
   t.test('take the place of earlier ones of the same identity, and of no others', async (t) => {
@@ -71,10 +73,10 @@ t.test('scores', async (t) => {
     t.not(second[0].updated_at, was.updated_at)
     await scored(0.5, { span_id: 's1' })
     await scored(0.4, { identifier: 'ann' })
-    await push('again', { source: 'human', scores: [{ name: 'reward', score: 1 }] })
+    await push('again', { source: 'llm_judge', scores: [{ name: 'reward', score: 1 }] })
     t.equal((await customs()).length, 3)
     const { body: decision } = await client.post('/traces/again/decision')
-    t.equal(decision.quality_avg, 0.893333, '((0.9 + 0.5 + 0.4) / 3 * 0.4 + 1 + 0.1) / 1.5')
+    t.equal(decision.quality_avg, 0.866667, '((0.9 + 0.5 + 0.4) / 3 * 0.4 + 0.7 + 0.1) / 1.2')
   })
 
   t.test('that are wrong are refused together, with every field', async (t) => {
@@ -126,7 +128,7 @@ t.test('scores', async (t) => {
     const { status, body } = await client.post('/eval-scores', {
       source: 'langsmith',
       scores: [
-        { trace_id: 'bulk-1', name: 'a', score: 1 },
+        { trace_id: 'bulk-1', name: 'a', score: 1, category: 'rag' },
         { trace_id: 'bulk-2', name: 'a', score: 0.5, source: 'human' },
         { trace_id: 'bulk-3', name: 'a', score: 1 },
         { trace_id: 'nowhere', name: 'a', score: 1 },
@@ -191,18 +193,38 @@ t.test('scores', async (t) => {
       group['weight'],
     ])
     t.same(groups, [
-      ['built_in', 1, 0.1],
+      ['built_in', 1, 0],
       ['human', 0.6, 1],
-      ['deepeval', 0.2, 0.35],
-      ['llm_judge', 0.85, 0.35],
+      ['deepeval', 0.2, 0],
+      ['llm_judge', 0.85, 0],
     ])
-    const weight = groups.reduce((sum: number, [, , w]: number[]) => sum + (w as number), 0)
-    const total = groups.reduce(
-      (sum: number, [, a, w]: number[]) => sum + (a as number) * (w as number),
-      0,
-    )
-    t.ok(Math.abs(body.quality_avg - total / weight) < 1e-6)
+    t.equal(body.quality_avg, 0.6, 'a person decides alone')
     t.match(body.decision_reasons[0], { code: 'score.conflict', rule: 10 })
+  })
+
+  t.test('of several sources add up by their weights, all shown to six digits', async (t) => {
+    await make('weighed')
+    await push('weighed', {
+      scores: [
+        { name: 'a', score: 1, source: 'llm_judge' },
+        { name: 'b', score: 0, source: 'llm_judge' },
+        { name: 'c', score: 0, source: 'llm_judge' },
+        { name: 'd', score: 0.2, source: 'deepeval' },
+        { name: 'e', score: 0.6, source: 'external' },
+      ],
+    })
+    const { body } = await client.get('/traces/weighed/eval-breakdown')
+    const shown = body.source_groups.map(({ source, source_avg, weight }: SourceGroup) => [
+      source,
+      source_avg,
+      weight,
+    ])
+    t.same(shown, [
+      ['deepeval', 0.2, 0.233333],
+      ['external', 0.6, 0.233333],
+      ['llm_judge', 0.333333, 0.233333],
+    ])
+    t.equal(body.quality_avg, 0.377778, '(0.2 + 0.6 + 1 / 3) / 3')
   })
 
   t.test('pushed at once all arrive, and the last judgement sees them all', async (t) => {
@@ -222,3 +244,9 @@ t.test('scores', async (t) => {
     t.equal(body.eval_score, 1)
   })
 })
+
+interface SourceGroup {
+  source: string
+  source_avg: number
+  weight: number
+}

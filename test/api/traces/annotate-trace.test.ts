@@ -74,7 +74,8 @@ t.test('annotations', async (t) => {
     const path = await store({ scores: { reward: 1 } })
     for (const [rating, value, verdict, needs_review] of [
       [1, 0, 'drop', false],
-      [2, 0.25, 'keep', true],
+      [2, 0.25, 'drop', false],
+      [3, 0.5, 'keep', true],
       [4, 0.75, 'keep', false],
       [5, 1, 'keep', false],
     ] as const) {

@@ -59,6 +59,27 @@ t.test('scores are read', async (t) => {
     )
   })
 
+  t.test(
+    'with any word for a category, which decides by what stands before its colon',
+    async (t) => {
+      const categoryOf = (category: unknown, source = 'custom') => {
+        const { scores, faults } = read([{ name: 'a', value: 1, category, source }])
+        t.same(faults, [], String(category))
+        return [scores[0]?.category, scores[0]?.category_detail]
+      }
+      const quality =
+        `quality:deterministic quality:structural quality:llm_judge quality:safety safety
+      rag agentic custom compatible`.split(/\s+/)
+      for (const word of quality) t.same(categoryOf(word), ['quality', word])
+      t.same(categoryOf('compatibility:tools'), ['compatibility', 'compatibility:tools'])
+      t.same(categoryOf('quality', 'compat_engine'), ['quality', null])
+      t.same(categoryOf('compatibility'), ['compatibility', null])
+      t.same(categoryOf(undefined), ['quality', null])
+      t.same(categoryOf(undefined, 'compat_engine'), ['compatibility', null])
+      t.equal(read([{ name: 'a', value: 1, category: 'x'.repeat(257) }]).faults.length, 1)
+    },
+  )
+
   t.test('with a fault for each field that is wrong', async (t) => {
     const fieldsOf = (value: unknown) => read(value).faults.map(({ field }) => field)
     t.same(fieldsOf('no'), ['scores'])
@@ -74,7 +95,7 @@ t.test('scores are read', async (t) => {
       score: '1',
       passed: 'yes',
       reason: 1,
-      category: 'x',
+      category: ['x'],
       metadata: [],
       label: {},
     }
@@ -92,5 +113,6 @@ t.test('scores are read', async (t) => {
 t.test('a source nobody knows is external', async (t) => {
   t.equal(sourceOf('ragas'), 'external')
   t.equal(sourceOf('langsmith'), 'langsmith')
+  t.equal(sourceOf('builtin'), 'built_in')
   t.equal(sourceOf(null), null)
 })

@@ -70,7 +70,7 @@ t.test('a verdict', async (t) => {
     const failed = { tool_error_count: 2 }
     t.same(judged(good, failed), ['repair', false, 'step.masked', 'score.good'])
     t.same(judged([scoreOf(0.5)], failed), ['keep', true, 'score.middling'])
-    const split = [scoreOf(0.9), scoreOf(0.1, human)]
+    const split = [scoreOf(0.9), scoreOf(0.1, verifier)]
     t.same(judged(split), ['keep', true, 'score.conflict', 'score.middling'])
     const untrusted = [scoreOf(1, human), scoreOf(0.1, custom)]
     t.same(
@@ -85,7 +85,12 @@ t.test('a verdict', async (t) => {
   t.test('is a replay where a strict policy is in doubt', async (t) => {
     t.same(judged([scoreOf(0.6)], {}, strict), ['replay', false, 'score.middling'])
     t.same(judged([], {}, strict), ['replay', false, 'score.good', 'score.builtin_only'])
-    t.same(judged([scoreOf(1), scoreOf(0.2, human)], {}, strict).slice(0, 3), [
+    t.same(judged([scoreOf(1), scoreOf(0.4, verifier)], {}, strict).slice(0, 3), [
+      'replay',
+      false,
+      'score.conflict',
+    ])
+    t.same(judged([scoreOf(1, { passed: false })], {}, strict).slice(0, 3), [
       'replay',
       false,
       'score.conflict',
@@ -108,6 +113,68 @@ t.test('a verdict', async (t) => {
     t.equal(judged([scoreOf(0, custom)])[0], 'drop', 'green built-ins do not outvote a failed task')
     t.equal(judged([scoreOf(0, verifier), scoreOf(1, custom)])[0], 'drop')
     t.equal(judged([scoreOf(1, human), scoreOf(0, custom)])[0], 'keep')
+  })
+
+  t.test('follows people alone where they scored', async (t) => {
+    const beside = (value: number, by: PolicySettings = policy) =>
+      decide(
+        { ...evidenceOf([]), scores: [scoreOf(value, human), scoreOf(0), scoreOf(1, custom)] },
+        by,
+      )
+    t.match(beside(1), { verdict: 'keep', quality_avg: 1, needs_review: true })
+    t.match(beside(0.5), { verdict: 'keep', quality_avg: 0.5 })
+    t.match(beside(0), { verdict: 'drop', quality_avg: 0 })
+    const people = [scoreOf(0.2, human), scoreOf(0.8, { ...human, name: 'other' }), scoreOf(1)]
+    t.equal(decide(evidenceOf(people), policy).quality_avg, 0.5)
+    const unheeded = resolvePolicy({ source_weights: { human: 0 } })
+    t.match(beside(1, unheeded), { quality_avg: 0.363636 }, '0.4 / 1.1')
+    t.equal(judged([scoreOf(null, human), scoreOf(0)])[0], 'drop', 'not by a label')
+  })
+
+  t.test('asks for a review where a trusted source says that the trace failed', async (t) => {
+    const failed = { passed: false }
+    t.same(judged([scoreOf(0.9, failed)]), ['keep', true, 'score.conflict', 'score.good'])
+    t.same(
+      judged([scoreOf(null, failed), scoreOf(0.9, custom)]),
+      ['keep', true, 'score.conflict', 'score.good'],
+      'a label does as well',
+    )
+    t.same(judged([scoreOf(0.9, human), scoreOf(0.1, failed)]), [
+      'keep',
+      true,
+      'score.conflict',
+      'score.good',
+    ])
+    t.same(judged([scoreOf(0.9, human), scoreOf(0.2)]).slice(1, 3), [true, 'score.conflict'])
+    t.same(judged([scoreOf(0.9, { ...custom, ...failed })]), ['keep', false, 'score.good'])
+    t.same(judged([scoreOf(0.1, failed)]), ['drop', false, 'score.bad'], 'none that is dropped')
+    t.same(
+      judged([scoreOf(0.9), scoreOf(1, { ...failed, category: 'compatibility' })]),
+      ['keep', false, 'score.good'],
+      'nor for what is no quality',
+    )
+  })
+
+  t.test('says what is true of this trace', async (t) => {
+    const messagesOf = (scores: JudgedScore[], more: Partial<Evidence> = {}) =>
+      decide(evidenceOf(scores, { scores, ...more }), policy).reasons.map(({ message }) => message)
+    t.same(messagesOf([scoreOf(0.36, { passed: true })]), [
+      'Quality 0.36 is below 0.4 only because scores that pass are below their full mark',
+    ])
+    t.same(messagesOf([scoreOf(0.5)]), ['Quality 0.5 is below 0.7, yet not bad enough to drop'])
+    t.equal(
+      messagesOf([scoreOf(0.9, { passed: false })])[0],
+      'judge says that the trace did not pass',
+    )
+    t.equal(messagesOf([scoreOf(0.9), scoreOf(0.1, human)])[1], 'judge passes and person fails')
+    t.equal(
+      messagesOf([scoreOf(1)], { tool_error_count: 1 })[0],
+      '1 tool call failed in a good run',
+    )
+    t.equal(
+      messagesOf([scoreOf(1)], { tool_error_count: 2 })[0],
+      '2 tool calls failed in a good run',
+    )
   })
 })
 
@@ -136,11 +203,13 @@ t.test('for any evidence', async (t) => {
         fc.double({ min: 0, max: 1, noNaN: true }),
         fc.double({ min: 0, max: 1, noNaN: true }),
       ),
+      source_weights: fc.constantFrom({}, { human: 0 }, { human: 0.2, builtin: 0.9 }),
     })
-    .map(({ preset, bounds }) =>
+    .map(({ preset, bounds, source_weights }) =>
       resolvePolicy({
         preset,
         thresholds: { drop_at: Math.min(...bounds), keep_at: Math.max(...bounds) },
+        source_weights,
       }),
     )
 
@@ -149,16 +218,23 @@ t.test('for any evidence', async (t) => {
       kind: fc.constantFrom(...kinds),
       name: fc.constantFrom('a', 'b', 'new'),
       share: fc.double({ min: 0, max: 1, noNaN: true }),
+      passed: fc.constantFrom(null, true),
     })
     fc.assert(
-      fc.property(evidence, passing, settings, (evidence, { kind, name, share }, settings) => {
-        const line = Math.max(PASS_AT, settings.keep_at)
-        const value = line + (1 - line) * share
-        const before = decide(evidence, settings)
-        const more = [...evidence.scores, scoreOf(value, { ...kind, name })]
-        const after = decide({ ...evidence, scores: more }, settings)
-        return !(before.verdict === 'keep' && after.verdict === 'drop')
-      }),
+      fc.property(
+        evidence,
+        passing,
+        settings,
+        (evidence, { kind, name, share, passed }, settings) => {
+          // One that says so passes with any value, else it has to be one that would be kept alone.
+          const line = passed ? 0 : Math.max(PASS_AT, settings.keep_at)
+          const value = line + (1 - line) * share
+          const before = decide(evidence, settings)
+          const more = [...evidence.scores, scoreOf(value, { ...kind, name, passed })]
+          const after = decide({ ...evidence, scores: more }, settings)
+          return !(before.verdict === 'keep' && after.verdict === 'drop')
+        },
+      ),
       { numRuns: 2000 },
     )
   })
