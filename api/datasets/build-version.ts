@@ -8,6 +8,7 @@ import {
   completeRecipe,
   DEDUPES,
   hashFilters,
+  REASONINGS,
   RecipeError,
   ROW_FORMATS,
   ROW_STYLES,
@@ -40,7 +41,9 @@ const filters = shape(
       .min(1)
       .empty(null)
       .description('Default keep for sft, all four for dpo and kto'),
-    eval_verdict: oneOf(...EVAL_VERDICTS).empty(null),
+    eval_verdict: oneOf(...EVAL_VERDICTS, ...VERDICTS)
+      .empty(null)
+      .description('What the scores alone say; a word of `verdicts` means that one of those'),
     min_eval_score: Joi.number().min(0).max(1).empty(null),
     tags: listOf(text(256)).max(50).empty(null).description('A trace must have all of them'),
     since: time().empty(null).description('Started at or after'),
@@ -72,6 +75,14 @@ const options = shape(
       .messages({ 'array.max': '{{#label}} must be empty: rows cannot be redacted yet' }),
     max_tokens: int(1, 10_000_000).empty(null).description('Longer rows are left out'),
     include_needs_review: bool().empty(null),
+    reasoning: oneOf(...REASONINGS)
+      .empty(null)
+      .description('`reasoning_content` of messages; default drop, counted in `losses`'),
+    length_balance: bool()
+      .empty(null)
+      .description(
+        'Leave out pairs, at most a tenth, until chosen turns are about as long as rejected ones; default true, dpo only',
+      ),
   },
 ).label('DatasetOptions')
 

@@ -17,7 +17,7 @@ import { findReadyVersion, versionPath } from './version.ts'
 export const exportVersion = endpoint('GET', '/datasets/{dataset_id}/versions/{version}/export', {
   summary: 'Download the rows of a version',
   description:
-    'JSONL is one stream: all rows of the split, or without `split` of all splits in the order train, validation, test. Parquet is one file a request: where the version has several, `split` and `shard` name it (`files` of the version lists them). A single byte range, `If-Range` and `If-None-Match` are honoured; `ETag` and `Digest` are the SHA-256 of the whole.',
+    'JSONL is one stream: all rows of the split, or without `split` of all splits in the order train, validation, test. Parquet is one file a request: where the version has several, `split` and `shard` name it (`files` of the version lists them). A split without rows is an empty file. A single byte range, `If-Range` and `If-None-Match` are honoured; `ETag` and `Digest` are the SHA-256 of the whole.',
   access: 'key',
   params: versionPath,
   query: shape(
@@ -78,13 +78,15 @@ interface Choice {
 type ChosenFiles = readonly [FileRow, ...FileRow[]]
 
 /**
- * The files of a download in their order.
+ * The files of a download in their order: those with rows, else an empty one.
  * @throws ApiError 404, or 400 where the download takes one file and several match
  */
 function choose(files: readonly FileRow[], { format, split, shard }: Choice): ChosenFiles {
-  const [first, ...others] = files
+  const matching = files
     .filter((file) => file.format === format && (split === undefined || file.split === split))
     .filter((file) => shard === undefined || file.shard === shard)
+  const withRows = matching.filter(({ row_count: rows }) => rows > 0)
+  const [first, ...others] = withRows.length > 0 ? withRows : matching.slice(0, 1)
   if (!first) throw notFound('File of the dataset version')
   const chosen = [first, ...others] as const
   if (others.length > 0 && (format === 'parquet' || shard !== undefined)) {

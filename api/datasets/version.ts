@@ -33,6 +33,17 @@ export const versionBody = Joi.object({
   dropped_counts: nullable(Joi.object().pattern(Joi.string(), count)).description(
     'What gave no row, by reason; `filtered.<name>` counts the traces a filter left out',
   ),
+  losses: Joi.object()
+    .pattern(Joi.string(), count)
+    .required()
+    .description('What rows do not tell of their traces, by word: how many messages it concerns'),
+  warnings: listOf(
+    Joi.object({ code: Joi.string().required(), message: Joi.string().required() }).label(
+      'DatasetWarning',
+    ),
+  )
+    .required()
+    .description('`length_bias`: chosen turns are longer or shorter than rejected ones'),
   token_estimate: nullable(count).description('Four characters of JSON a token'),
   policy: nullable(Joi.object().unknown(true)).description(
     'The policies that decided on the traces',
@@ -136,6 +147,8 @@ const VERSION_MEMBERS = [
   'row_count',
   'split_counts',
   'dropped_counts',
+  'losses',
+  'warnings',
   'token_estimate',
   'policy',
   'parent_version_id',

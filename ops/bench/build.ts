@@ -100,7 +100,7 @@ async function listFiles({ sql }: Bench, { version_id }: Started) {
 
 /** The best of three runs on one thread, as the build has one a conversion. */
 async function rawSeconds(files: readonly string[]) {
-  const columns = columnsOf(completeRecipe('sft', null, {}))
+  const columns = columnsOf(completeRecipe('sft', null, {}), [])
   const types = Object.entries(columns).map(([name, column]) => `'${name}': '${duckType(column)}'`)
   const source = `read_json([${files.map((file) => `'${file}'`).join(', ')}],
     format = 'newline_delimited', auto_detect = false, columns = {${types.join(', ')}})`

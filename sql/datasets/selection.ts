@@ -1,3 +1,4 @@
+import { PREFERENCE } from '../../jobs/rules/datasets/pairs.ts'
 import type { Candidate } from '../../jobs/rules/datasets/rows.ts'
 import type { Anchored } from '../../jobs/rules/datasets/split.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
@@ -6,7 +7,6 @@ import type { Queryable } from '../core/db.ts'
 /** A selected trace without its content. */
 export type SelectedTrace = Candidate &
   Anchored & {
-    manifest_id: string | null
     /** Which policy decided on it. */
     policy_agent_name: string
     policy_version: number
@@ -31,7 +31,7 @@ export function selectTraces(sql: Queryable, selection: Selection, batch: number
     select t.trace_id, t.agent_name, t.manifest_id, t.manifest_hash, t.task_id, t.session_id,
       t.parent_trace_id, p.task_id as parent_task_id, p.session_id as parent_session_id,
       t.created_at, octet_length(t.content) + coalesce(c.bytes, 0) as content_bytes,
-      c.id as annotation_id,
+      c.id as annotation_id, h.preferred, h.pair_id,
       v.verdict, v.eval_verdict, v.quality_avg as quality, v.reasons -> 0 ->> 'code' as reason,
       v.policy_agent_name, v.policy_version,
       coalesce(${scores(sql)}, '{}') as scores, ${scoreFingerprint(sql)} as score_fingerprint
@@ -39,6 +39,7 @@ export function selectTraces(sql: Queryable, selection: Selection, batch: number
       left join traces p on p.org_id = t.org_id and p.project_id = t.project_id
         and p.trace_id = t.parent_trace_id
       ${newestCorrection(sql, selection.recipe)}
+      ${preference(sql, selection.recipe)}
     where ${ofProject(sql, selection)} ${passing(sql, selection.recipe)}
     order by t.trace_id collate "C"`.cursor(batch)
 }
@@ -94,6 +95,17 @@ function newestCorrection(sql: Queryable, { dataset_type: type }: Recipe) {
     where ${type !== 'kto'} and a.org_id = t.org_id and a.project_id = t.project_id
       and a.trace_id = t.trace_id and a.corrected_output is not null
     order by a.created_at desc, a.id desc limit 1) c on true`
+}
+
+/** Joins to trace `t` what a person said who compared it with another. Only pairs ask for it. */
+function preference(sql: Queryable, { dataset_type: type }: Recipe) {
+  return sql`left join lateral (
+    select case s.value when 1 then true when 0 then false end as preferred,
+      s.metadata ->> 'pair_id' as pair_id
+    from eval_scores s
+    where ${type === 'dpo'} and s.org_id = t.org_id and s.project_id = t.project_id
+      and s.trace_id = t.trace_id and s.span_id = '' and s.name = ${PREFERENCE}
+      and s.source = 'human' and s.identifier = ${PREFERENCE}) h on true`
 }
 
 function judgedTraces(sql: Queryable) {

@@ -24,6 +24,9 @@ export interface VersionRow {
   row_count: number | null
   split_counts: Record<Split, number> | null
   dropped_counts: Record<string, number> | null
+  /** What rows do not tell of their traces, by word: how many messages it concerns. */
+  losses: Record<string, number>
+  warnings: VersionWarning[]
   token_estimate: number | null
   policy: VersionPolicy | null
   /** The JSONL files of each split, and of `all` splits in their order, described as one stream each. */
@@ -34,6 +37,12 @@ export interface VersionRow {
 /** A decision policy that decided on traces of the rows, and how many of them. */
 export interface VersionPolicy {
   decision_policies: { agent_name: string; version: number; traces: number }[]
+}
+
+/** What is doubtful about the rows of a version. */
+export interface VersionWarning {
+  code: string
+  message: string
 }
 
 export interface FileFacts {
@@ -137,7 +146,7 @@ export async function listFiles(sql: Queryable, orgId: string, versionIds: reado
 }
 
 export type ReadyFacts = Required<
-  Pick<VersionRow, 'manifest_ids' | 'token_estimate' | 'streams'>
+  Pick<VersionRow, 'manifest_ids' | 'token_estimate' | 'streams' | 'losses' | 'warnings'>
 > & {
   content_hash: string
   row_count: number
@@ -164,7 +173,9 @@ export async function publishVersion(
       split_counts = ${jsonText(facts.split_counts)}::text::jsonb,
       dropped_counts = ${jsonText(facts.dropped_counts)}::text::jsonb,
       token_estimate = ${facts.token_estimate}, policy = ${jsonText(facts.policy)}::text::jsonb,
-      streams = ${jsonText(facts.streams)}::text::jsonb
+      streams = ${jsonText(facts.streams)}::text::jsonb,
+      losses = ${jsonText(facts.losses)}::text::jsonb,
+      warnings = ${jsonText(facts.warnings)}::text::jsonb
     where org_id = ${orgId} and id = ${id} and ready_at is null`
   if (updated.count === 0) return false
   const rows = files.map((file) => ({ ...file, org_id: orgId, version_id: id }))
@@ -181,7 +192,7 @@ function withJob(sql: Queryable) {
 function columns(sql: Queryable) {
   return sql`v.id, v.dataset_id, d.project_id, v.version_number, v.job_id, v.ready_at, v.recipe,
     v.filter_hash, v.parent_version_id, v.created_by, v.created_at, v.manifest_ids, v.content_hash,
-    v.row_count, v.split_counts, v.dropped_counts, v.token_estimate, v.policy, v.streams,
+    v.row_count, v.split_counts, v.dropped_counts, v.losses, v.warnings, v.token_estimate, v.policy, v.streams,
     case when v.ready_at is not null then 'ready'
       when j.state = 'queued' then 'queued'
       when j.state = 'failed' then 'failed'

@@ -44,7 +44,10 @@ export async function readJsonl(api: Client, version: Version, split?: string): 
   return lines.map((line) => JSON.parse(line) as Row)
 }
 
-/** The rows of all Parquet files of a version, by a reader that is not the one that wrote them. */
+/**
+ * The rows of all Parquet files of a version as the lines would have them, by a reader that is not the one
+ * that wrote them.
+ */
 export async function readParquet(service: Service, key: string, version: Version): Promise<Row[]> {
   const rows: Row[] = []
   for (const { split, shard } of version.files.filter(({ format }) => format === 'parquet')) {
@@ -59,7 +62,16 @@ export async function readParquet(service: Service, key: string, version: Versio
     ) as ArrayBuffer
     rows.push(...((await parquetReadObjects({ file, compressors })) as Row[]))
   }
-  return rows
+  return rows.map((row) => withParts(row) as Row)
+}
+
+/** Where a content came in parts, the lines have them in the place of the text. */
+function withParts(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withParts)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).map(([name, member]) => [name, withParts(member)])
+  const { content_parts: parts, ...others } = Object.fromEntries(members) as Record<string, unknown>
+  return parts ? { ...others, content: parts } : others
 }
 
 export function pathOf({ dataset_id, id }: Version) {
@@ -84,6 +96,8 @@ export interface Version {
   readonly content_hash: string
   readonly split_counts: Readonly<Record<string, number>>
   readonly dropped_counts: Readonly<Record<string, number>>
+  readonly losses: Readonly<Record<string, number>>
+  readonly warnings: readonly { readonly code: string; readonly message: string }[]
   readonly manifest_ids: readonly string[]
   readonly job_id: string
   readonly files: readonly {

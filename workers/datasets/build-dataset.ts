@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buildDataset } from '../../jobs/build-dataset.ts'
 import { order } from '../../jobs/rules/core/order.ts'
+import type { RareMember } from '../../jobs/rules/datasets/formats.ts'
 import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
 import { deleteRows } from '../../sql/datasets/rows.ts'
 import { findVersionToBuild } from '../../sql/datasets/versions.ts'
@@ -10,6 +11,7 @@ import type { Transaction } from '../../sql/core/db.ts'
 import { awaitedLater } from '../runtime/awaited-later.ts'
 import { handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
+import { listRareMembers } from './chosen-rows.ts'
 import { describeRows } from './describe-rows.ts'
 import { openDuck } from './duckdb.ts'
 import type { Duck } from './duckdb.ts'
@@ -69,16 +71,17 @@ async function build(building: Building) {
   const convert = await openParquetWriter(duck, recipe)
   const made = await makeFiles({ ...building, list, drop, total, convert })
   run.signal.throwIfAborted()
-  await settleRows(list.connection, recipe, drop)
+  const warnings = await settleRows(list.connection, recipe, drop)
   const jsonl = await finishFiles(list, made.files, building.folder)
-  const converting = convertAll(jsonl, made.converted, convert)
+  const rare = await listRareMembers(list.connection)
+  const converting = convertAll(jsonl, made.converted, rare, convert)
   run.progress({ done: 0, total: jsonl.length, unit: 'files', note: 'converting' })
   const content_hash = await storeRows(list, run, version.id)
   const streams = await describeStreams(jsonl)
   const files = { jsonl, parquet: await converting }
   await refuseLeaks(list, version)
   const described = await describeRows(list.connection)
-  const facts = { ...described, streams, content_hash, dropped_counts: counts() }
+  const facts = { ...described, warnings, streams, content_hash, dropped_counts: counts() }
   await publish({ versionId: version.id, recipe, facts, files }, run)
   return { version_id: version.id, row_count: facts.row_count, content_hash }
 }
@@ -94,11 +97,10 @@ async function makeFiles({ version, run, folder, shardBytes, list, drop, total, 
     full.push(shard)
     if (settlesMore(version.recipe)) return
     list.flush()
-    converted.set(shard.localPath, convert(shard, 'rows'))
+    if (!list.hasRareMembers()) converted.set(shard.localPath, convert(shard, 'rows', []))
   }
   const writers = new Map<number, ShardFiles>()
   for (const [splitIndex, split] of SPLITS.entries()) {
-    if (version.recipe.split[split] === 0) continue
     writers.set(splitIndex, await openShardFiles(folder, split, shardBytes, isFull))
   }
   const thread = openRowThread(version.recipe)
@@ -113,14 +115,19 @@ async function makeFiles({ version, run, folder, shardBytes, list, drop, total, 
   }
 }
 
-/** Converts all files to Parquet. A file that lost rows after its conversion is converted again. */
+/**
+ * Converts all files to Parquet. A file that lost rows after its conversion is converted again, and so
+ * are all when a rare member of messages turned up: the files of a version have the same columns.
+ */
 function convertAll(
   files: readonly Shard[],
   converted: ReadonlyMap<string, Promise<Shard>>,
+  rare: readonly RareMember[],
   convert: ConvertShard,
 ) {
   const all = files.map(async (file) => {
-    const parquet = await (converted.get(file.localPath) ?? convert(file, 'chosen'))
+    const done = rare.length === 0 ? converted.get(file.localPath) : undefined
+    const parquet = await (done ?? convert(file, 'chosen', rare))
     return { ...parquet, shard: file.shard }
   })
   return awaitedLater(Promise.all(all))

@@ -1,4 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { RARE_MEMBERS } from '../../jobs/rules/datasets/formats.ts'
+import { LOSSES } from '../../jobs/rules/datasets/rows.ts'
 import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
 import type { Split } from '../../jobs/rules/datasets/recipe.ts'
 import { readChunks, readOne } from './duckdb.ts'
@@ -30,6 +32,21 @@ export async function countChosen(connection: DuckDBConnection) {
     tokens: Number(tokens),
     splits: { train: Number(train), validation: Number(validation), test: Number(test) },
   }
+}
+
+/** What the chosen rows do not tell of their traces; words without a loss are left out. */
+export async function countLosses(connection: DuckDBConnection): Promise<Record<string, number>> {
+  const sums = LOSSES.map((name) => `coalesce(sum(${name}), 0)`).join(', ')
+  const counts = await readOne<bigint[]>(connection, `select ${sums} ${CHOSEN_ROWS}`)
+  const losses = LOSSES.map((name, i) => [name, Number(counts[i])] as const)
+  return Object.fromEntries(losses.filter(([, n]) => n > 0))
+}
+
+/** The rare members that messages of the chosen rows have. */
+export async function listRareMembers(connection: DuckDBConnection) {
+  const any = RARE_MEMBERS.map((name) => `coalesce(bool_or(${name}), false)`).join(', ')
+  const found = await readOne<boolean[]>(connection, `select ${any} ${CHOSEN_ROWS}`)
+  return RARE_MEMBERS.filter((_, i) => found[i])
 }
 
 /** The manifests of the traces with a chosen row, by id. */
@@ -148,6 +165,8 @@ const SPLIT_LEAKS = `
     where replay.split_index <> source.split_index
     union all
     select 1 from chosen group by hash having count(distinct split_index) > 1)`
+
+const CHOSEN_ROWS = 'from rows semi join chosen using (index)'
 
 /** The traces with a chosen row. */
 const USED = `

@@ -26,8 +26,9 @@ export async function finishFiles(list: RowList, made: readonly Shard[], folder:
   return finished
 }
 
-/** Size and hash of the files of each split as one, and of all files, wherever there are several. */
-export async function describeStreams(files: readonly Shard[]) {
+/** Size and hash of the files of each split as one, and of all files, wherever several have rows. */
+export async function describeStreams(all: readonly Shard[]) {
+  const files = all.filter(({ row_count: rows }) => rows > 0)
   const streams: Record<string, FileFacts> = {}
   const groups: [string, readonly Shard[]][] = [
     ...Map.groupBy(files, ({ split }) => split),

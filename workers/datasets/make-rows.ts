@@ -1,7 +1,7 @@
 import type { VersionRow } from '../../sql/datasets/versions.ts'
 import { awaitedLater } from '../runtime/awaited-later.ts'
 import type { Run } from '../runtime/handler.ts'
-import type { MadeRows } from './batch-maker.ts'
+import type { MadeRows } from './row-output.ts'
 import type { RowThread } from './open-row-thread.ts'
 import { readContents } from './read-contents.ts'
 import type { RowList } from './row-list.ts'
@@ -33,10 +33,11 @@ export async function makeRows(making: Making) {
     writing = awaitedLater(take(made, making))
   }
   let done = 0
-  for await (const { traces, deleted } of readContents(run, version.project_id, list, order)) {
+  for await (const batch of readContents(run, version.project_id, list, order)) {
+    const { traces, deleted, tools } = batch
     drop('deleted', deleted)
     for (let left = traces; left.length > 0;) {
-      const made = await thread.make(left)
+      const made = await thread.make(left, tools)
       left = left.slice(made.taken)
       await write(made)
       run.signal.throwIfAborted()

@@ -1,10 +1,12 @@
 import { Worker } from 'node:worker_threads'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
-import type { MadeRows, RawTrace } from './batch-maker.ts'
+import type { ManifestTools, RawTrace } from './listed-trace.ts'
+import type { MadeRows } from './row-output.ts'
 
 /** A thread that makes rows, batch after batch. */
 export interface RowThread {
-  make(traces: readonly RawTrace[]): Promise<MadeRows>
+  /** @param tools of the manifests that it was not told of before */
+  make(traces: readonly RawTrace[], tools: ManifestTools): Promise<MadeRows>
   /** Makes the rows of what the thread held back for traces that might have come. */
   finish(): Promise<MadeRows>
   close(): Promise<void>
@@ -25,15 +27,15 @@ export function openRowThread(recipe: Recipe): RowThread {
     for (const { reject } of due.splice(0)) reject(error)
   })
 
-  function ask(traces: readonly RawTrace[] | null) {
+  function ask(batch: ThreadBatch | null) {
     return new Promise<MadeRows>((resolve, reject) => {
       if (failure) return reject(failure)
       due.push({ resolve, reject })
-      thread.postMessage(traces)
+      thread.postMessage(batch)
     })
   }
   return {
-    make: ask,
+    make: (traces, tools) => ask({ traces, tools }),
     finish: () => ask(null),
     async close() {
       await thread.terminate()
@@ -42,6 +44,12 @@ export function openRowThread(recipe: Recipe): RowThread {
 }
 
 const NURSERY_MIB = 48
+
+/** What the thread is told. */
+export interface ThreadBatch {
+  readonly traces: readonly RawTrace[]
+  readonly tools: ManifestTools
+}
 
 interface Due {
   resolve(made: MadeRows): void

@@ -1,4 +1,5 @@
 import { order } from '../../jobs/rules/core/order.ts'
+import type { RareMember } from '../../jobs/rules/datasets/formats.ts'
 import type { DatasetType, Recipe } from '../../jobs/rules/datasets/recipe.ts'
 
 /**
@@ -16,23 +17,47 @@ export type Column =
 
 export type Columns = Readonly<Record<string, Column>>
 
-/** The training part of a version's rows. */
-export function trainingColumns({ dataset_type: type, options }: Recipe): Columns {
+/**
+ * The training part of a version's rows.
+ * @param rare the members that only some messages have, as far as any of the version has them
+ */
+export function trainingColumns(
+  { dataset_type: type, options }: Recipe,
+  rare: readonly RareMember[],
+): Columns {
+  const messages = messagesWith(rare)
   switch (type) {
     case 'sft':
       return options.format === 'sharegpt'
         ? { conversations: { list: TURN }, system: 'text', tools: 'text' }
-        : { messages: MESSAGES, tools: TOOLS }
+        : { messages, tools: TOOLS }
     case 'dpo':
-      return { prompt: MESSAGES, chosen: MESSAGES, rejected: MESSAGES, tools: TOOLS }
+      return { prompt: messages, chosen: messages, rejected: messages, tools: TOOLS }
     case 'kto':
-      return { prompt: MESSAGES, completion: MESSAGES, label: 'flag', tools: TOOLS }
+      return { prompt: messages, completion: messages, label: 'flag', tools: TOOLS }
   }
 }
 
 /** All columns of a version's files. */
-export function columnsOf(recipe: Recipe): Columns {
-  return { ...trainingColumns(recipe), provenance: { struct: provenance(recipe.dataset_type) } }
+export function columnsOf(recipe: Recipe, rare: readonly RareMember[]): Columns {
+  const from = { struct: provenance(recipe.dataset_type) }
+  return { ...trainingColumns(recipe, rare), provenance: from }
+}
+
+/** The type of a column in the JSON lines, where parts of a content stand in the place of its text. */
+export function lineType(column: Column): string {
+  return duckType(
+    hasParts(column) ? { list: { struct: { ...column.list.struct, content: 'json' } } } : column,
+  )
+}
+
+/** SQL that makes a column of the file of the one of the lines. */
+export function readSql(name: string, column: Column) {
+  if (!hasParts(column)) return `"${name}"`
+  const members = Object.keys(column.list.struct).map(
+    (member) => `"${member}" := ${OF_LINE[member] ?? `m."${member}"`}`,
+  )
+  return `list_transform("${name}", lambda m: struct_pack(${members.join(', ')})) as "${name}"`
 }
 
 /** The type of a column, exactly as DuckDB writes it. */
@@ -63,10 +88,17 @@ export function canonicalSql(columns: Columns) {
 /** One `concat` joins all parts of a text, because each further one would copy all texts once more. */
 function objectSql(columns: Columns, valueOf: (name: string) => string, depth: number): string {
   const members = Object.entries(columns)
+    .filter(([name]) => name !== PARTS)
     .sort(([a], [b]) => order(a, b))
     .map(([name, column], i) => {
       const value = valueOf(name)
-      const parts = [`'${i === 0 ? '{' : ','}"${name}":'`, ...valueSql(column, value, depth)]
+      const written = valueSql(column, value, depth)
+      const parts = [
+        `'${i === 0 ? '{' : ','}"${name}":'`,
+        ...(name === 'content' && PARTS in columns
+          ? [partsOrSql(valueOf(PARTS), written, depth)]
+          : written),
+      ]
       return OPTIONAL.has(name)
         ? `case when ${value} is not null then concat(${parts.join(', ')}) end`
         : parts.join(', ')
@@ -82,6 +114,22 @@ function valueSql(column: Column, value: string, depth: number): string[] {
   const item = `x${depth}`
   const texts = `concat(${valueSql(column.list, item, depth + 1).join(', ')})`
   return [`'['`, `array_to_string(list_transform(${value}, lambda ${item}: ${texts}), ',')`, `']'`]
+}
+
+/** The parts of a content where there are some, else its text. */
+function partsOrSql(parts: string, text: readonly string[], depth: number) {
+  const list = valueSql({ list: 'json' }, parts, depth)
+  return `case when ${parts} is not null then concat(${list.join(', ')}) else concat(${text.join(', ')}) end`
+}
+
+function messagesWith(rare: readonly RareMember[]): Column {
+  const members = rare.map((name) => [name, RARE[name]])
+  return { list: { struct: { ...MESSAGE, ...Object.fromEntries(members) } } }
+}
+
+function hasParts(column: Column): column is { list: { struct: Columns } } {
+  if (typeof column === 'string' || !('list' in column)) return false
+  return typeof column.list !== 'string' && 'struct' in column.list && PARTS in column.list.struct
 }
 
 function featuresOf(columns: Columns): object {
@@ -101,8 +149,10 @@ function provenance(type: DatasetType): Columns {
   return {
     ...TRACE,
     ...(type === 'dpo' && { rejected: { struct: TRACE } }),
+    ...(type === 'dpo' && { pair_source: 'text' as const }),
     repaired: 'flag',
     ...(type !== 'kto' && { annotation_id: 'text' as const }),
+    tools_from: 'text',
     row_id: 'text',
   }
 }
@@ -110,19 +160,28 @@ function provenance(type: DatasetType): Columns {
 const DUCK_TYPES = { text: 'VARCHAR', flag: 'BOOLEAN', small: 'UTINYINT', json: 'JSON' } as const
 const LOADER_TYPES = { text: 'string', flag: 'bool', small: 'uint8' } as const
 
+const PARTS = 'content_parts'
 /** The members of a message that are left out when they are null. */
-const OPTIONAL = new Set(['name', 'tool_call_id', 'tool_calls'])
-const MESSAGES: Column = {
-  list: {
-    struct: {
-      role: 'text',
-      content: 'text',
-      tool_calls: { list: 'json' },
-      tool_call_id: 'text',
-      name: 'text',
-      weight: 'small',
-    },
-  },
+const OPTIONAL = new Set(['name', 'reasoning_content', 'refusal', 'tool_call_id', 'tool_calls'])
+const MESSAGE: Columns = {
+  role: 'text',
+  content: 'text',
+  tool_calls: { list: 'json' },
+  tool_call_id: 'text',
+  name: 'text',
+  weight: 'small',
+}
+const RARE: Readonly<Record<RareMember, Column>> = {
+  content_parts: { list: 'json' },
+  refusal: 'text',
+  reasoning_content: 'text',
+}
+/** Content and parts of message `m` as its line has them; the texts of parts are joined by line feeds. */
+const OF_LINE: Readonly<Record<string, string>> = {
+  content: `case json_type(m.content) when 'ARRAY' then array_to_string(list_filter(
+    list_transform(m.content::JSON[], lambda p: coalesce(p->>'$.text', p->>'$.refusal')),
+    lambda p: p is not null), chr(10)) else m.content->>'$' end`,
+  content_parts: `case json_type(m.content) when 'ARRAY' then m.content::JSON[] end`,
 }
 const TURN: Column = { struct: { from: 'text', value: 'text', weight: 'small' } }
 const TOOLS: Column = { list: 'json' }

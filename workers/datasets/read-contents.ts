@@ -1,14 +1,18 @@
+import { manifestTools } from '../../jobs/rules/datasets/tools.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
 import { listContents } from '../../sql/datasets/selection.ts'
+import { listStoredManifests } from '../../sql/manifests/manifest-components.ts'
 import { awaitedLater } from '../runtime/awaited-later.ts'
 import type { Run } from '../runtime/handler.ts'
-import type { ListedTrace, RawTrace } from './batch-maker.ts'
+import type { ListedTrace, ManifestTools, RawTrace } from './listed-trace.ts'
 import type { RowList } from './row-list.ts'
 
 export interface ReadBatch {
   readonly traces: readonly RawTrace[]
   /** How many traces were deleted, or replaced by others of their id, since they were listed. */
   readonly deleted: number
+  /** Of the manifests that no batch before had a trace of. */
+  readonly tools: ManifestTools
 }
 
 /**
@@ -21,10 +25,14 @@ export async function* readContents(
   list: Pick<RowList, 'readTraces'>,
   order: Parameters<RowList['readTraces']>[0],
 ): AsyncGenerator<ReadBatch> {
+  const known = new Set<string>()
   let next: Promise<ReadBatch> | undefined
   for await (const traces of contentBatches(list.readTraces(order), BATCH)) {
     const ready = next
-    next = awaitedLater(readBatch(run, projectId, traces))
+    const manifestIds = new Set(traces.flatMap(({ manifest_id: id }) => id ?? []))
+    const unknown = [...manifestIds.difference(known)]
+    for (const id of unknown) known.add(id)
+    next = awaitedLater(readBatch(run, projectId, traces, unknown))
     if (ready) yield await ready
     run.signal.throwIfAborted()
   }
@@ -35,7 +43,9 @@ async function readBatch(
   { sql, orgId }: Run,
   projectId: string,
   listed: readonly ListedTrace[],
+  manifestIds: readonly string[],
 ): Promise<ReadBatch> {
+  const manifests = await listStoredManifests(sql, orgId, manifestIds)
   const rows = await listContents(sql, orgId, projectId, listed)
   const byId = new Map(rows.map((row) => [row.trace_id, row]))
   const traces = listed.flatMap((trace): RawTrace[] => {
@@ -44,7 +54,8 @@ async function readBatch(
     const { content, user_input_preview, final_output_preview, corrected_output } = row
     return [{ trace, content, user_input_preview, final_output_preview, corrected_output }]
   })
-  return { traces, deleted: listed.length - traces.length }
+  const tools = new Map(manifests.map(({ id, components }) => [id, manifestTools(components)]))
+  return { traces, deleted: listed.length - traces.length, tools }
 }
 
 /** The bytes are compressed, about a quarter of the content. */

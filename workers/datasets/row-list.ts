@@ -1,8 +1,11 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
+import { RARE_MEMBERS } from '../../jobs/rules/datasets/formats.ts'
+import { LOSSES } from '../../jobs/rules/datasets/rows.ts'
 import { trainingJson } from '../../jobs/rules/datasets/training-json.ts'
 import type { Candidate } from '../../jobs/rules/datasets/rows.ts'
 import type { SelectedTrace } from '../../sql/datasets/selection.ts'
-import type { ListedTrace, MadeRow } from './batch-maker.ts'
+import type { ListedTrace } from './listed-trace.ts'
+import type { MadeRow } from './row-output.ts'
 import { readChunks } from './duckdb.ts'
 import type { Duck } from './duckdb.ts'
 
@@ -17,6 +20,8 @@ export interface RowList {
   /** @param splitIndex the trace's split, as an index in `SPLITS` */
   addTrace(trace: SelectedTrace, splitIndex: number): void
   addRow(row: ListedRow): void
+  /** Whether any row that was added has a rare member of messages. */
+  hasRareMembers(): boolean
   /** Makes what was added visible to queries. */
   flush(): void
   /** Reads the traces that are left, a chunk at a time, by index or task by task. */
@@ -38,6 +43,7 @@ export async function openRowList(duck: Duck): Promise<RowList> {
   const rows = await connection.createAppender('rows')
   let traceCount = 0
   let rowCount = 0
+  let hasRareMembers = false
   return {
     connection,
     addParentRow(traceId, hash) {
@@ -49,8 +55,10 @@ export async function openRowList(duck: Duck): Promise<RowList> {
       appendTrace(traces, traceCount++, trace, splitIndex)
     },
     addRow(row) {
+      hasRareMembers ||= RARE_MEMBERS.some((member) => row.rareMembers[member])
       appendRow(rows, rowCount++, row)
     },
+    hasRareMembers: () => hasRareMembers,
     flush() {
       parentRows.flushSync()
       traces.flushSync()
@@ -67,6 +75,8 @@ function appendTrace(to: DuckDBAppender, index: number, trace: SelectedTrace, sp
   to.appendInteger(index)
   for (const name of TEXTS) appendText(to, trace[name])
   appendText(to, trainingJson(trace.scores) ?? null)
+  if (trace.preferred === null) to.appendNull()
+  else to.appendBoolean(trace.preferred)
   appendDouble(to, trace.quality)
   to.appendBlob(trace.score_fingerprint)
   to.appendInteger(trace.policy_version)
@@ -88,6 +98,8 @@ function appendRow(to: DuckDBAppender, index: number, row: ListedRow) {
   to.appendInteger(row.shard)
   to.appendBigInt(BigInt(row.byteOffset))
   to.appendInteger(row.length)
+  for (const member of RARE_MEMBERS) to.appendBoolean(row.rareMembers[member])
+  for (const loss of LOSSES) to.appendInteger(row.losses[loss])
   to.endRow()
 }
 
@@ -102,9 +114,10 @@ function appendDouble(to: DuckDBAppender, value: number | null) {
 }
 
 function asTrace(values: TraceValues): ListedTrace {
-  const [index, quality, scores, splitIndex, content_bytes, created, ...texts] = values
-  const [trace_id, agent_name, manifest_hash, task_id, session_id, ...decided] = texts
-  const [verdict, eval_verdict, reason, annotation_id] = decided
+  const [index, quality, scores, preferred, splitIndex, content_bytes, created, ...texts] = values
+  const [trace_id, agent_name, manifest_hash, task_id, session_id, ...others] = texts
+  const [verdict, eval_verdict, reason, annotation_id, ...related] = others
+  const [manifest_id, parent_trace_id, pair_id] = related
   return {
     index,
     trace_id,
@@ -116,6 +129,10 @@ function asTrace(values: TraceValues): ListedTrace {
     eval_verdict,
     reason,
     annotation_id,
+    manifest_id,
+    parent_trace_id,
+    preferred,
+    pair_id,
     quality,
     scores: JSON.parse(scores),
     splitIndex,
@@ -134,9 +151,12 @@ const CANDIDATE_TEXTS = [
   'eval_verdict',
   'reason',
   'annotation_id',
+  'manifest_id',
+  'parent_trace_id',
+  'pair_id',
 ] as const satisfies readonly (keyof Candidate)[]
-const TEXTS = [...CANDIDATE_TEXTS, 'manifest_id', 'parent_trace_id', 'policy_agent_name'] as const
-const TRACE_COLUMNS = `index, quality, scores, split_index, content_bytes, created_ms,
+const TEXTS = [...CANDIDATE_TEXTS, 'policy_agent_name'] as const
+const TRACE_COLUMNS = `index, quality, scores, preferred, split_index, content_bytes, created_ms,
   ${CANDIDATE_TEXTS.join(', ')}`
 
 /**
@@ -147,11 +167,13 @@ const TABLES = `
   create table parent_rows (trace_id varchar, hash blob);
   create table traces (
     index integer, ${TEXTS.map((name) => `${name} varchar`).join(', ')}, scores varchar,
-    quality double, score_fingerprint blob, policy_version integer, split_index utinyint,
+    preferred boolean, quality double, score_fingerprint blob, policy_version integer, split_index utinyint,
     content_bytes integer, created_ms double);
   create table rows (
     index integer, trace_index integer, rejected_index integer, hash blob, split_index utinyint,
-    length_ratio double, tokens integer, shard integer, byte_offset bigint, length integer);
+    length_ratio double, tokens integer, shard integer, byte_offset bigint, length integer,
+    ${RARE_MEMBERS.map((name) => `${name} boolean`).join(', ')},
+    ${LOSSES.map((name) => `${name} integer`).join(', ')});
   create table gone (index integer);
   create view left_rows as select * from rows anti join gone using (index);
   create table chosen (
@@ -164,6 +186,7 @@ type TraceValues = [
   index: number,
   quality: number | null,
   scores: string,
+  preferred: boolean | null,
   splitIndex: number,
   content_bytes: number,
   created_ms: number,

@@ -2,14 +2,15 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
 import { openBatchMaker } from './batch-maker.ts'
-import type { BatchMaker, RawTrace } from './batch-maker.ts'
+import type { BatchMaker } from './batch-maker.ts'
+import type { ThreadBatch } from './open-row-thread.ts'
 
 if (parentPort) serve(parentPort, openBatchMaker(workerData))
 
 /** Answers traces with their rows. Null means that there are no more traces. */
 function serve(port: MessagePort, maker: BatchMaker) {
-  port.on('message', (traces: readonly RawTrace[] | null) => {
-    const made = traces ? maker.make(traces) : maker.finish()
+  port.on('message', (batch: ThreadBatch | null) => {
+    const made = batch ? maker.make(batch.traces, batch.tools) : maker.finish()
     port.postMessage(made, [made.lines.buffer])
   })
 }

@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { balanceLengths } from '../../jobs/rules/datasets/pairs.ts'
+import { balanceLengths, isBiased } from '../../jobs/rules/datasets/length-balance.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
+import type { VersionWarning } from '../../sql/datasets/versions.ts'
 import { countRepeats, countSplitLeaks } from './chosen-rows.ts'
 import {
   chooseRows,
@@ -26,22 +27,28 @@ export async function settleTraces(connection: DuckDBConnection, drop: Drop) {
   drop('split.bridging', await deleteBridgingTraces(connection))
 }
 
-/** Decides which of the made rows stay, and where they stand. */
+/** Decides which of the made rows stay, and where they stand. Returns what is doubtful about them. */
 export async function settleRows(
   connection: DuckDBConnection,
   { options, filters, dataset_type: type }: Recipe,
   drop: Drop,
-) {
+): Promise<VersionWarning[]> {
   drop('split.bridging', await removeBridgingRows(connection))
   if (options.dedupe === 'exact') drop('duplicate', await removeDuplicates(connection))
   if (filters.max_rows !== null) {
     drop('max_rows', await removeBeyond(connection, filters.max_rows))
   }
-  if (type === 'dpo') {
-    const ends = balanceLengths(await readLengthRatios(connection))
-    drop('length_balance', await removeEnds(connection, ends))
-  }
+  const warnings = type === 'dpo' ? await balancePairs(connection, options, drop) : []
   await chooseRows(connection)
+  return warnings
+}
+
+async function balancePairs(connection: DuckDBConnection, options: Recipe['options'], drop: Drop) {
+  const { mean, ...ends } = balanceLengths(await readLengthRatios(connection), options)
+  drop('length_balance', await removeEnds(connection, ends))
+  if (!isBiased(mean)) return []
+  const message = `Chosen turns are on average ${Math.exp(mean).toFixed(2)} times as long as rejected ones (mean log ratio ${mean.toFixed(3)})`
+  return [{ code: 'length_bias', message }]
 }
 
 /** Whether rows may be removed once all are made for another reason than that they are there twice. */

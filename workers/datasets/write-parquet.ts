@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
+import type { RareMember } from '../../jobs/rules/datasets/formats.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import { trainingJson } from '../../jobs/rules/datasets/training-json.ts'
 import { quoted, readChunks, readOne } from './duckdb.ts'
@@ -10,9 +11,12 @@ import {
   canonicalSql,
   columnsOf,
   duckType,
+  lineType,
   loaderFeatures,
+  readSql,
   trainingColumns,
 } from './parquet-columns.ts'
+import type { Columns } from './parquet-columns.ts'
 import { countStretches, hashesQuery } from './chosen-rows.ts'
 import type { Source } from './chosen-rows.ts'
 import type { Shard } from './shard-files.ts'
@@ -20,8 +24,9 @@ import type { Shard } from './shard-files.ts'
 /**
  * Converts a JSONL file. Rejects with the first failure, of this file or of one before it.
  * @param source the table of the list that has the rows of the file, under its split and shard
+ * @param rare the members of messages that make columns besides those every version has
  */
-export type ConvertShard = (shard: Shard, source: Source) => Promise<Shard>
+export type ConvertShard = (shard: Shard, source: Source, rare: RareMembers) => Promise<Shard>
 
 /**
  * Converts JSONL files to Parquet files next to them, one at a time, and verifies each: it has the
@@ -30,8 +35,8 @@ export type ConvertShard = (shard: Shard, source: Source) => Promise<Shard>
 export async function openParquetWriter(duck: Duck, recipe: Recipe): Promise<ConvertShard> {
   const connection = await duck.connect()
   let last: Promise<unknown> = Promise.resolve()
-  return (shard, source) => {
-    const result = last.then(() => convert(connection, recipe, shard, source))
+  return (shard, source, rare) => {
+    const result = last.then(() => convert(connection, { recipe, rare }, shard, source))
     duck.hold(result)
     last = result
     return result
@@ -40,34 +45,32 @@ export async function openParquetWriter(duck: Duck, recipe: Recipe): Promise<Con
 
 async function convert(
   connection: DuckDBConnection,
-  recipe: Recipe,
+  { recipe, rare }: Shape,
   shard: Shard,
   source: Source,
 ): Promise<Shard> {
   const localPath = shard.localPath.replace(/jsonl$/, 'parquet')
-  await write(connection, recipe, shard, localPath)
-  await checkColumns(connection, recipe, localPath)
-  await checkRows(connection, recipe, { ...shard, localPath }, source)
+  const columns = columnsOf(recipe, rare)
+  await write(connection, columns, shard, localPath)
+  await checkColumns(connection, columns, localPath)
+  const training = trainingColumns(recipe, rare)
+  await checkRows(connection, training, { ...shard, localPath }, source)
   const { size } = await stat(localPath)
   return { ...shard, localPath, size_bytes: size, sha256: await hashFiles([localPath]) }
 }
 
 async function write(
   connection: DuckDBConnection,
-  recipe: Recipe,
+  columns: Columns,
   shard: Shard,
   localPath: string,
 ) {
-  const columns = columnsOf(recipe)
-  const types = Object.entries(columns).map(
-    ([name, column]) => `${quoted(name)}: ${quoted(duckType(column))}`,
-  )
+  const all = Object.entries(columns)
+  const types = all.map(([name, column]) => `${quoted(name)}: ${quoted(lineType(column))}`)
   const [rows] = await readOne<[bigint]>(
     connection,
     `copy (
-      select ${Object.keys(columns)
-        .map((name) => `"${name}"`)
-        .join(', ')}
+      select ${all.map(([name, column]) => readSql(name, column)).join(', ')}
       from read_json(${quoted(shard.localPath)}, format = 'newline_delimited', auto_detect = false,
         maximum_object_size = ${Math.max(shard.longest, READ_BYTES)}, columns = {${types.join(', ')}}))
     to ${quoted(localPath)} (format parquet, compression zstd, compression_level 3,
@@ -81,8 +84,8 @@ async function write(
   }
 }
 
-async function checkColumns(connection: DuckDBConnection, recipe: Recipe, localPath: string) {
-  const declared = Object.entries(columnsOf(recipe)).map(
+async function checkColumns(connection: DuckDBConnection, columns: Columns, localPath: string) {
+  const declared = Object.entries(columns).map(
     ([name, column]) => `cast(null as ${duckType(column)}) as "${name}"`,
   )
   const [want, have] = [
@@ -104,11 +107,11 @@ async function typesOf(connection: DuckDBConnection, query: string) {
  */
 async function checkRows(
   connection: DuckDBConnection,
-  recipe: Recipe,
+  training: Columns,
   shard: Shard,
   source: Source,
 ) {
-  const text = canonicalSql(trainingColumns(recipe))
+  const text = canonicalSql(training)
   let first = 0
   for (const count of await countStretches(connection, source, shard, STRETCH_BYTES)) {
     const next = first + count
@@ -159,3 +162,9 @@ const ROW_GROUP_BYTES = 8 << 20
 const STRETCH_BYTES = 8 << 20
 /** Lines are read by twice the longest one, or twice this, and what is read together is one group. */
 const READ_BYTES = 1 << 20
+
+type RareMembers = readonly RareMember[]
+interface Shape {
+  readonly recipe: Recipe
+  readonly rare: RareMembers
+}

@@ -1,55 +1,60 @@
+import { plainText } from './messages.ts'
 import type { Dropped, TrainingMessage } from './messages.ts'
+import type { Options } from './recipe.ts'
+import { shareGptText } from './sharegpt.ts'
 import type { Toolbox } from './tools.ts'
-import type { RowFormat } from './recipe.ts'
+
+/** What a row trains: its lists of messages by their member, and whether a kto row is a good one. */
+export interface RowParts {
+  readonly lists: Readonly<Partial<Record<ListName, readonly TrainingMessage[]>>>
+  readonly label?: boolean
+}
+export type ListName = 'messages' | 'prompt' | 'chosen' | 'rejected' | 'completion'
+
+/** How messages are written. */
+export type Writing = Pick<Options, 'format' | 'reasoning'>
 
 /**
  * The training part of a row as canonical JSON, members in order of their names, in the format asked
- * for. `openai` writes the arguments of calls as strings, `trl` as objects.
+ * for. `openai` writes the arguments of calls as strings, `trl` as objects; only `openai` keeps parts
+ * of contents, refusals and developers apart.
  */
-export function conversationText(
-  messages: readonly TrainingMessage[],
+export function rowText(
+  { lists, label }: RowParts,
   tools: Toolbox,
-  format: RowFormat,
+  writing: Writing,
 ): string | Dropped {
-  if (format === 'sharegpt') return shareGptText(messages, tools)
-  return `{"messages":${messagesText(messages, format)},"tools":${tools.json}}`
-}
-
-export function pairText(
-  parts: { prompt: readonly TrainingMessage[]; chosen: TrainingMessage; rejected: TrainingMessage },
-  tools: Toolbox,
-  format: RowFormat,
-) {
-  const chosen = messagesText([parts.chosen], format)
-  const rejected = messagesText([parts.rejected], format)
-  const prompt = messagesText(parts.prompt, format)
-  return `{"chosen":${chosen},"prompt":${prompt},"rejected":${rejected},"tools":${tools.json}}`
-}
-
-export function labelledText(
-  parts: {
-    prompt: readonly TrainingMessage[]
-    completion: readonly TrainingMessage[]
-    label: boolean
-  },
-  tools: Toolbox,
-  format: RowFormat,
-) {
-  const completion = messagesText(parts.completion, format)
-  const prompt = messagesText(parts.prompt, format)
-  return `{"completion":${completion},"label":${parts.label},"prompt":${prompt},"tools":${tools.json}}`
+  const said = Object.values(lists).flat()
+  if (writing.format !== 'openai' && said.some(({ hasMedia }) => hasMedia)) {
+    return { reason: 'invalid.content' }
+  }
+  if (writing.format === 'sharegpt') return shareGptText(said, tools)
+  const members: Record<string, string> = { tools: tools.json }
+  if (label !== undefined) members['label'] = String(label)
+  for (const [name, messages] of Object.entries(lists)) {
+    members[name] = `[${messages.map((message) => messageText(message, writing)).join(',')}]`
+  }
+  const names = Object.keys(members).sort()
+  return `{${names.map((name) => `"${name}":${members[name]}`).join(',')}}`
 }
 
 /** The canonical text of one message. */
-export function messageText(message: TrainingMessage, format: RowFormat) {
-  const { content, name, role, tool_call_id, tool_calls, weight } = message
-  let text = `{"content":${JSON.stringify(content)}`
+export function messageText(message: TrainingMessage, writing: Writing) {
+  const { name, parts, reasoning, refusal, tool_call_id, tool_calls, weight } = message
+  const isOpenAi = writing.format === 'openai'
+  const role = message.role === 'developer' && !isOpenAi ? 'system' : message.role
+  const content = isOpenAi ? message.content : plainText(message)
+  let text = `{"content":${isOpenAi && parts ? `[${parts.join(',')}]` : JSON.stringify(content)}`
   if (name !== undefined) text += `,"name":${JSON.stringify(name)}`
+  if (reasoning !== undefined && keepsReasoning(writing)) {
+    text += `,"reasoning_content":${JSON.stringify(reasoning)}`
+  }
+  if (refusal !== undefined && isOpenAi) text += `,"refusal":${JSON.stringify(refusal)}`
   text += `,"role":"${role}"`
   if (tool_call_id !== undefined) text += `,"tool_call_id":"${tool_call_id}"`
   if (tool_calls !== undefined) {
     const calls = tool_calls.map((call) => {
-      const args = format === 'trl' ? call.canonical : JSON.stringify(call.arguments)
+      const args = isOpenAi ? JSON.stringify(call.arguments) : call.canonical
       const called = `{"arguments":${args},"name":${JSON.stringify(call.name)}}`
       return `{"function":${called},"id":"${call.id}","type":"function"}`
     })
@@ -58,46 +63,37 @@ export function messageText(message: TrainingMessage, format: RowFormat) {
   return `${text},"weight":${weight}}`
 }
 
-function messagesText(messages: readonly TrainingMessage[], format: RowFormat) {
-  return `[${messages.map((message) => messageText(message, format)).join(',')}]`
+/** The members of messages that few rows have. */
+export const RARE_MEMBERS = ['content_parts', 'refusal', 'reasoning_content'] as const
+export type RareMember = (typeof RARE_MEMBERS)[number]
+
+/** The rare members that the messages of a row have as it is written. */
+export function rareMembersOf(
+  { lists }: RowParts,
+  writing: Writing,
+): Readonly<Record<RareMember, boolean>> {
+  const said = Object.values(lists).flat()
+  const isOpenAi = writing.format === 'openai'
+  return {
+    content_parts: isOpenAi && said.some(({ parts }) => parts !== undefined),
+    refusal: isOpenAi && said.some(({ refusal }) => refusal !== undefined),
+    reasoning_content:
+      keepsReasoning(writing) && said.some(({ reasoning }) => reasoning !== undefined),
+  }
 }
 
-/**
- * Turns of `human` or `observation` and of `gpt` or `function_call`, strictly by turns and beginning
- * with the former, which is all that readers of this format take. The system prompt and the tools stand beside.
- */
-function shareGptText(messages: readonly TrainingMessage[], tools: Toolbox): string | Dropped {
-  const system = messages[0]?.role === 'system' ? messages[0].content : null
-  const turns: string[] = []
-  for (const message of messages.slice(system === null ? 0 : 1)) {
-    const turn = shareGptTurn(message)
-    if (!turn) return { reason: 'sharegpt.unsupported' }
-    if (turn.asks !== (turns.length % 2 === 0)) return { reason: 'sharegpt.alternation' }
-    turns.push(
-      `{"from":"${turn.from}","value":${JSON.stringify(turn.value)},"weight":${message.weight}}`,
-    )
+/** What a row does not tell of its messages, by a word of `losses`: how many of them it concerns. */
+export function lossesOf({ lists }: RowParts, writing: Writing) {
+  const said = Object.values(lists).flat()
+  const hasReasoning = ({ reasoning }: TrainingMessage) => reasoning !== undefined
+  const isNamed = ({ name, role }: TrainingMessage) => name !== undefined && role !== 'tool'
+  const losesName = writing.format === 'sharegpt' ? isNamed : () => false
+  return {
+    reasoning_dropped: keepsReasoning(writing) ? 0 : said.filter(hasReasoning).length,
+    members_dropped: said.filter((message) => message.hasOthers || losesName(message)).length,
   }
-  return `{"conversations":[${turns.join(',')}],"system":${JSON.stringify(system)},"tools":${JSON.stringify(tools.json)}}`
 }
 
-/** Undefined for a message the format has no word for: a later system prompt, or text beside calls. */
-function shareGptTurn({ role, content, tool_calls }: TrainingMessage) {
-  switch (role) {
-    case 'system':
-      return undefined
-    case 'user':
-      return { asks: true, from: 'human', value: content ?? '' }
-    case 'tool':
-      return { asks: true, from: 'observation', value: content ?? '' }
-    case 'assistant': {
-      if (!tool_calls) return { asks: false, from: 'gpt', value: content ?? '' }
-      if (content !== null && content !== '') return undefined
-      const calls = tool_calls.map(
-        ({ name, canonical }) => `{"arguments":${canonical},"name":${JSON.stringify(name)}}`,
-      )
-      const [only, ...others] = calls
-      const value = only !== undefined && others.length === 0 ? only : `[${calls.join(',')}]`
-      return { asks: false, from: 'function_call', value }
-    }
-  }
+function keepsReasoning({ format, reasoning }: Writing) {
+  return reasoning === 'keep' && format !== 'sharegpt'
 }

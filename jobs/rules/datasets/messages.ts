@@ -1,28 +1,26 @@
-import { parseJson } from '../core/parse-json.ts'
-import { trainingJson } from './training-json.ts'
-import { isObject } from '../core/reader.ts'
+import { areRead, callsOf, openCallBook } from './call-book.ts'
+import type { CallBook, TrainingCall } from './call-book.ts'
+import { readContent } from './content.ts'
 import type { Message } from '../traces/trace.ts'
 
 /** A message of a training row. */
 export interface TrainingMessage {
-  readonly role: 'system' | 'user' | 'assistant' | 'tool'
-  /** Null when there is none beside tool calls. */
+  readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool'
+  /** Its text, see `Content`. Null when there is none beside tool calls, parts or a refusal. */
   readonly content: string | null
+  readonly parts?: readonly string[]
+  readonly hasMedia?: boolean
+  /** The words in which the assistant declined. */
+  readonly refusal?: string
+  /** What the assistant thought before it answered. */
+  readonly reasoning?: string
   readonly name?: string
   readonly tool_call_id?: string
   readonly tool_calls?: readonly TrainingCall[]
   /** 1 where the loss counts. */
   readonly weight: 0 | 1
-}
-
-export interface TrainingCall {
-  /** `call_1`, `call_2`, ... in order, so that equal conversations give equal rows. */
-  readonly id: string
-  readonly name: string
-  /** JSON text: as the model wrote it, or canonical where it came parsed. */
-  readonly arguments: string
-  readonly canonical: string
-  readonly parsed: Readonly<Record<string, unknown>>
+  /** It says more in members that rows have no place for. */
+  readonly hasOthers?: boolean
 }
 
 /** Why something gives no row: a word of `dropped_counts`. */
@@ -30,30 +28,46 @@ export interface Dropped {
   readonly reason: string
 }
 
-export type Conversation = { readonly messages: readonly TrainingMessage[] } | Dropped
+export interface Conversation {
+  readonly messages: readonly TrainingMessage[]
+  /** How many messages came after them. */
+  readonly leftOut: number
+}
 
 /**
  * A conversation as it can be trained on, or why it cannot. What comes after the last turn of the
  * assistant is left out: nobody answers it, be it a tool's last result or the user's goodbye. Every
- * turn of the assistant that says something has weight 1, unless it made a call of `masked`.
+ * turn of the assistant that says something has weight 1, unless it came with weight 0 or made a call of
+ * `masked`.
  * @param masked ids of the calls whose turns are not to be learned
  */
 export function readConversation(
   messages: readonly Message[],
   masked: ReadonlySet<string> = NONE,
-): Conversation {
+): Conversation | Dropped {
   const last = lastTurnOf(messages)
   if (last < 0) return { reason: 'invalid.no_assistant' }
-  const calls = callBook()
+  const calls = openCallBook()
   const result: TrainingMessage[] = []
   for (const message of messages.slice(0, last + 1)) {
     const read = readMessage(message, calls, masked)
     if ('reason' in read) return read
     result.push(read)
   }
-  const first = result[0]?.role
-  if (first !== 'system' && first !== 'user') return { reason: 'invalid.start' }
-  return { messages: result }
+  const [first] = result
+  if (first?.role !== 'user' && !isInstruction(first)) return { reason: 'invalid.start' }
+  return { messages: result, leftOut: messages.length - result.length }
+}
+
+/** Whether a message is a system prompt, under either of its names. */
+export function isInstruction(message: TrainingMessage | undefined) {
+  return message?.role === 'system' || message?.role === 'developer'
+}
+
+/** All words of a message; formats without refusals have them as its content. */
+export function plainText({ content, refusal }: TrainingMessage) {
+  if (refusal === undefined) return content
+  return content ? `${content}\n${refusal}` : refusal
 }
 
 /**
@@ -77,106 +91,92 @@ function lastTurnOf(messages: readonly Message[]) {
   )
 }
 
-/** The text of a message, null for none; undefined when it has parts that are no text. */
-function contentOf({ content }: Message): string | null | undefined {
-  if (content === undefined || content === null) return null
-  if (typeof content === 'string') return content
-  if (!Array.isArray(content)) return undefined
-  const texts = content.map((part: unknown) => (isObject(part) ? part['text'] : part))
-  return texts.every((text) => typeof text === 'string') ? texts.join('') : undefined
-}
-
 function readMessage(
   message: Message,
   calls: CallBook,
   masked: ReadonlySet<string>,
 ): TrainingMessage | Dropped {
   const role = ROLES.get(message.role)
-  const content = contentOf(message)
+  const content = readContent(message.content)
   if (role === undefined) return { reason: 'invalid.role' }
   if (content === undefined) return { reason: 'invalid.content' }
-  const name = typeof message.name === 'string' && message.name !== '' ? message.name : undefined
-  if (role === 'tool') {
-    const call = calls.answer(message.tool_call_id ?? undefined, name)
-    if (!call) return { reason: 'invalid.tool_message' }
-    return { role, content: content ?? '', name: call.name, tool_call_id: call.id, weight: 0 }
+  const { text, ...parts } = content
+  const name = textIn(message, 'name')
+  const said = {
+    // There is no content of nothing: it is empty, unless something else is said.
+    content: text ?? (parts.parts || saysIt(message) ? null : ''),
+    ...parts,
+    ...(hasOthers(message) && { hasOthers: true }),
   }
-  const given = role === 'assistant' ? callsOf(message) : []
+  if (role === 'assistant')
+    return readTurn(message, { ...said, ...(name && { name }) }, calls, masked)
+  if (role !== 'tool') return { role, ...said, ...(name && { name }), weight: 0 }
+  const call = calls.answer(message.tool_call_id ?? undefined, name)
+  if (!call) return { reason: 'invalid.tool_message' }
+  return { role, ...said, name: call.name, tool_call_id: call.id, weight: 0 }
+}
+
+function readTurn(
+  message: Message,
+  said: Omit<TrainingMessage, 'role' | 'weight'>,
+  calls: CallBook,
+  masked: ReadonlySet<string>,
+): TrainingMessage | Dropped {
+  const given = callsOf(message)
   const tool_calls = given.map((call) => calls.open(call))
   if (!areRead(tool_calls)) return { reason: 'invalid.arguments' }
-  const trained =
-    role === 'assistant' &&
-    saysIt(message) &&
-    !given.some(({ id }) => id !== undefined && masked.has(id))
+  const refusal = textIn(message, 'refusal')
+  const reasoning = textIn(message, 'reasoning_content')
+  const isMasked = given.some(({ id }) => id !== undefined && masked.has(id))
   return {
-    role,
-    content: content ?? (tool_calls.length > 0 ? null : ''),
-    ...(name !== undefined && { name }),
+    role: 'assistant',
+    ...said,
+    ...(refusal !== undefined && { refusal }),
+    ...(reasoning !== undefined && { reasoning }),
     ...(tool_calls.length > 0 && { tool_calls }),
-    weight: trained ? 1 : 0,
+    weight: saysIt(message) && message['weight'] !== 0 && !isMasked ? 1 : 0,
   }
-}
-
-/** Gives calls their ids and finds the call that a tool's message answers, each once. */
-function callBook() {
-  const waiting: { given: string | undefined; call: TrainingCall }[] = []
-  let count = 0
-  return {
-    open({ id, function: called }: GivenCall): TrainingCall | undefined {
-      const read = readArguments(called.arguments)
-      if (!read) return undefined
-      const call = { id: `call_${++count}`, name: called.name, ...read }
-      waiting.push({ given: id ?? undefined, call })
-      return call
-    },
-    /** By id; without one the first call that waits, of that name when one is given. */
-    answer(id: string | undefined, name: string | undefined) {
-      const at = waiting.findIndex(({ given, call }) =>
-        id === undefined ? name === undefined || name === call.name : given === id,
-      )
-      return at < 0 ? undefined : waiting.splice(at, 1)[0]?.call
-    },
-  }
-}
-
-function readArguments(given: unknown) {
-  if (given === undefined || given === null || given === '') return NO_ARGUMENTS
-  const parsed = typeof given === 'string' ? parseJson(given) : given
-  if (!isObject(parsed)) return undefined
-  const canonical = trainingJson(parsed)
-  if (canonical === undefined) return undefined
-  return { arguments: typeof given === 'string' ? given : canonical, canonical, parsed }
-}
-
-/** `function_call` is how a single call was written before there were several. */
-function callsOf({ tool_calls, function_call: single }: Message): readonly GivenCall[] {
-  if (tool_calls && tool_calls.length > 0) return tool_calls
-  return isObject(single) && typeof single['name'] === 'string'
-    ? [{ function: { name: single['name'], arguments: single['arguments'] } }]
-    : []
 }
 
 function saysIt(message: Message) {
-  return callsOf(message).length > 0 || (contentOf(message) !== null && contentOf(message) !== '')
+  if (callsOf(message).length > 0 || textIn(message, 'refusal') !== undefined) return true
+  const content = readContent(message.content)
+  return !content || content.hasMedia === true || (content.text ?? '') !== ''
 }
 
-function areRead(calls: readonly (TrainingCall | undefined)[]): calls is readonly TrainingCall[] {
-  return calls.every((call) => call !== undefined)
+/** A member that is a text and not empty. */
+function textIn(message: Message, member: string) {
+  const text = message[member]
+  return typeof text === 'string' && text !== '' ? text : undefined
+}
+
+function hasOthers(message: Message) {
+  return Object.entries(message).some(([member, value]) => !MEMBERS.has(member) && isTold(value))
+}
+
+/** Null and an empty list say nothing. */
+function isTold(value: unknown) {
+  return value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0)
 }
 
 const ROLES = new Map<string, TrainingMessage['role']>([
   ['system', 'system'],
-  ['developer', 'system'],
+  ['developer', 'developer'],
   ['user', 'user'],
   ['assistant', 'assistant'],
   ['tool', 'tool'],
   ['function', 'tool'],
 ])
-const NO_ARGUMENTS = { arguments: '{}', canonical: '{}', parsed: {} }
+/** The members of a message that a row has a place for. */
+const MEMBERS = new Set([
+  'role',
+  'content',
+  'name',
+  'tool_calls',
+  'tool_call_id',
+  'function_call',
+  'refusal',
+  'reasoning_content',
+  'weight',
+])
 const NONE: ReadonlySet<string> = new Set()
-
-type CallBook = ReturnType<typeof callBook>
-type GivenCall = {
-  readonly id?: string
-  readonly function: { readonly name: string; readonly arguments: unknown }
-}

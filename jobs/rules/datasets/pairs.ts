@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { messageText } from './formats.ts'
+import { isInstruction, plainText } from './messages.ts'
 import type { Dropped, TrainingMessage } from './messages.ts'
 import type { Toolbox } from './tools.ts'
 
@@ -28,20 +29,31 @@ export interface Pair<A extends Attempt = Attempt> {
   readonly lengthRatio: number
 }
 
+/** Name and identifier of the scores of two traces that a person compared: 1 and 0. */
+export const PREFERENCE = 'preference'
+
+/** What a person said who compared two attempts. */
+export interface Preference {
+  /** Whether it is the better one; null where nobody compared it. */
+  readonly preferred: boolean | null
+  /** What the two of an imported pair have in common; null for any others of a task. */
+  readonly pair_id: string | null
+}
+
 export function makeAttempt(
   index: number,
   quality: number,
   messages: readonly TrainingMessage[],
   tools: Toolbox,
 ): Attempt {
-  const firstTurn = messages.findIndex(({ role }) => role !== 'system')
+  const firstTurn = messages.findIndex((message) => !isInstruction(message))
   const prompt = messages.slice(0, firstTurn).map(({ content }) => content)
   // Tools that were only seen to be called say nothing of what could have been called.
-  const declared = tools.declared ? [...tools.texts.values()].sort() : null
+  const declared = tools.from !== 'seen' ? [...tools.texts.values()].sort() : null
   let prefix = ''
   let length = 0
   const prefixes = messages.map((message) => {
-    const text = messageText({ ...message, weight: 0 }, 'trl')
+    const text = messageText({ ...message, weight: 0 }, COMPARED_AS) + mediaOf(message)
     length += text.length
     prefix = digest(prefix + text)
     return prefix
@@ -64,23 +76,32 @@ export function makeAttempt(
  * @param attempts those of a quality in between are neither, see `isMiddling`
  * @returns `dropped` counts comparisons, and attempts that had nothing to be compared with
  */
-export function choosePairs<A extends Attempt>(attempts: readonly A[]) {
-  const dropped = new Map<string, number>()
-  const drop = (reason: string) => dropped.set(reason, (dropped.get(reason) ?? 0) + 1)
-  const possible: Pair<A>[] = []
-  for (const group of Map.groupBy(attempts, (attempt) => attempt.group).values()) {
+export function choosePairs<A extends Attempt>(attempts: readonly A[]): Choice<A> {
+  const { dropped, drop } = openCount()
+  const groups = [...Map.groupBy(attempts, ({ group }) => group).values()]
+  const possible = groups.flatMap((group) => {
     const good = group.filter(({ quality }) => quality >= CHOSEN_AT)
     const bad = group.filter(({ quality }) => quality <= REJECTED_AT)
-    if (good.length === 0 || bad.length === 0) for (const _ of [...good, ...bad]) drop('unpaired')
-    for (const chosen of good) {
-      for (const rejected of bad) {
-        const found = compare(chosen, rejected)
-        if ('reason' in found) drop(found.reason)
-        else possible.push(found)
-      }
-    }
-  }
-  return { pairs: limit(possible.sort(byDistance), drop), dropped }
+    return compareAll(good, bad, compareAttempts, drop)
+  })
+  return { pairs: limit(possible, drop), dropped }
+}
+
+/**
+ * The pairs that a person made of the attempts at one task. They go without the bounds on quality and
+ * length that comparisons of attempts have.
+ */
+export function choosePreferences<A extends Attempt & Preference>(
+  attempts: readonly A[],
+): Choice<A> {
+  const { dropped, drop } = openCount()
+  const groups = Map.groupBy(attempts, ({ pair_id, group }) => `${pair_id ?? ''} ${group}`)
+  const pairs = [...groups.values()].flatMap((group) => {
+    const good = group.filter(({ preferred }) => preferred === true)
+    const bad = group.filter(({ preferred }) => preferred === false)
+    return limit(compareAll(good, bad, compareTurns, drop), drop)
+  })
+  return { pairs, dropped }
 }
 
 /**
@@ -105,42 +126,55 @@ export function isMiddling(quality: number) {
   return quality < CHOSEN_AT && quality > REJECTED_AT
 }
 
-/**
- * Which pairs to leave out so that chosen turns are on average neither longer nor shorter than
- * rejected ones: the most one-sided first, until the mean of the ratios is within `MEAN_LENGTH_RATIO`.
- * @param ratios in ascending order; for equal ones the last is left out first
- * @returns how many to leave out at each end
- */
-export function balanceLengths(ratios: Float64Array): { low: number; high: number } {
-  let low = 0
-  let high = 0
-  let sum = ratios.reduce((total, ratio) => total + ratio, 0)
-  for (let n = ratios.length; n > 0 && Math.abs(sum / n) > MEAN_LENGTH_RATIO; n--) {
-    sum -= ratios[sum > 0 ? ratios.length - ++high : low++] ?? 0
-  }
-  return { low, high }
+function compareAll<A extends Attempt>(
+  good: readonly A[],
+  bad: readonly A[],
+  compare: (chosen: A, rejected: A) => Pair<A> | Dropped,
+  drop: Drop,
+): Pair<A>[] {
+  if (good.length === 0 || bad.length === 0) for (const _ of [...good, ...bad]) drop('unpaired')
+  return good.flatMap((chosen) =>
+    bad.flatMap((rejected) => {
+      const found = compare(chosen, rejected)
+      if (!('reason' in found)) return [found]
+      drop(found.reason)
+      return []
+    }),
+  )
 }
 
-function compare<A extends Attempt>(chosen: A, rejected: A): Pair<A> | Dropped {
+function compareAttempts<A extends Attempt>(chosen: A, rejected: A): Pair<A> | Dropped {
   if (chosen.quality - rejected.quality < MARGIN) return { reason: 'margin' }
+  const found = compareTurns(chosen, rejected)
+  if ('reason' in found) return found
+  return Math.abs(found.lengthRatio) > MAX_LENGTH_RATIO ? { reason: 'length_ratio' } : found
+}
+
+/** The first turn that two attempts take differently. */
+function compareTurns<A extends Attempt>(chosen: A, rejected: A): Pair<A> | Dropped {
   const turn = chosen.prefixes.findIndex((prefix, i) => prefix !== rejected.prefixes[i])
   const [ours, theirs] = [chosen.messages[turn], rejected.messages[turn]]
   if (!ours || !theirs) return { reason: 'no_divergence' }
   if (ours.role === 'user' || theirs.role === 'user') return { reason: 'user_divergence' }
   if (ours.role !== 'assistant' || theirs.role !== 'assistant') return { reason: 'env_divergence' }
-  if (ours.weight === 0 || theirs.weight === 0) return { reason: 'empty_turn' }
+  if (ours.weight === 0 || theirs.weight === 0) return { reason: 'no_trainable_turn' }
   if (gistOf(ours) === gistOf(theirs)) return { reason: 'near_identical' }
   const lengthRatio = Math.log(lengthOf(ours) / lengthOf(theirs))
-  if (Math.abs(lengthRatio) > MAX_LENGTH_RATIO) return { reason: 'length_ratio' }
   return { chosen, rejected, turn, chosenTurn: ours, rejectedTurn: theirs, lengthRatio }
 }
 
-function limit<A extends Attempt>(pairs: readonly Pair<A>[], drop: (reason: string) => void) {
+function openCount() {
+  const dropped = new Map<string, number>()
+  const drop: Drop = (reason) => dropped.set(reason, (dropped.get(reason) ?? 0) + 1)
+  return { dropped, drop }
+}
+
+function limit<A extends Attempt>(pairs: readonly Pair<A>[], drop: Drop) {
   const seen = new Set<string>()
   const uses = new Map<Attempt, number>()
   const usesOf = (attempt: Attempt) => uses.get(attempt) ?? 0
   const taken: Pair<A>[] = []
-  for (const pair of pairs) {
+  for (const pair of pairs.toSorted(byDistance)) {
     const { chosen, rejected, turn } = pair
     const key = `${chosen.prefixes[turn]} ${rejected.prefixes[turn]}`
     if (seen.has(key)) drop('duplicate')
@@ -165,26 +199,36 @@ function byDistance(a: Pair, b: Pair) {
 }
 
 /** What a turn says, whatever its case, spacing and punctuation, and what it calls, to the letter. */
-function gistOf({ content, tool_calls = [] }: TrainingMessage) {
-  const words = (content ?? '')
+function gistOf(message: TrainingMessage) {
+  const { tool_calls = [] } = message
+  const words = (plainText(message) ?? '')
     .toLowerCase()
     .replace(/[\s.,;:!?"'`*_#~]+/g, ' ')
     .trim()
-  return JSON.stringify([words, tool_calls.map(({ name, canonical }) => [name, canonical])])
+  const calls = tool_calls.map(({ name, canonical }) => [name, canonical])
+  return JSON.stringify([words, calls, mediaOf(message)])
 }
 
-/** In UTF-16 code units: the text, and the names and arguments of the calls. */
-function lengthOf({ content, tool_calls = [] }: TrainingMessage) {
+/** In UTF-16 code units: the text and other parts, and the names and arguments of the calls. */
+function lengthOf(message: TrainingMessage) {
+  const { tool_calls = [] } = message
   return tool_calls.reduce(
     (sum, { name, canonical }) => sum + name.length + canonical.length,
-    content?.length ?? 0,
+    (plainText(message)?.length ?? 0) + mediaOf(message).length,
   )
+}
+
+/** Canonical JSON of the parts of a message of which some are no text. */
+function mediaOf({ hasMedia, parts = [] }: TrainingMessage) {
+  return hasMedia ? parts.join(',') : ''
 }
 
 function digest(text: string) {
   return hash('sha256', text, 'base64').slice(0, 22)
 }
 
+/** Two conversations are the same whatever the spelling of their arguments. */
+const COMPARED_AS = { format: 'trl', reasoning: 'drop' } as const
 /** Quality from which an attempt is good enough to be chosen, and up to which bad enough to be rejected. */
 const CHOSEN_AT = 0.8
 const REJECTED_AT = 0.4
@@ -194,4 +238,9 @@ const PAIRS_A_TASK = 4
 const PAIRS_A_TRACE = 2
 /** Beyond it a trainer learns to be long or short instead of right. */
 const MAX_LENGTH_RATIO = Math.log(2)
-const MEAN_LENGTH_RATIO = 0.05
+
+type Drop = (reason: string) => void
+interface Choice<A extends Attempt> {
+  readonly pairs: readonly Pair<A>[]
+  readonly dropped: ReadonlyMap<string, number>
+}

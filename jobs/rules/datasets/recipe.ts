@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../core/canonical-json.ts'
-import { VERDICTS } from '../core/verdicts.ts'
+import { EVAL_VERDICTS, VERDICTS } from '../core/verdicts.ts'
 import type { EvalVerdict, Verdict } from '../core/verdicts.ts'
 import type { Trace } from '../traces/trace.ts'
 
@@ -44,6 +44,10 @@ export interface Options {
   /** Bound of a row, by the estimate of `finishRow`; null for no limit. */
   readonly max_tokens: number | null
   readonly include_needs_review: boolean
+  /** What becomes of what the assistant thought. */
+  readonly reasoning: Reasoning
+  /** Pairs are left out until chosen turns are about as long as rejected ones. */
+  readonly length_balance: boolean
 }
 
 /** What a client asked for; what it left out is undefined. */
@@ -69,8 +73,7 @@ export function completeRecipe(
     filters: {
       agent_name: filters.agent_name ?? target,
       manifest_ids: [...new Set(filters.manifest_ids)].sort(),
-      verdicts: filters.verdicts ? [...new Set(filters.verdicts)].sort() : DEFAULT_VERDICTS[type],
-      eval_verdict: filters.eval_verdict ?? null,
+      ...verdictsIn(filters, type),
       min_eval_score: filters.min_eval_score ?? null,
       tags: [...new Set(filters.tags)].sort(),
       since: filters.since?.toISOString() ?? null,
@@ -88,6 +91,8 @@ export function completeRecipe(
       dedupe: options.dedupe ?? 'exact',
       max_tokens: options.max_tokens ?? null,
       include_needs_review: options.include_needs_review ?? true,
+      reasoning: options.reasoning ?? 'drop',
+      length_balance: options.length_balance ?? true,
     },
   }
   checkRecipe(recipe)
@@ -101,6 +106,16 @@ export function hashFilters(filters: Filters) {
 
 /** Parts of a request that cannot be had together; the message is for the client. */
 export class RecipeError extends Error {}
+
+/** Clients ask for a verdict under `eval_verdict` too. */
+function verdictsIn({ verdicts, eval_verdict }: RequestedFilters, type: DatasetType) {
+  const verdict = VERDICTS.find((word) => word === eval_verdict)
+  if (verdict) return { verdicts: [verdict], eval_verdict: null }
+  return {
+    verdicts: verdicts ? [...new Set(verdicts)].sort() : DEFAULT_VERDICTS[type],
+    eval_verdict: EVAL_VERDICTS.find((word) => word === eval_verdict) ?? null,
+  }
+}
 
 function completeSplit(split: Loose<Recipe['split']>): Recipe['split'] {
   if (SPLITS.every((name) => split[name] === undefined)) return { train: 1, validation: 0, test: 0 }
@@ -130,11 +145,13 @@ export const SPLITS = ['train', 'validation', 'test'] as const
 export const ROW_FORMATS = ['openai', 'trl', 'sharegpt'] as const
 export const ROW_STYLES = ['conversation', 'call'] as const
 export const DEDUPES = ['exact', 'none'] as const
+export const REASONINGS = ['drop', 'keep'] as const
 export type DatasetType = (typeof DATASET_TYPES)[number]
 export type Split = (typeof SPLITS)[number]
 export type RowFormat = (typeof ROW_FORMATS)[number]
 export type RowStyle = (typeof ROW_STYLES)[number]
 export type Dedupe = (typeof DEDUPES)[number]
+export type Reasoning = (typeof REASONINGS)[number]
 
 const ALL_VERDICTS: readonly Verdict[] = [...VERDICTS].sort()
 /** What was dropped is what pairs reject, and the bad examples of kto. */
@@ -146,7 +163,8 @@ const DEFAULT_VERDICTS: Readonly<Record<DatasetType, readonly Verdict[]>> = {
 /** Fractions are written in decimals, whose sum may miss 1 by a rounding. */
 const SUM_TOLERANCE = 1e-9
 
-interface RequestedFilters extends Loose<Omit<Filters, 'since' | 'until'>> {
+interface RequestedFilters extends Loose<Omit<Filters, 'since' | 'until' | 'eval_verdict'>> {
+  readonly eval_verdict?: EvalVerdict | Verdict | undefined
   readonly since?: Date | undefined
   readonly until?: Date | undefined
 }

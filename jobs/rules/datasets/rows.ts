@@ -1,9 +1,11 @@
 import { createHash, hash } from 'node:crypto'
-import { conversationText, labelledText } from './formats.ts'
-import { hasUnfitText, trainingJson } from './training-json.ts'
+import { lossesOf, rareMembersOf, rowText } from './formats.ts'
+import type { RareMember, RowParts } from './formats.ts'
+import { hasUnfitText } from './training-json.ts'
 import { correctConversation, readConversation } from './messages.ts'
-import type { Dropped, TrainingMessage } from './messages.ts'
+import type { Conversation, Dropped, TrainingMessage } from './messages.ts'
 import { isMiddling } from './pairs.ts'
+import type { Preference } from './pairs.ts'
 import type { Recipe } from './recipe.ts'
 import { faultOfCalls, openToolReader, toolsOf } from './tools.ts'
 import type { Toolbox } from './tools.ts'
@@ -14,7 +16,7 @@ import type { LlmCall, Message } from '../traces/trace.ts'
 import type { EvalVerdict, Verdict } from '../core/verdicts.ts'
 
 /** What is known of a trace that was selected, beside its content. */
-export interface Candidate {
+export interface Candidate extends Preference {
   readonly trace_id: string
   readonly agent_name: string
   readonly manifest_hash: string | null
@@ -26,6 +28,9 @@ export interface Candidate {
   readonly scores: Readonly<Record<string, number>>
   readonly task_id: string | null
   readonly session_id: string | null
+  /** The trace it replays, or came from otherwise. */
+  readonly parent_trace_id: string | null
+  readonly manifest_id: string | null
   /** Code of the reason that decided on the trace. */
   readonly reason: string | null
   /** The newest annotation that corrects its output; null without one, and where none is looked for. */
@@ -48,7 +53,15 @@ export interface Row {
   readonly tokens: number
   /** It holds the corrected output. */
   readonly corrected: boolean
+  readonly tools_from: Toolbox['from']
+  readonly rareMembers: Readonly<Record<RareMember, boolean>>
+  readonly losses: Losses
 }
+
+/** What a row does not tell of its trace, by word: how many messages it concerns. */
+export type Losses = Readonly<Record<Loss, number>>
+export const LOSSES = ['members_dropped', 'messages_dropped', 'reasoning_dropped'] as const
+export type Loss = (typeof LOSSES)[number]
 
 /** Why a selected trace gives no row of this type whatever it says, or undefined. */
 export function ineligibility(candidate: Candidate, { dataset_type: type }: Recipe) {
@@ -66,6 +79,7 @@ export function ineligibility(candidate: Candidate, { dataset_type: type }: Reci
       if (candidate.annotation_id !== null) return undefined
       if (quality === null) return 'unscored'
       if (task_id === null) return 'no_task'
+      if (candidate.preferred !== null) return undefined
       return isMiddling(quality) ? 'middling' : undefined
   }
 }
@@ -75,20 +89,16 @@ export function openRowMaker(recipe: Recipe) {
   const { options, dataset_type: type } = recipe
   const readTools = openToolReader()
 
-  function rowOf({ messages, tools }: Trained, candidate: Candidate, corrected: boolean) {
-    const trained = options.rows === 'call' ? lastTurnOnly(messages) : messages
-    if (!trained.some(({ weight }) => weight === 1)) return { reason: 'invalid.nothing_trained' }
-    const text =
-      type === 'kto'
-        ? labelledText(labelled(trained, candidate), tools, options.format)
-        : conversationText(trained, tools, options.format)
-    return typeof text === 'string' ? finishRow(text, recipe, corrected) : text
+  function rowOf(read: Trained, candidate: Candidate, corrected: boolean) {
+    const messages = options.rows === 'call' ? lastTurnOnly(read.messages) : read.messages
+    const parts = type === 'kto' ? labelled(messages, candidate) : { lists: { messages } }
+    return finishRow({ ...read, parts, corrected }, recipe)
   }
 
-  return (candidate: Candidate, content: CandidateContent): (Row | Dropped)[] => {
+  return (candidate: Candidate, content: CandidateContent, tools?: string): (Row | Dropped)[] => {
     const masked =
       type === 'sft' && candidate.verdict === 'repair' ? failedCalls(content) : undefined
-    const declared = readTools(content.llm_calls)
+    const declared = readTools(content.llm_calls, tools)
     return listsOf(content, recipe).map((said) => {
       const read = 'reason' in said ? said : readTrained(said.messages, declared, masked)
       return 'reason' in read ? read : rowOf(read, candidate, 'corrected' in said && said.corrected)
@@ -106,7 +116,7 @@ export function readTrained(
   if ('reason' in read) return read
   const tools = toolsOf(declared, read.messages)
   const fault = faultOfCalls(read.messages, tools)
-  return fault === undefined ? { messages: read.messages, tools } : { reason: fault }
+  return fault === undefined ? { ...read, tools } : { reason: fault }
 }
 
 /** The longest conversation of a trace. Previews stand for it only when they were not cut. */
@@ -120,31 +130,29 @@ export function longestOf(content: CandidateContent): readonly Message[] | Dropp
   return conversationOf(content)
 }
 
-export function finishRow(text: string, { options }: Recipe, corrected: boolean): Row | Dropped {
+/** Writes a row and checks it as a whole. */
+export function finishRow(
+  { parts, tools, leftOut, corrected }: Finishing,
+  { options }: Recipe,
+): Row | Dropped {
+  if (!isTrained(parts)) return { reason: 'no_trainable_turn' }
+  const text = rowText(parts, tools, options)
+  if (typeof text !== 'string') return text
   if (hasUnfitText(text)) return { reason: 'invalid.text' }
   if (text.length > MAX_ROW_LENGTH) return { reason: 'too_long' }
   // Four characters of JSON a token: right within a third for English, code and JSON.
   const tokens = Math.ceil(text.length / 4)
   if (options.max_tokens !== null && tokens > options.max_tokens) return { reason: 'too_long' }
   const training = Buffer.from(text)
-  return { training, hash: hash('sha256', training, 'buffer'), tokens, corrected }
-}
-
-/** Canonical JSON of where a row comes from. `row_id` is the first half of the row hash. */
-export function provenanceText(
-  candidate: Candidate,
-  row: Row,
-  { dataset_type: type }: Recipe,
-  rejected?: Candidate,
-) {
-  return trainingJson({
-    ...provenance(candidate),
-    ...(rejected && { rejected: provenance(rejected) }),
-    // A trace to repair gives a row of this type only when its failed steps are masked.
-    repaired: type === 'sft' && candidate.verdict === 'repair',
-    ...(type !== 'kto' && { annotation_id: row.corrected ? candidate.annotation_id : null }),
-    row_id: row.hash.toString('hex', 0, 16),
-  }) as string
+  return {
+    training,
+    hash: hash('sha256', training, 'buffer'),
+    tokens,
+    corrected,
+    tools_from: tools.from,
+    rareMembers: rareMembersOf(parts, options),
+    losses: { ...lossesOf(parts, options), messages_dropped: leftOut },
+  }
 }
 
 /**
@@ -154,11 +162,6 @@ export function provenanceText(
 export function openContentHash() {
   const all = createHash('sha256')
   return { add: (rowHash: Uint8Array) => all.update(rowHash), hex: () => all.digest('hex') }
-}
-
-function provenance(candidate: Candidate) {
-  const { trace_id, agent_name, manifest_hash, verdict, scores, task_id, session_id } = candidate
-  return { trace_id, agent_name, manifest_hash, verdict, scores, task_id, session_id }
 }
 
 /** The lists of messages that rows are made of. That of the trace's output has the corrected one. */
@@ -202,19 +205,25 @@ function lastTurnOnly(messages: readonly TrainingMessage[]) {
  * model's own words, so it cannot hold the user's turns and the tools' answers of a longer stretch; and
  * they let the model go on with a prompt that ends in its own words, so turns in a row stay together.
  */
-function labelled(messages: readonly TrainingMessage[], { eval_verdict }: Candidate) {
+function labelled(messages: readonly TrainingMessage[], { eval_verdict }: Candidate): RowParts {
   const at = messages.findLastIndex(({ weight }) => weight === 0) + 1
   const prompt = messages.slice(0, at).map((message) => ({ ...message, weight: 0 as const }))
-  return { prompt, completion: messages.slice(at), label: eval_verdict === 'pass' }
+  return { lists: { prompt, completion: messages.slice(at) }, label: eval_verdict === 'pass' }
+}
+
+function isTrained({ lists }: RowParts) {
+  const said = Object.values(lists).flat()
+  return said.some(({ weight }) => weight === 1)
 }
 
 const STEPS_MASKED = 'step.masked'
 /** Characters of a row's text; what reads the rows needs a bound for its buffers. */
 const MAX_ROW_LENGTH = 4 << 20
 
-interface Trained {
-  readonly messages: readonly TrainingMessage[]
-  readonly tools: Toolbox
+type Trained = Conversation & { readonly tools: Toolbox }
+interface Finishing extends Pick<Trained, 'tools' | 'leftOut'> {
+  readonly parts: RowParts
+  readonly corrected: boolean
 }
 interface Said {
   readonly messages: readonly Message[]

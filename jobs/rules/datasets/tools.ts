@@ -1,3 +1,5 @@
+import { readTool as readContract } from '../manifests/contract.ts'
+import type { Component } from '../manifests/manifest.ts'
 import { trainingJson } from './training-json.ts'
 import type { TrainingMessage } from './messages.ts'
 import { isObject } from '../core/reader.ts'
@@ -11,38 +13,60 @@ export interface Toolbox {
   readonly json: string
   /** JSON Schemas of the arguments, where one is known. They are tenants' texts: hostile. */
   readonly schemas: ReadonlyMap<string, Schema>
-  /** The model was offered these tools; otherwise they are what it was seen to call. */
-  readonly declared: boolean
+  /**
+   * Who says so: the calls declared them, the trace's manifest does, or they are only what was seen to
+   * be called.
+   */
+  readonly from: 'calls' | 'manifest' | 'seen'
 }
 
 /**
- * Reads the tools that any of a trace's calls declared, each as it was declared first. Tools without a
- * name run at the provider and are never called by message; they are left out. Call after call and
- * trace after trace declare the same list: what was read of the newest ones is kept by their text.
+ * Reads the tools that any of a trace's calls declared, each as it was declared first; where they
+ * declared none, those of the trace's manifest. Tools without a name run at the provider and are never
+ * called by message; they are left out. Call after call and trace after trace declare the same list:
+ * what was read of the newest ones is kept by their text.
  */
 export function openToolReader() {
   const known = new Map<string, Toolbox>()
-  return (calls: readonly LlmCall[]): Toolbox => {
-    const said = calls.filter(({ tools }) => tools.length > 0)
-    const lists = new Set(said.map(({ tools }) => JSON.stringify(tools)))
-    const text = [...lists].join('\n')
-    const found = known.get(text) ?? fill([...lists].flatMap(readTools), lists.size > 0)
+  function read(lists: readonly string[], from: Toolbox['from']) {
+    const text = `${from} ${lists.join('\n')}`
+    const found = known.get(text) ?? fill(lists.flatMap(readTools), from)
     // Last in the order of the map, whose first entry is the longest unused.
     known.delete(text)
     if (text.length <= KNOWN_LENGTH) known.set(text, found)
     if (known.size > KNOWN_LISTS) known.delete(known.keys().next().value as string)
     return found
   }
+  /** @param manifestTools JSON list of the tools that the trace's manifest has schemas of */
+  return (calls: readonly LlmCall[], manifestTools = '[]'): Toolbox => {
+    const said = calls.filter(({ tools }) => tools.length > 0)
+    const declared = read([...new Set(said.map(({ tools }) => JSON.stringify(tools)))], 'calls')
+    return declared.from === 'calls' ? declared : read([manifestTools], 'manifest')
+  }
 }
 
-/** The toolbox of a row: what was declared, else the tools its messages call, by name. */
+/** The tools of a manifest as calls would declare them, a JSON list; empty when it knows no schema. */
+export function manifestTools(components: readonly Component[]): string {
+  const tools = components.filter(({ component_type: type }) => type === 'tool')
+  const read = tools.map((tool) => ({ ...readContract(tool), description: descriptionOf(tool) }))
+  if (!read.some(({ input }) => input)) return '[]'
+  return JSON.stringify(
+    read.map(({ name, description, input }) => ({
+      type: 'function',
+      function: { name, description, parameters: input ?? ANYTHING },
+    })),
+  )
+}
+
+/** The toolbox of a row: what its calls declared, else what its manifest did and its messages call. */
 export function toolsOf(declared: Toolbox, messages: readonly TrainingMessage[]): Toolbox {
-  if (declared.declared) return declared
-  const names = messages.flatMap(({ tool_calls = [] }) => tool_calls.map(({ name }) => name))
-  const made = [...new Set(names)]
-    .sort()
-    .flatMap((name) => readTool({ name, parameters: ANYTHING }))
-  return fill(made, false)
+  if (declared.from === 'calls') return declared
+  const called = messages.flatMap(({ tool_calls = [] }) => tool_calls.map(({ name }) => name))
+  const others = [...new Set(called)].filter((name) => !declared.texts.has(name)).sort()
+  if (others.length === 0) return declared
+  const seen = others.flatMap((name) => readTool({ name, parameters: ANYTHING }))
+  const texts = new Map([...declared.texts, ...seen.map(({ name, text }) => [name, text] as const)])
+  return { ...declared, texts, json: listOf(texts) }
 }
 
 /** What is wrong with the calls of a conversation: a word of `dropped_counts`, or undefined. */
@@ -57,16 +81,26 @@ export function faultOfCalls(messages: readonly TrainingMessage[], tools: Toolbo
   return undefined
 }
 
-function fill(tools: readonly Tool[], declared: boolean): Toolbox {
+function fill(tools: readonly Tool[], from: Toolbox['from']): Toolbox {
   const first = new Map<string, Tool>()
   for (const tool of tools) if (!first.has(tool.name)) first.set(tool.name, tool)
   const kept = [...first.values()]
+  const texts = new Map(kept.map(({ name, text }) => [name, text]))
   return {
-    texts: new Map(kept.map(({ name, text }) => [name, text])),
-    json: `[${kept.map(({ text }) => text).join(',')}]`,
+    texts,
+    json: listOf(texts),
     schemas: new Map(kept.flatMap(({ name, schema }) => (schema ? [[name, schema]] : []))),
-    declared: declared && kept.length > 0,
+    from: kept.length > 0 ? from : 'seen',
   }
+}
+
+function listOf(texts: Toolbox['texts']) {
+  return `[${[...texts.values()].join(',')}]`
+}
+
+function descriptionOf({ schema_json }: Component) {
+  const { function: inner } = schema_json
+  return (isObject(inner) ? inner : schema_json)['description']
 }
 
 function readTools(json: string) {

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { parquetReadObjects } from 'hyparquet'
+import { compressors } from 'hyparquet-compressors'
 import t from 'tap'
 import { matchesTag, readRange } from '../../../api/datasets/byte-range.ts'
 import { buildDataset, openDatasetService, pathOf } from '../../support/built-dataset.ts'
@@ -172,9 +174,19 @@ t.test('downloading a version', async (t) => {
   })
 
   t.test('404 for a file the version does not have, 422 for a format there is not', async (t) => {
-    t.equal((await download(one, '?split=test')).status, 404)
     t.equal((await download(one, '?shard=1')).status, 404)
     t.equal((await download(one, '?format=csv')).status, 422)
+  })
+
+  t.test('a split without rows is an empty file', async (t) => {
+    const lines = await download(one, '?split=test')
+    t.match([lines.status, lines.headers['content-length']], [200, '0'])
+    const parquet = await download(one, '?split=validation&format=parquet')
+    t.equal(parquet.status, 200)
+    const file = new Uint8Array(parquet.bytes).buffer
+    t.same(await parquetReadObjects({ file, compressors }), [])
+    const whole = await download(one, '?format=parquet')
+    t.equal(whole.status, 200, 'the only file with rows needs no name')
   })
 
   t.test('a version without rows is an empty file', async (t) => {

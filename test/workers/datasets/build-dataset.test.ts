@@ -198,8 +198,12 @@ t.test('files that lose rows after they were full', async (t) => {
   const again = await buildVersion(api, version.dataset_id)
   t.same(again.files, version.files)
   t.same(
-    version.files.filter(({ format }) => format === 'jsonl').map(({ shard }) => shard),
-    [...version.files.keys()].slice(0, version.files.length / 2),
+    version.files
+      .filter(({ format, split }) => format === 'jsonl' && split === 'train')
+      .map(({ shard }, at) => shard - at),
+    version.files
+      .filter(({ format, split }) => format === 'parquet' && split === 'train')
+      .map(() => 0),
   )
   const { body } = await api.get(`${pathOf(version)}/rows?limit=500`)
   t.same(

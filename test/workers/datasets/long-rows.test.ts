@@ -5,8 +5,8 @@ import { zstdCompressSync } from 'node:zlib'
 import t from 'tap'
 import { completeRecipe } from '../../../jobs/rules/datasets/recipe.ts'
 import { MADE_BYTES, openBatchMaker } from '../../../workers/datasets/batch-maker.ts'
-import type { RawTrace } from '../../../workers/datasets/batch-maker.ts'
 import { openDuck } from '../../../workers/datasets/duckdb.ts'
+import type { RawTrace } from '../../../workers/datasets/listed-trace.ts'
 import { openRowList } from '../../../workers/datasets/row-list.ts'
 import { openShardFile } from '../../../workers/datasets/shard-files.ts'
 import { openParquetWriter } from '../../../workers/datasets/write-parquet.ts'
@@ -21,7 +21,7 @@ t.test('rows of megabytes', async (t) => {
     const maker = openBatchMaker(recipe)
     let left = traces
     while (left.length > 0) {
-      const { lines, rows, taken } = maker.make(left)
+      const { lines, rows, taken } = maker.make(left, new Map())
       t.equal(rows.length, taken)
       t.ok(taken > 0 && lines.length < MADE_BYTES + 2 * ROW_BYTES, `${taken}: ${lines.length}`)
       left = left.slice(taken)
@@ -35,13 +35,13 @@ t.test('rows of megabytes', async (t) => {
     const file = await openShardFile(join(folder, 'train-0.jsonl'))
     const maker = openBatchMaker(recipe)
     for (const trace of traces) {
-      const { lines, rows } = maker.make([trace])
+      const { lines, rows } = maker.make([trace], new Map())
       for (const row of rows) list.addRow({ ...row, shard: 0, byteOffset: await file.write(lines) })
     }
     list.flush()
     const shard = { split: 'train' as const, shard: 0, ...(await file.finish()) }
     const convert = await openParquetWriter(duck, recipe)
-    t.equal((await convert(shard, 'rows')).row_count, traces.length)
+    t.equal((await convert(shard, 'rows', [])).row_count, traces.length)
   })
 })
 
@@ -66,6 +66,10 @@ function longTrace(index: number): RawTrace {
       session_id: null,
       reason: null,
       annotation_id: null,
+      manifest_id: null,
+      parent_trace_id: null,
+      preferred: null,
+      pair_id: null,
       index,
       splitIndex: 0,
       content_bytes: 1000,

@@ -1,10 +1,15 @@
 import t from 'tap'
 import type { TrainingMessage } from '../../../../jobs/rules/datasets/messages.ts'
-import { balanceLengths, choosePairs, makeAttempt } from '../../../../jobs/rules/datasets/pairs.ts'
+import { balanceLengths, isBiased } from '../../../../jobs/rules/datasets/length-balance.ts'
+import {
+  choosePairs,
+  choosePreferences,
+  makeAttempt,
+} from '../../../../jobs/rules/datasets/pairs.ts'
 import type { Attempt } from '../../../../jobs/rules/datasets/pairs.ts'
 import fc from '../../../support/property.ts'
 
-const NO_TOOLS = { texts: new Map(), json: '[]', schemas: new Map(), declared: false }
+const NO_TOOLS = { texts: new Map(), json: '[]', schemas: new Map(), from: 'seen' } as const
 
 /** Messages written as `u:text`, `a:text`, `t:text`, `s:text`. */
 function attempt(no: number, quality: number, ...said: string[]): Attempt {
@@ -64,7 +69,7 @@ t.test('attempts with other tools are not compared', async (t) => {
   const [one, other] = ['a', 'b'].map((name) => ({
     ...NO_TOOLS,
     texts: new Map([[name, `"${name}"`]]),
-    declared: true,
+    from: 'calls',
   }))
   const messages = (content: string): TrainingMessage[] => [
     { role: 'user', content: 'Hi', weight: 0 },
@@ -178,22 +183,56 @@ function countPairs(tried: readonly { no: number; quality: number; said: readonl
   return taken.length
 }
 
-t.test('what is left after balancing is neither longer nor shorter on average', async (t) => {
+t.test('balancing leaves out a tenth at most, and stops once the lengths are even', async (t) => {
   const ratio = fc.double({ min: -0.69, max: 0.69, noNaN: true })
   fc.assert(
-    fc.property(fc.array(ratio), (given) => {
+    fc.property(fc.array(ratio, { maxLength: 60 }), (given) => {
       const ratios = Float64Array.from(given).sort()
-      const { low, high } = balanceLengths(ratios)
+      const { low, high, mean } = balanceLengths(ratios, { length_balance: true })
       const left = ratios.subarray(low, ratios.length - high)
       const sum = left.reduce((total, one) => total + one, 0)
-      t.ok(left.length === 0 || Math.abs(sum / left.length) <= 0.05 + 1e-9)
-      t.ok(low + high <= ratios.length)
+      t.ok(Math.abs(mean - (left.length === 0 ? 0 : sum / left.length)) < 1e-9)
+      const most = ratios.length < 20 ? 0 : Math.floor(ratios.length / 10)
+      t.ok(low + high <= most)
+      t.ok(!isBiased(mean) || low + high === most, 'it stops early only where they are even')
     }),
   )
-  t.same(balanceLengths(Float64Array.of(-0.04, 0.04, 0.05)), { low: 0, high: 0 })
+  const even = Float64Array.from({ length: 20 }, () => 0.04)
+  t.match(balanceLengths(even, { length_balance: true }), { low: 0, high: 0 })
+  const long = Float64Array.of(...even.slice(1), 0.6)
+  t.match(balanceLengths(long, { length_balance: true }), { low: 0, high: 1 })
+  t.match(balanceLengths(long, { length_balance: false }), { low: 0, high: 0 })
   t.same(
-    balanceLengths(Float64Array.of(-0.1, 0, 0.1, 0.6)),
-    { low: 0, high: 1 },
-    'the most one-sided goes',
+    balanceLengths(Float64Array.of(0.6), { length_balance: true }),
+    { low: 0, high: 0, mean: 0.6 },
+    'a lone pair stays',
   )
 })
+
+t.test(
+  'what a person compared makes the pairs that were compared, whatever their lengths',
+  async (t) => {
+    const said = (no: number, preferred: boolean, pair_id: string | null, text: string) => ({
+      ...attempt(no, Number(preferred), 'u:q', `a:${text}`),
+      preferred,
+      pair_id,
+    })
+    const { pairs, dropped } = choosePreferences([
+      said(1, true, 'p', 'a very long answer that says all there is to say'),
+      said(2, false, 'p', 'b'),
+      said(3, true, 'q', 'b'),
+      said(4, false, 'q', 'c'),
+      said(5, true, null, 'd'),
+      said(6, true, 'r', 'Same'),
+      said(7, false, 'r', 'same!'),
+    ])
+    t.same(
+      pairs.map(({ chosen, rejected }) => [chosen.index, rejected.index]),
+      [
+        [1, 2],
+        [3, 4],
+      ],
+    )
+    t.same(Object.fromEntries(dropped), { unpaired: 1, near_identical: 1 })
+  },
+)

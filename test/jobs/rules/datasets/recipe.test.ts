@@ -1,5 +1,10 @@
 import t from 'tap'
-import { completeRecipe, hashFilters } from '../../../../jobs/rules/datasets/recipe.ts'
+import { VERDICTS } from '../../../../jobs/rules/core/verdicts.ts'
+import {
+  completeRecipe,
+  DATASET_TYPES,
+  hashFilters,
+} from '../../../../jobs/rules/datasets/recipe.ts'
 import type { DatasetType, RecipeRequest } from '../../../../jobs/rules/datasets/recipe.ts'
 
 t.test('what a request leaves out is filled in', async (t) => {
@@ -12,6 +17,8 @@ t.test('what a request leaves out is filled in', async (t) => {
       rows: 'conversation',
       dedupe: 'exact',
       include_needs_review: true,
+      reasoning: 'drop',
+      length_balance: true,
     },
   })
   t.same(completeRecipe('dpo', null, {}).filters.verdicts, ['drop', 'keep', 'repair', 'replay'])
@@ -28,6 +35,24 @@ t.test('the order of a list and repeated words change nothing', async (t) => {
     hashFilters(completeRecipe('sft', null, { filters: { tags } }).filters)
   t.equal(hash(['b', 'a', 'b']), hash(['a', 'b']))
   t.not(hash(['a']), hash(['a', 'b']))
+})
+
+t.test('a verdict under eval_verdict means the traces of that verdict', async (t) => {
+  for (const word of VERDICTS) {
+    const { filters } = completeRecipe('sft', null, { filters: { eval_verdict: word } })
+    t.match(filters, { verdicts: [word], eval_verdict: null })
+    const named = completeRecipe('sft', null, { filters: { verdicts: [word] } })
+    t.equal(hashFilters(filters), hashFilters(named.filters))
+  }
+  const { filters } = completeRecipe('sft', null, { filters: { eval_verdict: 'pass' } })
+  t.match(filters, { verdicts: ['keep'], eval_verdict: 'pass' })
+})
+
+t.test('naming the defaults makes no other recipe', async (t) => {
+  const named = { reasoning: 'drop', length_balance: true, include_needs_review: true } as const
+  for (const type of DATASET_TYPES) {
+    t.same(completeRecipe(type, null, { options: named }), completeRecipe(type, null, {}))
+  }
 })
 
 t.test('parts that do not go together are refused', async (t) => {

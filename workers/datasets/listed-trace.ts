@@ -1,0 +1,23 @@
+import type { Candidate } from '../../jobs/rules/datasets/rows.ts'
+
+/** A selected trace as the row list holds it. */
+export type ListedTrace = Candidate & {
+  /** Index in the order of trace ids. */
+  index: number
+  /** Index in `SPLITS`. */
+  splitIndex: number
+  content_bytes: number
+  created_at: Date
+}
+
+/** A trace with its compressed content. */
+export interface RawTrace {
+  readonly trace: ListedTrace
+  readonly content: Uint8Array
+  readonly user_input_preview: string | null
+  readonly final_output_preview: string | null
+  readonly corrected_output: string | null
+}
+
+/** By manifest, the tools it has schemas of, see `manifestTools`. */
+export type ManifestTools = ReadonlyMap<string, string>

@@ -1,0 +1,86 @@
+import type { Dropped } from '../../jobs/rules/datasets/messages.ts'
+import { provenanceText } from '../../jobs/rules/datasets/provenance.ts'
+import type { PairOrigin } from '../../jobs/rules/datasets/provenance.ts'
+import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
+import type { Row } from '../../jobs/rules/datasets/rows.ts'
+import type { ListedTrace } from './listed-trace.ts'
+
+/** The lines of rows, one after the other, and what is known of each row. */
+export interface MadeRows {
+  readonly lines: Uint8Array<ArrayBuffer>
+  readonly rows: readonly MadeRow[]
+  /** The reasons why something gave no row, each as often as it came up. */
+  readonly dropped: readonly string[]
+  /** How many of the traces were taken; pass the others again. */
+  readonly taken: number
+}
+
+export interface MadeRow {
+  readonly traceIndex: number
+  /** The rejected trace of a pair; otherwise null. A corrected trace is both chosen and rejected. */
+  readonly rejectedIndex: number | null
+  /** The length ratio of a pair of attempts; otherwise null. */
+  readonly lengthRatio: number | null
+  readonly splitIndex: number
+  readonly hash: Uint8Array
+  readonly tokens: number
+  readonly rareMembers: Row['rareMembers']
+  readonly losses: Row['losses']
+  /** Bytes of its line, line feed included. */
+  readonly length: number
+}
+
+/** Collects what is made of a batch. */
+export function openOutput(recipe: Recipe) {
+  const pieces: Buffer[] = []
+  const rows: MadeRow[] = []
+  const dropped: string[] = []
+  let bytes = 0
+  function drop(reason: string, n = 1) {
+    for (let i = 0; i < n; i++) dropped.push(reason)
+  }
+  return {
+    drop,
+    bytes: () => bytes,
+    put(row: Row | Dropped, { trace, pair, lengthRatio }: Origin) {
+      if ('reason' in row) return drop(row.reason)
+      const tail = Buffer.from(`,"provenance":${provenanceText(trace, row, recipe, pair)}}\n`)
+      const length = row.training.length - 1 + tail.length
+      if (length > MAX_LINE_BYTES) return drop('too_long')
+      pieces.push(row.training.subarray(0, -1), tail)
+      bytes += length
+      rows.push({
+        traceIndex: trace.index,
+        rejectedIndex: pair?.rejected.index ?? null,
+        lengthRatio: lengthRatio ?? null,
+        splitIndex: trace.splitIndex,
+        hash: row.hash,
+        tokens: row.tokens,
+        rareMembers: row.rareMembers,
+        losses: row.losses,
+        length,
+      })
+    },
+    finish() {
+      // An array with memory of its own, which can be transferred to another thread.
+      const lines = new Uint8Array(bytes)
+      let at = 0
+      for (const piece of pieces) {
+        lines.set(piece, at)
+        at += piece.length
+      }
+      return { lines, rows, dropped }
+    },
+  }
+}
+
+/** Whatever reads the lines has buffers of twice this size. */
+const MAX_LINE_BYTES = 16 << 20
+
+export type Output = ReturnType<typeof openOutput>
+interface Origin {
+  readonly trace: ListedTrace
+  readonly pair?: PairOrigin<ListedTrace>
+  /** Of a pair of attempts. */
+  readonly lengthRatio?: number
+}
