@@ -49,7 +49,8 @@ export const pools: Readonly<Record<string, Pool>> = {
       sweepRegressionsHandler,
     ],
   },
-  datasets: { concurrency: 1, handlers: [buildDatasetHandler] },
+  // Two, so that a build of minutes does not keep every other organization waiting.
+  datasets: { concurrency: 2, handlers: [buildDatasetHandler] },
   webhooks: { concurrency: 20, handlers: [deliverWebhookHandler, sendAlertMailHandler] },
   /** Its processes supervise the queue: they rescue lost claims and delete what is old. */
   maintenance: {

@@ -1,6 +1,7 @@
 import Joi from 'joi'
+import { jobs as declaredJobs } from '../../jobs/index.ts'
 import { JOB_STATES } from '../../jobs/rules/jobs/job-state.ts'
-import { listOf, oneOf, shape, text, time } from '../../jobs/shape.ts'
+import { listOf, oneOf, shape, time } from '../../jobs/shape.ts'
 import * as jobs from '../../sql/jobs/jobs.ts'
 import { endpoint } from '../endpoint.ts'
 import { cursorQuery, listMembers, projectField } from '../fields.ts'
@@ -14,7 +15,7 @@ export const listJobs = endpoint('GET', '/jobs', {
   query: shape(
     {},
     {
-      kind: text(64),
+      kind: oneOf(...declaredJobs.map(({ name }) => name)),
       state: oneOf(...JOB_STATES),
       created_after: time(),
       project: projectField,

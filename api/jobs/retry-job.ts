@@ -1,21 +1,27 @@
 import { jobs } from '../../jobs/index.ts'
+import { bool, shape } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { restartJob } from '../../sql/jobs/jobs.ts'
+import type { JobError } from '../../sql/jobs/jobs.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { conflict } from '../errors.ts'
+import { ApiError, conflict } from '../errors.ts'
 import { errorBody } from '../fields.ts'
 import { requireJobRoom } from '../admit-job.ts'
 import { findVisibleJob, jobBody, jobPath, viewJob } from './job.ts'
 
 export const retryJob = endpoint('POST', '/jobs/{job_id}/retry', {
   summary: 'Try a failed job again, from its last checkpoint',
+  description:
+    'Refused with `not_retryable` when the error says that another try would fail as well, unless `force` is true.',
   access: 'key',
   params: jobPath,
+  body: shape({}, { force: bool().default(false) }),
   answers: { 202: jobBody, 404: errorBody, 409: errorBody },
-  async handle({ context, principal, params }) {
+  async handle({ context, principal, params, body }) {
     const found = await findVisibleJob(context, principal, params.job_id)
     const declared = jobs.find(({ name }) => name === found.kind)
     if (found.state !== 'failed' || !declared) throw conflict('Only a failed job can be retried')
+    if (found.error?.retryable === false && !body.force) throw notRetryable(found.error)
     await context.queue.transaction(context.sql, async (tx: Transaction) => {
       await requireJobRoom(context, tx, principal, found.kind)
       const queueJobId = await context.queue.enqueue(tx, declared, found.request, {
@@ -30,3 +36,8 @@ export const retryJob = endpoint('POST', '/jobs/{job_id}/retry', {
     return new Answer(202, viewJob(job), { Location: `/api/v1/jobs/${job.id}`, 'Retry-After': '1' })
   },
 })
+
+function notRetryable({ code }: JobError) {
+  const detail = `The job failed with ${code}, which another try does not mend; \`force\` tries it nevertheless`
+  return new ApiError(409, 'not_retryable', detail)
+}

@@ -36,7 +36,9 @@ export const listTraces = endpoint('GET', '/traces', {
       max_score: score(),
       since: time().description('Started at or after'),
       until: time().description('Started before'),
-      q: text(512).description('Words of the input, the output or the error, as in a search box'),
+      q: text(512).description(
+        'Words of the input, the output or the error, as in a search box: quotes, a hyphen before what is not to be found, `or`. A word is found in all its forms, the last one by its beginning too',
+      ),
       project: projectField,
       ...pageQuery,
     },

@@ -51,17 +51,28 @@ export async function claimJob(sql: Queryable, claim: QueueClaim) {
   return row
 }
 
-/** Stores progress and checkpoint. The transaction thereby holds only if the claim does. */
+/**
+ * Stores progress and checkpoint. The transaction thereby holds only if the claim does.
+ *
+ * The share that is done never falls, whatever a further attempt or another phase reports: `done` is
+ * raised to the share reached before, and progress without a total changes only the note once there is
+ * a total.
+ */
 export async function saveCheckpoint(
   sql: Queryable,
   claim: Claim,
   progress: Progress,
   checkpoint?: object,
 ) {
+  const total = progress.total ?? null
+  const stays = sql`${total}::bigint is null and progress_total is not null`
   const updated = await sql`
     update jobs set
-      progress_done = ${progress.done}, progress_total = ${progress.total ?? null},
-      progress_unit = ${progress.unit ?? null}, progress_note = ${progress.note ?? null},
+      progress_done = case when ${stays} then progress_done else greatest(${progress.done}::bigint,
+        ceil(progress_done::numeric * ${total}::bigint / nullif(progress_total, 0))) end,
+      progress_total = coalesce(${total}::bigint, progress_total),
+      progress_unit = case when ${stays} then progress_unit else ${progress.unit ?? null} end,
+      progress_note = ${progress.note ?? null},
       ${checkpoint ? sql`checkpoint = ${jsonText(checkpoint)}::text::jsonb,` : sql``}
       updated_at = now()
     where ${held(sql, claim)}`

@@ -19,20 +19,9 @@ export interface Received {
  * /reset drops the connection, /redirect answers 307.
  */
 export async function startReceiver(t: Test) {
-  const pems = await generate([{ name: 'commonName', value: 'localhost' }], {
-    keySize: 2048,
-    extensions: [
-      {
-        name: 'subjectAltName',
-        altNames: [
-          { type: 7, ip: '127.0.0.1' },
-          { type: 2, value: 'localhost' },
-        ],
-      },
-    ],
-  })
+  const { key, ca } = await makeCertificate()
   const received: Received[] = []
-  const server = createServer({ key: pems.private, cert: pems.cert }, (request, response) => {
+  const server = createServer({ key, cert: ca }, (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
@@ -63,10 +52,27 @@ export async function startReceiver(t: Test) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
   const caFile = join(t.testdir(), 'ca.pem')
-  await writeFile(caFile, pems.cert)
+  await writeFile(caFile, ca)
   t.teardown(() => {
     server.closeAllConnections()
     return new Promise((resolve) => server.close(resolve))
   })
-  return { url, ca: pems.cert, caFile, received }
+  return { url, ca, caFile, received }
+}
+
+/** A key of a receiver on loopback, and its certificate, which is its own authority. */
+export async function makeCertificate() {
+  const pems = await generate([{ name: 'commonName', value: 'localhost' }], {
+    keySize: 2048,
+    extensions: [
+      {
+        name: 'subjectAltName',
+        altNames: [
+          { type: 7, ip: '127.0.0.1' },
+          { type: 2, value: 'localhost' },
+        ],
+      },
+    ],
+  })
+  return { key: pems.private, ca: pems.cert }
 }

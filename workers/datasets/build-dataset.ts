@@ -11,6 +11,7 @@ import type { Transaction } from '../../sql/core/db.ts'
 import { awaitedLater } from '../runtime/awaited-later.ts'
 import { handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
+import { buildProgress } from './build-progress.ts'
 import { listRareMembers } from './chosen-rows.ts'
 import { describeRows } from './describe-rows.ts'
 import { openDuck } from './duckdb.ts'
@@ -75,14 +76,14 @@ async function build(building: Building) {
   const jsonl = await finishFiles(list, made.files, building.folder)
   const rare = await listRareMembers(list.connection)
   const converting = convertAll(jsonl, made.converted, rare, convert)
-  run.progress({ done: 0, total: jsonl.length, unit: 'files', note: 'converting' })
-  const content_hash = await storeRows(list, run, version.id)
+  const content_hash = await storeRows(list, run, { versionId: version.id, traceCount: total })
+  run.progress(buildProgress('converting', 0, total))
   const streams = await describeStreams(jsonl)
   const files = { jsonl, parquet: await converting }
   await refuseLeaks(list, version)
   const described = await describeRows(list.connection)
   const facts = { ...described, warnings, streams, content_hash, dropped_counts: counts() }
-  await publish({ versionId: version.id, recipe, facts, files }, run)
+  await publish({ versionId: version.id, recipe, facts, files, traceCount: total }, run)
   return { version_id: version.id, row_count: facts.row_count, content_hash }
 }
 

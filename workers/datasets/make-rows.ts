@@ -1,6 +1,7 @@
 import type { VersionRow } from '../../sql/datasets/versions.ts'
 import { awaitedLater } from '../runtime/awaited-later.ts'
 import type { Run } from '../runtime/handler.ts'
+import { buildProgress } from './build-progress.ts'
 import type { MadeRows } from './row-output.ts'
 import type { RowThread } from './open-row-thread.ts'
 import { readContents } from './read-contents.ts'
@@ -43,7 +44,7 @@ export async function makeRows(making: Making) {
       run.signal.throwIfAborted()
     }
     done += traces.length + deleted
-    run.progress({ done, total, unit: 'traces', note: 'making rows' })
+    run.progress(buildProgress('making rows', done / total, total))
   }
   await write(await thread.finish())
   await writing

@@ -6,6 +6,7 @@ import type { Transaction } from '../../sql/core/db.ts'
 import { chargeUsage } from '../../sql/transactions/charge-usage.ts'
 import { GiveUp } from '../runtime/give-up.ts'
 import type { Run } from '../runtime/handler.ts'
+import { buildProgress } from './build-progress.ts'
 import type { Shard } from './shard-files.ts'
 
 export interface Finished {
@@ -13,6 +14,8 @@ export interface Finished {
   readonly recipe: Recipe
   readonly facts: ReadyFacts
   readonly files: Readonly<Record<FileRow['format'], readonly Shard[]>>
+  /** How many traces the version was made of. */
+  readonly traceCount: number
 }
 
 /**
@@ -21,7 +24,7 @@ export interface Finished {
  * @throws GiveUp when the quota is used up or the version has been deleted meanwhile
  */
 export async function publish(finished: Finished, run: Run) {
-  const { versionId, facts, files } = finished
+  const { versionId, facts, files, traceCount } = finished
   const { orgId, storage } = run
   const stored = (['jsonl', 'parquet'] as const).flatMap((format) =>
     files[format].map((shard, _, all) => ({
@@ -34,8 +37,7 @@ export async function publish(finished: Finished, run: Run) {
   const rows = stored.map(({ row }) => row)
   try {
     await run.queue.transaction(run.sql, async (tx: Transaction) => {
-      const done = rows.length
-      await run.checkpoint(tx, { done, total: done, unit: 'files', note: 'ready' })
+      await run.checkpoint(tx, buildProgress('converting', 1, traceCount))
       if (!(await publishVersion(tx, orgId, versionId, facts, rows))) throw versionGone()
       await chargeRows(tx, finished, run)
     })

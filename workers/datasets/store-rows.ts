@@ -6,6 +6,7 @@ import { insertRows } from '../../sql/datasets/rows.ts'
 import type { NewRow } from '../../sql/datasets/rows.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import type { Run } from '../runtime/handler.ts'
+import { buildProgress } from './build-progress.ts'
 import type { RowList } from './row-list.ts'
 import { readChosen } from './chosen-rows.ts'
 import type { ChosenRow } from './chosen-rows.ts'
@@ -15,7 +16,11 @@ import type { ChosenRow } from './chosen-rows.ts'
  * claim adds nothing.
  * @returns the content hash, which covers all row hashes in the order of the rows
  */
-export async function storeRows({ connection }: RowList, run: Run, versionId: string) {
+export async function storeRows(
+  { connection }: RowList,
+  run: Run,
+  { versionId, traceCount }: { versionId: string; traceCount: number },
+) {
   const contentHash = openContentHash()
   let done = 0
   for await (const chunk of readChosen(connection)) {
@@ -25,7 +30,7 @@ export async function storeRows({ connection }: RowList, run: Run, versionId: st
     done += rows.length
     await run.sql.begin(async (tx: Transaction) => {
       await insertRows(tx, run.orgId, versionId, rows)
-      await run.checkpoint(tx, { done, unit: 'rows', note: 'storing rows' })
+      await run.checkpoint(tx, buildProgress('storing rows', done / traceCount, traceCount))
     })
   }
   return contentHash.hex()

@@ -66,7 +66,7 @@ async function importSlice(
 ): Promise<End | typeof CONTINUE> {
   if (item.storage_key === null) throw new GiveUp('upload_gone', 'The upload is not there any more')
   const until = performance.now() + sliceSeconds * 1000
-  const upload = await openUpload(run.storage, item.storage_key, from?.offset ?? 0)
+  const upload = await openUpload(run.storage, item.storage_key, from?.offset ?? 0, run.signal)
   const chunks = chunksBefore(readChunks(upload, from, chunkBytes), beforeLine)
   const settings = settingsOf(item, from)
   let cursor: Cursor | undefined = from
@@ -107,14 +107,11 @@ function settingsOf(item: ImportRow, from: Cursor | undefined): ImportSettings {
 
 /** Parses a chunk and makes rows of the traces that the project does not have yet. */
 async function prepare(run: Run, settings: ImportSettings, chunk: Chunk): Promise<PreparedChunk> {
-  const { orgId, projectId } = settings
   const parsed = await parseInThread(chunk, settings)
-  const known = await listKnownTraceIds(run.sql, orgId, projectId, parsed.traceIds).catch(
-    (error: unknown) => {
-      parsed.drop()
-      throw error
-    },
-  )
+  const known = await findKnown(run, settings, parsed.traceIds).catch((error: unknown) => {
+    parsed.drop()
+    throw error
+  })
   const encoded = await parsed.encode(known)
   return {
     chunk,
@@ -123,6 +120,11 @@ async function prepare(run: Run, settings: ImportSettings, chunk: Chunk): Promis
     format: parsed.format,
     readable: parsed.readable,
   }
+}
+
+async function findKnown({ sql, signal }: Run, settings: ImportSettings, ids: readonly string[]) {
+  signal.throwIfAborted()
+  return listKnownTraceIds(sql, settings.orgId, settings.projectId, ids)
 }
 
 /** Where a run continues after a chunk, or how the import ends with it. */

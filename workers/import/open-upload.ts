@@ -15,13 +15,20 @@ export interface Upload {
 /**
  * Opens an upload at an offset of its content. A plain file is read from there. A gzip file cannot be
  * read from its middle, so it is inflated from its start and what comes before the offset is dropped.
+ * Reading throws the signal's reason once it is aborted, also while it drops.
  */
-export async function openUpload(storage: Storage, key: string, offset: number): Promise<Upload> {
+export async function openUpload(
+  storage: Storage,
+  key: string,
+  offset: number,
+  signal: AbortSignal,
+): Promise<Upload> {
   const zipped = await beginsAsGzip(storage, key)
   const from = zipped ? 0 : offset
   let consumed = from
   async function* count(source: AsyncIterable<Buffer>) {
     for await (const bytes of source) {
+      signal.throwIfAborted()
       consumed += bytes.length
       yield bytes
     }

@@ -166,4 +166,4 @@ function packed(records: readonly Buffer[]) {
 }
 
 /** A chunk has at most this many records and faults, however short they are. */
-const MAX_RECORDS = 10_000
+const MAX_RECORDS = 5_000

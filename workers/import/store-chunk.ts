@@ -36,7 +36,8 @@ export class OverQuota extends Error {
 
 /**
  * Stores a chunk in one transaction: traces, scores, counts, errors, the jobs that judge the traces, and
- * the position from which to continue. Whatever ends the process, all of it is stored or nothing.
+ * the position from which to continue. Whatever ends the process or aborts the run, all of it is stored
+ * or nothing.
  * @throws OverQuota
  */
 export async function storeChunk(
@@ -47,11 +48,15 @@ export async function storeChunk(
 ) {
   await run.queue.transaction(run.sql, async (tx: Transaction) => {
     const refused: LineFault[] = []
-    const stored = item.dry_run ? encoded.traceIds : await insertRows(tx, encoded, refused)
+    const stored = item.dry_run
+      ? encoded.traceIds
+      : await insertRows(tx, run.signal, encoded, refused)
+    run.signal.throwIfAborted()
     const isStored = new Set(stored)
     const scores = encoded.scores.filter(({ trace_id }) => isStored.has(trace_id))
     const traces = { projectId: item.project_id, traceIds: stored, scores }
     if (!item.dry_run) await completeTraces(tx, run.queue, item.org_id, [traces])
+    run.signal.throwIfAborted()
     await addImportStep(tx, item.org_id, item.id, {
       source: format,
       bytes_done: chunk.consumed,
@@ -78,12 +83,16 @@ export async function storeChunk(
 /** Inserts the rows whose ids are still new. Rows that the database refuses are found by halving. */
 function insertRows(
   tx: Transaction,
+  signal: AbortSignal,
   { rows, lines, traceIds }: EncodedChunk,
   refused: LineFault[],
 ) {
   return storeByHalves<string>(
     {
-      store: (from, to) => tx.savepoint((inner) => copyTraces(inner, rows, from, to)),
+      store(from, to) {
+        signal.throwIfAborted()
+        return tx.savepoint((inner) => copyTraces(inner, rows, from, to))
+      },
       isOfItem: isRowRefused,
       refuse(index, error) {
         refused.push({

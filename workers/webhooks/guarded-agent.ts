@@ -63,10 +63,10 @@ export function guardedAgent(
     }
   }
   return new GuardedAgent({
-    keepAlive: true,
-    maxFreeSockets: 64,
+    // Each request has a connection of its own. A kept one may be reset just as the next request is
+    // written; whether the receiver has read it is then unknown, and an event sent once is lost.
+    keepAlive: false,
     maxTotalSockets: 256,
-    scheduling: 'lifo',
     // A resumed session would skip the certificate check of the first one.
     maxCachedSessions: 0,
     ...agentOptions,

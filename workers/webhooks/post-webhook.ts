@@ -7,10 +7,8 @@ import { storableText } from '../../sql/core/db.ts'
 /**
  * POSTs a body once and returns the outcome; never throws. A body counts as delivered when a 2xx status
  * comes within `TIMEOUT_MS` of the start, resolving and connecting included. The answer is kept up to
- * `EXCERPT_BYTES`; an answer that stalls or breaks after its status changes nothing.
- *
- * A request on a kept-alive connection that the receiver closed while it was idle fails before any
- * answer. It is tried once more on a fresh connection; a request on a fresh one is never repeated.
+ * `EXCERPT_BYTES`; an answer that stalls or breaks after its status changes nothing. A request is never
+ * repeated here: whoever resets a connection may have read the request before.
  */
 export async function postWebhook(
   agent: Agent,
@@ -19,23 +17,15 @@ export async function postWebhook(
   headers: Readonly<Record<string, string>>,
 ): Promise<AttemptResult & { retryAfterSeconds?: number }> {
   const started = performance.now()
-  const deadline = AbortSignal.timeout(TIMEOUT_MS)
-  let outcome = await post(agent, url, body, headers, deadline)
-  if (outcome.stale) outcome = await post(agent, url, body, headers, deadline)
-  const { stale: _, ...result } = outcome
-  return { ...result, duration_ms: Math.round(performance.now() - started) }
+  const outcome = await post(agent, url, body, headers)
+  return { ...outcome, duration_ms: Math.round(performance.now() - started) }
 }
 
-type Outcome = Omit<AttemptResult, 'duration_ms'> & { stale?: boolean; retryAfterSeconds?: number }
+type Outcome = Omit<AttemptResult, 'duration_ms'> & { retryAfterSeconds?: number }
 
-function post(
-  agent: Agent,
-  url: string,
-  body: Buffer,
-  headers: Readonly<Record<string, string>>,
-  deadline: AbortSignal,
-) {
+function post(agent: Agent, url: string, body: Buffer, headers: Readonly<Record<string, string>>) {
   return new Promise<Outcome>((resolve) => {
+    const deadline = AbortSignal.timeout(TIMEOUT_MS)
     const stream = client.stream.post(url, {
       agent: { https: agent },
       body,
@@ -48,11 +38,7 @@ function post(
     function settle(failure?: Error) {
       deadline.removeEventListener('abort', expire)
       stream.destroy()
-      resolve(
-        response
-          ? answered(response, Buffer.concat(excerpt))
-          : refused(failure, stream.reusedSocket),
-      )
+      resolve(response ? answered(response, Buffer.concat(excerpt)) : refused(failure))
     }
     function expire() {
       settle(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' }))
@@ -69,7 +55,6 @@ function post(
     stream.once('end', () => settle())
     // This listener stays, because destroying the stream may raise another error.
     stream.on('error', settle)
-    if (deadline.aborted) expire()
   })
 }
 
@@ -89,15 +74,10 @@ function answered(response: IncomingMessage, excerpt: Buffer): Outcome {
   }
 }
 
-function refused(failure: Error | undefined, reused: boolean | undefined): Outcome {
+function refused(failure: Error | undefined): Outcome {
   const code = codeOf(failure)
   const error = WORDS.find(([pattern]) => pattern.test(code))?.[1] ?? 'connection_error'
-  return {
-    status_code: null,
-    error,
-    response_excerpt: null,
-    ...(reused === true && error === 'connection_reset' && { stale: true }),
-  }
+  return { status_code: null, error, response_excerpt: null }
 }
 
 /** The innermost code: got wraps what the socket said. */

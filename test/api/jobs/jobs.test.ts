@@ -8,6 +8,7 @@ import { buildDataset } from '../../../jobs/build-dataset.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
 import { handler } from '../../../workers/runtime/handler.ts'
 import type { Run } from '../../../workers/runtime/handler.ts'
+import { GiveUp } from '../../../workers/runtime/give-up.ts'
 import { makeTestKey, openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 
@@ -170,6 +171,28 @@ t.test('the job resource', async (t) => {
     await another.stop()
   })
 
+  t.test('retry of what another try does not mend is refused unless it is forced', async (t) => {
+    const worker = await startWorker()
+    release()
+    fail = new GiveUp('version_gone', 'The dataset version has been deleted')
+    const id = await submit()
+    t.match((await client.get(`/jobs/${id}?wait=20`)).body, {
+      state: 'failed',
+      error: { code: 'version_gone', retryable: false },
+    })
+    await worker.stop()
+    fail = undefined
+    const refused = await client.post(`/jobs/${id}/retry`)
+    t.match(refused, { status: 409, body: { code: 'not_retryable', detail: /version_gone/ } })
+    t.match(await client.post(`/jobs/${id}/retry`, { force: false }), { status: 409 })
+    t.match((await client.get(`/jobs/${id}`)).body, { state: 'failed' })
+    t.match(await client.post(`/jobs/${id}/retry`, { force: true }), {
+      status: 202,
+      body: { state: 'queued', error: null },
+    })
+    t.equal((await client.post(`/jobs/${id}/cancel`)).status, 200)
+  })
+
   t.test('tells of each attempt how it went', async (t) => {
     const worker = await startWorker()
     release()
@@ -251,6 +274,18 @@ t.test('the job resource', async (t) => {
     t.equal((await theirs.get('/jobs?state=running')).body.jobs.length, 0)
     t.equal((await theirs.get('/jobs?kind=dataset.build')).body.jobs.length, 5)
     t.equal((await theirs.get('/jobs?cursor=nonsense')).status, 400)
+  })
+
+  t.test('is listed by a kind and a state that there are, and by no other words', async (t) => {
+    t.equal((await client.get('/jobs?kind=dataset.build&state=succeeded')).status, 200)
+    for (const [query, word] of [
+      ['kind=dataset.built', 'dataset.build'],
+      ['state=stopped', 'succeeded'],
+    ] as const) {
+      const { status, body } = await client.get(`/jobs?${query}`)
+      t.equal(status, 422)
+      t.match(body.detail, word, 'it names the words there are')
+    }
   })
 
   t.test('of another organization and a missing one answer alike', async (t) => {

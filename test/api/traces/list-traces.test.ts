@@ -126,6 +126,50 @@ t.test('GET /traces', async (t) => {
     }
   })
 
+  t.test('words are found by their forms and the last one by its beginning', async (t) => {
+    const other = await service.makeOrganization()
+    const theirs = service.client(other.key)
+    const inputs = {
+      universe: 'The universities of the universe',
+      refunds: 'Two refunds for shipped orders',
+      refund: 'who will refund me',
+      order: "an order that isn't here: C:\\tmp",
+    }
+    const traces = Object.entries(inputs).map(([id, user_input_preview], i) => ({
+      id,
+      agent_name: 'a',
+      status: 'running',
+      started_at: at(i),
+      user_input_preview,
+    }))
+    await theirs.post('/traces/batch', traces)
+    await theirs.post('/traces/batch-decision', { trace_ids: Object.keys(inputs) })
+    for (const [q, ...ids] of [
+      ['refund', 'refund', 'refunds'],
+      ['refunds', 'refund', 'refunds'],
+      ['REFUNDED', 'refund', 'refunds'],
+      ['ref', 'refund', 'refunds'],
+      ['universit', 'universe'],
+      ['order ref', 'refunds'],
+      ['ref order'],
+      ['here or universit', 'order', 'universe'],
+      ['who -x', 'refund'],
+      ['order -refund', 'order'],
+      ['-refunds -universe', 'order'],
+      ['-who shipping', 'refunds'],
+      ['-ref -univ order', 'order', 'refunds'],
+      ['"shipped orders"', 'refunds'],
+      ['"orders two"'],
+      ['"shipped ord'],
+      ['"ref"'],
+      ["isn'", 'order'],
+      ['c:\\tm', 'order'],
+      ["'"],
+    ] as const) {
+      t.same(await idsOf(`q=${encodeURIComponent(q)}`, theirs), ids, q)
+    }
+  })
+
   t.test('a wrong filter is 422 and names its field, whatever it holds', async (t) => {
     for (const query of [
       'status=great',

@@ -43,6 +43,41 @@ t.test('building a dataset', async (t) => {
     }
   })
 
+  t.test('is counted in its traces from the beginning to the end', async (t) => {
+    await service.sql.unsafe(`
+      create table told (n serial, done bigint, total bigint, unit text, note text);
+      create function tell() returns trigger language plpgsql as $$ begin
+        insert into told (done, total, unit, note) values
+          (new.progress_done, new.progress_total, new.progress_unit, new.progress_note);
+        return null;
+      end $$;
+      create trigger tell after update on jobs for each row
+        when (new.progress_unit is not null) execute function tell();`)
+    const traces = Array.from({ length: 20 }, (_, n) => ({
+      trace_id: `counted-${n}`,
+      messages: hello(`${n}`),
+    }))
+    const { api } = await openOrganization(traces)
+    await buildDataset(api, 'sft')
+    const told = await service.sql<
+      { done: number; total: number | null; unit: string; note: string }[]
+    >`select done, total, unit, note from told order by n`
+    await service.sql`drop trigger tell on jobs`
+    t.same(new Set(told.map(({ unit }) => unit)), new Set(['traces']))
+    const counted = told.filter(({ total }) => total !== null)
+    t.same(new Set(counted.map(({ total }) => total)), new Set([20]))
+    const done = counted.map(({ done }) => done)
+    t.same(
+      done,
+      done.toSorted((a, b) => a - b),
+    )
+    t.match(
+      counted.find(({ note }) => note === 'storing rows'),
+      { done: 18 },
+    )
+    t.equal(done.at(-1), 20)
+  })
+
   /** What is hard to write down: escapes, great numbers, number-like names, no text at all. */
   const awkward = (n: number): JudgedTrace => ({
     trace_id: `awkward-${n}`,

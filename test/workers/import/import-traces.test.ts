@@ -2,7 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
+import { importTraces } from '../../../jobs/import-traces.ts'
 import { importHandler } from '../../../workers/import/import-traces.ts'
+import { handler } from '../../../workers/runtime/handler.ts'
+import { gate } from '../../support/queues.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 
@@ -157,6 +160,40 @@ t.test('working off an import', async (t) => {
     t.equal(key, null, 'the upload is gone')
     await workers.stop()
   })
+
+  await t.test(
+    'keeps nothing of the chunk that is being stored when it is cancelled',
+    async (t) => {
+      let signal: AbortSignal | undefined
+      const { work } = importHandler()
+      const watched = handler(importTraces, async (payload, run) => {
+        signal = run.signal
+        return work(payload, run)
+      })
+      const workers = await service.startWorkers([watched])
+      const locked = gate()
+      const released = gate()
+      const holding = sql.begin(async (tx) => {
+        await tx`lock table traces in share row exclusive mode`
+        locked.open()
+        await released.opened
+      })
+      await locked.opened
+      const cancelled = await submit(file)
+      await until(async () => {
+        const waiting = await sql`
+        select from pg_locks where relation = 'traces'::regclass and not granted`
+        return waiting.length > 0
+      })
+      t.equal((await cancelled.post(`/import/${cancelled.importId}/cancel`)).status, 202)
+      await until(() => signal?.aborted ?? false)
+      released.open()
+      await holding
+      t.match(await cancelled.ended(), { status: 'canceled', imported_count: 0 })
+      t.match(await stateOf(cancelled), { traces: [], scores: [], judged: [] })
+      await workers.stop()
+    },
+  )
 
   await t.test('a record that the database refuses costs only itself', async (t) => {
     await sql`alter table traces add constraint odd check (task_id not in ('0', '78', '299')) not valid`

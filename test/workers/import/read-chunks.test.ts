@@ -18,9 +18,14 @@ t.test('reading an upload in chunks', async (t) => {
   t.teardown(() => rm(folder, { recursive: true }))
   const storage = openFolderStorage(folder)
 
-  async function read(content: string | Uint8Array, from?: Start, chunkBytes = 4096) {
+  async function read(
+    content: string | Uint8Array,
+    from?: Start,
+    chunkBytes = 4096,
+    signal = new AbortController().signal,
+  ) {
     await writeFile(join(folder, 'upload'), content)
-    const upload = await openUpload(storage, 'upload', from?.offset ?? 0)
+    const upload = await openUpload(storage, 'upload', from?.offset ?? 0, signal)
     const chunks = await Array.fromAsync(readChunks(upload, from, chunkBytes))
     return {
       chunks,
@@ -31,6 +36,14 @@ t.test('reading an upload in chunks', async (t) => {
       faults: chunks.flatMap(({ faults }) => faults.map(({ line, code }) => [line, code])),
     }
   }
+
+  t.test('an aborted run reads no further, not even to where it would begin', async (t) => {
+    const aborted = AbortSignal.abort(new Error('told to stop'))
+    for (const content of [FILE, gzipSync(FILE)]) {
+      const from = { container: 'lines', offset: FILE.length / 2, line: 10 } as const
+      await t.rejects(read(content, from, 4096, aborted), { message: 'told to stop' })
+    }
+  })
 
   t.test('every container gives the same records', async (t) => {
     const objects = LINES.map((line) => JSON.parse(line) as object)

@@ -120,6 +120,47 @@ t.test('an attempt at a job', async (t) => {
     t.match(job, { progress_done: 3, progress_total: 3, progress_unit: 'steps' })
   })
 
+  t.test('never lowers the share that is done, in whatever phase or attempt', async (t) => {
+    const reported = [
+      { done: 5, unit: 'traces', note: 'counting' },
+      { done: 1, total: 4, unit: 'traces' },
+      { done: 3, total: 4, unit: 'traces' },
+      { done: 4, total: 10, unit: 'traces', note: 'more than thought' },
+      { done: 0, unit: 'rows', note: 'from the beginning' },
+      { done: 9, total: 10, unit: 'traces' },
+    ]
+    const stored: object[] = []
+    let runs = 0
+    const { submit } = await start((declared) =>
+      handler(declared, async (_, run) => {
+        for (const progress of reported) {
+          await run.sql.begin((tx) => run.checkpoint(tx, progress))
+          const job = await findJob(sql, org.orgId, run.jobId ?? '')
+          stored.push([job?.progress_done, job?.progress_total, job?.progress_unit])
+        }
+        if (++runs === 1) throw new Error('once more')
+      }),
+    )
+    t.match(await ended(await submit()), { state: 'succeeded', attempt: 2, progress_done: 10 })
+    const first = [
+      [5, null, 'traces'],
+      [1, 4, 'traces'],
+      [3, 4, 'traces'],
+      [8, 10, 'traces'],
+      [8, 10, 'traces'],
+      [9, 10, 'traces'],
+    ]
+    const second = [
+      [9, 10, 'traces'],
+      [4, 4, 'traces'],
+      [4, 4, 'traces'],
+      [10, 10, 'traces'],
+      [10, 10, 'traces'],
+      [10, 10, 'traces'],
+    ]
+    t.same(stored, [...first, ...second])
+  })
+
   t.test('gives up where the stored checkpoint does not have its declared shape', async (t) => {
     const declared = await queues.declare()
     const id = await queues.submit(declared)

@@ -3,6 +3,7 @@ import type { Queryable, Transaction } from '../../../sql/core/db.ts'
 import { findTurn } from '../../../sql/jobs/pg-boss.ts'
 import { handler } from '../../../workers/runtime/handler.ts'
 import { takeJobs } from '../../../workers/runtime/take.ts'
+import { pools } from '../../../workers/pools.ts'
 import { gate, openQueues } from '../../support/queues.ts'
 import type { NumberJob } from '../../support/queues.ts'
 import { until } from '../../support/until.ts'
@@ -167,5 +168,37 @@ t.test('turns in a queue', async (t) => {
     t.same(running.sort(), [org.orgId, org.orgId, other.orgId].sort())
     again.open()
     await until(() => running.length === 7)
+  })
+
+  t.test('a build waits only for those that run, however many another one has', async (t) => {
+    const declared = await declare()
+    const slots = pools['datasets']?.concurrency
+    t.equal(slots, 2)
+    const other = await service.makeOrganization()
+    const running: { orgId: string; end: () => void }[] = []
+    const work = handler(declared, async (_, run) => {
+      const { opened, open } = gate()
+      running.push({ orgId: run.orgId, end: open })
+      await opened
+    })
+    const owners = () => running.map(({ orgId }) => orgId)
+
+    await enqueue(declared, range(0, 5))
+    await enqueue(declared, [0], other)
+    await start(work, slots)
+    await until(() => running.length === 2)
+    t.same(owners(), [org.orgId, other.orgId], 'the later one is among the first two')
+
+    running[1]?.end()
+    await until(() => running.length === 3)
+    t.same(owners().slice(2), [org.orgId], 'both slots are one organization’s while it is alone')
+    await enqueue(declared, [1], other)
+    running[0]?.end()
+    await until(() => running.length === 4)
+    t.same(owners().slice(3), [other.orgId], 'the next slot is the other one’s')
+    for (const at of range(2, 5)) {
+      await until(() => running.length > at)
+      running[at]?.end()
+    }
   })
 })
