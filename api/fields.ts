@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { int, text, uuid } from '../jobs/shape.ts'
+import { int, text, textReference, uuidReference } from '../jobs/shape.ts'
 import type { Access } from './principal.ts'
 
 /** Schemas shared by many operations. A label makes a schema a named one of the OpenAPI document. */
@@ -101,9 +101,13 @@ export const offsetMembers = {
 }
 
 /** Query parameters that name an agent, or one of its versions. */
-export const agentQuery = { agent_name: text(), manifest_id: uuid(), manifest_hash: text() }
+export const agentQuery = {
+  agent_name: textReference(),
+  manifest_id: uuidReference(),
+  manifest_hash: textReference(),
+}
 
-export const projectField = text(128).description('Project id or name')
+export const projectField = textReference().description('Project id or name')
 /** An answer without a body. */
 export const noBody = Joi.any().description('No body')
 export const times = Joi.string().isoDate()

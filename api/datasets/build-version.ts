@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { EVAL_VERDICTS, VERDICTS } from '../../jobs/rules/core/verdicts.ts'
 import { isObject } from '../../jobs/rules/core/reader.ts'
 import { buildDataset } from '../../jobs/build-dataset.ts'
-import { bool, int, listOf, oneOf, shape, text, time, uuid } from '../../jobs/shape.ts'
+import { bool, int, listOf, oneOf, shape, text, time, uuidReference } from '../../jobs/shape.ts'
 import {
   completeRecipe,
   DEDUPES,
@@ -35,7 +35,7 @@ const filters = shape(
   {},
   {
     agent_name: text(256).min(1).empty(null).description("Default the dataset's target agent"),
-    manifest_ids: listOf(uuid()).max(100).empty(null),
+    manifest_ids: listOf(uuidReference()).max(100).empty(null),
     verdicts: listOf(oneOf(...VERDICTS))
       .min(1)
       .empty(null)

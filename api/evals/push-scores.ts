@@ -15,7 +15,7 @@ const body: CheckedBody<readonly PushedScore[]> = {
   documented: Joi.object({
     source: Joi.string().description('For scores that name none; default custom'),
     scores: Joi.array()
-      .items(scoreRequest.keys({ trace_id: Joi.string().max(128).required() }).label('BulkScore'))
+      .items(scoreRequest.keys({ trace_id: Joi.string().required() }).label('BulkScore'))
       .min(1)
       .max(MAX_SCORES_A_PUSH)
       .required(),

@@ -1,6 +1,6 @@
 import { TRACE_WINDOW_DAYS } from '../../jobs/rules/manifests/compat-policy.ts'
 import { checkRegression } from '../../jobs/check-regression.ts'
-import { bool, int, shape, text, uuid } from '../../jobs/shape.ts'
+import { bool, int, shape, text, uuidReference } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { findManifest } from '../../sql/manifests/manifests.ts'
@@ -13,9 +13,9 @@ import { EXAMPLE_ID } from '../fields.ts'
 import { findComparedManifest, findVisibleManifest } from '../manifests/manifest.ts'
 
 export const requestBody = shape(
-  { agent_name: text(), candidate_manifest_id: uuid() },
+  { agent_name: text(), candidate_manifest_id: uuidReference() },
   {
-    baseline_manifest_id: uuid().description(
+    baseline_manifest_id: uuidReference().description(
       'Default: what an accepted or the first check registered, else the active version, else the parent',
     ),
     trace_window_days: int(1, 365)

@@ -1,6 +1,6 @@
 import { OPEN_JOB_STATES } from '../../jobs/rules/jobs/job-state.ts'
 import type { CheckFindings } from '../../jobs/rules/regression/check-findings.ts'
-import { shape, uuid } from '../../jobs/shape.ts'
+import { shape, uuidReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import { findCheck } from '../../sql/regression/checks.ts'
 import type { CheckRow } from '../../sql/regression/checks.ts'
@@ -9,7 +9,7 @@ import { notFound } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import { maySee, readableProjects } from '../projects.ts'
 
-export const checkPath = shape({ check_id: uuid() })
+export const checkPath = shape({ check_id: uuidReference() })
 
 /** A check as clients see it: always with all members, but without an id in a dry run. */
 export function viewCheck(check: ShownCheck) {

@@ -1,3 +1,4 @@
+import { readTextReference } from './reference.ts'
 import { isUuid } from './uuid.ts'
 
 /** What is wrong with a value, and where. */
@@ -75,6 +76,13 @@ export class Reader {
     const text = typeof given === 'number' ? String(given) : given
     if (typeof text === 'string' && CLIENT_ID.test(text)) return text
     return this.fault(key, 'must be 1 to 128 printable characters')
+  }
+
+  /** The id of a trace that is to be there, in any form; a number stands for its digits. */
+  reference(key: string): string | null {
+    const given = this.value[key]
+    const text = typeof given === 'number' ? String(given) : this.string(key)
+    return text === null ? null : readTextReference(text)
   }
 
   uuid(key: string): string | null {
@@ -189,7 +197,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function isName(text: string) {
+/** 1 to 256 printable characters. */
+export function isName(text: string) {
   return text.length <= MAX_NAME && PRINTABLE.test(text)
 }
 
