@@ -94,7 +94,7 @@ export async function writableProject(
  */
 export function refuseIdAsName(name: string) {
   if (!isUuid(name)) return
-  throw validationError([{ field: 'body.name', message: 'name must not look like an id' }])
+  throw validationError([{ field: 'body.name', message: 'must not look like an id' }])
 }
 
 async function createProject(sql: Queryable, principal: Principal, name: string) {

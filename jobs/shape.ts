@@ -30,6 +30,15 @@ export function oneOf<const V extends string | null>(...words: readonly V[]) {
   return Joi.string<V>().valid(...words)
 }
 
+/** A string schema that accepts the given words, separated by commas. */
+export function someOf(...words: readonly string[]) {
+  const word = `(${words.join('|')})`
+  return Joi.string<string>().pattern(
+    new RegExp(`^${word}(,${word})*$`),
+    `some of ${words.join(', ')}, separated by commas`,
+  )
+}
+
 export function listOf<S extends Joi.Schema>(item: S): Joi.ArraySchema<Valid<S>[]> {
   return Joi.array().items(item)
 }

@@ -39,7 +39,7 @@ export const createKey = endpoint('POST', '/api-keys', {
   async handle({ context, principal, body }) {
     const expires = body.expires_at ?? null
     if (expires && expires <= context.now()) {
-      throw validationError([{ field: 'body.expires_at', message: 'expires_at is in the past' }])
+      throw validationError([{ field: 'body.expires_at', message: 'is in the past' }])
     }
     const within = await readScope(context, principal, body)
     const raw = makeKey(context.keyPrefix, randomBytes(64))

@@ -5,13 +5,19 @@ import { isUuid } from './uuid.ts'
 export interface Fault {
   /** Path of the member, for example `llm_calls.0.tool_calls.1.tool_name`. */
   readonly field: string
+  /** What the member must be, without its name: a predicate, such as `is required`. */
   readonly message: string
+}
+
+/** A fault as a sentence. */
+export function describeFault({ field, message }: Fault) {
+  return `${field} ${message}`
 }
 
 /** Access to the members of an object; undefined, and a fault, for what is none. */
 export function reader(given: unknown, path: string, faults: Fault[]): Reader | undefined {
   if (isObject(given)) return new Reader(given, path, faults)
-  faults.push({ field: path || 'body', message: `${path || 'it'} must be an object` })
+  faults.push({ field: path || 'body', message: 'must be an object' })
   return undefined
 }
 
@@ -34,8 +40,8 @@ export class Reader {
     return this.path ? `${this.path}.${key}` : key
   }
 
-  fault(key: string, must: string) {
-    this.faults.push({ field: this.at(key), message: `${this.at(key)} ${must}` })
+  fault(key: string, message: string) {
+    this.faults.push({ field: this.at(key), message })
     return null
   }
 
@@ -172,7 +178,7 @@ export class Reader {
   names(key: string): string[] {
     return this.list(key, (each, field) => {
       if (typeof each === 'string' && isName(each)) return each
-      this.faults.push({ field, message: `${field} must be 1 to ${MAX_NAME} printable characters` })
+      this.faults.push({ field, message: `must be 1 to ${MAX_NAME} printable characters` })
       return undefined
     })
   }
@@ -180,7 +186,7 @@ export class Reader {
   objects(key: string): Record<string, unknown>[] {
     return this.list(key, (each, field) => {
       if (isObject(each)) return each
-      this.faults.push({ field, message: `${field} must be an object` })
+      this.faults.push({ field, message: 'must be an object' })
       return undefined
     })
   }
