@@ -138,16 +138,19 @@ export class Reader {
     return false
   }
 
-  /** An RFC 3339 time, as it was given. */
+  /** An RFC 3339 time, in UTC and with the digits it was given. */
   time(key: string): string | null {
-    const given = this.string(key)
-    if (given === null || (RFC3339.test(given) && isStorableTime(parseTime(given)))) return given
-    return this.fault(key, 'must be an RFC 3339 time')
+    const time = this.date(key)
+    if (time === null) return null
+    const digits = /\.\d+/.exec(String(this.value[key]))?.[0] ?? ''
+    return `${time.toISOString().slice(0, 19)}${digits}Z`
   }
 
   date(key: string): Date | null {
-    const given = this.time(key)
-    return given === null ? null : parseTime(given)
+    const given = this.string(key)
+    if (given === null) return null
+    const time = RFC3339.test(given) ? parseTime(given) : undefined
+    return time && isStorableTime(time) ? time : this.fault(key, 'must be an RFC 3339 time')
   }
 
   object(key: string): Record<string, unknown> {
