@@ -13,6 +13,14 @@ export const errorBody = Joi.object({
 /** Stands for an id in the examples of request bodies. */
 export const EXAMPLE_ID = '01a20080-6a47-7000-8000-4f1d2a9c3b5e'
 
+/** 429; the header X-Quota-Exceeded names the limit. */
+const limitBody = Joi.object({
+  detail: Joi.string().required(),
+  code: Joi.string().required().description('Such as rate_limited, too_many_jobs'),
+  request_id: Joi.string().required(),
+  resets_in_seconds: Joi.number().integer().required().description('As Retry-After'),
+}).label('LimitError')
+
 /** 402; the header X-Quota-Exceeded names the metric. */
 export const quotaBody = Joi.object({
   detail: Joi.string().required(),
@@ -64,7 +72,7 @@ export function errorAnswers(access: Access): Record<number, Joi.Schema> {
     400: errorBody,
     ...(access !== 'public' && access !== 'open' && { 401: errorBody, 403: errorBody }),
     422: validationErrorBody,
-    ...(access !== 'open' && { 429: errorBody }),
+    ...(access !== 'open' && { 429: limitBody }),
     500: errorBody,
     503: errorBody,
   }
