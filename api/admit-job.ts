@@ -6,8 +6,8 @@ import { countWaitingJobs } from '../sql/jobs/jobs.ts'
 import { submitJob } from '../sql/transactions/submit-job.ts'
 import type { Submission } from '../sql/transactions/submit-job.ts'
 import type { ApiContext } from './context.ts'
-import { ApiError } from './errors.ts'
 import type { Principal } from './principal.ts'
+import { limitReached } from './rate-limit.ts'
 
 /**
  * Submits a job for a client, unless too many of its kind wait.
@@ -41,7 +41,6 @@ export async function requireJobRoom(
   const cap = WAITING_JOBS[plan]
   if ((await countWaitingJobs(tx, orgId, kind, cap)) < cap) return
   const seconds = retryAfter(0, await waiter.usualSeconds(orgId, kind))
-  throw new ApiError(429, 'too_many_jobs', `${cap} jobs of ${kind} wait already`, {
-    headers: { 'Retry-After': String(seconds) },
-  })
+  const detail = `${cap} jobs of ${kind} wait already`
+  throw limitReached('waiting_jobs', seconds, 'too_many_jobs', detail)
 }

@@ -2,6 +2,7 @@ import { isBoom } from '@hapi/boom'
 import type { Boom } from '@hapi/boom'
 import type { Request, ResponseToolkit } from '@hapi/hapi'
 import type Joi from 'joi'
+import { describeFault } from '../jobs/rules/core/reader.ts'
 import { isDatabaseAway } from '../sql/core/db.ts'
 
 /**
@@ -44,6 +45,7 @@ export const conflictWith = (
 export interface FieldFault {
   /** `body.`, `query.` or `path.`, and the path of the member. */
   readonly field: string
+  /** What the member must be, without its name. */
   readonly message: string
 }
 
@@ -51,15 +53,16 @@ export interface FieldFault {
 export function validationError(faults: readonly FieldFault[]) {
   const [first] = faults
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''
-  return new ApiError(422, 'validation_error', `${first?.field}: ${first?.message}${more}`, {
+  return new ApiError(422, 'validation_error', `${first && describeFault(first)}${more}`, {
     members: { details: { errors: faults.slice(0, MAX_FAULTS) } },
   })
 }
 
-/** Options by which joi finds every fault and names its member without quotes. */
+/** Options by which joi finds every fault and says what is wrong without naming the member. */
 export const ALL_FAULTS: Joi.ValidationOptions = {
   abortEarly: false,
-  errors: { wrap: { label: false } },
+  errors: { label: false },
+  messages: { 'string.pattern.name': '{{#label}} must be {{#name}}' },
 }
 
 /** The faults joi found, under a prefix such as `body`. */

@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { int, text, uuid } from '../jobs/shape.ts'
+import { int, text, textReference, uuidReference } from '../jobs/shape.ts'
 import type { Access } from './principal.ts'
 
 /** Schemas shared by many operations. A label makes a schema a named one of the OpenAPI document. */
@@ -12,6 +12,14 @@ export const errorBody = Joi.object({
 
 /** Stands for an id in the examples of request bodies. */
 export const EXAMPLE_ID = '01a20080-6a47-7000-8000-4f1d2a9c3b5e'
+
+/** 429; the header X-Quota-Exceeded names the limit. */
+const limitBody = Joi.object({
+  detail: Joi.string().required(),
+  code: Joi.string().required().description('Such as rate_limited, too_many_jobs'),
+  request_id: Joi.string().required(),
+  resets_in_seconds: Joi.number().integer().required().description('As Retry-After'),
+}).label('LimitError')
 
 /** 402; the header X-Quota-Exceeded names the metric. */
 export const quotaBody = Joi.object({
@@ -64,7 +72,7 @@ export function errorAnswers(access: Access): Record<number, Joi.Schema> {
     400: errorBody,
     ...(access !== 'public' && access !== 'open' && { 401: errorBody, 403: errorBody }),
     422: validationErrorBody,
-    ...(access !== 'open' && { 429: errorBody }),
+    ...(access !== 'open' && { 429: limitBody }),
     500: errorBody,
     503: errorBody,
   }
@@ -101,9 +109,13 @@ export const offsetMembers = {
 }
 
 /** Query parameters that name an agent, or one of its versions. */
-export const agentQuery = { agent_name: text(), manifest_id: uuid(), manifest_hash: text() }
+export const agentQuery = {
+  agent_name: textReference(),
+  manifest_id: uuidReference(),
+  manifest_hash: textReference(),
+}
 
-export const projectField = text(128).description('Project id or name')
+export const projectField = textReference().description('Project id or name')
 /** An answer without a body. */
 export const noBody = Joi.any().description('No body')
 export const times = Joi.string().isoDate()

@@ -12,7 +12,7 @@ export function describeAnswers(operation: Endpoint, path: string, schemas: Sche
   return Object.fromEntries(
     Object.entries(answersOf(operation, path)).map(([status, schema]) => [
       status,
-      schema === errorBody && access !== 'open'
+      schema === sharedError(status) && access !== 'open'
         ? { $ref: `#/components/responses/${errorName(status)}` }
         : describeAnswer(status, schema, access, schemas),
     ]),
@@ -40,8 +40,16 @@ export function describeErrors(operations: readonly Endpoint[], schemas: Schemas
   return Object.fromEntries(
     [...statuses]
       .filter((status) => Number(status) >= 400)
-      .map((status) => [errorName(status), describeAnswer(status, errorBody, 'key', schemas)]),
+      .map((status) => [
+        errorName(status),
+        describeAnswer(status, sharedError(status), 'key', schemas),
+      ]),
   )
+}
+
+/** The body that a status has in most operations. */
+function sharedError(status: string) {
+  return errorAnswers('key')[Number(status)] ?? errorBody
 }
 
 function errorName(status: string) {
@@ -78,7 +86,7 @@ function headersOf(status: number, access: Endpoint['access']) {
     ...(access === 'open' ? [] : ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']),
     ...([202, 429, 503].includes(status) ? ['Retry-After'] : []),
     ...(status === 202 ? ['Location'] : []),
-    ...(status === 402 ? ['X-Quota-Exceeded'] : []),
+    ...([402, 429].includes(status) ? ['X-Quota-Exceeded'] : []),
   ]
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
@@ -99,5 +107,8 @@ export const HEADERS = {
   'RateLimit-Reset': seconds('Seconds until the whole burst passes again'),
   'Retry-After': seconds('Seconds to wait before the next request'),
   Location: { description: 'The job to ask for the outcome', schema: { type: 'string' } },
-  'X-Quota-Exceeded': { description: 'The metric that is used up', schema: { type: 'string' } },
+  'X-Quota-Exceeded': {
+    description: 'The metric or limit that is used up',
+    schema: { type: 'string' },
+  },
 }

@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
+import { isName } from '../jobs/rules/core/reader.ts'
 import { isUuid } from '../jobs/rules/core/uuid.ts'
 import type { Queryable } from '../sql/core/db.ts'
 import {
@@ -59,7 +60,8 @@ export function maySee(projectIds: readonly string[] | null, projectId: string |
  * The project that a write goes to: the one named, else the key's own, else the default one. A global or
  * workspace key creates a project that does not exist. Call it in the transaction that writes, so that no
  * new project is left when the write fails.
- * @throws ApiError 403 for a project the caller may not use, 404 for an id of no project
+ * @throws ApiError 403 for a project the caller may not use, 404 for an id of no project, 422 for a text
+ * that cannot be the name of a new one
  */
 export async function writableProject(
   sql: Queryable,
@@ -92,11 +94,15 @@ export async function writableProject(
  */
 export function refuseIdAsName(name: string) {
   if (!isUuid(name)) return
-  throw validationError([{ field: 'body.name', message: 'name must not look like an id' }])
+  throw validationError([{ field: 'body.name', message: 'must not look like an id' }])
 }
 
 async function createProject(sql: Queryable, principal: Principal, name: string) {
   if (isUuid(name)) throw notFound('Project')
+  if (!isName(name)) {
+    const message = 'must be 1 to 256 printable characters'
+    throw validationError([{ field: 'project', message }])
+  }
   const workspaceId =
     principal.workspaceId ?? (await findWorkspace(sql, principal.orgId, 'default'))?.id
   if (!workspaceId) throw notFound('Workspace')

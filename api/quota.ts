@@ -1,5 +1,7 @@
 import { quotaPeriod } from '../jobs/rules/org/plan.ts'
 import type { Metric } from '../jobs/rules/org/plan.ts'
+import { describeRefusal } from '../jobs/rules/org/quota-refusal.ts'
+import type { QuotaRefusal } from '../jobs/rules/org/quota-refusal.ts'
 import type { Transaction } from '../sql/core/db.ts'
 import { findUsageLeft } from '../sql/org/usage.ts'
 import { chargeUsage } from '../sql/transactions/charge-usage.ts'
@@ -27,7 +29,7 @@ export async function charge(
     quotas: context.quotas,
     at,
   })
-  if (!charged.ok) throw quotaExceeded(metric, charged.limit, at)
+  if (!charged.ok) throw quotaExceeded({ metric, asked: n, ...charged }, at)
 }
 
 /** @throws ApiError 402 when nothing of the month's quota is left */
@@ -35,14 +37,14 @@ export async function requireQuota(context: ApiContext, { orgId }: Principal, me
   const at = context.now()
   const { quotas } = context
   const { left, limit } = await findUsageLeft(context.sql, { orgId, metric, quotas, at })
-  if (left === 0) throw quotaExceeded(metric, limit, at)
+  if (left === 0) throw quotaExceeded({ metric, limit, left }, at)
 }
 
-/** 402 for a metric whose quota of the month is used up. */
-export function quotaExceeded(metric: Metric, limit: number, at: Date) {
+/** 402 for what the quota of the month does not hold. */
+export function quotaExceeded(refusal: QuotaRefusal, at: Date) {
   const seconds = Math.ceil((quotaPeriod(at).end.getTime() - at.getTime()) / 1000)
-  return new ApiError(402, 'quota_exceeded', `The quota of ${limit} ${metric} a month is used up`, {
-    headers: { 'X-Quota-Exceeded': metric },
+  return new ApiError(402, 'quota_exceeded', describeRefusal(refusal), {
+    headers: { 'X-Quota-Exceeded': refusal.metric },
     members: { resets_in_seconds: seconds },
   })
 }

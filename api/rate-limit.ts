@@ -93,8 +93,19 @@ export function rateHeaders(request: Request): Record<string, string> {
 }
 
 function tooManyRequests(waitSeconds: number) {
-  return new ApiError(429, 'rate_limited', 'Rate limit exceeded', {
-    headers: { 'Retry-After': String(Math.max(1, Math.ceil(waitSeconds))) },
+  const seconds = Math.max(1, Math.ceil(waitSeconds))
+  return limitReached('rate_limit', seconds, 'rate_limited', 'Rate limit exceeded')
+}
+
+/**
+ * 429 for a limit that is not a month's quota.
+ * @param limit names the limit
+ * @param seconds after which another try may pass
+ */
+export function limitReached(limit: string, seconds: number, code: string, detail: string) {
+  return new ApiError(429, code, detail, {
+    headers: { 'Retry-After': String(seconds), 'X-Quota-Exceeded': limit },
+    members: { resets_in_seconds: seconds },
   })
 }
 

@@ -4,6 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { createGunzip, createInflate } from 'node:zlib'
+import { findJsonFault } from '../jobs/rules/core/json-fault.ts'
 import type { Body } from './endpoint.ts'
 import { ApiError, badRequest } from './errors.ts'
 
@@ -47,11 +48,20 @@ async function readJson(
   const bytes = await readBytes(req, maxBytes, timeoutMs)
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw badRequest('The body is not UTF-8')
+  const text = bytes.toString()
   try {
-    return Bourne.parse(bytes.toString(), { protoAction: 'error' })
+    return Bourne.parse(text, { protoAction: 'error' })
   } catch {
-    throw badRequest('The body is not well-formed JSON, or has a member __proto__')
+    throw malformed(text)
   }
+}
+
+function malformed(text: string) {
+  const fault = findJsonFault(text)
+  if (!fault) return badRequest('The body has a member __proto__, which is not accepted')
+  const { line, column, met } = fault
+  const what = met === undefined ? 'it ends' : `unexpected ${JSON.stringify(met)}`
+  return badRequest(`The body is not well-formed JSON: ${what} at line ${line}, column ${column}`)
 }
 
 /** Reads and inflates a whole body. After an error the connection stays open for the answer. */

@@ -63,7 +63,7 @@ function readInput({ params, query, body }: Endpoint, request: Request, now: Dat
     if ('stream' in body) return request.payload
     const value: unknown = request.payload ?? {}
     if (isTooDeep(value)) {
-      faults.push({ field: 'body', message: `nested deeper than ${MAX_DEPTH} levels` })
+      faults.push({ field: 'body', message: `is nested deeper than ${MAX_DEPTH} levels` })
       return undefined
     }
     if (!('read' in body)) return check('body', body, value)

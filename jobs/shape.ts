@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { readTextReference, readUuidReference } from './rules/core/reference.ts'
 
 /** The TypeScript type of the values a joi schema accepts. */
 export type Valid<S> = S extends Joi.AnySchema<infer T> ? T : never
@@ -29,6 +30,15 @@ export function oneOf<const V extends string | null>(...words: readonly V[]) {
   return Joi.string<V>().valid(...words)
 }
 
+/** A string schema that accepts the given words, separated by commas. */
+export function someOf(...words: readonly string[]) {
+  const word = `(${words.join('|')})`
+  return Joi.string<string>().pattern(
+    new RegExp(`^${word}(,${word})*$`),
+    `some of ${words.join(', ')}, separated by commas`,
+  )
+}
+
 export function listOf<S extends Joi.Schema>(item: S): Joi.ArraySchema<Valid<S>[]> {
   return Joi.array().items(item)
 }
@@ -52,11 +62,11 @@ export const anyTime = () => Joi.date().iso()
 /** An id we made: a UUID. */
 export const uuid = () => Joi.string().guid()
 
-/** An id a client gave: 1 to 128 printable characters. */
-export const clientId = () =>
-  Joi.string()
-    .max(128)
-    .pattern(/^[^\p{Cc}\p{Cs}]+$/u, 'printable characters')
+/** The id by which a request names something we made, in any form. */
+export const uuidReference = () => reference(readUuidReference)
+
+/** The id or name by which a request names something whose id or name is a text, in any form. */
+export const textReference = () => reference(readTextReference)
 
 /** Written inside a shape, `Joi.boolean()` would take the type of any schema from its place. */
 export const bool = () => Joi.boolean()
@@ -76,6 +86,11 @@ export function recordOf<S extends Joi.Schema>(member: S) {
 
 /** A JSON object with free-form members. */
 export const freeForm = () => Joi.object<Record<string, unknown>>().unknown(true)
+
+/** A text of any length, also none, which joi's strings admit only with an explicit `min`. */
+function reference(read: (id: string) => string) {
+  return Joi.string().min(0).custom(read)
+}
 
 type Members = Record<string, Joi.Schema>
 type Flat<T> = { [K in keyof T]: T[K] } & {}

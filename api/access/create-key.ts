@@ -1,6 +1,6 @@
 import Joi from 'joi'
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
-import { oneOf, shape, text, time } from '../../jobs/shape.ts'
+import { oneOf, shape, text, textReference, time } from '../../jobs/shape.ts'
 import { keyCreatedMail } from '../../jobs/rules/org/alert-mail.ts'
 import type { AlertedKey } from '../../jobs/rules/org/alert-mail.ts'
 import { displayPrefix, hashKey, makeKey } from '../../jobs/rules/access/api-key.ts'
@@ -24,8 +24,8 @@ export const createKey = endpoint('POST', '/api-keys', {
   body: shape(
     { label: text(128).min(1), scope: oneOf('global', 'workspace', 'project') },
     {
-      workspace_id: text(128),
-      project_id: text(128),
+      workspace_id: textReference(),
+      project_id: textReference(),
       permissions: oneOf('read', 'write', 'admin').default('admin'),
       expires_at: time().allow(null),
     },
@@ -39,7 +39,7 @@ export const createKey = endpoint('POST', '/api-keys', {
   async handle({ context, principal, body }) {
     const expires = body.expires_at ?? null
     if (expires && expires <= context.now()) {
-      throw validationError([{ field: 'body.expires_at', message: 'expires_at is in the past' }])
+      throw validationError([{ field: 'body.expires_at', message: 'is in the past' }])
     }
     const within = await readScope(context, principal, body)
     const raw = makeKey(context.keyPrefix, randomBytes(64))
@@ -84,13 +84,14 @@ async function readScope(
   body: { scope: string; workspace_id?: string | undefined; project_id?: string | undefined },
 ) {
   if (body.scope === 'workspace') {
-    if (!body.workspace_id) throw badRequest('A workspace-scoped key needs workspace_id')
+    if (body.workspace_id === undefined)
+      throw badRequest('A workspace-scoped key needs workspace_id')
     const workspace = await findWorkspace(sql, orgId, body.workspace_id)
     if (!workspace) throw notFound('Workspace')
     return { workspace_id: workspace.id, project_id: null }
   }
   if (body.scope === 'project') {
-    if (!body.project_id) throw badRequest('A project-scoped key needs project_id')
+    if (body.project_id === undefined) throw badRequest('A project-scoped key needs project_id')
     const project = await findProject(sql, orgId, body.project_id)
     if (!project) throw notFound('Project')
     return { workspace_id: project.workspace_id, project_id: project.id }

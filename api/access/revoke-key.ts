@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { shape, uuid } from '../../jobs/shape.ts'
+import { shape, uuidReference } from '../../jobs/shape.ts'
 import * as apiKeys from '../../sql/access/api-keys.ts'
 import { audit } from '../audit.ts'
 import { endpoint } from '../endpoint.ts'
@@ -11,7 +11,7 @@ export const revokeKey = endpoint('DELETE', '/api-keys/{key_id}', {
   description:
     'Holds for every request that starts after this answer. The record is kept for audit.',
   access: 'global',
-  params: shape({ key_id: uuid() }),
+  params: shape({ key_id: uuidReference() }),
   answers: {
     200: Joi.object({
       id: Joi.string().guid().required(),

@@ -1,9 +1,8 @@
 import Joi from 'joi'
 import { randomUUIDv7 } from 'node:crypto'
 import { EVAL_VERDICTS, VERDICTS } from '../../jobs/rules/core/verdicts.ts'
-import { isObject } from '../../jobs/rules/core/reader.ts'
 import { buildDataset } from '../../jobs/build-dataset.ts'
-import { bool, int, listOf, oneOf, shape, text, time, uuid } from '../../jobs/shape.ts'
+import { bool, int, listOf, oneOf, shape, text, time, uuidReference } from '../../jobs/shape.ts'
 import {
   completeRecipe,
   DEDUPES,
@@ -14,6 +13,7 @@ import {
   ROW_STYLES,
 } from '../../jobs/rules/datasets/recipe.ts'
 import type { Recipe, RecipeRequest } from '../../jobs/rules/datasets/recipe.ts'
+import type { QuotaRefusal } from '../../jobs/rules/org/quota-refusal.ts'
 import { SOURCE_TYPES, TRACE_STATUSES } from '../../jobs/rules/traces/trace.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import type { DatasetRow } from '../../sql/datasets/datasets.ts'
@@ -36,7 +36,7 @@ const filters = shape(
   {},
   {
     agent_name: text(256).min(1).empty(null).description("Default the dataset's target agent"),
-    manifest_ids: listOf(uuid()).max(100).empty(null),
+    manifest_ids: listOf(uuidReference()).max(100).empty(null),
     verdicts: listOf(oneOf(...VERDICTS))
       .min(1)
       .empty(null)
@@ -124,8 +124,7 @@ export const buildVersion = endpoint('POST', '/datasets/{dataset_id}/build', {
 /** @throws ApiError 402 when the build ended because its rows did not fit the quota */
 function refuseBeyondQuota({ error }: VersionRow, at: Date) {
   if (error?.code !== 'quota_exceeded') return
-  const limit = isObject(error.details) ? error.details['limit'] : undefined
-  throw quotaExceeded('sft_rows', Number(limit), at)
+  throw quotaExceeded(error.details as QuotaRefusal, at)
 }
 
 async function submitBuild(

@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { shape, uuid } from '../../jobs/shape.ts'
+import { shape, uuidReference } from '../../jobs/shape.ts'
 import { DATASET_TYPES } from '../../jobs/rules/datasets/recipe.ts'
 import { findDataset, findDatasetByName } from '../../sql/datasets/datasets.ts'
 import type { DatasetRow } from '../../sql/datasets/datasets.ts'
@@ -28,7 +28,7 @@ export const datasetFields = {
 
 export const datasetBody = Joi.object(datasetFields).label('Dataset')
 
-export const datasetPath = shape({ dataset_id: uuid() })
+export const datasetPath = shape({ dataset_id: uuidReference() })
 
 export function viewDataset(dataset: DatasetRow) {
   return { ...dataset, row_count: dataset.row_count ?? 0 }

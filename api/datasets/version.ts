@@ -1,6 +1,6 @@
 import Joi from 'joi'
 import { isUuid } from '../../jobs/rules/core/uuid.ts'
-import { listOf, shape, text, uuid } from '../../jobs/shape.ts'
+import { listOf, shape, textReference, uuidReference } from '../../jobs/shape.ts'
 import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
 import { findVersion, listFiles } from '../../sql/datasets/versions.ts'
 import type { FileRow, VersionReference, VersionRow } from '../../sql/datasets/versions.ts'
@@ -70,8 +70,8 @@ export const versionBody = Joi.object({
 }).label('DatasetVersion')
 
 export const versionPath = shape({
-  dataset_id: uuid(),
-  version: text(64).description('Id, number, `v3` or `latest`'),
+  dataset_id: uuidReference(),
+  version: textReference().description('Id, number, `v3` or `latest`'),
 })
 
 /** A version as clients see it, with its files. */

@@ -1,7 +1,7 @@
 import Joi from 'joi'
 import { decideTraces } from '../../jobs/decide-traces.ts'
 import { traceBatches } from '../../jobs/trace-batches.ts'
-import { clientId, listOf, shape, uuid } from '../../jobs/shape.ts'
+import { listOf, shape, textReference, uuidReference } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { findJob } from '../../sql/jobs/jobs.ts'
 import { listManifestProjects } from '../../sql/traces/trace-lists.ts'
@@ -40,8 +40,8 @@ export const decideBatch = endpoint('POST', '/traces/batch-decision', {
   body: shape(
     {},
     {
-      trace_ids: listOf(clientId()).min(1).max(1000),
-      manifest_id: uuid(),
+      trace_ids: listOf(textReference()).min(1).max(1000),
+      manifest_id: uuidReference(),
       project: projectField,
     },
   )

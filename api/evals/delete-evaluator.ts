@@ -1,4 +1,4 @@
-import { shape, uuid } from '../../jobs/shape.ts'
+import { shape, uuidReference } from '../../jobs/shape.ts'
 import * as evaluators from '../../sql/evals/evaluators.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
@@ -9,7 +9,7 @@ export const deleteEvaluator = endpoint('DELETE', '/evaluators/{evaluator_id}', 
   summary: 'Remove an evaluator',
   description: 'Traces keep the scores it gave them.',
   access: 'key',
-  params: shape({ evaluator_id: uuid() }),
+  params: shape({ evaluator_id: uuidReference() }),
   answers: { 204: noBody, 404: errorBody },
   async handle({ context: { sql }, principal, params }) {
     const projectIds = await readableProjects(sql, principal, undefined)

@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { describeFault } from '../../jobs/rules/core/reader.ts'
 import { listOf, shape } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { listTraceProjects, lockTraces } from '../../sql/traces/traces.ts'
@@ -15,7 +16,7 @@ const body: CheckedBody<readonly PushedScore[]> = {
   documented: Joi.object({
     source: Joi.string().description('For scores that name none; default custom'),
     scores: Joi.array()
-      .items(scoreRequest.keys({ trace_id: Joi.string().max(128).required() }).label('BulkScore'))
+      .items(scoreRequest.keys({ trace_id: Joi.string().required() }).label('BulkScore'))
       .min(1)
       .max(MAX_SCORES_A_PUSH)
       .required(),
@@ -96,7 +97,7 @@ function resolve(each: PushedScore, index: number, found: ReadonlyMap<string, re
   const { trace_id } = each
   const refuse = (code: string, message: string) => ({ error: { index, trace_id, code, message } })
   if (!('score' in each)) {
-    return refuse('validation_error', each.faults.map(({ message }) => message).join('; '))
+    return refuse('validation_error', each.faults.map(describeFault).join('; '))
   }
   const [projectId, other] = found.get(each.trace_id) ?? []
   if (projectId === undefined) return refuse('not_found', 'Trace not found')

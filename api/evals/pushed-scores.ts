@@ -42,7 +42,7 @@ function readPushedScore(value: unknown, field: string, defaults: ScoreDefaults)
   const faults: FieldFault[] = []
   const read = reader(value, field, faults)
   if (!read) return { trace_id: null, faults }
-  const trace_id = read.id('trace_id')
+  const trace_id = read.reference('trace_id')
   if (trace_id === null && !read.has('trace_id')) read.fault('trace_id', 'is required')
   const score = readScore(value, field, faults, defaults)
   return score && trace_id !== null && faults.length === 0

@@ -15,7 +15,7 @@ const tracesBody: CheckedBody<readonly unknown[]> = {
   read(value) {
     const traces = isObject(value) ? value['traces'] : undefined
     if (Array.isArray(traces)) return { value: traces }
-    return { faults: [{ field: 'body.traces', message: 'traces must be a list' }] }
+    return { faults: [{ field: 'body.traces', message: 'must be a list' }] }
   },
 }
 

@@ -1,6 +1,6 @@
 import Joi from 'joi'
 import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
-import { shape, uuid } from '../../jobs/shape.ts'
+import { shape, uuidReference } from '../../jobs/shape.ts'
 import { findImport } from '../../sql/import/imports.ts'
 import type { ImportRow } from '../../sql/import/imports.ts'
 import type { ApiContext } from '../context.ts'
@@ -45,7 +45,7 @@ export const importBody = Joi.object({
   finished_at: nullable(times),
 }).label('Import')
 
-export const importPath = shape({ import_id: uuid() })
+export const importPath = shape({ import_id: uuidReference() })
 
 /** An import as clients see it. */
 export function viewImport(row: ImportRow) {

@@ -1,6 +1,6 @@
 import Joi from 'joi'
 import { JOB_ATTEMPT_OUTCOMES, JOB_KEPT_DAYS, JOB_STATES } from '../../jobs/rules/jobs/job-state.ts'
-import { shape, uuid } from '../../jobs/shape.ts'
+import { shape, uuidReference } from '../../jobs/shape.ts'
 import { findJob } from '../../sql/jobs/jobs.ts'
 import type { JobRow } from '../../sql/jobs/jobs.ts'
 import type { ApiContext } from '../context.ts'
@@ -62,7 +62,7 @@ export const jobBody = Joi.object({
     .label('JobLinks'),
 }).label('Job')
 
-export const jobPath = shape({ job_id: uuid() })
+export const jobPath = shape({ job_id: uuidReference() })
 
 /** A job as clients see it. */
 export function viewJob(job: JobRow) {

@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { shape, text } from '../../jobs/shape.ts'
+import { shape, textReference } from '../../jobs/shape.ts'
 import type { AgentRow } from '../../sql/manifests/agents.ts'
 import { listAgentProjects } from '../../sql/manifests/agents.ts'
 import type { AgentKey } from '../../sql/manifests/manifests.ts'
@@ -12,7 +12,7 @@ import { MANIFEST_STATUSES } from './manifest.ts'
 
 const count = Joi.number().integer()
 
-export const agentPath = shape({ agent_name: text() })
+export const agentPath = shape({ agent_name: textReference() })
 
 export const agentFields = {
   agent_name: Joi.string().required(),

@@ -1,6 +1,6 @@
 import Joi from 'joi'
 import * as manifestDiff from '../../jobs/rules/manifests/manifest-diff.ts'
-import { listOf, shape, uuid } from '../../jobs/shape.ts'
+import { listOf, shape, uuidReference } from '../../jobs/shape.ts'
 import type { SurfaceChange } from '../../jobs/rules/manifests/surface-change.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, nullable } from '../fields.ts'
@@ -32,7 +32,7 @@ export const diffManifests = endpoint('GET', '/manifests/{manifest_id}/diff', {
   summary: 'What a manifest changes against another one of its agent',
   access: 'key',
   params: manifestPath,
-  query: shape({}, { against: uuid().description('Default the version before it') }),
+  query: shape({}, { against: uuidReference().description('Default the version before it') }),
   answers: {
     200: Joi.object({
       diff: nullable(

@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { listOf, shape, uuid } from '../../jobs/shape.ts'
+import { listOf, shape, uuidReference } from '../../jobs/shape.ts'
 import { COMPONENT_TYPES } from '../../jobs/rules/manifests/manifest.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import { findStoredPair } from '../../sql/manifests/manifest-components.ts'
@@ -14,7 +14,7 @@ import { maySee, readableProjects } from '../projects.ts'
 
 export const MANIFEST_STATUSES = ['draft', 'active', 'superseded'] as const
 
-export const manifestPath = shape({ manifest_id: uuid() })
+export const manifestPath = shape({ manifest_id: uuidReference() })
 
 const manifestFields = {
   id: Joi.string().guid().required(),

@@ -1,6 +1,6 @@
 import Joi from 'joi'
 import { impactByName, rulesWithCounts } from '../../jobs/rules/manifests/compat-tally.ts'
-import { listOf, shape, uuid } from '../../jobs/shape.ts'
+import { listOf, shape, uuidReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import type { CompatReportRow } from '../../sql/manifests/compat-reports.ts'
 import { findReport } from '../../sql/manifests/compat-reports.ts'
@@ -12,7 +12,7 @@ import { findVisibleManifest } from './manifest.ts'
 
 const count = Joi.number().integer()
 
-export const reportPath = shape({ manifest_id: uuid(), report_id: uuid() })
+export const reportPath = shape({ manifest_id: uuidReference(), report_id: uuidReference() })
 
 export const verdictCountsBody = Joi.object({
   keep: count.required(),

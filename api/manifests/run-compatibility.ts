@@ -1,5 +1,5 @@
 import { TRACE_WINDOW_DAYS } from '../../jobs/rules/manifests/compat-policy.ts'
-import { int, shape, uuid } from '../../jobs/shape.ts'
+import { int, shape, uuidReference } from '../../jobs/shape.ts'
 import { endpoint } from '../endpoint.ts'
 import { badRequest } from '../errors.ts'
 import { errorBody, EXAMPLE_ID } from '../fields.ts'
@@ -15,7 +15,7 @@ export const runCompatibility = endpoint('POST', '/manifests/{manifest_id}/compa
   access: 'key',
   params: manifestPath,
   body: shape(
-    { old_manifest_id: uuid() },
+    { old_manifest_id: uuidReference() },
     { trace_window_days: int(1, 365).default(TRACE_WINDOW_DAYS).description('Days back from now') },
   )
     .label('CompatibilityRequest')

@@ -1,7 +1,7 @@
 import Joi from 'joi'
 import { impactOf } from '../../jobs/rules/manifests/impact.ts'
 import { diffManifests } from '../../jobs/rules/manifests/manifest-diff.ts'
-import { listOf, shape, uuid } from '../../jobs/shape.ts'
+import { listOf, shape, uuidReference } from '../../jobs/shape.ts'
 import type { CompatReportRow } from '../../sql/manifests/compat-reports.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, nullable, projectField } from '../fields.ts'
@@ -33,7 +33,10 @@ export const showImpactReport = endpoint('GET', '/agents/{agent_name}/impact-rep
     'Of the latest change unless manifests are named. Where it has not been analysed yet that is started, and waited for as long as preferred: 202 while it runs.',
   access: 'key',
   params: agentPath,
-  query: shape({}, { manifest_id: uuid(), baseline_manifest_id: uuid(), project: projectField }),
+  query: shape(
+    {},
+    { manifest_id: uuidReference(), baseline_manifest_id: uuidReference(), project: projectField },
+  ),
   answers: { 200: impactBody, 202: impactBody, 404: errorBody },
   async handle(call) {
     const { context, principal, params, query } = call

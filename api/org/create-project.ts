@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { shape, text } from '../../jobs/shape.ts'
+import { shape, text, textReference } from '../../jobs/shape.ts'
 import { findProject, findWorkspace } from '../../sql/org/organizations.ts'
 import { insertProject } from '../../sql/org/workspaces.ts'
 import { audit } from '../audit.ts'
@@ -14,7 +14,7 @@ export const createProject = endpoint('POST', '/projects', {
   description:
     'Names are unique in the organization, because clients name a project without its workspace.',
   access: 'global-admin',
-  body: shape({ name: text(128).min(1), workspace_id: text(128) })
+  body: shape({ name: text(128).min(1), workspace_id: textReference() })
     .label('ProjectRequest')
     .example({ name: 'checkout', workspace_id: EXAMPLE_ID }),
   answers: { 201: projectBody, 404: errorBody, 409: conflictBody },

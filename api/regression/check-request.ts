@@ -1,7 +1,7 @@
 import Joi from 'joi'
 import { TRACE_WINDOW_DAYS } from '../../jobs/rules/manifests/compat-policy.ts'
 import { checkRegression } from '../../jobs/check-regression.ts'
-import { bool, int, shape, text, uuid } from '../../jobs/shape.ts'
+import { bool, int, shape, text, uuidReference } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { findManifest } from '../../sql/manifests/manifests.ts'
@@ -14,9 +14,9 @@ import { EXAMPLE_ID } from '../fields.ts'
 import { findComparedManifest, findVisibleManifest } from '../manifests/manifest.ts'
 
 export const requestBody = shape(
-  { agent_name: text(), candidate_manifest_id: uuid() },
+  { agent_name: text(), candidate_manifest_id: uuidReference() },
   {
-    baseline_manifest_id: uuid().description(
+    baseline_manifest_id: uuidReference().description(
       'Default: the active version, or when that is the candidate the one active before it',
     ),
     trace_window_days: int(1, 365)

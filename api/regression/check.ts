@@ -1,6 +1,6 @@
 import { OPEN_JOB_STATES } from '../../jobs/rules/jobs/job-state.ts'
 import type { CheckFindings } from '../../jobs/rules/regression/check-findings.ts'
-import { shape, uuid } from '../../jobs/shape.ts'
+import { shape, uuidReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import { findCheck } from '../../sql/regression/checks.ts'
 import type { CheckRow } from '../../sql/regression/checks.ts'
@@ -9,7 +9,7 @@ import { notFound } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import { maySee, readableProjects } from '../projects.ts'
 
-export const checkPath = shape({ check_id: uuid() })
+export const checkPath = shape({ check_id: uuidReference() })
 
 /** A check as clients see it: always with all members, but without an id in a dry run. */
 export function viewCheck(check: ShownCheck) {
@@ -30,7 +30,7 @@ export function viewCheck(check: ShownCheck) {
     total_traces_analyzed: found.total_traces_analyzed ?? null,
     diff_summary: found.diff_summary ?? null,
     pr_context: check.pr_context,
-    error_message: statusOf(check) === 'failed' ? (check.job_error?.message ?? 'Cancelled') : null,
+    error_message: statusOf(check) === 'failed' ? (check.job_error?.message ?? 'Canceled') : null,
     created_at: check.created_at,
     eval_verdict: found.eval_verdict ?? null,
     eval_breakdown: found.eval_breakdown ?? null,

@@ -1,4 +1,4 @@
-import { shape, text, uuid } from '../../jobs/shape.ts'
+import { shape, text, textReference, uuidReference } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { announceFinding } from '../../sql/transactions/announce-finding.ts'
 import * as findings from '../../sql/regression/findings.ts'
@@ -15,7 +15,7 @@ export const resolveFinding = endpoint(
     summary: 'Mark a regression as resolved',
     description: 'Again, it changes nothing. Sends `regression.resolved` the first time.',
     access: 'key',
-    params: shape({ agent_name: text(), finding_id: uuid() }),
+    params: shape({ agent_name: textReference(), finding_id: uuidReference() }),
     body: shape({}, { note: text(4000).allow('', null) })
       .label('FindingResolution')
       .example({ note: 'Rolled back' }),

@@ -1,6 +1,6 @@
 import Joi from 'joi'
 import { listOf, shape } from '../../jobs/shape.ts'
-import { isObject } from '../../jobs/rules/core/reader.ts'
+import { describeFault, isObject } from '../../jobs/rules/core/reader.ts'
 import type { Fault } from '../../jobs/rules/core/reader.ts'
 import { endpoint } from '../endpoint.ts'
 import type { CheckedBody } from '../endpoint.ts'
@@ -28,7 +28,7 @@ const body: CheckedBody<readonly Item[]> = {
     const field = isObject(value) ? 'body.traces' : 'body'
     const list = isObject(value) ? value['traces'] : value
     if (!Array.isArray(list) || list.length < 1 || list.length > MAX_TRACES) {
-      const message = `${field} must be a list of 1 to ${MAX_TRACES} traces`
+      const message = `must be a list of 1 to ${MAX_TRACES} traces`
       return { faults: [{ field, message }] }
     }
     return { value: list.map((each: unknown) => readItem(each, now)) }
@@ -95,10 +95,7 @@ function readItem(value: unknown, now: Date): Item {
 function faulty(items: readonly Item[]) {
   return items.flatMap((item, index) => {
     if ('value' in item) return []
-    const message = item.faults
-      .slice(0, MAX_FAULTS_SHOWN)
-      .map((fault) => fault.message)
-      .join('; ')
+    const message = item.faults.slice(0, MAX_FAULTS_SHOWN).map(describeFault).join('; ')
     return [{ index, trace_id: item.trace_id, code: 'validation_error', message }]
   })
 }

@@ -1,7 +1,7 @@
 import Joi from 'joi'
 import { EVAL_VERDICTS, VERDICTS } from '../../jobs/rules/core/verdicts.ts'
 import { SOURCE_TYPES, TRACE_STATUSES } from '../../jobs/rules/traces/trace.ts'
-import { clientId, listOf, oneOf, shape, text, time } from '../../jobs/shape.ts'
+import { listOf, oneOf, shape, text, textReference, time } from '../../jobs/shape.ts'
 import * as traceLists from '../../sql/traces/trace-lists.ts'
 import { endpoint } from '../endpoint.ts'
 import { agentQuery, errorBody, listMembers, pageQuery, projectField } from '../fields.ts'
@@ -18,9 +18,9 @@ export const listTraces = endpoint('GET', '/traces', {
     {},
     {
       ...agentQuery,
-      session_id: clientId(),
-      task_id: clientId(),
-      parent_trace_id: clientId(),
+      session_id: textReference(),
+      task_id: textReference(),
+      parent_trace_id: textReference(),
       status: oneOf(...TRACE_STATUSES),
       source_type: oneOf(...SOURCE_TYPES),
       verdict: oneOf(...VERDICTS),
@@ -30,7 +30,7 @@ export const listTraces = endpoint('GET', '/traces', {
         .max(20)
         .description('Repeat it for traces that have all of them'),
       environment: text(),
-      user_id: text(),
+      user_id: textReference(),
       tool: text().description('A tool that was called'),
       min_score: score(),
       max_score: score(),

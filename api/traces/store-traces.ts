@@ -134,7 +134,7 @@ async function accept(
   const charge = { orgId: first.row.org_id, quotas, at }
   const over = await acceptTraces(tx, queue, charge, byProject(created))
   if (!over) return
-  const answer = quotaExceeded('traces_ingested', over.limit, at)
+  const answer = quotaExceeded({ metric: 'traces_ingested', asked: created.length, ...over }, at)
   throw new OverQuota(
     created.slice(over.left).map(({ arrival }) => arrival),
     answer,

@@ -1,4 +1,4 @@
-import { clientId, shape } from '../../jobs/shape.ts'
+import { shape, textReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import { findTraces } from '../../sql/traces/traces.ts'
 import type { ShownTraceRow } from '../../sql/traces/traces.ts'
@@ -8,7 +8,7 @@ import type { Principal } from '../principal.ts'
 import { readableProjects } from '../projects.ts'
 
 /** Path of every operation on one trace. */
-export const tracePath = shape({ trace_id: clientId().description('May hold %2F') })
+export const tracePath = shape({ trace_id: textReference().description('May hold %2F') })
 export const traceQuery = shape({}, { project: projectField })
 
 /** A trace as clients see it, without its content. */

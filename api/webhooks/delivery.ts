@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { listOf, shape, uuid } from '../../jobs/shape.ts'
+import { listOf, shape, uuidReference } from '../../jobs/shape.ts'
 import { listAttempts } from '../../sql/webhooks/delivery-attempts.ts'
 import { findDelivery } from '../../sql/webhooks/deliveries.ts'
 import type { DeliveryRow } from '../../sql/webhooks/deliveries.ts'
@@ -15,7 +15,7 @@ export const DELIVERY_STATES = [
   'failed',
 ] as const
 
-export const deliveryPath = shape({ delivery_id: uuid() })
+export const deliveryPath = shape({ delivery_id: uuidReference() })
 
 const deliveryFields = {
   id: Joi.string()

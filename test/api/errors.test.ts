@@ -55,6 +55,43 @@ t.test('every refusal', async (t) => {
       .client(org.key)
       .post('/traces/t/eval-scores?x=1', { source: 1, scores: [{ name: '' }, { score: 'a' }] })
     t.ok(body.details.errors.length >= 3, JSON.stringify(body))
-    for (const { field } of body.details.errors) t.match(field, /^(body|query|path)\b/)
+    for (const { field, message } of body.details.errors) {
+      t.match(field, /^(body|query|path)\b/)
+      t.notOk(String(message).includes(String(field).split('.').at(-1) ?? ''), message)
+    }
+    const [{ field, message }] = body.details.errors
+    t.match(body.detail, `${field} ${message} (and ${body.details.errors.length - 1} more)`)
+  })
+
+  t.test('tells a fault once, and the words that are allowed', async (t) => {
+    const { get, post } = service.client(org.key)
+    const score = await post('/traces/t/eval-scores', { scores: [{ name: 'a', score: 'x' }] })
+    t.equal(score.body.detail, 'body.scores.0.score must be a number from 0 to 1, true or false')
+    const key = await post('/api-keys', { label: 'x', scope: 'all' })
+    t.equal(key.body.detail, 'body.scope must be one of [global, workspace, project]')
+    const trace = await post('/traces', { agent_name: 'a', status: 'great' })
+    t.equal(trace.body.detail, 'body.status must be one of success, error, partial, running')
+    const batch = await post('/traces/batch', [{ agent_name: 'a', tags: 1 }])
+    t.match(batch.body.errors, [{ message: 'tags must be a list' }])
+    const violations = await get('/agents/a/violations?kind=odd')
+    t.match(violations.body.detail, /^query\.kind must be one of \[.*guardrail_failed/)
+    const changelog = await get('/changelog?types=manifest,news')
+    t.match(
+      changelog.body.detail,
+      'query.types must be some of manifest, regression, audit, training, separated by commas',
+    )
+  })
+
+  t.test('says where a body stops being JSON, and what stands there', async (t) => {
+    const ask = async (payload: string) => {
+      const { payload: answer } = await service.server.inject(
+        request('POST', '/workspaces', payload) as ServerInjectOptions,
+      )
+      return (JSON.parse(answer) as { detail: string }).detail
+    }
+    const malformed = 'The body is not well-formed JSON: '
+    t.equal(await ask('{"name":\n "x",}'), `${malformed}unexpected "}" at line 2, column 6`)
+    t.equal(await ask('{"name":'), `${malformed}it ends at line 1, column 9`)
+    t.match(await ask('{"__proto__":{}}'), /__proto__/)
   })
 })

@@ -77,7 +77,7 @@ t.test('Idempotency-Key', async (t) => {
     const refused = { status: 409, body: { code: 'idempotency_key_reused' } }
     t.match(await make('taken', { a: 2 }), refused)
     t.match(
-      await client.post('/jobs/x/cancel', { a: 1 }, { 'idempotency-key': 'taken' }),
+      await client.post('/workspaces', { a: 1 }, { 'idempotency-key': 'taken' }),
       { status: 422 },
       'what is not valid is refused before',
     )

@@ -58,6 +58,15 @@ t.test('the OpenAPI document', async (t) => {
     t.same(document.paths['/api/v1/traces/skill-rater/config']?.['get']?.security?.[0], {})
   })
 
+  t.test('spells canceled one way', async (t) => {
+    const sentences = response.payload.match(/"(?:summary|description)":"[^"]*"/g) ?? []
+    t.ok(sentences.length > 100)
+    t.same(
+      sentences.filter((sentence) => /cancelled/i.test(sentence)),
+      [],
+    )
+  })
+
   t.test('shows an example of every body, which would be accepted', async (t) => {
     const schemas = new Schemas()
     for (const { method, path, body } of operations) {

@@ -65,7 +65,11 @@ t.test('the quota of traces', async (t) => {
     const refused = await post('/traces', trace('more'))
     t.equal(refused.status, 402)
     t.equal(refused.headers['x-quota-exceeded'], 'traces_ingested')
-    t.match(refused.body, { code: 'quota_exceeded', detail: /traces_ingested/, request_id: String })
+    t.match(refused.body, {
+      code: 'quota_exceeded',
+      detail: 'traces_ingested: 1 trace would pass the quota of 20; 0 are left',
+      request_id: String,
+    })
     const now = new Date()
     const end = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)
     t.ok(Math.abs(refused.body.resets_in_seconds - (end - now.getTime()) / 1000) < 60)
@@ -195,7 +199,11 @@ t.test('the quota of rows', async (t) => {
     const refused = await build('sft')
     t.equal(refused.status, 402)
     t.equal(refused.headers['x-quota-exceeded'], 'sft_rows')
-    t.match(refused.body, { code: 'quota_exceeded', detail: /sft_rows/, resets_in_seconds: Number })
+    t.match(refused.body, {
+      code: 'quota_exceeded',
+      detail: 'sft_rows: 6 rows would pass the quota of 5; 2 are left',
+      resets_in_seconds: Number,
+    })
     t.equal(await used(), 3)
 
     const { body } = await get(`/datasets/${refused.dataset_id}/versions`)

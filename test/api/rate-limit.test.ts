@@ -26,7 +26,12 @@ t.test('the rate limit', async (t) => {
     t.ok(admitted.length >= 10 && admitted.length <= 10 + elapsedSeconds, `${admitted.length}`)
     t.equal(admitted.length + refused.length, 40)
     t.match(JSON.parse(refused[0]?.payload ?? ''), { code: 'rate_limited', detail: String })
-    for (const { headers } of refused) t.match(headers['retry-after'], /^[1-9]\d*$/)
+    for (const { headers, payload } of refused) {
+      t.match(headers['retry-after'], /^[1-9]\d*$/)
+      t.equal(headers['x-quota-exceeded'], 'rate_limit')
+      const { detail, resets_in_seconds } = JSON.parse(payload) as Record<string, unknown>
+      t.same([typeof detail, resets_in_seconds], ['string', Number(headers['retry-after'])])
+    }
   })
 
   t.test('lets a call pass after Retry-After', async (t) => {
@@ -65,7 +70,11 @@ t.test('the rate limit', async (t) => {
     }
     t.equal(answers[200].headers['ratelimit-remaining'], '9')
     t.equal(answers[422].headers['ratelimit-reset'], '4')
-    t.equal((await second.inject({ url: '/livez' })).headers['ratelimit-limit'], undefined)
+    for (const url of ['/livez', '/health']) {
+      const { statusCode, headers, payload } = await second.inject({ url })
+      t.same([statusCode, headers['ratelimit-limit']], [200, undefined])
+      t.same(JSON.parse(payload), { status: 'ok' })
+    }
   })
 
   t.test('follows the plan, and of an enterprise organization what was agreed', async (t) => {

@@ -1,4 +1,5 @@
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
+import { describeRefusal } from '../../jobs/rules/org/quota-refusal.ts'
 import { deleteRows } from '../../sql/datasets/rows.ts'
 import { findVersionToBuild, publishVersion } from '../../sql/datasets/versions.ts'
 import type { FileRow, ReadyFacts } from '../../sql/datasets/versions.ts'
@@ -65,11 +66,8 @@ async function chargeRows(
   const metric = 'sft_rows'
   const charged = await chargeUsage(tx, queue, { orgId, metric, n, quotas, at: run.now() })
   if (charged.ok) return
-  throw new GiveUp(
-    'quota_exceeded',
-    `The version has ${n} rows; of the quota of ${charged.limit} ${metric} a month ${charged.left} are left`,
-    { metric, limit: charged.limit },
-  )
+  const refusal = { metric, asked: n, limit: charged.limit, left: charged.left } as const
+  throw new GiveUp('quota_exceeded', describeRefusal(refusal), refusal)
 }
 
 /** Deletes the files and rows of a version that will never be ready; one that is ready keeps them. */

@@ -7,7 +7,7 @@ import type { Members } from '../../jobs/rules/import/format.ts'
 import { readRecord } from '../../jobs/rules/import/read-record.ts'
 import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
-import { isObject } from '../../jobs/rules/core/reader.ts'
+import { describeFault, isObject } from '../../jobs/rules/core/reader.ts'
 import type { Fault } from '../../jobs/rules/core/reader.ts'
 import type { CopyRows } from '../../sql/core/copy-rows.ts'
 import type { TraceScore } from '../../sql/evals/eval-scores.ts'
@@ -143,7 +143,7 @@ function keyOf(traceId: unknown) {
 }
 
 function sentenceOf(faults: readonly Fault[]) {
-  const shown = faults.slice(0, SHOWN_FAULTS).map(({ message }) => message)
+  const shown = faults.slice(0, SHOWN_FAULTS).map(describeFault)
   const more = faults.length - shown.length
   return cut(shown.join('; ') + (more > 0 ? ` (and ${more} more)` : ''))
 }

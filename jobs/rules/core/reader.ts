@@ -1,16 +1,23 @@
+import { readTextReference } from './reference.ts'
 import { isUuid } from './uuid.ts'
 
 /** What is wrong with a value, and where. */
 export interface Fault {
   /** Path of the member, for example `llm_calls.0.tool_calls.1.tool_name`. */
   readonly field: string
+  /** What the member must be, without its name: a predicate, such as `is required`. */
   readonly message: string
+}
+
+/** A fault as a sentence. */
+export function describeFault({ field, message }: Fault) {
+  return `${field} ${message}`
 }
 
 /** Access to the members of an object; undefined, and a fault, for what is none. */
 export function reader(given: unknown, path: string, faults: Fault[]): Reader | undefined {
   if (isObject(given)) return new Reader(given, path, faults)
-  faults.push({ field: path || 'body', message: `${path || 'it'} must be an object` })
+  faults.push({ field: path || 'body', message: 'must be an object' })
   return undefined
 }
 
@@ -33,8 +40,8 @@ export class Reader {
     return this.path ? `${this.path}.${key}` : key
   }
 
-  fault(key: string, must: string) {
-    this.faults.push({ field: this.at(key), message: `${this.at(key)} ${must}` })
+  fault(key: string, message: string) {
+    this.faults.push({ field: this.at(key), message })
     return null
   }
 
@@ -75,6 +82,13 @@ export class Reader {
     const text = typeof given === 'number' ? String(given) : given
     if (typeof text === 'string' && CLIENT_ID.test(text)) return text
     return this.fault(key, 'must be 1 to 128 printable characters')
+  }
+
+  /** The id of a trace that is to be there, in any form; a number stands for its digits. */
+  reference(key: string): string | null {
+    const given = this.value[key]
+    const text = typeof given === 'number' ? String(given) : this.string(key)
+    return text === null ? null : readTextReference(text)
   }
 
   uuid(key: string): string | null {
@@ -124,16 +138,19 @@ export class Reader {
     return false
   }
 
-  /** An RFC 3339 time, as it was given. */
+  /** An RFC 3339 time, in UTC and with the digits it was given. */
   time(key: string): string | null {
-    const given = this.string(key)
-    if (given === null || (RFC3339.test(given) && isStorableTime(parseTime(given)))) return given
-    return this.fault(key, 'must be an RFC 3339 time')
+    const time = this.date(key)
+    if (time === null) return null
+    const digits = /\.\d+/.exec(String(this.value[key]))?.[0] ?? ''
+    return `${time.toISOString().slice(0, 19)}${digits}Z`
   }
 
   date(key: string): Date | null {
-    const given = this.time(key)
-    return given === null ? null : parseTime(given)
+    const given = this.string(key)
+    if (given === null) return null
+    const time = RFC3339.test(given) ? parseTime(given) : undefined
+    return time && isStorableTime(time) ? time : this.fault(key, 'must be an RFC 3339 time')
   }
 
   object(key: string): Record<string, unknown> {
@@ -164,7 +181,7 @@ export class Reader {
   names(key: string): string[] {
     return this.list(key, (each, field) => {
       if (typeof each === 'string' && isName(each)) return each
-      this.faults.push({ field, message: `${field} must be 1 to ${MAX_NAME} printable characters` })
+      this.faults.push({ field, message: `must be 1 to ${MAX_NAME} printable characters` })
       return undefined
     })
   }
@@ -172,7 +189,7 @@ export class Reader {
   objects(key: string): Record<string, unknown>[] {
     return this.list(key, (each, field) => {
       if (isObject(each)) return each
-      this.faults.push({ field, message: `${field} must be an object` })
+      this.faults.push({ field, message: 'must be an object' })
       return undefined
     })
   }
@@ -189,7 +206,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function isName(text: string) {
+/** 1 to 256 printable characters. */
+export function isName(text: string) {
   return text.length <= MAX_NAME && PRINTABLE.test(text)
 }
 

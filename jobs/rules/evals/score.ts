@@ -49,12 +49,12 @@ export function readScores(
 ): NewScore[] {
   if (value === undefined || value === null) return []
   if (!isObject(value) && !Array.isArray(value)) {
-    faults.push({ field, message: `${field} must be a list or an object of scores` })
+    faults.push({ field, message: 'must be a list or an object of scores' })
     return []
   }
   const entries = Object.entries(value)
   if (entries.length > MAX_SCORES) {
-    faults.push({ field, message: `${field} must hold at most ${MAX_SCORES} scores` })
+    faults.push({ field, message: `must hold at most ${MAX_SCORES} scores` })
     return []
   }
   const scores = entries.flatMap(([key, given]: [string, unknown]) => {

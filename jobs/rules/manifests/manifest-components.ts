@@ -13,7 +13,7 @@ import type { Fault, Reader } from '../core/reader.ts'
 export function readComponents(value: unknown, faults: Fault[]): Component[] {
   if (value === undefined || value === null) return []
   if (!Array.isArray(value) || value.length > MAX_COMPONENTS) {
-    const message = `components must be a list of at most ${MAX_COMPONENTS}`
+    const message = `must be a list of at most ${MAX_COMPONENTS}`
     faults.push({ field: 'components', message })
     return []
   }
@@ -21,7 +21,7 @@ export function readComponents(value: unknown, faults: Fault[]): Component[] {
   const unique = distinct(components.filter(isPresent), faults)
   const bytes = unique.reduce((sum, { schema_json }) => sum + sizeOf(schema_json), 0)
   if (bytes > MAX_MANIFEST_BYTES) {
-    const message = `components must have at most ${MAX_MANIFEST_BYTES} bytes together`
+    const message = `must have at most ${MAX_MANIFEST_BYTES} bytes together`
     faults.push({ field: 'components', message })
   }
   return unique
@@ -75,7 +75,7 @@ function distinct(components: Component[], faults: Fault[]) {
     if (!before || byTypeAndName(before, component) !== 0) return true
     if (canonicalJson(before) !== canonicalJson(component)) {
       const named = `${component.component_type} ${component.component_name}`
-      faults.push({ field: 'components', message: `components has two different ones: ${named}` })
+      faults.push({ field: 'components', message: `has two different ones: ${named}` })
     }
     return false
   })

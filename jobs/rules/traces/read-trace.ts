@@ -27,7 +27,7 @@ export function readTrace(
   if (!read) return { faults }
   const trace = traceOf(read, defaults)
   if (!trace.agent_name && !faults.some(({ field }) => field === 'agent_name')) {
-    faults.push({ field: 'agent_name', message: 'agent_name is required' })
+    faults.push({ field: 'agent_name', message: 'is required' })
   }
   if (faults.length > 0) return { faults }
   const messages = conversationOf(trace)
@@ -169,7 +169,7 @@ function readOutput(read: Reader): Record<string, unknown> {
 
 function readMessage(value: unknown, field: string, faults: Fault[]): Message | undefined {
   if (!isMessage(value)) {
-    faults.push({ field, message: `${field} must be a message with a role` })
+    faults.push({ field, message: 'must be a message with a role' })
     return undefined
   }
   if (value['tool_calls'] !== undefined) checkToolCalls(value, field, faults)
@@ -190,7 +190,7 @@ function checkToolCalls(message: { tool_calls?: unknown }, field: string, faults
   if (!Array.isArray(calls) || !calls.every(isCall)) {
     faults.push({
       field: `${field}.tool_calls`,
-      message: `${field}.tool_calls must be a list of {id, type, function: {name, arguments}}`,
+      message: 'must be a list of {id, type, function: {name, arguments}}',
     })
   }
 }

@@ -61,7 +61,6 @@ t.test('datasets', async (t) => {
       [{ filters: { verdicts: [] } }, 'body.filters.verdicts'],
       [{ filters: { min_eval_score: 2 } }, 'body.filters.min_eval_score'],
       [{ filters: { since: 'yesterday' } }, 'body.filters.since'],
-      [{ filters: { manifest_ids: ['x'] } }, 'body.filters.manifest_ids.0'],
       [{ filters: { max_rows: 0 } }, 'body.filters.max_rows'],
       [{ filters: { tool: 'a\0' } }, 'body.filters.tool'],
       [{ split: { train: -1 } }, 'body.split.train'],

@@ -117,7 +117,7 @@ t.test('evaluators', async (t) => {
     }
     const { body } = await add('[{#label}')
     t.match(body.detail, 'missing closing ]: `[{#label}`')
-    t.equal((await add(undefined)).body.detail, 'body.config.pattern: pattern is required')
+    t.equal((await add(undefined)).body.detail, 'body.config.pattern is required')
   })
 
   t.test('are ten patterns a project at most', async (t) => {

@@ -231,8 +231,8 @@ t.test('the job resource', async (t) => {
     t.equal((await theirs.post('/test/long-work', {}, { prefer: 'respond-async' })).status, 202)
     t.match(await theirs.post('/test/long-work', {}, { prefer: 'respond-async' }), {
       status: 429,
-      headers: { 'retry-after': /^[1-9]\d*$/ },
-      body: { code: 'too_many_jobs' },
+      headers: { 'retry-after': /^[1-9]\d*$/, 'x-quota-exceeded': 'waiting_jobs' },
+      body: { code: 'too_many_jobs', resets_in_seconds: Number },
     })
     await service.sql`delete from jobs where org_id = ${free.orgId} and kind = 'dataset.build'
       and id in (select id from jobs where org_id = ${free.orgId} limit 1)`

@@ -205,7 +205,7 @@ t.test('POST /traces', async (t) => {
     t.match(await client.post('/traces', {}), {
       status: 422,
       body: {
-        details: { errors: [{ field: 'body.agent_name', message: 'agent_name is required' }] },
+        details: { errors: [{ field: 'body.agent_name', message: 'is required' }] },
       },
     })
   })

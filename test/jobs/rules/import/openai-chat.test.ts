@@ -1,4 +1,5 @@
 import t from 'tap'
+import { describeFault } from '../../../../jobs/rules/core/reader.ts'
 import { openaiChat } from '../../../../jobs/rules/import/openai-chat.ts'
 import { readRecord } from '../../../../jobs/rules/import/read-record.ts'
 import { conversationOf } from '../../../../jobs/rules/traces/conversation.ts'
@@ -9,14 +10,14 @@ const CALL = { id: 'c1', type: 'function', function: { name: 'look', arguments: 
 function read(record: Record<string, unknown>) {
   const traceId = openaiChat.traceIdOf(record)
   const result = readRecord(record, openaiChat, { traceId, agentName: null, now: NOW })
-  if ('faults' in result) throw new Error(result.faults.map(({ message }) => message).join('; '))
+  if ('faults' in result) throw new Error(result.faults.map(describeFault).join('; '))
   return result
 }
 
 function faultsOf(record: Record<string, unknown>) {
   const traceId = openaiChat.traceIdOf(record)
   const result = readRecord(record, openaiChat, { traceId, agentName: null, now: NOW })
-  return 'faults' in result ? result.faults.map(({ message }) => message) : []
+  return 'faults' in result ? result.faults.map(describeFault) : []
 }
 
 t.test('OpenAI chat lines', async (t) => {

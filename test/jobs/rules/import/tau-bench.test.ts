@@ -55,9 +55,9 @@ t.test('tau-bench trials', async (t) => {
   t.test('without a reward have no score, and with a wrong one are refused', async (t) => {
     t.match(read({ ...TRIAL, reward: null }), { scores: [] })
     t.match(read({ ...TRIAL, reward: 'good' }), {
-      faults: [{ message: 'reward must be a number from 0 to 1, true or false' }],
+      faults: [{ field: 'reward', message: 'must be a number from 0 to 1, true or false' }],
     })
-    t.match(read({ ...TRIAL, traj: 5 }), { faults: [{ message: 'traj must be a list' }] })
+    t.match(read({ ...TRIAL, traj: 5 }), { faults: [{ field: 'traj', message: 'must be a list' }] })
   })
 
   t.test('of a result file are all there', async (t) => {
