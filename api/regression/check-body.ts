@@ -72,7 +72,9 @@ const metricBody = Joi.object({
   design: Joi.string().valid('paired_replay', 'stratified', 'unpaired').required(),
   n_baseline: count,
   n_candidate: count,
-  clusters: listOf(Joi.number().integer()).required(),
+  clusters: listOf(Joi.number().integer())
+    .required()
+    .description('Tasks, else sessions, else traces, of the baseline and of the candidate'),
   mean_baseline: Joi.number().required(),
   mean_candidate: Joi.number().required(),
   delta: Joi.number().required(),
@@ -80,7 +82,9 @@ const metricBody = Joi.object({
   p_value: nullable(Joi.number()).required(),
   q_value: nullable(Joi.number()).required(),
   raw_delta: Joi.number().required(),
-  mde: nullable(Joi.number()).required(),
+  mde: nullable(Joi.number())
+    .required()
+    .description('The smallest change this traffic could have shown with a power of .8'),
   needed_n: nullable(Joi.number().integer()).required(),
   verdict: Joi.string().valid('regressed', 'improved', 'pass', 'inconclusive').required(),
   trace_sample_ids: words,
@@ -141,7 +145,9 @@ export const checkBody = Joi.object({
   verdict_message: nullable(Joi.string()).required(),
   structural_severity: nullable(risk).required(),
   human_summary: nullable(Joi.string()).required(),
-  high_risk_count: nullable(Joi.number().integer()).required(),
+  high_risk_count: nullable(Joi.number().integer())
+    .required()
+    .description('Affected traces whose worst change is of this severity'),
   medium_risk_count: nullable(Joi.number().integer()).required(),
   low_risk_count: nullable(Joi.number().integer()).required(),
   total_traces_analyzed: nullable(Joi.number().integer()).required(),
@@ -151,7 +157,11 @@ export const checkBody = Joi.object({
   created_at: times.required(),
   eval_verdict: nullable(
     Joi.string().valid('clean', 'expected_impact', 'regression_likely', 'first_run'),
-  ).required(),
+  )
+    .required()
+    .description(
+      'regression_likely: scores dropped, or a high severity hits passing traces; clean: no trace is affected',
+    ),
   eval_breakdown: nullable(
     Joi.object({ ...evalCounts, eval_capped: Joi.boolean().required() }).label(
       'ImpactEvalBreakdown',

@@ -1,5 +1,4 @@
 import { createHash, randomUUIDv7 } from 'node:crypto'
-import { canonicalJson } from '../../jobs/rules/core/canonical-json.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { findSubmitted, lockRequest, upsertSubmitted } from '../../sql/regression/check-requests.ts'
 import type { SubmittedCheck } from '../../sql/regression/check-requests.ts'
@@ -50,17 +49,20 @@ async function keepCheck(
   })
 }
 
-/** The baseline is the one that was named: a first run makes its candidate the default of the next check. */
-function fingerprintOf({ query, body }: CheckCall, { candidate }: Compared) {
+/**
+ * The baseline of a kept check is the one that was named, because a first run makes its candidate the
+ * default of the next one.
+ */
+function fingerprintOf({ query, body }: CheckCall, { candidate, baseline }: Compared) {
   const asked = {
     candidate: candidate.id,
-    baseline: body.baseline_manifest_id ?? null,
+    baseline: (query.dry_run ? baseline?.id : body.baseline_manifest_id) ?? null,
     window: body.trace_window_days,
     source: body.source ?? null,
     pr_context: query.dry_run ? null : (body.pr_context ?? null),
     dry_run: query.dry_run,
   }
-  return createHash('sha256').update(canonicalJson(asked)).digest()
+  return createHash('sha256').update(JSON.stringify(asked)).digest()
 }
 
 /** How long a finished report waits for the client that was told to come back for it. */

@@ -37,6 +37,27 @@ export const experiments: readonly Experiment[] = [
       unchanged({ ...traffic, n, ...SESSIONS }),
     ]),
   ),
+  {
+    name: 'nothing changed, judge, 30 tasks of 4 sessions that correlate by .3: flagged',
+    aim: { atMost: 0.04 },
+    run: (simulation) => checkOnce(tasksOf(simulation), tasksOf(simulation)),
+  },
+  {
+    name: 'nothing changed, judge, n = 60, all of one task: flagged',
+    aim: { atMost: 0.04 },
+    run: (simulation) => checkOnce(oneTask(simulation), oneTask(simulation)),
+  },
+  {
+    name: 'drop of the size of mde found, normal scores, n = 60',
+    aim: { atLeast: 0.78 },
+    run: (simulation) => dropOfMde((mean) => normalScores(simulation, mean)),
+  },
+  {
+    name: 'drop of the size of mde found, judge, n = 120, sessions of 3',
+    aim: null,
+    run: (simulation) =>
+      dropOfMde((mean) => simulation.arm({ ...JUDGE, ...SESSIONS, mean, n: 120 })),
+  },
   dropFound('drop of .1 found, 30 pairs of replays, judge', { atLeast: 0.81 }, pairedChecks),
   dropFound('drop of .1 found, 30 traces an arm, unpaired, judge', null, unpairedChecks),
   {
@@ -108,6 +129,35 @@ function unchanged(traffic: Traffic): Experiment {
 function checkOnce(baseline: readonly Observation[], candidate: readonly Observation[]): Outcome {
   const [check] = checkMetrics([measured({ baseline, candidate })])
   return { ours: check?.verdict === 'regressed', threshold: isBelow(check, PEERS_DELTA) }
+}
+
+/** Every trace is a session of its own; those of a task correlate. */
+function tasksOf(simulation: Simulation): Observation[] {
+  const traces = simulation.arm({ ...JUDGE, n: 120, size: 4, icc: 0.3 })
+  return traces.map((each) => ({ ...each, task_id: each.session_id, session_id: each.trace_id }))
+}
+
+function oneTask(simulation: Simulation): Observation[] {
+  return simulation.arm({ ...JUDGE, n: 60 }).map((each) => ({ ...each, task_id: 'only' }))
+}
+
+/** What an unchanged check says it could have shown is there in the next one. */
+function dropOfMde(arm: (mean: number) => Observation[]): Outcome {
+  const [unchanged] = checkMetrics([
+    measured({ baseline: arm(JUDGE.mean), candidate: arm(JUDGE.mean) }),
+  ])
+  const dropped = JUDGE.mean - (unchanged?.mde ?? 0)
+  const [check] = checkMetrics([measured({ baseline: arm(JUDGE.mean), candidate: arm(dropped) })])
+  return { ours: check?.verdict === 'regressed' }
+}
+
+function normalScores(simulation: Simulation, mean: number): Observation[] {
+  return Array.from({ length: 60 }, (_, i) => ({
+    trace_id: `t${i}`,
+    session_id: null,
+    task_id: null,
+    value: mean + 0.18 * simulation.normal(),
+  }))
 }
 
 function dropFound(

@@ -47,7 +47,7 @@ function scoredSurfaces({ tallies: { passing, failing } }: WalkedTraces) {
 /** Sub-agents that the candidate changes or removes, and to which recorded traces handed work. */
 function ownHandoffs(changes: readonly SurfaceChange[], { tallies }: WalkedTraces) {
   return changes
-    .filter(({ component_type, state }) => component_type === 'subagent' && BROKEN.has(state))
+    .filter(({ component_type, breaking }) => component_type === 'subagent' && breaking)
     .filter(({ surface }) => tallies.all.surfaces[surface])
     .map(({ component_name, change_type, details }) => ({
       subagent_name: component_name,

@@ -38,7 +38,10 @@ export interface MetricCheck {
   /** The p-value adjusted for the number of gating metrics; null for the others. */
   readonly q_value: number | null
   readonly raw_delta: number
-  /** The least change that would have been found with a power of 80 %. */
+  /**
+   * The smallest change that this traffic could have shown with a power of 80 %, if no other gating
+   * metric had changed. Null where no variance can be told.
+   */
   readonly mde: number | null
   /** Candidate traces that would find a drop of the margin; null when the verdict is settled. */
   readonly needed_n: number | null
@@ -56,7 +59,11 @@ export function checkMetrics(measured: readonly MeasuredMetric[]): MetricCheck[]
   const adjusted = adjustForCount(gating.map(({ comparison }) => comparison.p_value))
   const qValues = new Map(gating.map(({ metric }, i) => [metric, adjusted[i] ?? 1]))
   return compared.map(({ metric, comparison, enough }) =>
-    describe(metric, comparison, { enough, q_value: qValues.get(metric) ?? null }),
+    describe(metric, comparison, {
+      enough,
+      q_value: qValues.get(metric) ?? null,
+      tests: qValues.has(metric) ? qValues.size : 1,
+    }),
   )
 }
 
@@ -94,12 +101,11 @@ function compareMetric({ baseline, candidate, pairs }: MeasuredMetric) {
 function describe(
   { metric, gating, candidate }: MeasuredMetric,
   comparison: Comparison,
-  { enough, q_value }: { enough: boolean; q_value: number | null },
+  { enough, q_value, tests }: { enough: boolean; q_value: number | null; tests: number },
 ): MetricCheck {
   const { design, baseline: a, candidate: b, delta, raw_delta, ci, p_value } = comparison
   const verdict = enough ? judge(comparison, q_value ?? p_value) : 'inconclusive'
-  const known = a.freedom > 0 && b.freedom > 0
-  const mde = known ? detectable(comparison) : null
+  const mde = detectable(comparison, { alpha: ALPHA / tests, least: LEAST_DELTA })
   return {
     metric,
     gating,

@@ -83,8 +83,8 @@ export function comparePairs(
 }
 
 /**
- * A mean whose clusters are sessions, else tasks, else the traces themselves; where all are of one
- * task, that is no cluster but what is measured.
+ * A mean whose clusters are tasks, else sessions, else the traces themselves; where all are of one
+ * task, that is no cluster but what is measured: sessions, else traces.
  */
 export function summarize(observations: readonly Observation[]): Arm {
   const [first] = observations
@@ -116,9 +116,19 @@ export function lowerBound({ delta, se, freedom }: Pick<Comparison, 'delta' | 's
   return se === 0 ? delta : delta - se * quantile(0.95, freedom)
 }
 
-/** The least difference that a test of this precision finds with a power of 80 %. */
-export function detectable({ se, freedom }: Pick<Comparison, 'se' | 'freedom'>) {
-  return se === 0 ? 0 : se * (quantile(0.975, freedom) + quantile(0.8, freedom))
+/**
+ * The smallest difference that a test of this precision shows with a power of 80 %: the least one that
+ * counts as found, and t(.8) standard errors more (Bloom, Evaluation Review 19, 1995). Null where no
+ * variance can be told: below two clusters, and where all values of an arm are one.
+ * @param alpha of the test, two-sided
+ * @param least smallest difference that matters
+ */
+export function detectable(
+  { se, freedom }: Pick<Comparison, 'se' | 'freedom'>,
+  { alpha, least }: { readonly alpha: number; readonly least: number },
+): number | null {
+  if (se === 0 || se === Infinity) return null
+  return Math.max(least, se * quantile(1 - alpha / 2, freedom)) + se * quantile(0.8, freedom)
 }
 
 /** Benjamini and Hochberg (JRSS B 57, 1995): at which rate of false discoveries each would be one. */
@@ -190,13 +200,14 @@ function isLarge(observations: readonly Observation[]) {
   return observations.length >= STRATUM_TRACES && new Set(observations.map(withinTask)).size >= 2
 }
 
-function acrossTasks({ session_id, task_id, trace_id }: Observation) {
-  return session_id ?? (task_id === null ? `trace ${trace_id}` : `task ${task_id}`)
+function acrossTasks(observation: Observation) {
+  const { task_id } = observation
+  return task_id === null ? withinTask(observation) : `task ${task_id}`
 }
 
 /** Where tasks are the strata, what traces of one task have in common is accounted for already. */
 function withinTask({ session_id, trace_id }: Observation) {
-  return session_id ?? `trace ${trace_id}`
+  return session_id === null ? `trace ${trace_id}` : `session ${session_id}`
 }
 
 const STRATUM_TRACES = 10

@@ -219,6 +219,20 @@ t.test('scores of both versions are compared', async (t) => {
   t.equal(again.body.data_fingerprint, body.data_fingerprint)
 })
 
+t.test('where no drop is found the summary says which one would have been', async (t) => {
+  const { client, register, traces } = await open(t)
+  const v1 = await register(V1)
+  const quality = (i: number) => 0.9 - 0.2 * (i % 2)
+  await traces(v1, 40, { tool: 'refund', quality })
+  const v2 = await register(WITHOUT_SEARCH)
+  await traces(v2, 40, { tool: 'refund', quality })
+  const { body } = await client.post('/regression-check', check(v2))
+  t.match(body, { verdict: 'low_risk', eval_verdict: 'clean' })
+  const metric = body.metrics.find((each: { metric: string }) => each.metric === 'reward')
+  t.match(metric, { verdict: 'pass', mde: Number })
+  t.match(body.human_summary, /No drop was confirmed; this traffic could have shown .* in reward/)
+})
+
 t.test('replays are compared with what they replay', async (t) => {
   const { client, register, traces } = await open(t)
   const v1 = await register(V1)

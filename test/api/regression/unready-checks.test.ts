@@ -89,6 +89,8 @@ t.test('null members of pr_context are absent, unknown ones are kept', async (t)
   const sent = { repo: 'a/b', pr_number: null, branch: null, commit_sha: null, actor: null, run: 3 }
   const prefer = { prefer: 'respond-async' }
   t.same((await ask({ pr_context: sent }, prefer)).body.pr_context, { repo: 'a/b', run: 3 })
+  const odd = { actor: '\ud800\0' }
+  t.equal((await ask({ pr_context: odd }, prefer)).status, 202)
   const none = await ask({ pr_context: null, source: null }, prefer)
   t.match(none, { status: 202, body: { pr_context: null, source: null } })
   t.equal((await ask({ pr_context: { pr_number: 'x' } }, prefer)).status, 422)

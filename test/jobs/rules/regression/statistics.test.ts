@@ -76,6 +76,29 @@ t.test('repetitions of one task tell as much as other traces', async (t) => {
   t.same(summarize(arm('only')).variance, summarize(arm(null)).variance)
 })
 
+t.test('traces of one task are one cluster, whatever their sessions', async (t) => {
+  const arm = (task: (i: number) => string | null) =>
+    varied(0.8, 60).map((each, i) => ({ ...each, session_id: `s${i}`, task_id: task(i) }))
+  t.match(summarize(arm((i) => `task${i % 12}`)), { clusters: 12, freedom: 11 })
+  t.match(summarize(arm(() => null)), { clusters: 60 })
+  t.match(summarize(arm(() => 'only')), { clusters: 60 }, 'one task is what is measured')
+  const mixed = arm((i) => (i < 30 ? `task${i % 3}` : null))
+  t.match(summarize(mixed), { clusters: 33 })
+})
+
+t.test('inside a stratum of one task the clusters are sessions', async (t) => {
+  const arm = () =>
+    ['x', 'y'].flatMap((task_id) =>
+      varied(0.8, 40).map((each, i) => ({
+        ...each,
+        trace_id: `${task_id}${i}`,
+        session_id: `${task_id}${i >> 1}`,
+        task_id,
+      })),
+    )
+  t.match(compareArms(arm(), arm()), { design: 'stratified', baseline: { clusters: 40 } })
+})
+
 t.test('p-values are adjusted as Benjamini and Hochberg have it', async (t) => {
   const adjusted = adjustForCount([0.01, 0.04, 0.03, 0.005])
   t.match(adjusted.map(rounded(6)), [0.02, 0.04, 0.04, 0.02])
@@ -127,6 +150,25 @@ t.test('a metric has a verdict and says what it would take where it has none', a
   t.match(check([0.5], [0.4]), { verdict: 'inconclusive', mde: null, needed_n: 30 })
 })
 
+t.test('a metric without a change tells the drop it could have shown', async (t) => {
+  const names = (n: number) => Array.from({ length: n }, (_, i) => `m${i}`)
+  const arms = { baseline: varied(0.8, 60, 0.2), candidate: varied(0.8, 60, 0.2) }
+  const checks = (n: number) =>
+    checkMetrics(names(n).map((metric) => ({ metric, gating: true, ...arms, pairs: [] })))
+  const [alone] = checks(1)
+  // se = .2 * sqrt(2 / 59), and 1.9803 + .8446 of it by the t of 118 degrees of freedom.
+  t.equal(rounded(4)(alone?.mde ?? 0), 0.104)
+  t.equal(alone?.verdict, 'inconclusive')
+  const [among] = checks(8)
+  t.ok((among?.mde ?? 0) > (alone?.mde ?? 1), 'among eight it takes more')
+  const precise = { baseline: varied(0.8, 60, 0.01), candidate: varied(0.8, 60, 0.01) }
+  const [fine] = checkMetrics([{ metric: 'm', gating: true, ...precise, pairs: [] }])
+  t.ok(fine?.mde && fine.mde > 0.03, 'a smaller change than .03 is none')
+  const equal = { baseline: varied(1, 60, 0), candidate: varied(1, 60, 0) }
+  const [flat] = checkMetrics([{ metric: 'm', gating: true, ...equal, pairs: [] }])
+  t.match(flat, { verdict: 'pass', mde: null }, 'equal values tell no variance')
+})
+
 t.test('a changed mix of tasks is no change of the agent', async (t) => {
   const arm = (easy: number, hard: number) => [
     ...varied(0.9, easy).map((o) => ({ ...o, task_id: 'easy', trace_id: `e${o.trace_id}` })),
@@ -154,8 +196,8 @@ t.test('samples are the worst traces, one of each session', async (t) => {
   t.same(worstTraces(traces), ['b', 'c'])
 })
 
-function varied(mean: number, n: number) {
-  return observations(Array.from({ length: n }, (_, i) => mean + (i % 2 ? 0.05 : -0.05)))
+function varied(mean: number, n: number, by = 0.05) {
+  return observations(Array.from({ length: n }, (_, i) => mean + (i % 2 ? by : -by)))
 }
 
 function rounded(digits: number) {
