@@ -124,7 +124,7 @@ t.test('OpenAI files come out as they went in', async (t) => {
       answer('call_1', 'n'),
       say('A number, too.'),
     ])
-    const toolsOf = (name: string) => (rowOf(rows, name) as { tools?: unknown }).tools
+    const toolsOf = (name: string) => rowOf(rows, name).tools
     t.same([toolsOf('tools'), toolsOf('functions'), toolsOf('chat')], [[LOOK], [LOOK], []])
     t.same(withoutNulls(await readParquet(service, key, version)), withoutNulls(rows))
     const again = await buildVersion(api, version.dataset_id)
