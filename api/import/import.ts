@@ -27,6 +27,10 @@ export const importBody = Joi.object({
   skipped_count: count.description('Traces that the project had already'),
   error_count: count.description('Records that could not be imported'),
   scores_imported: count,
+  losses: Joi.object()
+    .pattern(Joi.string(), Joi.number().integer())
+    .required()
+    .description('What could not be kept, by word: how many times'),
   capped_at_line: nullable(Joi.number().integer()).description('Where a quota stopped the import'),
   progress: Joi.object({
     bytes: count.description('Of the file as it was sent'),
@@ -62,6 +66,7 @@ export function viewImport(row: ImportRow) {
     skipped_count: row.skipped_count,
     error_count: row.error_count,
     scores_imported: row.scores_imported,
+    losses: row.losses,
     capped_at_line: row.capped_at_line,
     progress: { bytes: row.bytes_done, bytes_total: row.bytes_total, lines: row.lines_done },
     error:

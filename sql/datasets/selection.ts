@@ -28,7 +28,7 @@ export interface Selection {
  */
 export function selectTraces(sql: Queryable, selection: Selection, batch: number) {
   return sql<SelectedTrace[]>`
-    select t.trace_id, t.agent_name, t.manifest_id, t.manifest_hash, t.task_id, t.session_id,
+    select t.trace_id, t.agent_name, ${manifestId(sql)} as manifest_id, t.manifest_hash, t.task_id, t.session_id,
       t.parent_trace_id, p.task_id as parent_task_id, p.session_id as parent_session_id,
       t.created_at, octet_length(t.content) + coalesce(c.bytes, 0) as content_bytes,
       c.id as annotation_id, h.preferred, h.pair_id,
@@ -110,7 +110,16 @@ function preference(sql: Queryable, { dataset_type: type }: Recipe) {
 
 function judgedTraces(sql: Queryable) {
   return sql`traces t left join verdicts v
-    on v.org_id = t.org_id and v.project_id = t.project_id and v.trace_id = t.trace_id`
+    on v.org_id = t.org_id and v.project_id = t.project_id and v.trace_id = t.trace_id
+    left join manifests m on t.manifest_id is null and m.org_id = t.org_id
+      and m.project_id = t.project_id and m.agent_name = t.agent_name
+      and m.manifest_hash = 'sha256:' || lower(
+        case when t.manifest_hash like 'sha256:%' then substr(t.manifest_hash, 8) else t.manifest_hash end)`
+}
+
+/** The manifest of trace `t`, also while it is tied to it by its hash alone. */
+function manifestId(sql: Queryable) {
+  return sql`coalesce(t.manifest_id, m.id)`
 }
 
 function ofProject(sql: Queryable, { orgId, projectId }: Selection) {
@@ -126,7 +135,7 @@ function conditions(sql: Queryable, { filters, options }: Recipe) {
   const { agent_name, manifest_ids, verdicts, eval_verdict, min_eval_score, tags, tool } = filters
   const all = [
     ['agent_name', agent_name, sql`t.agent_name = ${agent_name}`],
-    ['manifest_ids', manifest_ids, sql`t.manifest_id = any(${manifest_ids}::uuid[])`],
+    ['manifest_ids', manifest_ids, sql`${manifestId(sql)} = any(${manifest_ids}::uuid[])`],
     ['source_type', filters.source_type, sql`t.source_type = ${filters.source_type}`],
     ['status', filters.status, sql`t.status = ${filters.status}`],
     ['since', filters.since, sql`t.started_at >= ${filters.since}::timestamptz`],

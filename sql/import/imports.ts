@@ -1,7 +1,7 @@
 import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
 import type { Queryable } from '../core/db.ts'
-import { storableText } from '../core/db.ts'
+import { jsonText, storableText } from '../core/db.ts'
 import { countUpTo, isOlder } from '../core/pages.ts'
 import type { AgeKey } from '../core/pages.ts'
 import { inProjects } from '../core/projects.ts'
@@ -25,6 +25,8 @@ export interface ImportRow {
   skipped_count: number
   error_count: number
   scores_imported: number
+  /** What could not be kept, by word: how many times. */
+  losses: Record<string, number>
   capped_at_line: number | null
   created_at: Date
   state: JobState
@@ -123,6 +125,7 @@ export interface ImportStep {
   skipped: number
   errors: readonly ImportError[]
   scores: number
+  losses: Readonly<Record<string, number>>
   /** The line at which the quota ended the import. */
   cappedAtLine: number | undefined
 }
@@ -137,12 +140,24 @@ export async function addImportStep(sql: Queryable, orgId: string, id: string, s
       skipped_count = skipped_count + ${step.skipped},
       error_count = error_count + ${step.errors.length},
       scores_imported = scores_imported + ${step.scores},
+      losses = ${addedLosses(sql, step.losses)},
       capped_at_line = ${step.cappedAtLine ?? null}
     where org_id = ${orgId} and id = ${id}
     returning error_count`
   if (step.errors.length > 0 && (row?.error_count ?? 0) <= MAX_ERRORS_KEPT) {
     await insertImportErrors(sql, orgId, id, step.errors)
   }
+}
+
+/** The losses of an import with further ones. */
+function addedLosses(sql: Queryable, further: ImportStep['losses']) {
+  if (Object.keys(further).length === 0) return sql`losses`
+  return sql`(
+    select jsonb_object_agg(code, n) from (
+      select key as code, sum(value::bigint) as n from (
+        select * from jsonb_each_text(losses)
+        union all select * from jsonb_each_text(${jsonText(further)}::text::jsonb)) as told
+      group by key) as summed)`
 }
 
 /** Notes that the upload is deleted. */
@@ -190,7 +205,7 @@ function matching(sql: Queryable, orgId: string, { projectIds }: ImportFilter) {
 function columns(sql: Queryable) {
   return sql`i.org_id, i.project_id, i.id, i.job_id, i.source, i.agent_name, i.dry_run, i.storage_key,
     i.bytes_total, i.bytes_done, i.lines_done, i.imported_count, i.skipped_count, i.error_count,
-    i.scores_imported, i.capped_at_line, i.created_at, j.state, j.started_at, j.finished_at, j.error`
+    i.scores_imported, i.losses, i.capped_at_line, i.created_at, j.state, j.started_at, j.finished_at, j.error`
 }
 
 /** Errors of an import that can be read back; further ones are only counted. */

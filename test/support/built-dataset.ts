@@ -117,6 +117,7 @@ export interface Row {
     readonly content: string | null
     readonly weight: number
   }[]
+  readonly tools: readonly object[]
   readonly prompt: Row['messages']
   readonly chosen: Row['messages']
   readonly rejected: Row['messages']
@@ -127,6 +128,8 @@ export interface Row {
     readonly rejected?: { readonly trace_id: string }
     readonly scores: Readonly<Record<string, number>>
     readonly repaired: boolean
+    readonly pair_source?: string
+    readonly tools_from: string
     readonly row_id: string
   }
 }

@@ -159,13 +159,15 @@ function faultOf({ code, message }: { code: string; message: string }) {
 
 async function resultOf(run: Run, id: string) {
   const item = await readImport(run, id)
-  const { imported_count, skipped_count, error_count, scores_imported, capped_at_line } = item
+  const { imported_count, skipped_count, error_count, scores_imported, losses } = item
+  const { capped_at_line } = item
   return {
     import_id: id,
     imported_count,
     skipped_count,
     error_count,
     scores_imported,
+    losses,
     ...(capped_at_line !== null && { capped_at_line }),
   }
 }

@@ -3,7 +3,8 @@ import { isTooDeep, MAX_DEPTH } from '../../jobs/rules/core/depth.ts'
 import { messageOf } from '../../jobs/rules/core/error-message.ts'
 import { detectFormat, formats } from '../../jobs/rules/import/detect.ts'
 import type { FormatName } from '../../jobs/rules/import/detect.ts'
-import type { Members } from '../../jobs/rules/import/format.ts'
+import type { Members, Refusal } from '../../jobs/rules/import/format.ts'
+import type { ReadRecord } from '../../jobs/rules/import/read-record.ts'
 import { readRecord } from '../../jobs/rules/import/read-record.ts'
 import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
@@ -44,6 +45,8 @@ export interface EncodedChunk {
   readonly traceIds: readonly string[]
   readonly lines: readonly number[]
   readonly scores: readonly TraceScore[]
+  /** What could not be kept of a trace. */
+  readonly losses: readonly TraceLoss[]
   readonly skipped: number
   readonly faults: readonly LineFault[]
 }
@@ -70,7 +73,10 @@ export function parseChunk(
   return { candidates, faults, readable }
 }
 
-/** Checks the traces that are not known yet and makes rows of them. */
+/**
+ * Checks the traces that are not known yet and makes rows of them. Of a record that stands for several
+ * all are stored or none.
+ */
 export function encodeChunk(
   { candidates }: ParsedChunk,
   known: ReadonlySet<string>,
@@ -81,29 +87,36 @@ export function encodeChunk(
   const traceIds: string[] = []
   const lines: number[] = []
   const scores: TraceScore[] = []
+  const losses: TraceLoss[] = []
   const faults: LineFault[] = []
   let skipped = 0
-  for (const { line, key, traceId, format, record } of candidates) {
-    if (seen.has(key)) {
-      skipped++
+  for (const { line, format, records } of candidates) {
+    const unseen = records.filter(({ key }) => !seen.has(key))
+    skipped += records.length - unseen.length
+    const read = unseen.map(({ record, traceId }) =>
+      readRecord(record, formats[format], { ...settings, traceId }),
+    )
+    const fault = read.find((each) => 'faults' in each)
+    if (fault) {
+      faults.push({ line, code: 'invalid_record', message: sentenceOf(fault.faults) })
       continue
     }
-    const read = readRecord(record, formats[format], { ...settings, traceId })
-    if ('faults' in read) {
-      faults.push({ line, code: 'invalid_record', message: sentenceOf(read.faults) })
-      continue
+    for (const [i, { trace, ...found }] of (read as ReadRecord[]).entries()) {
+      const { key } = unseen[i] as CandidateRecord
+      seen.add(key)
+      traceIds.push(key)
+      lines.push(line)
+      if (!settings.dryRun) rows.push(toTraceRow(trace))
+      for (const score of found.scores) scores.push({ ...score, trace_id: key })
+      for (const code of found.losses) losses.push({ code, trace_id: key })
     }
-    seen.add(key)
-    traceIds.push(key)
-    lines.push(line)
-    if (!settings.dryRun) rows.push(toTraceRow(read.trace))
-    for (const score of read.scores) scores.push({ ...score, trace_id: key })
   }
   return {
     rows: encodeTraces(settings.orgId, settings.projectId, rows),
     traceIds,
     lines,
     scores,
+    losses,
     skipped,
     faults,
   }
@@ -132,8 +145,16 @@ function parseRecord(bytes: Buffer): { record: Members } | Refusal {
 function identify(line: number, record: Members, settings: ImportSettings): Candidate | LineFault {
   const format = settings.format ?? detectFormat(record)
   if (!format || !formats[format].matches(record)) return { line, ...UNKNOWN_FORMAT }
-  const traceId = formats[format].traceIdOf(record)
-  return { line, format, record, traceId, key: keyOf(traceId) }
+  const records = formats[format].split?.(record) ?? [record]
+  if ('code' in records) return { line, ...records }
+  return {
+    line,
+    format,
+    records: records.map((each) => {
+      const traceId = formats[format].traceIdOf(each)
+      return { record: each, traceId, key: keyOf(traceId) }
+    }),
+  }
 }
 
 /** The text an id is stored as; '' for a value that cannot be an id: the check of the record refuses it. */
@@ -154,12 +175,19 @@ function cut(message: string) {
 
 interface Candidate {
   readonly line: number
+  readonly format: FormatName
+  /** Each of them one trace. */
+  readonly records: readonly CandidateRecord[]
+}
+interface CandidateRecord {
+  readonly record: Members
   readonly traceId: unknown
   readonly key: string
-  readonly format: FormatName
-  readonly record: Members
 }
-type Refusal = Pick<LineFault, 'code' | 'message'>
+export interface TraceLoss {
+  readonly trace_id: string
+  readonly code: string
+}
 
 const MAX_VALUES = 1_000_000
 /** Records up to this size are parsed without being measured first. */

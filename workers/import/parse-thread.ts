@@ -36,7 +36,7 @@ function parse(chunkId: number, bytes: ChunkBytes, settings: ImportSettings) {
   const chunk = parseChunk(bytes, settings)
   parsed.set(chunkId, { chunk, settings })
   const { faults, readable, candidates } = chunk
-  const traceIds = candidates.map(({ key }) => key)
+  const traceIds = candidates.flatMap(({ records }) => records.map(({ key }) => key))
   return { traceIds, format: candidates[0]?.format, faults, readable }
 }
 

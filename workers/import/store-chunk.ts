@@ -9,7 +9,7 @@ import type { ImportRow } from '../../sql/import/imports.ts'
 import { copyTraces } from '../../sql/traces/trace-copy.ts'
 import { chargeTraces, completeTraces, storeByHalves } from '../../sql/transactions/store-traces.ts'
 import type { ResumableRun } from '../runtime/handler.ts'
-import type { EncodedChunk } from './parse-chunk.ts'
+import type { EncodedChunk, TraceLoss } from './parse-chunk.ts'
 import type { Chunk } from './read-chunks.ts'
 import type { LineFault } from './upload-fault.ts'
 
@@ -65,6 +65,7 @@ export async function storeChunk(
       skipped: encoded.skipped + encoded.traceIds.length - stored.length - refused.length,
       errors: [...faults, ...refused],
       scores: scores.length,
+      losses: countCodes(encoded.losses.filter(({ trace_id }) => isStored.has(trace_id))),
       cappedAtLine: chunk.cappedAtLine,
     })
     const progress = { done: chunk.consumed, total: item.bytes_total, unit: 'bytes' }
@@ -78,6 +79,11 @@ export async function storeChunk(
     )
     throw new OverQuota(linesOfNew[over.left] as number)
   })
+}
+
+function countCodes(losses: readonly TraceLoss[]) {
+  const byCode = Map.groupBy(losses, ({ code }) => code)
+  return Object.fromEntries([...byCode].map(([code, all]) => [code, all.length]))
 }
 
 /** Inserts the rows whose ids are still new. Rows that the database refuses are found by halving. */

@@ -1,18 +1,25 @@
-import { callsIn, toolCallOf } from '../traces/message-calls.ts'
 import { isObject } from '../core/reader.ts'
-import type { ToolCall } from '../traces/trace.ts'
-import type { Format, Members } from './format.ts'
-import { fingerprint, ownTraceId } from './format.ts'
+import { CALL_NAMES, callOf, isGiven } from './chat-call.ts'
+import type { CallParts } from './chat-call.ts'
+import type { Format, Loss, Members } from './format.ts'
+import { fingerprint, isSmall, ownTraceId } from './format.ts'
+import { isPreference, splitPreference } from './preference.ts'
 
 /**
  * OpenAI chat lines: `{messages, tools?}`, or request and answer of a call as
- * `{input: {messages, ...}, output}`. Members of a trace beside them (agent_name, task_id, scores,
- * metadata, ...) are taken over.
+ * `{input: {messages, ...}, output}`, or a request with two answers of which one was preferred. Members
+ * of a trace beside them (agent_name, task_id, scores, metadata, ...) are taken over.
  */
 export const openaiChat: Format = {
   paths: { 'llm_calls.0.rendered_input': 'messages', 'llm_calls.0.': '' },
   matches: ({ messages, input }) =>
     messages !== undefined || (isObject(input) && input['messages'] !== undefined),
+  split(record) {
+    const { messages } = requestIn(record)
+    const list = messages ?? []
+    if (Array.isArray(list) && list.length === 0) return EMPTY
+    return isPreference(record) ? splitPreference(record) : [record]
+  },
   traceIdOf(record) {
     const { messages, output } = conversationIn(record)
     return ownTraceId(record) ?? `chat-${fingerprint([messages, output])}`
@@ -20,33 +27,20 @@ export const openaiChat: Format = {
   map(record) {
     const conversation = conversationIn(record)
     const rest = Object.entries(record).filter(([key]) => !conversation.taken.has(key))
+    const losses: Loss[] = []
+    const origin = { source: 'openai_chat', ...unreadIn(conversation, losses) }
     return {
       trace: {
         ...Object.fromEntries(rest),
         ended_at: record['ended_at'] ?? endOf(record),
         tags: isObject(record['tags']) ? tagsOf(record['tags']) : record['tags'],
-        metadata: withOrigin(record['metadata'], { source: 'openai_chat' }),
+        metadata: withOrigin(record['metadata'], origin),
         llm_calls: [callOf(conversation)],
       },
       scores: { scores: record['scores'], eval_scores: record['eval_scores'] },
-      warnings: [],
+      losses,
     }
   },
-}
-
-/** A conversation as one LLM call: the last message, when it is the assistant's, is its output. */
-export function callOf({ messages, output, said }: Conversation): Members {
-  const list: unknown[] = Array.isArray(messages) ? messages : []
-  const last = list.at(-1)
-  const split = output === undefined && isObject(last) && last['role'] === 'assistant'
-  const whole = output === undefined ? list : [...list, output]
-  return {
-    ...callMembers(said),
-    rendered_input: split ? list.slice(0, -1) : messages,
-    output: split ? last : output,
-    tools: said.map(({ tools }) => tools).find(isGiven),
-    tool_calls: toolCallsIn(whole),
-  }
 }
 
 /** A record's metadata with where it comes from; what is no object is left for the check to refuse. */
@@ -55,44 +49,26 @@ export function withOrigin(metadata: unknown, origin: Members): unknown {
   return { ...(metadata as Members | undefined), import: origin }
 }
 
-/**
- * Every call of a conversation with its result: the tool message that names its id, or for one that
- * names none, the first call still open. A call failed only where its result says so in a member of
- * its own; texts are not interpreted.
- */
-function toolCallsIn(messages: readonly unknown[]): ToolCall[] {
-  const calls: ToolCall[] = []
-  const byId = new Map<unknown, ToolCall>()
-  let firstOpen = 0
-  for (const message of messages) {
-    if (!isObject(message)) continue
-    for (const call of callsIn(message)) {
-      const known = toolCallOf(call, undefined)
-      calls.push(known)
-      if (isGiven(call.id)) byId.set(call.id, known)
-    }
-    if (message['role'] !== 'tool') continue
-    while (calls[firstOpen]?.result !== undefined) firstOpen++
-    const id = message['tool_call_id']
-    const answered = isGiven(id) ? byId.get(id) : calls[firstOpen]
-    if (!answered) continue
-    answered.result = message['content'] ?? null
-    if (message['is_error'] === true || message['status'] === 'error') answered.status = 'error'
-  }
-  return calls
+function requestIn(record: Members): Members {
+  const { input } = record
+  return isObject(input) && 'messages' in input ? input : record
 }
 
 function conversationIn(record: Members): Conversation {
-  const { input } = record
-  const nested = isObject(input) && 'messages' in input ? input : undefined
+  const request = requestIn(record)
   const { output, said } = answerIn(record['output'])
   const taken = new Set([...TAKEN, ...(output === undefined ? [] : ['output'])])
-  if (nested) taken.add('input')
+  const isNested = request !== record
+  if (isNested) taken.add('input')
   return {
-    messages: (nested ?? record)['messages'],
+    messages: request['messages'],
     output,
-    said: [record, ...(nested ? [nested] : []), ...said],
+    said: [record, ...(isNested ? [request] : []), ...said],
     taken,
+    unread: {
+      ...(isNested && { input: without(request, TAKEN) }),
+      ...(said.length > 0 && { output: unreadAnswer(said) }),
+    },
   }
 }
 
@@ -104,21 +80,36 @@ function answerIn(given: unknown): Pick<Conversation, 'output' | 'said'> {
   if (isObject(choice) && isObject(choice['message'])) {
     return { output: choice['message'], said: [given, choice] }
   }
-  const isMessage = 'content' in given || 'tool_calls' in given
+  const isMessage = 'content' in given || 'tool_calls' in given || 'function_call' in given
   return { output: isMessage ? given : undefined, said: [] }
 }
 
-function callMembers(said: readonly Members[]): Members {
-  const members: Members = {}
-  for (const [name, ours] of Object.entries(CALL_MEMBERS)) {
-    members[ours] ??= said.map((each) => each[name]).find(isGiven)
+/** A completion without what was read of it, its further choices included. */
+function unreadAnswer([completion = {}, choice = {}]: readonly Members[]) {
+  const { choices, ...rest } = without(completion, TAKEN)
+  const others = Array.isArray(choices) ? choices.slice(1) : []
+  return {
+    ...rest,
+    ...without(choice, [...TAKEN, 'message', 'index']),
+    ...(others.length > 0 && { choices: others }),
   }
-  const usage = members['usage']
-  if (isObject(usage)) {
-    members['input_tokens'] ??= usage['prompt_tokens']
-    members['output_tokens'] ??= usage['completion_tokens']
-  }
-  return members
+}
+
+/** Members of request and answer that an LLM call has no place for, as far as they are small. */
+function unreadIn({ unread }: Conversation, losses: Loss[]) {
+  const told = Object.entries(unread).filter(([, members]) => Object.keys(members).length > 0)
+  return Object.fromEntries(
+    told.filter(([name, members]) => {
+      if (isSmall(members)) return true
+      const message = `Members of ${name} were left out because they are large`
+      losses.push({ code: 'members_dropped', message })
+      return false
+    }),
+  )
+}
+
+function without(members: Members, names: readonly string[]): Members {
+  return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)))
 }
 
 function endOf({ started_at: start, duration_ms: duration }: Members) {
@@ -134,36 +125,13 @@ function tagsOf(tags: Members) {
   )
 }
 
-function isGiven(value: unknown) {
-  return value !== undefined && value !== null
-}
-
-/** What an LLM call holds, by the names it has in chat lines. */
-const CALL_MEMBERS: Readonly<Record<string, string>> = {
-  model: 'model_name',
-  model_name: 'model_name',
-  provider: 'provider',
-  temperature: 'temperature',
-  max_tokens: 'max_output_tokens',
-  max_completion_tokens: 'max_output_tokens',
-  max_output_tokens: 'max_output_tokens',
-  finish_reason: 'finish_reason',
-  usage: 'usage',
-  input_tokens: 'input_tokens',
-  output_tokens: 'output_tokens',
-  latency_ms: 'latency_ms',
-  cost_usd: 'cost_usd',
-  response_format: 'response_format',
-}
 /** Members of a line that do not go to the trace as they are. */
-const TAKEN = ['messages', 'tools', ...Object.keys(CALL_MEMBERS)]
+const TAKEN = ['messages', ...CALL_NAMES]
+const EMPTY = { code: 'empty_conversation', message: 'messages is empty' }
 
-export interface Conversation {
-  readonly messages: unknown
-  /** The model's answer, where it is not the last of the messages. */
-  readonly output: Members | undefined
-  /** Where members of the call are looked for, the first that has one wins. */
-  readonly said: readonly Members[]
+interface Conversation extends CallParts {
   /** Names of the record's members that went into the call. */
   readonly taken: ReadonlySet<string>
+  /** By the name of the record's member: what of it went nowhere. */
+  readonly unread: Readonly<Record<string, Members>>
 }

@@ -1,9 +1,10 @@
 import { identityOf, readScores } from '../evals/score.ts'
 import type { NewScore } from '../evals/score.ts'
-import { readTrace } from '../traces/read-trace.ts'
+import { isMember, readTrace } from '../traces/read-trace.ts'
+import { isObject } from '../core/reader.ts'
 import type { Fault } from '../core/reader.ts'
 import type { Trace } from '../traces/trace.ts'
-import type { Format, Mapped, Members } from './format.ts'
+import type { Format, Loss, Mapped, Members } from './format.ts'
 
 export interface RecordDefaults {
   readonly traceId: unknown
@@ -13,12 +14,19 @@ export interface RecordDefaults {
   readonly now: Date
 }
 
+/** A record as it is to be stored, and a code for each thing it tells that cannot be. */
+export interface ReadRecord {
+  readonly trace: Trace
+  readonly scores: readonly NewScore[]
+  readonly losses: readonly Loss['code'][]
+}
+
 /** Maps a record of a format, then checks and normalises it like a trace that a client sends. */
 export function readRecord(
   record: Members,
   format: Format,
   { traceId, agentName, now }: RecordDefaults,
-): { trace: Trace; scores: NewScore[] } | { faults: readonly Fault[] } {
+): ReadRecord | { faults: readonly Fault[] } {
   const mapped = format.map(record)
   const faults: Fault[] = []
   const scores = Object.entries(mapped.scores).flatMap(([field, value]) =>
@@ -31,12 +39,26 @@ export function readRecord(
   )
   if ('faults' in read) faults.push(...read.faults)
   if ('faults' in read || faults.length > 0) return { faults: faults.map(renamer(format)) }
-  return { trace: withWarnings(read.trace, mapped), scores: distinct(scores) }
+  const losses = [...mapped.losses, ...lostMembers(mapped, read.trace)]
+  const codes = losses.map(({ code }) => code)
+  return { trace: withWarnings(read.trace, losses), scores: distinct(scores), losses: codes }
 }
 
-function withWarnings(trace: Trace, { warnings }: Mapped): Trace {
-  if (warnings.length === 0) return trace
+/** Members that a trace does not know are kept in its metadata, unless they are large. */
+function lostMembers({ trace }: Mapped, { metadata }: Trace): Loss[] {
+  const kept = isObject(metadata['extra']) ? metadata['extra'] : {}
+  const lost = Object.keys(trace).filter(
+    (name) => trace[name] !== undefined && !isMember(name) && !(name in kept),
+  )
+  if (lost.length === 0) return []
+  const message = `${lost.slice(0, SHOWN_NAMES).join(', ')} were left out because they are large`
+  return [{ code: 'members_dropped', message }]
+}
+
+function withWarnings(trace: Trace, losses: readonly Loss[]): Trace {
+  if (losses.length === 0) return trace
   const origin = trace.metadata['import'] as object | undefined
+  const warnings = losses.slice(0, MAX_WARNINGS).map(({ message }) => message)
   return { ...trace, metadata: { ...trace.metadata, import: { ...origin, warnings } } }
 }
 
@@ -55,3 +77,7 @@ function renamer({ paths = {} }: Format) {
 function distinct(scores: NewScore[]) {
   return [...new Map(scores.map((score) => [identityOf(score), score])).values()]
 }
+
+/** Sentences of one trace that are kept. */
+const MAX_WARNINGS = 20
+const SHOWN_NAMES = 12

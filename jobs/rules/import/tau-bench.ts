@@ -1,6 +1,7 @@
-import type { Format, Members } from './format.ts'
-import { fingerprint } from './format.ts'
-import { callOf, withOrigin } from './openai-chat.ts'
+import type { Format, Loss, Members } from './format.ts'
+import { fingerprint, isSmall } from './format.ts'
+import { callOf } from './chat-call.ts'
+import { withOrigin } from './openai-chat.ts'
 
 /** Trials of tau-bench result files: `{task_id, trial, reward, info, traj: [messages]}`. */
 export const tauBench: Format = {
@@ -11,17 +12,17 @@ export const tauBench: Format = {
     `tau-${wordOf(task_id)}-${wordOf(trial ?? 0)}-${wordOf(traj)}`,
   map(record) {
     const { task_id, trial, reward, info, traj, ...rest } = record
-    const warnings: string[] = []
-    const origin = { source: 'tau_bench', task_id, trial, ...smallInfo(info, warnings) }
+    const losses: Loss[] = []
+    const origin = { source: 'tau_bench', task_id, trial, ...smallInfo(info, losses) }
     return {
       trace: {
         ...rest,
         task_id,
         metadata: withOrigin(record['metadata'], origin),
-        llm_calls: [callOf({ messages: traj, output: undefined, said: [], taken: new Set() })],
+        llm_calls: [callOf({ messages: traj, output: undefined, said: [] })],
       },
-      scores: { reward: rewardScores(reward, warnings) },
-      warnings,
+      scores: { reward: rewardScores(reward, losses) },
+      losses,
     }
   },
 }
@@ -32,20 +33,20 @@ function wordOf(value: unknown) {
   return short ? String(value) : fingerprint(value).slice(0, 12)
 }
 
-function rewardScores(reward: unknown, warnings: string[]) {
+function rewardScores(reward: unknown, losses: Loss[]) {
   if (reward === undefined || reward === null) return undefined
   const outside = typeof reward === 'number' && !(reward >= 0 && reward <= 1)
-  if (outside) warnings.push(`reward ${reward} was clipped to 0..1`)
+  if (outside) {
+    losses.push({ code: 'score_value_clipped', message: `reward ${reward} was clipped to 0..1` })
+  }
   const score = outside ? Math.min(1, Math.max(0, reward)) : reward
   return [{ name: 'reward', score, source: 'custom' }]
 }
 
 /** Task, outcome and cost of the trial, unless they are large. */
-function smallInfo(info: unknown, warnings: string[]): Members {
+function smallInfo(info: unknown, losses: Loss[]): Members {
   if (info === undefined || info === null) return {}
-  if (JSON.stringify(info).length <= MAX_INFO_CHARACTERS) return { info }
-  warnings.push('info was left out because it is large')
+  if (isSmall(info)) return { info }
+  losses.push({ code: 'members_dropped', message: 'info was left out because it is large' })
   return {}
 }
-
-const MAX_INFO_CHARACTERS = 16 << 10

@@ -9,6 +9,6 @@ export const traceLines: Format = {
   map: (record) => ({
     trace: record,
     scores: { scores: record['scores'], eval_scores: record['eval_scores'] },
-    warnings: [],
+    losses: [],
   }),
 }

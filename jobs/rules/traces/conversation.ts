@@ -30,13 +30,21 @@ export function longestCall(calls: readonly LlmCall[]): LlmCall | undefined {
 
 /** The messages of one LLM call, its output last when that is a message. */
 export function messagesOf({ rendered_input, output }: LlmCall): Message[] {
-  if (!('content' in output) && !('tool_calls' in output)) return rendered_input
+  if (!MESSAGE_MEMBERS.some((member) => member in output)) return rendered_input
   return [...rendered_input, { role: 'assistant', ...output }]
 }
 
-/** The text of a message's content: as it is, or its text parts joined; '' for none. */
+/**
+ * The text of a message: its content as it is, or the text parts of it joined; else its refusal; '' for
+ * none.
+ */
 export function textOf(message: Message | undefined): string {
-  const content = message?.content
+  const text = contentTextOf(message?.content)
+  const refusal = message?.['refusal']
+  return text === '' && typeof refusal === 'string' ? refusal : text
+}
+
+function contentTextOf(content: unknown): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''
   return content
@@ -45,3 +53,6 @@ export function textOf(message: Message | undefined): string {
     )
     .join('')
 }
+
+/** An output with one of them is a message. */
+const MESSAGE_MEMBERS = ['content', 'tool_calls', 'function_call', 'refusal']

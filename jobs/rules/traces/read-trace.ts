@@ -195,8 +195,13 @@ function checkToolCalls(message: { tool_calls?: unknown }, field: string, faults
   }
 }
 
+/** Whether a trace has a place of its own for a member, on the wire. */
+export function isMember(name: string) {
+  return TRACE_MEMBERS.has(name)
+}
+
 function withExtra(metadata: Record<string, unknown>, value: Reader['value']) {
-  const unknown = Object.keys(value).filter((key) => !TRACE_MEMBERS.has(key))
+  const unknown = Object.keys(value).filter((key) => !isMember(key))
   if (unknown.length === 0) return metadata
   const extra = Object.fromEntries(unknown.map((key) => [key, value[key]]))
   if (JSON.stringify(extra).length > MAX_EXTRA_BYTES) return metadata

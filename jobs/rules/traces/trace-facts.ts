@@ -57,8 +57,8 @@ export function factsOf(trace: Trace): TraceFacts {
 }
 
 /**
- * SHA-256 over what a conversation says: roles, contents, names, and the calls with their arguments,
- * without ids. Each part is preceded by its length, so that no two lists run together.
+ * SHA-256 over what a conversation says: roles, contents, names, refusals, what is not to be learned,
+ * and the calls with their arguments, without ids. Each part is preceded by its length, so that no two lists run together.
  */
 function hashMessages(messages: readonly Message[]): Buffer {
   const parts: string[] = []
@@ -66,10 +66,12 @@ function hashMessages(messages: readonly Message[]): Buffer {
     const text = typeof part === 'string' ? part : (JSON.stringify(part) ?? '')
     parts.push(`${text.length}:`, text)
   }
-  for (const { role, content, name, tool_calls } of messages) {
+  for (const { role, content, name, tool_calls, refusal, weight } of messages) {
     put(role)
     put(content ?? '')
     put(name ?? '')
+    if (refusal) put({ refusal })
+    if (weight === 0) put({ weight })
     for (const call of tool_calls ?? []) {
       put(call.function.name)
       put(call.function.arguments)

@@ -209,6 +209,34 @@ t.test('a version of several files', async (t) => {
   })
 })
 
+t.test('files of one version have the same columns, whatever single rows hold', async (t) => {
+  const { service, openOrganization } = await openDatasetService(
+    t,
+    makeBuildHandler({ shardBytes: 4000 }),
+  )
+  // Only the last row has a refusal and parts, when files are full and converted already.
+  const rare = [
+    { role: 'user', content: [{ type: 'text', text: 'Help' }] },
+    { role: 'assistant', content: null, refusal: 'No.' },
+  ]
+  const traces = Array.from({ length: 60 }, (_, n) => ({
+    trace_id: `t-${String(n).padStart(3, '0')}`,
+    messages: n === 59 ? rare : hello(`${n}`),
+  }))
+  const { api, key } = await openOrganization(traces)
+  const version = await buildDataset(api, 'sft')
+  const train = version.files.filter(
+    ({ split, format }) => split === 'train' && format === 'parquet',
+  )
+  t.ok(train.length > 3, `${train.length} files`)
+  const parquet = await readParquet(service, key, version)
+  t.equal(parquet.length, 60)
+  for (const { messages } of parquet) t.ok(messages.every((message) => 'refusal' in message))
+  t.same(withoutNulls(parquet), withoutNulls(await readJsonl(api, version)))
+  const again = await buildVersion(api, version.dataset_id)
+  t.same(again.files, version.files)
+})
+
 t.test('files that lose rows after they were full', async (t) => {
   const { service, openOrganization } = await openDatasetService(
     t,

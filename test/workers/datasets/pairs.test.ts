@@ -42,6 +42,64 @@ t.test('the pairs of a dataset', async (t) => {
       t.not(chosen[0]?.content, rejected[0]?.content)
     }
   })
+
+  t.test('a lone pair stays, and the version says that its lengths are uneven', async (t) => {
+    const said = (content: string) => [
+      { role: 'user', content: 'Why?' },
+      { role: 'assistant', content },
+    ]
+    const { api } = await openOrganization([
+      { trace_id: 'good', task_id: 'task', quality: 1, messages: said('Because it is so') },
+      { trace_id: 'bad', task_id: 'task', quality: 0, messages: said('Who knows?') },
+    ])
+    for (const length_balance of [true, false]) {
+      const version = await buildDataset(api, 'dpo', { options: { length_balance } })
+      t.equal(version.row_count, 1)
+      t.same(version.dropped_counts, {})
+      t.match(version.warnings, [{ code: 'length_bias', message: /1\.60 times.*0\.470/ }])
+      const [row] = await readJsonl(api, version)
+      t.equal(row?.provenance.pair_source, 'attempts')
+    }
+  })
+
+  t.test('a tenth of many pairs is left out at most, unless none is to be', async (t) => {
+    const traces = Array.from({ length: 60 }, (_, n) => ({
+      trace_id: `t-${String(n).padStart(2, '0')}`,
+      task_id: `task ${n >> 1}`,
+      quality: n % 2,
+      messages: [
+        { role: 'user', content: `Question ${n >> 1}` },
+        { role: 'assistant', content: n % 2 ? 'It is quite so' : 'It is not' },
+      ],
+    }))
+    const { api } = await openOrganization(traces)
+    const balanced = await buildDataset(api, 'dpo')
+    t.same([balanced.row_count, balanced.dropped_counts], [27, { length_balance: 3 }])
+    t.match(balanced.warnings, [{ code: 'length_bias' }])
+    const whole = await buildDataset(api, 'dpo', { options: { length_balance: false } })
+    t.same([whole.row_count, whole.dropped_counts], [30, {}])
+  })
+
+  t.test('a replay that did better than its source makes a pair of that name', async (t) => {
+    const said = (content: string) => [
+      { role: 'user', content: 'Why?' },
+      { role: 'assistant', content },
+    ]
+    const { api } = await openOrganization([
+      { trace_id: 'source', task_id: 'task', quality: 0, messages: said('It is not so') },
+      {
+        trace_id: 'replay',
+        task_id: 'task',
+        quality: 1,
+        source_type: 'replayed',
+        parent_trace_id: 'source',
+        messages: said('It is just so'),
+      },
+    ])
+    const [row] = await readJsonl(api, await buildDataset(api, 'dpo'))
+    t.match(row?.provenance, { trace_id: 'replay', rejected: { trace_id: 'source' } })
+    t.equal(row?.provenance.pair_source, 'replay')
+  })
 })
 
 /** By the definition: log length ratios of the pairs, task by task, without code of the program. */

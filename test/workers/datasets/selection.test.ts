@@ -97,15 +97,86 @@ t.test('what a dataset is made of', async (t) => {
     t.equal(before.filter((id) => after.includes(id)).length, 5)
   })
 
+  t.test(
+    'traces of a manifest that only name its hash are its traces, and have its tools',
+    async (t) => {
+      const org = await openOrganization([])
+      const parameters = { type: 'object', properties: { q: { type: 'string' } } }
+      const components = [
+        { type: 'tool', name: 'find', content: { description: 'Finds', parameters } },
+      ]
+      const { body } = await org.api.post('/manifests', { agent_name: 'agent', components })
+      const { manifest_id, manifest_hash } = body
+      const messages = [
+        { role: 'user', content: 'Find it' },
+        {
+          role: 'assistant',
+          tool_calls: [{ id: '1', function: { name: 'find', arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: '1', content: 'found' },
+        { role: 'assistant', content: 'Here' },
+      ]
+      await storeJudged(service.sql, org, [
+        { trace_id: 'by id', manifest_id, messages },
+        {
+          trace_id: 'by hash',
+          manifest_hash: manifest_hash.replace('sha256:', ''),
+          messages: [...messages, ...hello('by hash')],
+        },
+        { trace_id: 'of another agent', agent_name: 'other', manifest_hash, messages },
+        { trace_id: 'of none', messages: hello('none') },
+      ])
+      const version = await buildDataset(org.api, 'sft', {
+        filters: { manifest_ids: [manifest_id] },
+      })
+      const rows = await readJsonl(org.api, version)
+      t.same(
+        rows.map(({ provenance }) => provenance.trace_id),
+        ['by hash', 'by id'],
+      )
+      for (const { tools, provenance } of rows) {
+        t.same(tools, [
+          { type: 'function', function: { name: 'find', description: 'Finds', parameters } },
+        ])
+        t.match(provenance, { tools_from: 'manifest' })
+      }
+      t.same(version.manifest_ids, [manifest_id])
+      t.same(version.dropped_counts, { 'filtered.manifest_ids': 2 })
+    },
+  )
+
+  t.test('a verdict under eval_verdict selects the traces of that verdict', async (t) => {
+    const { api } = await openOrganization([
+      { trace_id: 'kept', messages: hello('kept') },
+      {
+        trace_id: 'masked',
+        verdict: 'repair',
+        reasons: [{ code: 'step.masked' }],
+        messages: hello('m'),
+      },
+    ])
+    for (const [eval_verdict, trace_id] of [
+      ['keep', 'kept'],
+      ['repair', 'masked'],
+    ]) {
+      const version = await buildDataset(api, 'sft', { filters: { eval_verdict } })
+      const rows = await readJsonl(api, version)
+      t.same(
+        rows.map(({ provenance }) => provenance.trace_id),
+        [trace_id],
+      )
+    }
+  })
+
   t.test('one bad trace costs only itself', async (t) => {
     const { api } = await openOrganization([
       { trace_id: 'good' },
       { trace_id: 'nul', messages: hello('a\0b') },
       { trace_id: 'surrogate', messages: hello('\ud800') },
       {
-        trace_id: 'image',
+        trace_id: 'textless',
         messages: [
-          { role: 'user', content: [{ type: 'image_url' }] },
+          { role: 'user', content: [{ type: 'text' }] },
           { role: 'assistant', content: 'Nice' },
         ],
       },

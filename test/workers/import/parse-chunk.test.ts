@@ -102,9 +102,58 @@ t.test('a chunk of records', async (t) => {
 
   t.test('a format that was asked for is the only one', async (t) => {
     const settings = { ...SETTINGS, format: 'openai_chat' as const, agentName: 'a' }
-    const result = work(['{"messages":[]}', '{"llm_calls":[]}'], [], settings)
+    const result = work(['{"messages":[{"role":"user"}]}', '{"llm_calls":[]}'], [], settings)
     t.equal(result.traceIds.length, 1)
     t.match(result.faults, [{ line: 2, code: 'unknown_format' }])
+  })
+
+  t.test('a conversation without messages is told by its line', async (t) => {
+    const records = [{ messages: [] }, { messages: null }, { input: { messages: [] }, output: 'x' }]
+    t.same(codesOf(records.map((each) => JSON.stringify({ agent_name: 'a', ...each }))), [
+      [1, 'empty_conversation'],
+      [2, 'empty_conversation'],
+      [3, 'empty_conversation'],
+    ])
+  })
+
+  t.test('of a preference row both traces are stored, or none and one fault', async (t) => {
+    const row = (input: object, others: object = {}) =>
+      JSON.stringify({
+        agent_name: 'a',
+        input: { messages: [{ role: 'user', content: 'Hi' }], ...input },
+        preferred_output: [{ role: 'assistant', content: 'Hello' }],
+        non_preferred_output: [{ role: 'assistant', content: 'What?' }],
+        ...others,
+      })
+    const first = work([row({})])
+    t.same(first.lines, [1, 1])
+    t.match(work([row({})], [first.traceIds[0] ?? '']), {
+      skipped: 1,
+      traceIds: [first.traceIds[1]],
+    })
+    t.match(work([row({}), row({})]), { skipped: 2 })
+    for (const wrong of [
+      row({ messages: 'Hi' }),
+      row({ messages: ['Hi'] }),
+      row({}, { preferred_output: [] }),
+      row({}, { non_preferred_output: null }),
+      row({}, { non_preferred_output: [7] }),
+    ]) {
+      const { traceIds, faults } = work([wrong])
+      t.same(traceIds, [], wrong)
+      t.match(faults, [{ line: 1, code: 'invalid_record' }])
+      t.equal(faults.length, 1)
+    }
+  })
+
+  t.test('what cannot be kept is counted for its trace', async (t) => {
+    const large = 'x'.repeat(20_000)
+    const { losses, traceIds } = work([
+      JSON.stringify({ agent_name: 'a', trace_id: 't', large, messages: [{ role: 'user' }] }),
+      JSON.stringify({ agent_name: 'a', small: 1, messages: [{ role: 'user' }] }),
+    ])
+    t.equal(traceIds.length, 2)
+    t.same(losses, [{ trace_id: 't', code: 'members_dropped' }])
   })
 
   t.test('sums of many counts can be stored', async (t) => {

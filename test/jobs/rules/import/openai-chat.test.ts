@@ -2,6 +2,7 @@ import t from 'tap'
 import { describeFault } from '../../../../jobs/rules/core/reader.ts'
 import { openaiChat } from '../../../../jobs/rules/import/openai-chat.ts'
 import { readRecord } from '../../../../jobs/rules/import/read-record.ts'
+import { toTraceRow } from '../../../../jobs/rules/traces/trace-row.ts'
 import { conversationOf } from '../../../../jobs/rules/traces/conversation.ts'
 
 const NOW = new Date('2026-03-01T00:00:00Z')
@@ -178,6 +179,143 @@ t.test('OpenAI chat lines', async (t) => {
     ])
     t.same(faultsOf({ agent_name: 'a', messages: [], trace_id: {} }), [
       'trace_id must be 1 to 128 printable characters',
+    ])
+  })
+
+  t.test('that call functions have the tool calls of today', async (t) => {
+    const single = (name: string) => ({ name, arguments: '{"id":7}' })
+    const { trace } = read({
+      agent_name: 'a',
+      functions: [{ name: 'look', parameters: { type: 'object' } }],
+      messages: [
+        { role: 'user', content: 'What is seven?' },
+        { role: 'assistant', content: null, function_call: single('look') },
+        { role: 'function', name: 'look', content: 'a number' },
+        { role: 'function', name: 'other', content: 'nobody asked' },
+        { role: 'assistant', content: null, function_call: single('look'), weight: 0 },
+      ],
+    })
+    const id = 'function_call_1'
+    const call = (id: string) => ({ id, type: 'function', function: single('look') })
+    t.same(conversationOf(trace), [
+      { role: 'user', content: 'What is seven?' },
+      { role: 'assistant', content: null, tool_calls: [call(id)] },
+      { role: 'tool', name: 'look', content: 'a number', tool_call_id: id },
+      { role: 'tool', name: 'other', content: 'nobody asked' },
+      { role: 'assistant', content: null, tool_calls: [call('function_call_2')], weight: 0 },
+    ])
+    t.match(trace.llm_calls[0], {
+      tools: [{ type: 'function', function: { name: 'look' } }],
+      tool_calls: [
+        { tool_name: 'look', args: { id: 7 }, result: 'a number' },
+        { tool_name: 'look', result: null },
+      ],
+    })
+  })
+
+  t.test('keep refusals, parts, reasoning, weights and what nobody knows', async (t) => {
+    const said = [
+      { role: 'developer', content: 'Be kind.' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Hi' },
+          { type: 'image_url', image_url: {} },
+        ],
+      },
+      { role: 'assistant', content: 'Hello', weight: 0, mood: 'fine' },
+      { role: 'user', content: 'Help!' },
+      { role: 'assistant', content: null, refusal: 'No.', reasoning_content: 'May I?' },
+    ]
+    const { trace, losses } = read({ agent_name: 'a', messages: said })
+    t.same(conversationOf(trace), said)
+    t.equal(trace.final_output_preview, 'No.', 'a refusal is what the assistant put out')
+    t.same(losses, [])
+    const { trace: nested } = read({ agent_name: 'a', messages: said, output: { refusal: 'No.' } })
+    t.same(conversationOf(nested).at(-1), said.at(-1), 'what is no message is no output')
+  })
+
+  t.test('that differ in a refusal or a weight are no duplicates', async (t) => {
+    const hashOf = (turn: object) => {
+      const { trace } = read({
+        agent_name: 'a',
+        messages: [{ role: 'assistant', content: 'Hm', ...turn }],
+      })
+      return toTraceRow(trace).content_hash?.toString('hex')
+    }
+    const hashes = [{}, { refusal: 'No.' }, { refusal: 'Never.' }, { weight: 0 }].map(hashOf)
+    t.equal(new Set(hashes).size, 4)
+    t.equal(hashOf({ weight: 1, refusal: null }), hashes[0])
+  })
+
+  t.test('keep what a request and an answer say besides, as long as it is small', async (t) => {
+    const record = (extra: object) => ({
+      agent_name: 'a',
+      input: { messages: messages.slice(0, 2), tool_choice: 'auto', ...extra },
+      output: {
+        id: 'cmpl-1',
+        choices: [
+          { index: 0, message: { role: 'assistant', content: 'a' }, logprobs: { content: [] } },
+          { index: 1, message: { role: 'assistant', content: 'b' } },
+        ],
+      },
+    })
+    const { trace, losses } = read(record({}))
+    t.same(losses, [])
+    t.match(trace.metadata['import'], {
+      input: { tool_choice: 'auto' },
+      output: { id: 'cmpl-1', logprobs: {}, choices: [{ message: { content: 'b' } }] },
+    })
+    const large = read(record({ notes: 'x'.repeat(20_000) }))
+    t.same(large.losses, ['members_dropped'])
+    t.match(large.trace.metadata['import'], { warnings: [/^Members of input/] })
+    const lost = read({ agent_name: 'a', messages, notes: 'x'.repeat(20_000) })
+    t.same(lost.losses, ['members_dropped'])
+    t.match(lost.trace.metadata['import'], { warnings: [/^notes were left out/] })
+  })
+
+  t.test('with a preference are two attempts at one task', async (t) => {
+    const input = { messages: messages.slice(0, 2), tools: [] }
+    const row = (preferred: string, other: string, more: object = {}) => ({
+      agent_name: 'a',
+      input,
+      preferred_output: [{ role: 'assistant', content: preferred }],
+      non_preferred_output: [{ role: 'assistant', content: other }],
+      ...more,
+    })
+    const split = (record: Record<string, unknown>) => {
+      const records = openaiChat.split?.(record) ?? []
+      if ('code' in records) throw new Error(records.message)
+      return records.map((each) => read(each))
+    }
+    const [good, bad] = split(row('A number.', 'A letter.', { scores: { fast: 1 } }))
+    t.same(good && conversationOf(good.trace).at(-1)?.content, 'A number.')
+    t.same(bad && conversationOf(bad.trace).at(-1)?.content, 'A letter.')
+    t.equal(good?.trace.task_id, bad?.trace.task_id)
+    t.match(good?.scores, [
+      { name: 'fast' },
+      {
+        name: 'preference',
+        value: 1,
+        label: 'preferred',
+        source: 'human',
+        identifier: 'preference',
+      },
+    ])
+    t.match(bad?.scores, [
+      { name: 'fast' },
+      { name: 'preference', value: 0, label: 'non_preferred' },
+    ])
+    t.same(good?.scores[1]?.metadata, bad?.scores[1]?.metadata)
+    t.notOk(good?.trace.metadata['extra'], 'the answers are not kept twice')
+    const [other] = split(row('A number.', 'A colour.'))
+    t.equal(other?.trace.task_id, good?.trace.task_id)
+    t.not(other?.trace.trace_id, good?.trace.trace_id)
+    t.notSame(other?.scores.at(-1)?.metadata, good?.scores.at(-1)?.metadata)
+    const named = split(row('x', 'y', { trace_id: 'own', task_id: 't', eval_scores: [] }))
+    t.match(named, [
+      { trace: { trace_id: 'own-preferred', task_id: 't' } },
+      { trace: { trace_id: 'own-non_preferred', task_id: 't' } },
     ])
   })
 })
