@@ -1,4 +1,4 @@
--- Scores in the client's words, and their sums by what was measured together.
+-- Scores and evaluators in the words of clients, and sums by what was measured together.
 
 -- The category as it was sent; null where it says no more than `category`.
 alter table eval_scores add column category_detail text;
@@ -28,3 +28,16 @@ create table score_cell_clusters (
 -- Cells of before hold all clusters in their sums: workers recompute them.
 insert into score_cells_dirty (org_id, project_id, agent_name, day)
 select distinct org_id, project_id, agent_name, day from score_cells;
+
+-- What clients say of an evaluator whose scores they push.
+alter table evaluators
+  add column eval_type text not null default 'deterministic'
+    check (eval_type in ('deterministic', 'llm_judge', 'custom')),
+  add column category text,
+  add column display_name text,
+  add column prompt_template text,
+  add column threshold float8 check (threshold between 0 and 1);
+-- What was only a name did not say.
+update evaluators set eval_type = 'custom' where type = 'external';
+-- Checks of ours call no model.
+alter table evaluators add check (type = 'external' or eval_type = 'deterministic');
