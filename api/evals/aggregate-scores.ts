@@ -25,7 +25,7 @@ const groupBody = Joi.object({
   mean: number(),
   stddev: nullable(number()).description('Of the sample; null for one score'),
   ci95_low: nullable(number()).description(
-    'Normal interval of the mean, its variance cluster-robust by session (Cameron and Miller, 2015); may lie outside 0 to 1; null below two sessions',
+    'Interval of the mean that holds it in 95 of 100 cases: t distribution, variance robust to what was measured together (task, else session, else trace; where all is of one task, session, else trace); may lie outside 0 to 1; null with fewer than 3 of these, and where scores of several names mix',
   ),
   ci95_high: nullable(number()),
   p10: number().description('Percentiles are interpolated in 20 bins'),
@@ -38,7 +38,7 @@ const groupBody = Joi.object({
 export const aggregateScores = endpoint('GET', '/eval-scores/aggregate', {
   summary: 'Aggregate scores',
   description:
-    'Read from sums a day that workers keep: since and until count whole days of UTC, both included. `stale` tells that scores have changed which the answer does not show yet.',
+    'Averages are rounded to six digits. Read from sums a day that workers keep: since and until count whole days of UTC, both included. `stale` tells that scores have changed which the answer does not show yet.',
   access: 'key',
   query: shape(
     {},

@@ -1,37 +1,60 @@
-import { randomUUIDv7 } from 'node:crypto'
 import { isBuiltInName } from '../../jobs/rules/evals/judgement.ts'
-import { freeForm, shape, text } from '../../jobs/shape.ts'
+import { freeForm, oneOf, shape, text } from '../../jobs/shape.ts'
+import type { Valid } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { countEvaluators, insertEvaluator } from '../../sql/evals/evaluators.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { ALL_FAULTS, badRequest, conflict, faultsOf, validationError } from '../errors.ts'
+import { ALL_FAULTS, badRequest, conflict, faultsOf, notFound, validationError } from '../errors.ts'
 import { errorBody, projectField } from '../fields.ts'
 import { writableProject } from '../projects.ts'
-import { checkType, CONFIGS, evaluatorBody, MAX_EVALUATORS, viewEvaluator } from './evaluator.ts'
+import {
+  ALWAYS_ON,
+  checkType,
+  CONFIGS,
+  evaluatorBody,
+  evaluatorMembers,
+  MAX_EVALUATORS,
+  newEvaluator,
+  viewEvaluator,
+} from './evaluator.ts'
+import { TEMPLATES } from './evaluator-template.ts'
+
+const body = shape(
+  {},
+  {
+    name: text(128).empty([null, '']).description('Default template_id'),
+    template_id: text(128).empty([null, '']).description('Of GET /evaluators/templates'),
+    type: checkType.empty(null).description('Of a check that runs here'),
+    eval_type: oneOf('deterministic', 'llm_judge')
+      .empty(null)
+      .description('Without template_id and type: of an evaluator whose scores the client pushes'),
+    config: freeForm().empty(null),
+    agent_name: text().empty([null, '']).description('Default every agent'),
+    ...evaluatorMembers,
+    project: projectField.empty(null),
+  },
+)
+  .or('name', 'template_id')
+  .or('template_id', 'type', 'eval_type')
+  .oxor('template_id', 'type')
 
 export const createEvaluator = endpoint('POST', '/evaluators', {
-  summary: 'Add a check that every trace judged from now on is scored by',
+  summary:
+    'Add a check that every trace judged from now on is scored by, or what a client scores by',
   description:
-    'json_valid: the final output is JSON. contains {text, case_sensitive = true}: the final output has the text. regex {pattern}: it has a match of the pattern, in the syntax of RE2, anywhere. max_cost {usd}, max_steps {steps}: the run cost, or took LLM calls, at most that. Traces judged already get the score when they are judged again.',
+    'json_valid: the final output is JSON. contains {text, case_sensitive = true}: the final output has the text. regex {pattern}: it has a match of the pattern, in the syntax of RE2, anywhere. max_cost {usd}, max_steps {steps}: the run cost, or took LLM calls, at most that. Traces judged already get the score when they are judged again. With eval_type alone nothing runs here: the client pushes scores under the name. The name of an evaluator that is always on is answered by that one, 200.',
   access: 'key',
   query: shape({}, { project: projectField }),
-  body: shape(
-    { name: text(128).min(1), type: checkType },
-    {
-      config: freeForm().default({}),
-      agent_name: text().min(1).allow(null).description('Null for every agent'),
-      description: text(1000).allow(null, ''),
-      project: projectField,
-    },
-  )
+  body: body
     .label('EvaluatorRequest')
     .example({ name: 'says-thanks', type: 'contains', config: { text: 'thank you' } }),
-  answers: { 201: evaluatorBody, 409: errorBody },
+  answers: { 200: evaluatorBody, 201: evaluatorBody, 404: errorBody, 409: errorBody },
   async handle({ context, principal, query, body }) {
-    const { name, type, description } = body
+    const builtIn = ALWAYS_ON.find(({ name }) => name === (body.template_id ?? body.name))
+    if (builtIn && body.type === undefined) return builtIn
+    const definition = defineEvaluator(body)
+    const { name, type } = definition
     if (isBuiltInName(name)) throw conflict(`${name} is an evaluator that is always on`)
-    const { error, value } = CONFIGS[type].validate(body.config, ALL_FAULTS)
-    if (error) throw validationError(faultsOf('body.config', error))
     return context.sql.begin(async (tx: Transaction) => {
       const project = await writableProject(tx, principal, body.project ?? query.project)
       const { total, patterns } = await countEvaluators(tx, principal.orgId, project.id)
@@ -41,21 +64,32 @@ export const createEvaluator = endpoint('POST', '/evaluators', {
       if (type === 'regex' && patterns >= MAX_PATTERNS) {
         throw badRequest(`A project has at most ${MAX_PATTERNS} evaluators of type regex`)
       }
-      const evaluator = {
-        id: randomUUIDv7(),
-        project_id: project.id,
-        name,
-        type,
-        agent_name: body.agent_name ?? '',
-        description: description || null,
-        config: { ...value },
-      }
+      const evaluator = newEvaluator(project.id, body, definition)
       const created_at = await insertEvaluator(tx, principal.orgId, evaluator)
       if (!created_at) throw conflict(`There is an evaluator ${name} already`)
       return new Answer(201, viewEvaluator({ ...evaluator, created_at }))
     })
   },
 })
+
+/** By a template, by a type of check, or as what the client scores by itself. */
+function defineEvaluator({ template_id, name = template_id ?? '', ...body }: EvaluatorRequest) {
+  const agent_name = body.agent_name ?? ''
+  const template = TEMPLATES.find((each) => each.type === template_id)
+  if (template_id !== undefined && !template) throw notFound('Evaluator template')
+  const type = template?.type ?? body.type
+  if (type === undefined) {
+    const eval_type = body.eval_type ?? 'custom'
+    return { name, type: 'external', eval_type, agent_name, config: {} } as const
+  }
+  const { error, value } = CONFIGS[type].validate(body.config ?? template?.config ?? {}, ALL_FAULTS)
+  if (error) throw validationError(faultsOf('body.config', error))
+  const category = body.category ?? template?.category ?? null
+  const eval_type = 'deterministic'
+  return { name, type, eval_type, agent_name, category, config: { ...value } } as const
+}
+
+type EvaluatorRequest = Valid<typeof body>
 
 /** A pattern may take 40 ms of the process that runs it. */
 const MAX_PATTERNS = 10

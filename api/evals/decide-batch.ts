@@ -4,6 +4,7 @@ import { traceBatches } from '../../jobs/trace-batches.ts'
 import { listOf, shape, textReference, uuidReference } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { findJob } from '../../sql/jobs/jobs.ts'
+import { findManifest } from '../../sql/manifests/manifests.ts'
 import { listManifestProjects } from '../../sql/traces/trace-lists.ts'
 import { listTraceProjects } from '../../sql/traces/traces.ts'
 import { listVerdicts } from '../../sql/evals/verdicts.ts'
@@ -14,7 +15,7 @@ import { endpoint } from '../endpoint.ts'
 import { badRequest, notFound } from '../errors.ts'
 import { errorBody, projectField } from '../fields.ts'
 import type { Principal } from '../principal.ts'
-import { readableProjects } from '../projects.ts'
+import { maySee, readableProjects } from '../projects.ts'
 import { admitJob } from '../admit-job.ts'
 import { answerLongWork } from '../wait.ts'
 import { decisionBody, viewDecision } from './decision.ts'
@@ -57,7 +58,9 @@ export const decideBatch = endpoint('POST', '/traces/batch-decision', {
     if (manifestId === undefined) {
       return decideNow(context, principal, visible, [...new Set(trace_ids)])
     }
-    const jobId = await submitManifest(context, principal, visible, manifestId)
+    const projectId = await findDecidedProject(context, principal, visible, manifestId)
+    if (projectId === undefined) return { decisions: [], total: 0, verdict_counts: {} }
+    const jobId = await submitManifest(context, principal, projectId, manifestId)
     return answerLongWork(call, jobId, 200, async () => {
       const job = await findJob(context.sql, principal.orgId, jobId)
       return { decisions: [], total: 0, verdict_counts: {}, ...job?.result }
@@ -113,20 +116,31 @@ function refusal({ id, projects }: { id: string; projects: readonly string[] }) 
   return { trace_id: id, code: 'ambiguous', message }
 }
 
-async function submitManifest(
-  context: ApiContext,
-  principal: Principal,
+/** The project of a manifest's traces; undefined where a manifest has none. */
+async function findDecidedProject(
+  { sql }: ApiContext,
+  { orgId }: Principal,
   visible: readonly string[] | null,
   manifestId: string,
 ) {
-  const { sql, queue } = context
-  const [projectId, other] = await listManifestProjects(sql, principal.orgId, visible, manifestId)
-  if (projectId === undefined) throw notFound('Manifest')
+  const [projectId, other] = await listManifestProjects(sql, orgId, visible, manifestId)
   if (other !== undefined) {
     throw badRequest('Several projects have traces of this manifest: name one as `project`')
   }
+  if (projectId !== undefined) return projectId
+  const manifest = await findManifest(sql, orgId, manifestId)
+  if (!manifest || !maySee(visible, manifest.project_id)) throw notFound('Manifest')
+  return undefined
+}
+
+async function submitManifest(
+  context: ApiContext,
+  principal: Principal,
+  projectId: string,
+  manifestId: string,
+) {
   const payload = { project_id: projectId, manifest_id: manifestId }
-  return queue.transaction(sql, (tx: Transaction) =>
+  return context.queue.transaction(context.sql, (tx: Transaction) =>
     admitJob(context, tx, principal, decideTraces, payload, { projectId }),
   )
 }

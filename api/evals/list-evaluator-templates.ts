@@ -1,41 +1,7 @@
 import Joi from 'joi'
 import { listOf } from '../../jobs/shape.ts'
 import { endpoint } from '../endpoint.ts'
-
-const templates = [
-  {
-    type: 'json_valid',
-    category: 'output',
-    description: 'The final output is JSON',
-    config: {},
-  },
-  {
-    type: 'contains',
-    category: 'output',
-    description: 'The final output has a text',
-    config: { text: 'thank you', case_sensitive: false },
-  },
-  {
-    type: 'regex',
-    category: 'output',
-    description:
-      'The final output has a match of a pattern in the syntax of RE2; not applicable where the output is too long for the pattern',
-    config: { pattern: '(?i)order #?\\d+' },
-  },
-  {
-    type: 'max_cost',
-    category: 'budget',
-    description:
-      'The run costs at most so many US dollars; not applicable where the cost is unknown',
-    config: { usd: 0.1 },
-  },
-  {
-    type: 'max_steps',
-    category: 'budget',
-    description: 'The run takes at most so many LLM calls',
-    config: { steps: 10 },
-  },
-]
+import { TEMPLATES } from './evaluator-template.ts'
 
 export const listEvaluatorTemplates = endpoint('GET', '/evaluators/templates', {
   summary: 'List the types of checks that can be added, each with an example of its config',
@@ -44,10 +10,16 @@ export const listEvaluatorTemplates = endpoint('GET', '/evaluators/templates', {
     200: Joi.object({
       templates: listOf(
         Joi.object({
+          template_id: Joi.string().required(),
+          name: Joi.string().required(),
           type: Joi.string().required(),
+          eval_type: Joi.string().valid('deterministic').required(),
           category: Joi.string().required(),
           description: Joi.string().required(),
-          config: Joi.object().unknown(true).required(),
+          config: Joi.object()
+            .unknown(true)
+            .required()
+            .description('Holds unless another is given'),
         }).label('EvaluatorTemplate'),
       ).required(),
       categories: Joi.object()
@@ -57,10 +29,14 @@ export const listEvaluatorTemplates = endpoint('GET', '/evaluators/templates', {
     }).label('EvaluatorTemplates'),
   },
   async handle() {
-    const byCategory = Map.groupBy(templates, ({ category }) => category)
+    const byCategory = Map.groupBy(TEMPLATES, ({ category }) => category)
     const categories = [...byCategory].map(
       ([name, group]) => [name, group.map(({ type }) => type)] as const,
     )
+    const templates = TEMPLATES.map((template) => {
+      const { type } = template
+      return { template_id: type, name: type, eval_type: 'deterministic', ...template }
+    })
     return { templates, categories: Object.fromEntries(categories) }
   },
 })

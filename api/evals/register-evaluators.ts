@@ -1,27 +1,28 @@
-import { randomUUIDv7 } from 'node:crypto'
 import Joi from 'joi'
 import { isBuiltInName } from '../../jobs/rules/evals/judgement.ts'
-import { listOf, shape, text } from '../../jobs/shape.ts'
+import { EVAL_TYPES } from '../../jobs/rules/evals/evaluators.ts'
+import { listOf, oneOf, shape, text } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { countEvaluators, insertEvaluator } from '../../sql/evals/evaluators.ts'
 import { endpoint } from '../endpoint.ts'
-import { badRequest, conflict } from '../errors.ts'
-import { errorBody, projectField } from '../fields.ts'
+import { badRequest } from '../errors.ts'
+import { projectField } from '../fields.ts'
 import { writableProject } from '../projects.ts'
-import { MAX_EVALUATORS } from './evaluator.ts'
+import { evaluatorMembers, MAX_EVALUATORS, newEvaluator } from './evaluator.ts'
 
 export const registerEvaluators = endpoint('POST', '/evaluators/register', {
   summary: 'Register the names that a client pushes scores under',
   description:
-    'Names that are registered already stay as they are, so repeating it changes nothing.',
+    'Names that are registered already, and those that are always on, stay as they are, so repeating it changes nothing.',
   access: 'key',
   query: shape({}, { project: projectField }),
   body: shape(
     {
       evaluators: listOf(
-        shape({ name: text(128).min(1) }, { description: text(1000).allow(null, '') }).label(
-          'RegisteredEvaluator',
-        ),
+        shape(
+          { name: text(128).min(1) },
+          { eval_type: oneOf(...EVAL_TYPES).default('custom'), ...evaluatorMembers },
+        ).label('RegisteredEvaluator'),
       )
         .min(1)
         .max(MAX_EVALUATORS),
@@ -35,24 +36,18 @@ export const registerEvaluators = endpoint('POST', '/evaluators/register', {
       registered: listOf(Joi.string()).required().description('Names registered now'),
       total: Joi.number().integer().required().description('Evaluators the project has now'),
     }).label('RegisteredEvaluators'),
-    409: errorBody,
   },
   async handle({ context, principal, query, body }) {
-    const taken = body.evaluators.find(({ name }) => isBuiltInName(name))
-    if (taken) throw conflict(`${taken.name} is an evaluator that is always on`)
     return context.sql.begin(async (tx: Transaction) => {
       const { id: project_id } = await writableProject(tx, principal, body.project ?? query.project)
       const registered = []
-      for (const { name, description } of body.evaluators) {
-        const inserted = await insertEvaluator(tx, principal.orgId, {
-          id: randomUUIDv7(),
-          project_id,
-          name,
-          type: 'external',
-          agent_name: body.agent_name ?? '',
-          description: description || null,
-          config: {},
-        })
+      for (const { name, eval_type, ...said } of body.evaluators) {
+        if (isBuiltInName(name)) continue
+        const type = 'external'
+        const agent_name = body.agent_name ?? ''
+        const evaluator = { name, type, eval_type, agent_name, config: {} } as const
+        const row = newEvaluator(project_id, said, evaluator)
+        const inserted = await insertEvaluator(tx, principal.orgId, row)
         if (inserted) registered.push(name)
       }
       const { total } = await countEvaluators(tx, principal.orgId, project_id)

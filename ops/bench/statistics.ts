@@ -1,13 +1,15 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { findSuspects } from '../../jobs/rules/regression/bisect.ts'
+import { CLUSTERS, coverages, coverOf } from './interval-coverage.ts'
+import type { Coverage } from './interval-coverage.ts'
 import { openSimulation } from './score-simulation.ts'
 import { experiments } from './statistics-experiments.ts'
 import type { Experiment } from './statistics-experiments.ts'
 
 /**
- * Repeats every experiment and prints a table: the share of runs in which our rules and a fixed
- * threshold said yes, on the same simulated scores.
+ * Repeats every experiment and prints two tables: the share of runs in which our rules and a fixed
+ * threshold said yes, on the same simulated scores; and how often an interval holds the true mean.
  */
 async function main() {
   const { values } = parseArgs({
@@ -25,6 +27,10 @@ async function main() {
     ...rows,
     '',
     ...timings(seed),
+    '',
+    `| scores | aim | ${CLUSTERS.map((clusters) => `${clusters} clusters`).join(' | ')} |`,
+    `|---|---|${'---|'.repeat(CLUSTERS.length)}`,
+    ...coverages.map((each, i) => measureCoverage(each, runs, seed + i)),
   ].join('\n')
   if (values.out) await writeFile(values.out, `${text}\n`)
   else process.stdout.write(`${text}\n`)
@@ -37,6 +43,12 @@ function measure({ name, aim, run }: Experiment, runs: number, seed: number) {
   const compared = outcomes.flatMap(({ threshold }) => threshold ?? [])
   const theirs = compared.length > 0 ? percent(share(compared)) : ''
   return `| ${name} | ${showAim(aim)} | ${percent(ours)} | ${theirs} |`
+}
+
+function measureCoverage(each: Coverage, runs: number, seed: number) {
+  const simulation = openSimulation(seed)
+  const shares = CLUSTERS.map((clusters) => percent(coverOf(simulation, each, clusters, runs)))
+  return `| ${each.name} | ${each.isClaimed ? '93 to 97 %' : ''} | ${shares.join(' | ')} |`
 }
 
 /** How long the scan of one metric takes, without a change and with one. */

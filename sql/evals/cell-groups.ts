@@ -1,6 +1,6 @@
 import { HISTOGRAM_BINS } from '../../jobs/rules/evals/score-summary.ts'
 import type { CellSums } from '../../jobs/rules/evals/score-summary.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Fragment, Queryable } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
 
 export interface CellFilter {
@@ -28,23 +28,59 @@ export async function listCellGroups(
   limit: number,
 ) {
   const columns = groupBy.flatMap((word) => GROUPS[word])
-  const key = columns.map((column, i) => sql`${i ? sql`,` : sql``} ${sql(column)}`)
+  // A column that is the same everywhere keys the group that nothing is grouped by.
+  const key = [sql`one`, ...columns.map((column) => sql`, ${sql(column)}`)]
   const shown = columns.map((column) =>
     column === 'day' ? sql`day::text as day,` : sql`${sql(column)},`,
   )
+  return sql<CellGroup[]>`
+    with cells as (select *, 1 as one from score_cells where ${matching(sql, orgId, filter)}),
+    sums as (
+      select ${key}, row_number() over (order by ${key}) as place, ${sumsOfCells(sql)}
+      from cells group by ${key} order by place limit ${limit}
+    ),
+    ${clustersOfGroups(sql, orgId, key)}
+    select ${shown.length > 0 ? shown : sql``} n, passed, sum, sum_squares, min, max, histogram, names,
+      lone_clusters + coalesce(clusters, 0) as clusters, lone_ss + coalesce(ss, 0) as cluster_ss,
+      lone_sn + coalesce(sn, 0) as cluster_sn, lone_nn + coalesce(nn, 0) as cluster_nn, computed_at
+    from sums left join shared using (place) order by place`
+}
+
+function sumsOfCells(sql: Queryable) {
   const histogram = Array.from(
     { length: HISTOGRAM_BINS },
     (_, bin) => sql`${bin ? sql`,` : sql``} sum(histogram[${bin + 1}::int])`,
   )
-  return sql<CellGroup[]>`
-    select ${shown.length > 0 ? shown : sql``} sum(n)::bigint as n, sum(passed)::bigint as passed, sum(sum) as sum,
-      sum(sum_squares) as sum_squares, min(min) as min, max(max) as max,
-      array[${histogram}]::float8[] as histogram, sum(clusters)::bigint as clusters,
-      sum(cluster_ss) as cluster_ss, sum(cluster_sn) as cluster_sn, sum(cluster_nn) as cluster_nn,
-      max(computed_at) as computed_at
-    from score_cells where ${matching(sql, orgId, filter)}
-    ${columns.length > 0 ? sql`group by ${key} order by ${key}` : sql`having sum(n) > 0`}
-    limit ${limit}`
+  return sql`sum(n)::bigint as n, sum(passed)::bigint as passed, sum(sum) as sum,
+    sum(sum_squares) as sum_squares, min(min) as min, max(max) as max,
+    array[${histogram}]::float8[] as histogram, count(distinct name) as names,
+    sum(lone_clusters)::bigint as lone_clusters, sum(lone_ss) as lone_ss, sum(lone_sn) as lone_sn,
+    sum(lone_nn) as lone_nn, max(computed_at) as computed_at`
+}
+
+/**
+ * What is no lone trace, as `shared`: tasks, else sessions, else traces. Where all of a group is of one
+ * task, that is no cluster but what is measured. A cluster is united over the cells of its group before
+ * it is squared. Groups of several names have no interval, and so need no clusters.
+ */
+function clustersOfGroups(sql: Queryable, orgId: string, key: Fragment[]) {
+  return sql`
+    units as (
+      select place, task, unit, sum(c.n) as n, sum(c.sum) as s, min(sums.lone_clusters) as lone
+      from sums join cells using (${key})
+        join score_cell_clusters c on c.org_id = ${orgId} and c.cell_id = cells.id
+      where names = 1 group by place, task, unit
+    ), told as (
+      select place, task, unit, n, s,
+        lone = 0 and min(task) over same = max(task) over same as one_task
+      from units window same as (partition by place)
+    ), clusters as (
+      select place, sum(n) as n, sum(s) as s from told
+      group by place, case when one_task or task = 0 then unit else task end
+    ), shared as (
+      select place, count(*) as clusters, sum(s * s) as ss, sum(s * n) as sn, sum(n * n) as nn
+      from clusters group by place
+    )`
 }
 
 /** Whether scores have changed since the cells were computed. */

@@ -1,4 +1,4 @@
-import type { Check, CheckType } from '../../jobs/rules/evals/evaluators.ts'
+import type { Check, CheckType, EvalType } from '../../jobs/rules/evals/evaluators.ts'
 import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
@@ -9,9 +9,16 @@ export interface EvaluatorRow {
   name: string
   /** `external`: clients push scores under its name; nothing runs here. */
   type: CheckType | 'external'
+  eval_type: EvalType
   /** '' for every agent of the project. */
   agent_name: string
+  display_name: string | null
+  category: string | null
   description: string | null
+  /** What a judge of the client is asked. */
+  prompt_template: string | null
+  /** The score from which on it passes, for the client that gives it; 0 to 1. */
+  threshold: number | null
   config: Record<string, unknown>
   created_at: Date
 }
@@ -31,7 +38,8 @@ export async function listEvaluators(
   projectIds: readonly string[] | null,
 ) {
   return sql<EvaluatorRow[]>`
-    select id, project_id, name, type, agent_name, description, config, created_at
+    select id, project_id, name, type, eval_type, agent_name, display_name, category, description,
+      prompt_template, threshold, config, created_at
     from evaluators
     where org_id = ${orgId}
       ${inProjects(sql, sql`project_id`, projectIds)}
@@ -53,9 +61,11 @@ export async function insertEvaluator(
   evaluator: Omit<EvaluatorRow, 'created_at'>,
 ) {
   const [row] = await sql<{ created_at: Date }[]>`
-    insert into evaluators (org_id, project_id, id, name, type, agent_name, description, config)
-    values (${orgId}, ${evaluator.project_id}, ${evaluator.id}, ${evaluator.name}, ${evaluator.type},
-      ${evaluator.agent_name}, ${evaluator.description}, ${jsonText(evaluator.config)}::text::jsonb)
+    insert into evaluators (org_id, project_id, id, name, type, eval_type, agent_name, display_name,
+      category, description, prompt_template, threshold, config)
+    select ${orgId}, project_id, id, name, type, eval_type, agent_name, display_name, category,
+      description, prompt_template, threshold, config
+    from json_populate_record(null::evaluators, ${jsonText(evaluator)}::text::json)
     on conflict (org_id, project_id, name, agent_name) do nothing
     returning created_at`
   return row?.created_at

@@ -16,4 +16,4 @@ export const aggregateScoresHandler = handler(
 )
 
 /** Pairs of agent and day that one transaction recomputes. */
-const PAGE = 100
+const PAGE = 10

@@ -24,6 +24,8 @@ export type Check = CheckConfig & {
   readonly agent_name: string
 }
 
+/** Who gives the scores: a rule, a model, or nobody said. Models are the client's; we call none. */
+export type EvalType = (typeof EVAL_TYPES)[number]
 export type CheckType = (typeof CHECK_TYPES)[number]
 
 /** What a type of check has to be given. */
@@ -129,6 +131,7 @@ export const BUILT_INS = [
   { name: 'latency', description: '1 falling to 0 at 10 s an LLM call' },
   { name: 'token_efficiency', description: '1 falling to 0 at 5,000 output tokens an LLM call' },
 ] as const
+export const EVAL_TYPES = ['deterministic', 'llm_judge', 'custom'] as const
 export const CHECK_TYPES = ['json_valid', 'contains', 'regex', 'max_cost', 'max_steps'] as const
 
 const PATTERNS = new WeakMap<{ readonly pattern: string }, Pattern>()

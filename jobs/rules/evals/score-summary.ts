@@ -1,4 +1,7 @@
-/** Sums over scores, and over those of their sessions, that can be added up further. */
+import quantile from '@stdlib/stats-base-dists-t-quantile'
+import { roundAverage } from '../core/round.ts'
+
+/** Sums over scores, and over those of what was measured together. */
 export interface CellSums {
   n: number
   passed: number
@@ -8,13 +11,16 @@ export interface CellSums {
   max: number
   /** Counts in `HISTOGRAM_BINS` equal bins over 0..1; 1 itself is in the last one. */
   histogram: number[]
-  /** Sessions; with s the sum of a session's values and n their number, the sums of ss, sn and nn. */
+  /** How many names the scores have. */
+  names: number
+  /** Clusters; with s the sum of a cluster's values and n their number, the sums of ss, sn and nn. */
   clusters: number
   cluster_ss: number
   cluster_sn: number
   cluster_nn: number
 }
 
+/** Averages to six digits. */
 export interface ScoreSummary {
   count: number
   passed: number
@@ -22,7 +28,7 @@ export interface ScoreSummary {
   mean: number
   /** Standard deviation of the sample; null for a single score. */
   stddev: number | null
-  /** Bounds of the 95 % confidence interval of the mean; null below two sessions. */
+  /** Bounds of the 95 % confidence interval of the mean; null where there is none: see `halfWidth`. */
   ci95_low: number | null
   ci95_high: number | null
   p10: number
@@ -32,33 +38,41 @@ export interface ScoreSummary {
   max: number
 }
 
-/**
- * What the sums of at least one score come to. The confidence interval is the normal one around the mean
- * with the cluster-robust variance `G/(G-1) * sum over sessions of (s - n * mean)^2 / N^2` (A. C.
- * Cameron and D. L. Miller, A Practitioner's Guide to Cluster-Robust Inference, 2015): scores of one
- * session are not independent. Where every trace is a session of its own it is the usual s^2 / N.
- */
+/** What the sums of at least one score come to. */
 export function summarize(cell: CellSums): ScoreSummary {
-  const { n, passed, sum, sum_squares, min, max, clusters } = cell
+  const { n, passed, sum, sum_squares, min, max } = cell
   const mean = sum / n
   const squares = Math.max(0, sum_squares - n * mean * mean)
-  const spread = cell.cluster_ss - 2 * mean * cell.cluster_sn + mean * mean * cell.cluster_nn
-  const error =
-    clusters < 2 ? null : Math.sqrt(((clusters / (clusters - 1)) * Math.max(0, spread)) / (n * n))
+  const half = halfWidth(cell)
   return {
     count: n,
     passed,
-    pass_rate: passed / n,
-    mean,
-    stddev: n < 2 ? null : Math.sqrt(squares / (n - 1)),
-    ci95_low: error === null ? null : mean - Z95 * error,
-    ci95_high: error === null ? null : mean + Z95 * error,
-    p10: percentile(cell, 0.1),
-    p50: percentile(cell, 0.5),
-    p90: percentile(cell, 0.9),
+    pass_rate: roundAverage(passed / n),
+    mean: roundAverage(mean),
+    stddev: n < 2 ? null : roundAverage(Math.sqrt(squares / (n - 1))),
+    ci95_low: half === null ? null : roundAverage(mean - half),
+    ci95_high: half === null ? null : roundAverage(mean + half),
+    p10: roundAverage(percentile(cell, 0.1)),
+    p50: roundAverage(percentile(cell, 0.5)),
+    p90: roundAverage(percentile(cell, 0.9)),
     min,
     max,
   }
+}
+
+/**
+ * How far the 95 % confidence interval reaches to both sides of the mean: by the t distribution of
+ * G - 1 degrees of freedom and the cluster-robust variance `G/(G-1) * sum over clusters of
+ * (s - n * mean)^2 / N^2` (A. C. Cameron and D. L. Miller, A Practitioner's Guide to Cluster-Robust
+ * Inference, 2015), because scores of one task or session are not independent. Null with fewer than
+ * three clusters, and where scores of several names mix: their mean measures nothing.
+ */
+function halfWidth({ n, sum, names, clusters, ...cell }: CellSums): number | null {
+  if (clusters < MIN_CLUSTERS || names > 1) return null
+  const mean = sum / n
+  const spread = cell.cluster_ss - 2 * mean * cell.cluster_sn + mean * mean * cell.cluster_nn
+  const variance = ((clusters / (clusters - 1)) * Math.max(0, spread)) / (n * n)
+  return quantile(0.975, clusters - 1) * Math.sqrt(variance)
 }
 
 /** Linear inside the bin in which the share `p` is reached; never beyond the least and greatest value. */
@@ -75,5 +89,4 @@ function percentile({ histogram, n, min, max }: CellSums, p: number) {
 }
 
 export const HISTOGRAM_BINS = 20
-/** The 97.5 % point of the normal distribution. */
-const Z95 = 1.959963984540054
+const MIN_CLUSTERS = 3

@@ -139,6 +139,18 @@ t.test('decisions', async (t) => {
     const again = await client.post('/traces/batch-decision', { manifest_id })
     t.match(again, { status: 200, body: { total: 1203, verdict_counts: { keep: 802, drop: 401 } } })
     t.equal((await client.post('/traces/batch-decision', { manifest_id: NO_MANIFEST })).status, 404)
+    const unused = await client.post('/manifests', {
+      agent_name: 'unused',
+      components: [{ type: 'tool', name: 'search' }],
+    })
+    const { manifest_id: of_none } = unused.body
+    t.match(await client.post('/traces/batch-decision', { manifest_id: of_none }), {
+      status: 200,
+      body: { decisions: [], total: 0, verdict_counts: {} },
+    })
+    const stranger = service.client((await service.makeOrganization()).key)
+    const foreign = await stranger.post('/traces/batch-decision', { manifest_id: of_none })
+    t.equal(foreign.status, 404)
     await workers.stop()
   })
 })

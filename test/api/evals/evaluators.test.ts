@@ -37,6 +37,8 @@ t.test('evaluators', async (t) => {
         },
       ],
     })
+    const row = { eval_type: 'deterministic', enabled: true, agent_name: null }
+    t.match(body.evaluators[0], { id: 'completion', display_name: 'completion', ...row })
     t.same(await scoresOf('run'), {
       completion: 1,
       has_output: 1,
@@ -99,11 +101,88 @@ t.test('evaluators', async (t) => {
     t.equal(await add({ name: 'x', type: 'contains' }), 422)
     t.equal(await add({ name: 'x', type: 'max_cost', config: { usd: 'much' } }), 422)
     t.equal(await add({ type: 'json_valid' }), 422)
+    t.equal(await add({ name: 'x' }), 422)
+    t.equal(await add({ name: 'x', type: 'json_valid', template_id: 'json_valid' }), 422)
+    t.equal(await add({ template_id: 'nobody knows it' }), 404)
+    t.equal(await add({ template_id: 'json_valid', name: 'latency' }), 409)
+    t.equal(await add({ name: 'x', eval_type: 'llm_judge', threshold: 2 }), 422)
     const stranger = service.client((await service.makeOrganization()).key)
     const { body } = await client.get('/evaluators')
-    const [mine] = body.evaluators.filter(({ id }: { id: string | null }) => id)
+    const [mine] = body.evaluators.filter(({ name }: { name: string }) => !ALWAYS_ON.includes(name))
     t.equal((await stranger.delete(`/evaluators/${mine.id}`)).status, 404)
     t.equal((await stranger.get('/evaluators')).body.total, ALWAYS_ON.length)
+    for (const unknown of [crypto.randomUUID(), 'no-uuid', '17', '%00']) {
+      t.equal((await client.delete(`/evaluators/${unknown}`)).status, 404, unknown)
+    }
+    t.equal((await client.delete('/evaluators/latency')).status, 409, 'that is always on')
+  })
+
+  t.test('of clients say who scores and how, and nothing of theirs runs here', async (t) => {
+    const org = await service.makeOrganization()
+    const { get, post, delete: remove } = service.client(org.key)
+    const judge = {
+      name: 'helpfulness',
+      eval_type: 'llm_judge',
+      category: 'quality:llm_judge',
+      prompt_template: 'Is {{output}} of help?',
+      threshold: 0.8,
+      display_name: 'Helpful',
+      description: 'Of the answer',
+      agent_name: 'a',
+    }
+    const { status, body } = await post('/evaluators', judge)
+    t.match([status, body], [201, { id: String, type: 'external', enabled: true, ...judge }])
+    t.match((await get('/evaluators')).body.evaluators.at(-1), body)
+    const own = { name: 'exact', eval_type: 'deterministic', template_id: null, threshold: null }
+    t.match(await post('/evaluators', own), {
+      status: 201,
+      body: {
+        type: 'external',
+        eval_type: 'deterministic',
+        display_name: 'exact',
+        threshold: null,
+      },
+    })
+    t.equal((await post('/evaluators', judge)).status, 409)
+    await post('/traces', { id: 'judged', agent_name: 'a', final_output_preview: 'yes' })
+    const { body: evaluated } = await post('/traces/judged/evaluate')
+    t.equal(evaluated.scores.length, ALWAYS_ON.length)
+    t.equal((await remove(`/evaluators/${body.id}`)).status, 204)
+  })
+
+  t.test('that are always on are there already for who adds them', async (t) => {
+    for (const again of [{ template_id: 'latency' }, { name: 'latency', eval_type: 'llm_judge' }]) {
+      t.match(await client.post('/evaluators', again), {
+        status: 200,
+        body: { id: 'latency', type: 'always_on', eval_type: 'deterministic' },
+      })
+    }
+  })
+
+  t.test('explain what they found of a trace', async (t) => {
+    const org = await service.makeOrganization()
+    const { post } = service.client(org.key)
+    await post('/evaluators', { template_id: 'json_valid' })
+    await post('/traces', { id: 'told', agent_name: 'a', final_output_preview: 'no JSON' })
+    const { body } = await post('/traces/told/evaluate', { mode: 'deterministic' })
+    t.same(
+      body.checks.map(({ check, score, passed }: Check) => [check, score, passed]),
+      [
+        ['completion', 1, true],
+        ['has_output', 1, true],
+        ['json_valid', 0, false],
+        ['latency', null, null],
+        ['token_efficiency', null, null],
+        ['tool_compliance', null, null],
+      ],
+    )
+    t.equal(body.checks[2].detail, 'Failed: The final output is JSON')
+    t.match(body.checks[3].detail, /^Not applicable: /)
+    t.equal(body.scores.length, 6)
+    t.match(await post('/traces/told/evaluate', { mode: 'llm_judge' }), {
+      status: 501,
+      body: { code: 'not_supported' },
+    })
   })
 
   t.test('are refused with what is wrong with their pattern', async (t) => {
@@ -146,12 +225,10 @@ t.test('evaluators', async (t) => {
     const { body } = await client.get('/evaluators')
     t.match(
       body.evaluators.find(({ name }: { name: string }) => name === 'tone'),
-      { type: 'external', agent_name: null },
+      { type: 'external', eval_type: 'custom', agent_name: null, display_name: 'tone' },
     )
-    t.equal(
-      (await client.post('/evaluators/register', { evaluators: [{ name: 'latency' }] })).status,
-      409,
-    )
+    const builtIn = await client.post('/evaluators/register', { evaluators: [{ name: 'latency' }] })
+    t.match(builtIn, { status: 200, body: { registered: [] } }, 'one that is always on is that one')
     t.equal((await client.post('/evaluators/register', { evaluators: [] })).status, 422)
   })
 
@@ -165,5 +242,21 @@ t.test('evaluators', async (t) => {
       const made = await client.post('/evaluators', { name: `from ${type}`, type, config })
       t.equal(made.status, 201, type)
     }
+    const { post } = service.client((await service.makeOrganization()).key)
+    for (const template of body.templates) {
+      const { template_id, name, eval_type, category, type, config } = template
+      t.match(await post('/evaluators', { template_id, agent_name: null }), {
+        status: 201,
+        body: { name, eval_type, category, type, config, agent_name: null },
+      })
+    }
+    const other = { template_id: 'max_steps', name: 'brief', config: { steps: 2 } }
+    t.match((await post('/evaluators', other)).body, { name: 'brief', config: { steps: 2 } })
   })
 })
+
+interface Check {
+  check: string
+  score: number | null
+  passed: boolean | null
+}

@@ -13,8 +13,13 @@ t.test('judging traces that end in megabytes takes the memory of few of them', a
     project_id: projectId,
     name: 'is_json',
     type: 'json_valid',
+    eval_type: 'deterministic',
     agent_name: '',
+    display_name: null,
+    category: null,
     description: null,
+    prompt_template: null,
+    threshold: null,
     config: {},
   })
   const ids = Array.from({ length: 100 }, (_, i) => `long-${i}`)

@@ -1,53 +1,25 @@
+import quantile from '@stdlib/stats-base-dists-t-quantile'
 import t from 'tap'
 import { HISTOGRAM_BINS, summarize } from '../../../../jobs/rules/evals/score-summary.ts'
-import type { CellSums } from '../../../../jobs/rules/evals/score-summary.ts'
+import { CLUSTERS, coverages, coverOf, sumCell } from '../../../../ops/bench/interval-coverage.ts'
+import { openSimulation } from '../../../../ops/bench/score-simulation.ts'
 import fc from '../../../support/property.ts'
 
-interface Scored {
-  value: number
-  session: string
-}
+const RUNS = 2000
+/** Three standard deviations of a share. */
+const TOLERANCE = 3 * Math.sqrt((0.93 * 0.07) / RUNS)
 
-/** The sums of a cell, in one pass over its scores. */
-function sumsOf(scores: readonly Scored[]): CellSums {
-  const values = scores.map(({ value }) => value)
-  const histogram = Array.from({ length: HISTOGRAM_BINS }, () => 0)
-  for (const value of values) {
-    const bin = Math.min(HISTOGRAM_BINS - 1, Math.floor(value * HISTOGRAM_BINS))
-    histogram[bin] = (histogram[bin] as number) + 1
-  }
-  const sessions = [...Map.groupBy(scores, ({ session }) => session).values()].map((group) => ({
-    s: group.reduce((sum, { value }) => sum + value, 0),
-    n: group.length,
-  }))
-  const total = (of: (session: { s: number; n: number }) => number) =>
-    sessions.reduce((sum, session) => sum + of(session), 0)
-  return {
-    n: values.length,
-    passed: values.filter((value) => value >= 0.7).length,
-    sum: values.reduce((sum, value) => sum + value, 0),
-    sum_squares: values.reduce((sum, value) => sum + value * value, 0),
-    min: Math.min(...values),
-    max: Math.max(...values),
-    histogram,
-    clusters: sessions.length,
-    cluster_ss: total(({ s }) => s * s),
-    cluster_sn: total(({ s, n }) => s * n),
-    cluster_nn: total(({ n }) => n * n),
-  }
-}
-
-const near = (a: number | null, b: number) => a !== null && Math.abs(a - b) < 1e-6
+const near = (a: number | null, b: number) => a !== null && Math.abs(a - b) < 3e-6
 
 t.test('a summary', async (t) => {
   const value = fc.oneof(fc.double({ min: 0, max: 1, noNaN: true }), fc.constantFrom(0, 1))
-  const scored = fc.record({ value, session: fc.constantFrom('a', 'b', 'c', 'd', 'e') })
-  const scores = fc.array(scored, { minLength: 2, maxLength: 60 })
+  const scored = fc.record({ value, cluster: fc.constantFrom('a', 'b', 'c', 'd', 'e') })
+  const scores = fc.array(scored, { minLength: 3, maxLength: 60 })
 
   t.test('has mean and deviation as computed from the scores themselves', async () => {
     fc.assert(
       fc.property(scores, (scores) => {
-        const { mean, stddev, count } = summarize(sumsOf(scores))
+        const { mean, stddev, count } = summarize(sumCell(scores))
         const expected = scores.reduce((sum, { value }) => sum + value, 0) / scores.length
         const squares = scores.reduce((sum, { value }) => sum + (value - expected) ** 2, 0)
         return (
@@ -59,30 +31,31 @@ t.test('a summary', async (t) => {
     )
   })
 
-  t.test('has an interval of s / sqrt(n) where every trace is a session of its own', async () => {
+  t.test('has an interval of s / sqrt(n) where every trace is a cluster of its own', async () => {
     fc.assert(
       fc.property(scores, (scores) => {
-        const apart = scores.map(({ value }, i) => ({ value, session: String(i) }))
-        const { mean, stddev, ci95_low, ci95_high } = summarize(sumsOf(apart))
-        const half = (1.959963984540054 * (stddev as number)) / Math.sqrt(apart.length)
+        const apart = scores.map(({ value }, i) => ({ value, cluster: String(i) }))
+        const { mean, stddev, ci95_low, ci95_high } = summarize(sumCell(apart))
+        const t = quantile(0.975, apart.length - 1)
+        const half = (t * (stddev ?? 0)) / Math.sqrt(apart.length)
         return near(ci95_low, mean - half) && near(ci95_high, mean + half)
       }),
     )
   })
 
-  t.test('has an interval by sessions, as in the formula', async () => {
+  t.test('has an interval by clusters, as in the formula, from three on', async () => {
     fc.assert(
       fc.property(scores, (scores) => {
-        const { mean, ci95_low } = summarize(sumsOf(scores))
-        const sessions = [...Map.groupBy(scores, ({ session }) => session).values()]
-        const count = sessions.length
-        if (count < 2) return ci95_low === null
-        const spread = sessions.reduce(
+        const { mean, ci95_low } = summarize(sumCell(scores))
+        const clusters = [...Map.groupBy(scores, ({ cluster }) => cluster).values()]
+        const count = clusters.length
+        if (count < 3) return ci95_low === null
+        const spread = clusters.reduce(
           (sum, group) => sum + group.reduce((s, { value }) => s + value - mean, 0) ** 2,
           0,
         )
         const variance = ((count / (count - 1)) * spread) / scores.length ** 2
-        return near(ci95_low, mean - 1.959963984540054 * Math.sqrt(variance))
+        return near(ci95_low, mean - quantile(0.975, count - 1) * Math.sqrt(variance))
       }),
     )
   })
@@ -92,7 +65,7 @@ t.test('a summary', async (t) => {
     async () => {
       fc.assert(
         fc.property(scores, (scores) => {
-          const { p10, p50, p90, min, max } = summarize(sumsOf(scores))
+          const { p10, p50, p90, min, max } = summarize(sumCell(scores))
           const values = scores.map(({ value }) => value).sort((a, b) => a - b)
           const truth = (p: number) =>
             values[Math.max(0, Math.ceil(p * values.length) - 1)] as number
@@ -105,8 +78,25 @@ t.test('a summary', async (t) => {
     },
   )
 
+  t.test('has no interval where names mix', async (t) => {
+    const sums = sumCell(['a', 'b', 'c'].map((cluster, i) => ({ cluster, value: i / 2 })))
+    t.type(summarize(sums).ci95_low, 'number')
+    t.match(summarize({ ...sums, names: 2 }), { mean: 0.5, ci95_low: null, ci95_high: null })
+  })
+
+  t.test('has its averages to six digits', async (t) => {
+    const sums = sumCell([0, 0.1, 1].map((value, i) => ({ cluster: String(i), value })))
+    t.match(summarize(sums), {
+      pass_rate: 0.333333,
+      mean: 0.366667,
+      stddev: 0.550757,
+      ci95_low: -1.00149,
+      ci95_high: 1.734823,
+    })
+  })
+
   t.test('of one score has no deviation and no interval', async (t) => {
-    t.match(summarize(sumsOf([{ value: 0.4, session: 'a' }])), {
+    t.match(summarize(sumCell([{ value: 0.4, cluster: 'a' }])), {
       mean: 0.4,
       stddev: null,
       ci95_low: null,
@@ -115,3 +105,15 @@ t.test('a summary', async (t) => {
     })
   })
 })
+
+for (const each of coverages.filter(({ isClaimed }) => isClaimed)) {
+  for (const clusters of CLUSTERS) {
+    t.test(
+      `${each.name}: an interval of ${clusters} clusters holds the mean in 95 %`,
+      async (t) => {
+        const share = coverOf(openSimulation(clusters), each, clusters, RUNS)
+        t.ok(share >= 0.93 - TOLERANCE && share <= 0.97 + TOLERANCE, `${share} of ${RUNS}`)
+      },
+    )
+  }
+}
