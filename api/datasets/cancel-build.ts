@@ -6,7 +6,7 @@ import { findVisibleVersion, versionBody, versionPath, viewVersion } from './ver
 export const cancelBuild = endpoint('POST', '/datasets/{dataset_id}/versions/{version}/cancel', {
   summary: 'Cancel the build of a version',
   description:
-    'A build that waits is cancelled at once (200), one that runs at its next safe point (202). The version stays, without rows.',
+    'A build that waits is canceled at once (200), one that runs at its next safe point (202). The version stays, without rows.',
   access: 'key',
   params: versionPath,
   answers: { 200: versionBody, 202: versionBody, 404: errorBody, 409: errorBody },

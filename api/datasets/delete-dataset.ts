@@ -8,7 +8,7 @@ import { datasetPath, findVisibleDataset } from './dataset.ts'
 
 export const deleteDataset = endpoint('DELETE', '/datasets/{dataset_id}', {
   summary: 'Delete a dataset with its versions and files',
-  description: 'Builds that are under way are cancelled. Traces stay.',
+  description: 'Builds that are under way are canceled. Traces stay.',
   access: 'key',
   params: datasetPath,
   answers: { 204: noBody, 404: errorBody },

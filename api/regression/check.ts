@@ -30,7 +30,7 @@ export function viewCheck(check: ShownCheck) {
     total_traces_analyzed: found.total_traces_analyzed ?? null,
     diff_summary: found.diff_summary ?? null,
     pr_context: check.pr_context,
-    error_message: statusOf(check) === 'failed' ? (check.job_error?.message ?? 'Cancelled') : null,
+    error_message: statusOf(check) === 'failed' ? (check.job_error?.message ?? 'Canceled') : null,
     created_at: check.created_at,
     eval_verdict: found.eval_verdict ?? null,
     eval_breakdown: found.eval_breakdown ?? null,
