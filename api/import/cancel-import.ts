@@ -15,7 +15,7 @@ export const cancelImport = endpoint('POST', '/import/{import_id}/cancel', {
     const answer = await answerCancel(context, principal, job_id)
     const item = await findVisibleImport(context, principal, id)
     // No job deletes the upload of an import that never ran.
-    if (item.state === 'cancelled' && item.storage_key !== null) {
+    if (item.state === 'canceled' && item.storage_key !== null) {
       await context.storage.delete(item.storage_key)
       await forgetUpload(context.sql, item.org_id, id)
     }

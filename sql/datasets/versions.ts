@@ -194,9 +194,7 @@ function columns(sql: Queryable) {
     v.filter_hash, v.parent_version_id, v.created_by, v.created_at, v.manifest_ids, v.content_hash,
     v.row_count, v.split_counts, v.dropped_counts, v.losses, v.warnings, v.token_estimate, v.policy, v.streams,
     case when v.ready_at is not null then 'ready'
-      when j.state = 'queued' then 'queued'
-      when j.state = 'failed' then 'failed'
-      when j.state = 'cancelled' then 'canceled'
+      when j.state in ('queued', 'failed', 'canceled') then j.state
       else 'building' end as status,
     case when j.state = 'failed' then j.error end as error`
 }

@@ -166,14 +166,14 @@ export async function forgetUpload(sql: Queryable, orgId: string, id: string) {
 }
 
 /**
- * Uploads that nobody will read again although they are still there: their jobs were cancelled before
+ * Uploads that nobody will read again although they are still there: their jobs were canceled before
  * they ran, or failed and were not retried for a week.
  */
 export async function listLeftUploads(sql: Queryable, orgId: string, limit: number) {
   return sql<{ id: string; storage_key: string }[]>`
     select i.id, i.storage_key from imports i join jobs j on j.org_id = i.org_id and j.id = i.job_id
     where i.org_id = ${orgId} and i.storage_key is not null
-      and (j.state in ('succeeded', 'cancelled')
+      and (j.state in ('succeeded', 'canceled')
         or j.state = 'failed' and j.finished_at < now() - interval '7 days')
     limit ${limit}`
 }

@@ -25,7 +25,7 @@ export interface Claim {
 /**
  * Takes a job for the worker that holds its queue row, adding one to `attempt`. Without a row, the job
  * was settled, moved to another queue row, or taken by a later claim of this one, and the caller drops
- * the claim. A job that is being cancelled is claimed too, so that it can be settled.
+ * the claim. A job that is being canceled is claimed too, so that it can be settled.
  */
 export async function claimJob(sql: Queryable, claim: QueueClaim) {
   const { orgId, id, queueJobId, queueAttempt, worker } = claim
@@ -95,8 +95,8 @@ export async function failJob(sql: Queryable, claim: Claim, error: JobError) {
 
 /** Settles a job that somebody asked to cancel. */
 export async function cancelClaimedJob(sql: Queryable, claim: Claim) {
-  return settle(sql, claim, 'cancelled', {
-    changes: sql`state = 'cancelled', finished_at = now()`,
+  return settle(sql, claim, 'canceled', {
+    changes: sql`state = 'canceled', finished_at = now()`,
     where: sql`and cancel_requested_at is not null`,
   })
 }
@@ -122,7 +122,7 @@ export async function continueJob(
   })
 }
 
-/** Which of these jobs somebody wants cancelled. */
+/** Which of these jobs somebody wants canceled. */
 export async function listCancelRequested(sql: Queryable, ids: readonly string[]) {
   const rows = await sql<{ id: string }[]>`
     select id from jobs

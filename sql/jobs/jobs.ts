@@ -128,7 +128,7 @@ export async function findUsualSeconds(sql: Queryable, orgId: string, kind: stri
 }
 
 /**
- * Requests that a job be cancelled: a waiting one is cancelled at once, a running one becomes `cancelling`.
+ * Requests that a job be canceled: a waiting one is canceled at once, a running one becomes `cancelling`.
  * Its worker, or whoever waits for its end, is notified at the commit. Returns the state before and
  * after, or undefined when there is no such job.
  */
@@ -138,7 +138,7 @@ export async function requestCancel(sql: Queryable, orgId: string, id: string) {
       select kind, state, queue_job_id from jobs where org_id = ${orgId} and id = ${id} for update
     ), changed as (
       update jobs set
-        state = case when found.state = 'queued' then 'cancelled' else 'cancelling' end,
+        state = case when found.state = 'queued' then 'canceled' else 'cancelling' end,
         cancel_requested_at = now(), updated_at = now(),
         finished_at = case when found.state = 'queued' then now() end
       from found
@@ -150,7 +150,7 @@ export async function requestCancel(sql: Queryable, orgId: string, id: string) {
     )
     select kind, before, after, queue_job_id, case after
       when 'cancelling' then pg_notify(${CANCEL_CHANNEL}, ${id})
-      when 'cancelled' then pg_notify(${END_CHANNEL}, ${id}) end as notified
+      when 'canceled' then pg_notify(${END_CHANNEL}, ${id}) end as notified
     from ended`
   return row
 }

@@ -37,7 +37,7 @@ export async function lockOrphanedJobs(sql: Queryable, which: 'claimed' | 'all',
 export async function endOrphanedJob(
   sql: Queryable,
   job: OrphanedJobRow,
-  state: 'failed' | 'cancelled',
+  state: 'failed' | 'canceled',
   error: JobError | null,
 ) {
   await sql`

@@ -4,7 +4,7 @@ import type { Transaction } from '../core/db.ts'
 import { requestCancel } from '../jobs/jobs.ts'
 
 /**
- * Requests that a job be cancelled. A waiting job is cancelled and leaves its queue; a running one
+ * Requests that a job be canceled. A waiting job is canceled and leaves its queue; a running one
  * becomes `cancelling` and stops at its next safe point. A job that has ended keeps its state. Returns
  * the state after the request, or undefined when there is no such job.
  */

@@ -62,14 +62,14 @@ t.test('F10: a handler that ignores its signal', { buffered: true }, async (t) =
     const all = await overruns()
     return all.length > 0 && all
   })
-  t.match(found, [{ jobId: first, reason: 'cancelled' }], 'is reported with its job')
+  t.match(found, [{ jobId: first, reason: 'canceled' }], 'is reported with its job')
   const sinceMs = Date.now() - Date.parse(found[0]?.toldAt ?? '')
   t.ok(sinceMs >= 10_000, 'when it had some time to come to its end')
   await until(async () => (await running()).length === 3)
   t.pass('its slot is given to another job')
   await until(async () => {
     const [job] = await stage.sql`select state from jobs where id = ${first}`
-    return job?.['state'] === 'cancelled'
+    return job?.['state'] === 'canceled'
   }, 30_000)
   t.pass('its claim is not kept alive, so that somebody else ends the job')
 

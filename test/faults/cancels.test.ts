@@ -24,8 +24,8 @@ t.test('F12: a cancel', async (t) => {
   t.test('of a waiting job ends it at once, and again changes nothing', async (t) => {
     const declared = await queues.declare()
     const id = await queues.submit(declared)
-    t.match(await cancel(id), { status: 200, body: { state: 'cancelled', done: true } })
-    t.match(await cancel(id), { status: 200, body: { state: 'cancelled' } })
+    t.match(await cancel(id), { status: 200, body: { state: 'canceled', done: true } })
+    t.match(await cancel(id), { status: 200, body: { state: 'canceled' } })
     let runs = 0
     const { stop } = await queues.start(handler(declared, async () => void runs++))
     const next = await queues.submit(declared)
@@ -47,10 +47,10 @@ t.test('F12: a cancel', async (t) => {
     const id = await queues.submit(declared)
     await until(() => pools.running() === 1)
     const [first, second] = await Promise.all([cancel(id), cancel(id)])
-    const cancelledAt = performance.now()
+    const canceledAt = performance.now()
     for (const { status } of [first, second]) t.ok([200, 202].includes(status))
-    t.match(await queues.ended(id), { state: 'cancelled' })
-    checkPace(t, (abortedAt - cancelledAt) / 1000, 1, 'aborted')
+    t.match(await queues.ended(id), { state: 'canceled' })
+    checkPace(t, (abortedAt - canceledAt) / 1000, 1, 'aborted')
     await stop()
   })
 
@@ -63,7 +63,7 @@ t.test('F12: a cancel', async (t) => {
     )
     const id = await queues.submit(declared)
     await until(async () => (await find(id))?.error !== null)
-    t.match(await cancel(id), { status: 200, body: { state: 'cancelled' } })
+    t.match(await cancel(id), { status: 200, body: { state: 'canceled' } })
     const rows = await sql`
       select from pgboss.job where name = ${declared.name} and state < 'completed'`
     t.equal(rows.length, 0)
@@ -102,7 +102,7 @@ t.test('F12: a cancel', async (t) => {
     }
     t.comment(Object.fromEntries(outcomes))
     t.ok(outcomes.size > 1, 'both have won')
-    const allowed = ['200 cancelled', '202 cancelled', '202 succeeded', '409 succeeded']
+    const allowed = ['200 canceled', '202 canceled', '202 succeeded', '409 succeeded']
     t.same(
       [...outcomes.keys()].filter((told) => !allowed.includes(told)),
       [],

@@ -46,10 +46,10 @@ t.test('F16: the enqueue transaction fails half-way', async (t) => {
       const answering = post()
       await until(async () => {
         // What the server does to a statement that is over its time.
-        const cancelled = await sql`
+        const canceled = await sql`
           select pg_cancel_backend(pid) from pg_stat_activity
           where datname = current_database() and wait_event_type = 'Lock'`
-        return cancelled.length > 0
+        return canceled.length > 0
       })
       const { statusCode, headers } = await answering
       t.equal(statusCode, 503)

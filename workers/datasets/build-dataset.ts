@@ -49,7 +49,7 @@ export function makeBuildHandler({ shardBytes }: { shardBytes: number }) {
     try {
       return await build(building)
     } catch (error) {
-      if (run.signal.reason === 'cancelled') await clearRows(building)
+      if (run.signal.reason === 'canceled') await clearRows(building)
       throw error
     } finally {
       await duck.close()

@@ -86,7 +86,7 @@ async function importSlice(
     if (error instanceof OverQuota) {
       return await importSlice(run, item, cursor, chunkBytes, sliceSeconds, error.line)
     }
-    if (run.signal.reason === 'cancelled') await deleteUpload(run, item)
+    if (run.signal.reason === 'canceled') await deleteUpload(run, item)
     throw error
   }
   throw new TypeError('The upload ended without its last chunk')

@@ -43,7 +43,7 @@ async function settle(
   log.warn({ queue: row.kind, job_id: row.id, queue_row: row.queue_row, ...remedy }, 'reconciled')
   switch (remedy.action) {
     case 'cancel':
-      return endOrphanedJob(tx, row, 'cancelled', null)
+      return endOrphanedJob(tx, row, 'canceled', null)
     case 'fail':
       return endOrphanedJob(tx, row, 'failed', remedy.error)
     case 'requeue':

@@ -21,4 +21,4 @@ export interface Attempt {
 }
 
 /** Why a run must stop: `signal.reason` of a handler's signal. */
-export type StopReason = 'cancelled' | 'draining' | 'claim_lost'
+export type StopReason = 'canceled' | 'draining' | 'claim_lost'

@@ -11,7 +11,7 @@ export interface Run extends WorkerContext {
   /** How often this job was claimed, this time included. */
   readonly attempt: number
   /**
-   * Aborted with a `StopReason` when the job is cancelled, the pool is stopping or the claim was lost.
+   * Aborted with a `StopReason` when the job is canceled, the pool is stopping or the claim was lost.
    * A handler then stops at its next safe point by letting the reason throw (`signal.throwIfAborted`).
    */
   readonly signal: AbortSignal

@@ -1,3 +1,3 @@
 /** What came of a run. */
 export type AttemptOutcome =
-  'done' | 'continued' | 'released' | 'cancelled' | 'gave_up' | 'failed' | 'retried' | 'dropped'
+  'done' | 'continued' | 'released' | 'canceled' | 'gave_up' | 'failed' | 'retried' | 'dropped'

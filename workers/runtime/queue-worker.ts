@@ -139,7 +139,7 @@ function openRunner(context: WorkerContext, boss: PgBoss, handler: AnyHandler, w
 
 function stopJob(slots: Slots, jobId: string) {
   const runs = slots.running().filter(({ data }) => data.job_id === jobId)
-  for (const { id } of runs) slots.stop(id, 'cancelled')
+  for (const { id } of runs) slots.stop(id, 'canceled')
 }
 
 /** Whether there were new overruns, whose slots are free now. */

@@ -7,13 +7,7 @@ import { CONTINUE } from './handler.ts'
 import type { Outcome, ResumableRun } from './handler.ts'
 import type { AttemptOutcome } from './outcome.ts'
 import { startProgress } from './progress.ts'
-import {
-  settleCancelled,
-  settleContinued,
-  settleDone,
-  settleFailure,
-  settleWith,
-} from './settle.ts'
+import { settleCanceled, settleContinued, settleDone, settleFailure, settleWith } from './settle.ts'
 
 /**
  * Runs a job once: claims its row, calls the handler, and settles the row and the queue in one
@@ -47,7 +41,7 @@ async function claimAndWork(attempt: Attempt): Promise<AttemptOutcome> {
     return 'dropped'
   }
   const claim = { orgId, id, attempt: claimed.attempt }
-  if (claimed.state === 'cancelling') return settleCancelled(attempt, claim)
+  if (claimed.state === 'cancelling') return settleCanceled(attempt, claim)
   return work(attempt, claim, claimed.checkpoint ?? undefined)
 }
 
@@ -115,7 +109,7 @@ function makeRun(
 /** Outcomes after which nobody waits for the job. Another worker ended a dropped one. */
 const ENDED: ReadonlySet<AttemptOutcome> = new Set([
   'done',
-  'cancelled',
+  'canceled',
   'gave_up',
   'failed',
   'dropped',

@@ -59,7 +59,7 @@ export async function settleFailure(
   const { context, queued, abort } = attempt
   const reason: StopReason | undefined = abort.signal.reason
   if (error instanceof ClaimLost || reason === 'claim_lost') return 'dropped'
-  if (reason === 'cancelled' && claim) return settleCancelled(attempt, claim)
+  if (reason === 'canceled' && claim) return settleCanceled(attempt, claim)
   if (reason === 'draining') return settleContinued(attempt, claim, 'released')
   if (error instanceof GiveUp) {
     context.log.warn({ queue: queued.name, job_id: claim?.id, code: error.code }, error.message)
@@ -69,12 +69,12 @@ export async function settleFailure(
   return settleFailed(attempt, claim, error)
 }
 
-export async function settleCancelled(attempt: Attempt, claim: Claim): Promise<AttemptOutcome> {
+export async function settleCanceled(attempt: Attempt, claim: Claim): Promise<AttemptOutcome> {
   await inTransaction(attempt, async (tx) => {
     if (!(await cancelClaimedJob(tx, claim))) throw new ClaimLost()
     await completeIn(tx, attempt)
   })
-  return 'cancelled'
+  return 'canceled'
 }
 
 /** Ends this claim and enqueues the job again under a new queue row, so that no attempt is lost. */

@@ -2,14 +2,14 @@
 export const OPEN_JOB_STATES = ['queued', 'running', 'cancelling'] as const
 export type OpenJobState = (typeof OPEN_JOB_STATES)[number]
 
-export const JOB_STATES = [...OPEN_JOB_STATES, 'succeeded', 'failed', 'cancelled'] as const
+export const JOB_STATES = [...OPEN_JOB_STATES, 'succeeded', 'failed', 'canceled'] as const
 export type JobState = (typeof JOB_STATES)[number]
 
 /** How an attempt at a job ended. */
 export const JOB_ATTEMPT_OUTCOMES = [
   'succeeded',
   'failed',
-  'cancelled',
+  'canceled',
   'released',
   'continued',
   'lost',

@@ -44,7 +44,7 @@ t.test('imports', async (t) => {
   }
 
   await t.test(
-    'one that waits is answered at once when asked to, and cancelled at once',
+    'one that waits is answered at once when asked to, and canceled at once',
     async (t) => {
       const { upload, post, get } = await open()
       const { status, headers, body } = await upload('{"agent_name":"a"}', '', {

@@ -119,18 +119,18 @@ t.test('the job resource', async (t) => {
     const changed = await client.get(`/jobs/${id}`, {
       'if-none-match': first.headers['etag'] ?? '',
     })
-    t.match(changed, { status: 200, body: { state: 'cancelled' } })
+    t.match(changed, { status: 200, body: { state: 'canceled' } })
   })
 
   t.test('cancel answers 200 waiting, 202 running, 200 again, 409 finished', async (t) => {
     const waiting = await submit()
     t.match(await client.post(`/jobs/${waiting}/cancel`), {
       status: 200,
-      body: { state: 'cancelled' },
+      body: { state: 'canceled' },
     })
     t.match(await client.post(`/jobs/${waiting}/cancel`), {
       status: 200,
-      body: { state: 'cancelled' },
+      body: { state: 'canceled' },
     })
     const worker = await startWorker()
     const running = await submit()
@@ -139,7 +139,7 @@ t.test('the job resource', async (t) => {
       status: 202,
       body: { state: 'cancelling' },
     })
-    t.match((await client.get(`/jobs/${running}?wait=20`)).body, { state: 'cancelled' })
+    t.match((await client.get(`/jobs/${running}?wait=20`)).body, { state: 'canceled' })
     release()
     const done = await submit()
     await client.get(`/jobs/${done}?wait=20`)
@@ -213,7 +213,7 @@ t.test('the job resource', async (t) => {
     await worker.stop()
   })
 
-  t.test('that is cancelled while it waits leaves its queue at once', async (t) => {
+  t.test('that is canceled while it waits leaves its queue at once', async (t) => {
     const id = await submit()
     await client.post(`/jobs/${id}/cancel`)
     const rows = await service.sql`

@@ -50,7 +50,7 @@ t.test('builds that do not go through at once', async (t) => {
     })
   }
 
-  t.test('a build that waits is cancelled at once', async (t) => {
+  t.test('a build that waits is canceled at once', async (t) => {
     const version = await start()
     t.equal(await statusOf(version), 'queued')
     t.equal((await api.get(`${pathOf(version)}/export`)).status, 409)
@@ -62,7 +62,7 @@ t.test('builds that do not go through at once', async (t) => {
   })
 
   t.test(
-    'a build that runs is cancelled at its next safe point and leaves nothing behind',
+    'a build that runs is canceled at its next safe point and leaves nothing behind',
     async (t) => {
       const version = await start()
       await whileHeld(version, async () => {
@@ -203,7 +203,7 @@ t.test('builds that do not go through at once', async (t) => {
       const { body } = await api.get(`/jobs/${started.body.job_id}`)
       return body.done ? body : undefined
     })
-    t.match(job.state, /cancelled|failed|succeeded/)
+    t.match(job.state, /canceled|failed|succeeded/)
     t.equal((await api.get(pathOf(started.body))).status, 404)
     t.equal(await storedRows(started.body), 0)
   })

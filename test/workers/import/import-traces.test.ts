@@ -145,55 +145,52 @@ t.test('working off an import', async (t) => {
     await second.stop()
   })
 
-  await t.test('stops when it is cancelled and keeps what it has', async (t) => {
-    const cancelled = await submit(fileOf(20_000))
+  await t.test('stops when it is canceled and keeps what it has', async (t) => {
+    const canceled = await submit(fileOf(20_000))
     const workers = await service.startWorkers([importHandler({ chunkBytes: CHUNK_BYTES })])
-    await until(async () => (await cancelled.show()).progress.lines > 0)
-    t.equal((await cancelled.post(`/import/${cancelled.importId}/cancel`)).status, 202)
-    const shown = await cancelled.ended()
+    await until(async () => (await canceled.show()).progress.lines > 0)
+    t.equal((await canceled.post(`/import/${canceled.importId}/cancel`)).status, 202)
+    const shown = await canceled.ended()
     t.match(shown, { status: 'canceled' })
     t.ok(shown.imported_count > 0 && shown.imported_count < 10_000)
-    const { traces, counts } = await stateOf(cancelled)
+    const { traces, counts } = await stateOf(canceled)
     t.equal(traces.length, counts.imported_count)
     const [{ storage_key: key } = {}] = await sql`
-      select storage_key from imports where id = ${cancelled.importId}`
+      select storage_key from imports where id = ${canceled.importId}`
     t.equal(key, null, 'the upload is gone')
     await workers.stop()
   })
 
-  await t.test(
-    'keeps nothing of the chunk that is being stored when it is cancelled',
-    async (t) => {
-      let signal: AbortSignal | undefined
-      const { work } = importHandler()
-      const watched = handler(importTraces, async (payload, run) => {
-        signal = run.signal
-        return work(payload, run)
-      })
-      const workers = await service.startWorkers([watched])
-      const locked = gate()
-      const released = gate()
-      const holding = sql.begin(async (tx) => {
-        await tx`lock table traces in share row exclusive mode`
-        locked.open()
-        await released.opened
-      })
-      await locked.opened
-      const cancelled = await submit(file)
-      await until(async () => {
-        const waiting = await sql`
+  await t.test('keeps nothing of the chunk that is being stored when it is canceled', async (t) => {
+    let signal: AbortSignal | undefined
+    const { work } = importHandler()
+    const watched = handler(importTraces, async (payload, run) => {
+      signal = run.signal
+      return work(payload, run)
+    })
+    const workers = await service.startWorkers([watched])
+    const locked = gate()
+    const released = gate()
+    const holding = sql.begin(async (tx) => {
+      await tx`lock table traces in share row exclusive mode`
+      locked.open()
+      await released.opened
+    })
+    await locked.opened
+    const canceled = await submit(file)
+    await until(async () => {
+      const waiting = await sql`
         select from pg_locks where relation = 'traces'::regclass and not granted`
-        return waiting.length > 0
-      })
-      t.equal((await cancelled.post(`/import/${cancelled.importId}/cancel`)).status, 202)
-      await until(() => signal?.aborted ?? false)
-      released.open()
-      await holding
-      t.match(await cancelled.ended(), { status: 'canceled', imported_count: 0 })
-      t.match(await stateOf(cancelled), { traces: [], scores: [], judged: [] })
-      await workers.stop()
-    },
-  )
+      return waiting.length > 0
+    })
+    t.equal((await canceled.post(`/import/${canceled.importId}/cancel`)).status, 202)
+    await until(() => signal?.aborted ?? false)
+    released.open()
+    await holding
+    t.match(await canceled.ended(), { status: 'canceled', imported_count: 0 })
+    t.match(await stateOf(canceled), { traces: [], scores: [], judged: [] })
+    await workers.stop()
+  })
 
   await t.test('a record that the database refuses costs only itself', async (t) => {
     await sql`alter table traces add constraint odd check (task_id not in ('0', '78', '299')) not valid`

@@ -49,13 +49,13 @@ t.test('a job that no worker will settle', async (t) => {
     t.match(await find(id), { state: 'failed', error: { code: 'timed_out', retryable: true } })
   })
 
-  t.test('is cancelled when that was asked for', async (t) => {
+  t.test('is canceled when that was asked for', async (t) => {
     const declared = await queues.declare()
     const { id, queued } = await loseWorker(declared)
     await sql`update jobs set state = 'cancelling', cancel_requested_at = now() where id = ${id}`
     await boss.fail(declared.name, queued.id, {})
     await settle(declared, 'claimed')
-    t.match(await find(id), { state: 'cancelled', error: null })
+    t.match(await find(id), { state: 'canceled', error: null })
   })
 
   t.test('is put into its queue once more when its row has vanished, and then fails', async (t) => {

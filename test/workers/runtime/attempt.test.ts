@@ -224,13 +224,13 @@ t.test('an attempt at a job', async (t) => {
     },
   )
 
-  t.test('a cancelled running job stops and is settled as cancelled', async (t) => {
+  t.test('a canceled running job stops and is settled as canceled', async (t) => {
     const { submit, pools } = await start((declared) => handler(declared, untilAborted))
     const id = await submit()
     await until(() => pools.running() === 1)
     await requestCancel(sql, org.orgId, id)
     await sql`select pg_notify('job_cancel', ${id})`
-    t.match(await ended(id), { state: 'cancelled', result: null })
+    t.match(await ended(id), { state: 'canceled', result: null })
   })
 
   t.test('a cancel whose notification is lost is found by the heartbeat', async (t) => {
@@ -238,7 +238,7 @@ t.test('an attempt at a job', async (t) => {
     const id = await submit()
     await until(() => pools.running() === 1)
     await requestCancel(sql, org.orgId, id)
-    t.match(await ended(id), { state: 'cancelled' })
+    t.match(await ended(id), { state: 'canceled' })
   })
 
   t.test('a stopping worker puts its job back without losing an attempt of it', async (t) => {

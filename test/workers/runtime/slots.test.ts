@@ -41,10 +41,10 @@ t.test('runs of a queue in one process', async (t) => {
         reason = abort.signal.reason
       })
     })
-    slots.stop('1', 'cancelled')
+    slots.stop('1', 'canceled')
     slots.stop('1', 'draining')
     slots.stop('unknown', 'draining')
-    t.equal(reason, 'cancelled')
+    t.equal(reason, 'canceled')
     await slots.allEnded()
   })
 
@@ -70,7 +70,7 @@ t.test('runs of a queue in one process', async (t) => {
         'its claim is not kept alive',
       )
       t.equal(slots.free(), 1)
-      slots.stop('2', 'cancelled')
+      slots.stop('2', 'canceled')
       later(10_000)
       slots.findOverruns()
       t.equal(slots.free(), 0)
