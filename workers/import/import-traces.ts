@@ -93,11 +93,12 @@ async function importSlice(
 }
 
 /** Once a format is found, the row names that one, and only the cursor has the format asked for. */
-function settingsOf(item: ImportRow, from: Cursor | undefined): ImportSettings {
+function settingsOf(item: ImportRow, from: Cursor | undefined): Settings {
   const asked = item.source === 'auto' ? null : item.source
   return {
     orgId: item.org_id,
     projectId: item.project_id,
+    projectIsNew: item.project_is_new,
     format: from ? from.format : asked,
     agentName: item.agent_name,
     now: item.created_at,
@@ -106,15 +107,12 @@ function settingsOf(item: ImportRow, from: Cursor | undefined): ImportSettings {
 }
 
 /** Parses a chunk and makes rows of the traces that the project does not have yet. */
-async function prepare(run: Run, settings: ImportSettings, chunk: Chunk): Promise<PreparedChunk> {
-  const { orgId, projectId } = settings
+async function prepare(run: Run, settings: Settings, chunk: Chunk): Promise<PreparedChunk> {
   const parsed = await parseInThread(chunk, settings)
-  const known = await listKnownTraceIds(run.sql, orgId, projectId, parsed.traceIds).catch(
-    (error: unknown) => {
-      parsed.drop()
-      throw error
-    },
-  )
+  const known = await listKnown(run, settings, parsed.traceIds).catch((error: unknown) => {
+    parsed.drop()
+    throw error
+  })
   const encoded = await parsed.encode(known)
   return {
     chunk,
@@ -123,6 +121,11 @@ async function prepare(run: Run, settings: ImportSettings, chunk: Chunk): Promis
     format: parsed.format,
     readable: parsed.readable,
   }
+}
+
+async function listKnown({ sql }: Run, settings: Settings, ids: readonly string[]) {
+  const { orgId, projectId, projectIsNew } = settings
+  return projectIsNew ? new Set<string>() : listKnownTraceIds(sql, orgId, projectId, ids)
 }
 
 /** Where a run continues after a chunk, or how the import ends with it. */
@@ -181,6 +184,11 @@ type Cursor = Checkpoint<typeof importTraces>
 /** The part of the next checkpoint that follows from a chunk. */
 type Step = Omit<Cursor, 'attempt' | 'isSliceEnd'>
 type End = NonNullable<Cursor['end']>
+
+interface Settings extends ImportSettings {
+  /** A dry run into a project that has no traces, because it does not exist. */
+  readonly projectIsNew: boolean
+}
 
 interface PreparedChunk extends ReadyChunk {
   readonly chunk: Chunk
