@@ -16,14 +16,13 @@ export class Schemas {
     return this.#schemaOf(describedOf(joi))
   }
 
-  /** The members of an object, each by itself. */
+  /** The members of an object, each by itself. None is nullable: parameters are texts. */
   describeMembers(joi: Joi.Schema | undefined): Member[] {
     const keys = joi ? (describedOf(joi).keys ?? {}) : {}
-    return Object.entries(keys).map(([name, each]) => ({
-      name,
-      required: each.flags?.presence === 'required',
-      schema: this.#schemaOf(each),
-    }))
+    return Object.entries(keys).map(([name, each]) => {
+      const { nullable: _, ...schema } = this.#schemaOf(each)
+      return { name, required: each.flags?.presence === 'required', schema }
+    })
   }
 
   #schemaOf(described: Described): JsonSchema {

@@ -57,35 +57,41 @@ export function maySee(projectIds: readonly string[] | null, projectId: string |
 }
 
 /**
- * The project that a write goes to: the one named, else the key's own, else the default one. A global or
- * workspace key creates a project that does not exist. Call it in the transaction that writes, so that no
- * new project is left when the write fails.
- * @throws ApiError 403 for a project the caller may not use, 404 for an id of no project, 422 for a text
- * that cannot be the name of a new one
+ * The project that a write goes to, as `findWritableProject` says. A global or workspace key creates one
+ * that does not exist. Call it in the transaction that writes, so that no new project is left when the
+ * write fails.
+ * @throws ApiError as `findWritableProject`
  */
 export async function writableProject(
   sql: Queryable,
   principal: Principal,
   named: string | undefined,
 ): Promise<ProjectRow> {
+  const found = await findWritableProject(sql, principal, named)
+  return found ?? createProject(sql, principal, named ?? defaultName(principal))
+}
+
+/**
+ * The project that a write goes to: the one named, else the key's own, else the default one. Undefined
+ * where a write would create it, which a dry run does not.
+ * @throws ApiError 403 for a project the caller may not use, 404 for an id of no project, 422 for a text
+ * that cannot be the name of a new one
+ */
+export async function findWritableProject(
+  sql: Queryable,
+  principal: Principal,
+  named: string | undefined,
+): Promise<ProjectRow | undefined> {
   const { orgId } = principal
   const found = await findProject(sql, orgId, named ?? principal.projectId ?? 'default')
   if (named === undefined && principal.scope === 'workspace') {
     const { workspaceId } = principal
-    if (found?.workspace_id === workspaceId) return found
-    return (
-      (await findOldestProject(sql, orgId, workspaceId)) ??
-      (await createProject(sql, principal, `default-${workspaceId}`))
-    )
+    return found?.workspace_id === workspaceId ? found : findOldestProject(sql, orgId, workspaceId)
   }
-  if (found) {
-    if (!mayUse(principal, found)) throw forbidden('This API key may not use the project it names')
-    return found
-  }
-  if (principal.scope === 'project') {
-    throw forbidden('This API key may not use the project it names')
-  }
-  return createProject(sql, principal, named ?? 'default')
+  const isRefused = found ? !mayUse(principal, found) : principal.scope === 'project'
+  if (isRefused) throw forbidden('This API key may not use the project it names')
+  if (!found && named !== undefined) requireNewName(named)
+  return found
 }
 
 /**
@@ -97,12 +103,20 @@ export function refuseIdAsName(name: string) {
   throw validationError([{ field: 'body.name', message: 'must not look like an id' }])
 }
 
-async function createProject(sql: Queryable, principal: Principal, name: string) {
+/** @throws ApiError 404 for an id, which is that of no project, 422 for a text that is no name */
+function requireNewName(name: string) {
   if (isUuid(name)) throw notFound('Project')
-  if (!isName(name)) {
-    const message = 'must be 1 to 256 printable characters'
-    throw validationError([{ field: 'project', message }])
-  }
+  if (isName(name)) return
+  const message = 'must be 1 to 256 printable characters'
+  throw validationError([{ field: 'project', message }])
+}
+
+/** Names are unique in the organization, and the name `default` belongs to the first workspace. */
+function defaultName({ workspaceId }: Principal) {
+  return workspaceId === null ? 'default' : `default-${workspaceId}`
+}
+
+async function createProject(sql: Queryable, principal: Principal, name: string) {
   const workspaceId =
     principal.workspaceId ?? (await findWorkspace(sql, principal.orgId, 'default'))?.id
   if (!workspaceId) throw notFound('Workspace')

@@ -6,8 +6,9 @@ export type Valid<S> = S extends Joi.AnySchema<infer T> ? T : never
 
 /**
  * An object schema whose TypeScript type follows from its members: `required` members must be
- * present, `optional` ones may be absent, from the value too unless they have a default. Unknown
- * members are accepted and left out of the value.
+ * present, `optional` ones may be absent, from the value too unless they have a default; so are those
+ * that are null, unless their schema gives null a meaning. Unknown members are accepted and left out of
+ * the value.
  */
 export function shape<R extends Members, O extends Members = Record<never, never>>(
   required: R,
@@ -15,7 +16,9 @@ export function shape<R extends Members, O extends Members = Record<never, never
 ) {
   const members: Members = {}
   for (const [name, schema] of Object.entries(required)) members[name] = schema.required()
-  for (const [name, schema] of Object.entries(optional ?? {})) members[name] = schema.optional()
+  for (const [name, schema] of Object.entries(optional ?? {})) {
+    members[name] = (takesNull(schema) ? schema : schema.empty(null)).optional()
+  }
   return Joi.object(members).options({ stripUnknown: { objects: true } }) as Joi.ObjectSchema<
     Flat<
       { [K in keyof R]: Valid<R[K]> } & {
@@ -86,6 +89,10 @@ export function recordOf<S extends Joi.Schema>(member: S) {
 
 /** A JSON object with free-form members. */
 export const freeForm = () => Joi.object<Record<string, unknown>>().unknown(true)
+
+function takesNull(schema: Joi.Schema) {
+  return schema.validate(null).error === undefined
+}
 
 /** A text of any length, also none, which joi's strings admit only with an explicit `min`. */
 function reference(read: (id: string) => string) {

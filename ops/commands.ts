@@ -134,15 +134,15 @@ export const commands: readonly Command[] = [
     async run({ id }, { database }) {
       const { sql } = await database()
       const org_id = await findKeyOrganization(sql, id)
-      const revoked_at =
+      const revoked =
         org_id &&
         (await sql.begin(async (tx) => {
-          const at = await revokeKey(tx, org_id, id)
-          if (at) await auditKey(tx, org_id, 'api_key.revoked', id, {})
-          return at
+          const key = await revokeKey(tx, org_id, id)
+          if (key) await auditKey(tx, org_id, 'api_key.revoked', id, { label: key.label })
+          return key
         }))
-      if (!revoked_at) throw new OperatorError(`There is no key ${id} that could be revoked.`)
-      return { id, org_id, revoked: true, revoked_at }
+      if (!revoked) throw new OperatorError(`There is no key ${id} that could be revoked.`)
+      return { id, org_id, revoked: true, revoked_at: revoked.revoked_at }
     },
   }),
 

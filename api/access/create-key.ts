@@ -27,7 +27,7 @@ export const createKey = endpoint('POST', '/api-keys', {
       workspace_id: textReference(),
       project_id: textReference(),
       permissions: oneOf('read', 'write', 'admin').default('admin'),
-      expires_at: time().allow(null),
+      expires_at: time(),
     },
   )
     .label('ApiKeyRequest')

@@ -21,12 +21,13 @@ export const revokeKey = endpoint('DELETE', '/api-keys/{key_id}', {
     404: errorBody,
   },
   async handle({ context, principal, params }) {
-    const revoked_at = await context.sql.begin(async (tx) => {
-      const at = await apiKeys.revokeKey(tx, principal.orgId, params.key_id)
-      if (at) await audit(tx, principal, 'api_key.revoked', params.key_id, {})
-      return at
+    const { key_id: id } = params
+    const revoked = await context.sql.begin(async (tx) => {
+      const key = await apiKeys.revokeKey(tx, principal.orgId, id)
+      if (key) await audit(tx, principal, 'api_key.revoked', id, { label: key.label })
+      return key
     })
-    if (!revoked_at) throw notFound('API key')
-    return { id: params.key_id, revoked: true, revoked_at }
+    if (!revoked) throw notFound('API key')
+    return { id, revoked: true, revoked_at: revoked.revoked_at }
   },
 })

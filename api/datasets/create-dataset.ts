@@ -15,9 +15,9 @@ export const createDataset = endpoint('POST', '/datasets', {
   body: shape(
     { name: text(256).min(1), dataset_type: oneOf(...DATASET_TYPES) },
     {
-      description: text(4000).empty(null),
-      training_target_agent: text(256).min(1).empty(null),
-      project: projectField.empty(null),
+      description: text(4000),
+      training_target_agent: text(256).min(1),
+      project: projectField,
     },
   )
     .label('DatasetRequest')

@@ -15,7 +15,9 @@ export const importBody = Joi.object({
   id: Joi.string().guid().required(),
   import_id: Joi.string().guid().required().description('The same as `id`'),
   job_id: Joi.string().guid().required(),
-  project_id: Joi.string().guid().required(),
+  project_id: nullable(Joi.string().guid())
+    .required()
+    .description('Null for a dry run into a project that did not exist'),
   status: Joi.string()
     .valid(...statuses)
     .required(),
@@ -56,7 +58,7 @@ export function viewImport(row: ImportRow) {
     id: row.id,
     import_id: row.id,
     job_id: row.job_id,
-    project_id: row.project_id,
+    project_id: row.project_is_new ? null : row.project_id,
     status: statusOf(row),
     source: row.source,
     agent_name: row.agent_name,

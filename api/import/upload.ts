@@ -9,7 +9,8 @@ import { insertImport } from '../../sql/import/imports.ts'
 import type { NewImport } from '../../sql/import/imports.ts'
 import type { Call } from '../endpoint.ts'
 import { projectField } from '../fields.ts'
-import { writableProject } from '../projects.ts'
+import type { Principal } from '../principal.ts'
+import { findWritableProject, readableProject, writableProject } from '../projects.ts'
 import { admitJob } from '../admit-job.ts'
 import { answerLongWork } from '../wait.ts'
 import { findVisibleImport, viewImport } from './import.ts'
@@ -34,13 +35,13 @@ export const importQuery = shape(
 /** Stores the upload, writes its row and its job in one transaction, and answers like all long work. */
 export async function receiveImport(call: ImportCall, upload: AsyncIterable<Uint8Array>) {
   const { context, principal, query } = call
-  const project = await writableProject(context.sql, principal, query.project)
+  // Who may not write there is refused before the upload.
+  await findWritableProject(context.sql, principal, query.project)
   const id = randomUUIDv7()
   const storage_key = `imports/${id}`
   const bytes_total = await context.storage.write(storage_key, upload)
   const jobId = await submitImport(call, {
     org_id: principal.orgId,
-    project_id: project.id,
     id,
     source: query.source,
     agent_name: query.agent_name ?? null,
@@ -57,14 +58,31 @@ export async function receiveImport(call: ImportCall, upload: AsyncIterable<Uint
   )
 }
 
-function submitImport({ context, principal }: ImportCall, row: Omit<NewImport, 'job_id'>) {
+function submitImport(
+  { context, principal, query }: ImportCall,
+  upload: Omit<NewImport, 'job_id' | 'project_id' | 'project_is_new'>,
+) {
   return context.queue.transaction(context.sql, async (tx: Transaction) => {
+    const row = { ...upload, ...(await findHome(tx, principal, query)) }
     const submission = { projectId: row.project_id, resultRef: `/import/${row.id}` }
     const payload = { import_id: row.id }
     const job_id = await admitJob(context, tx, principal, importTraces, payload, submission)
     await insertImport(tx, { ...row, job_id })
     return job_id
   })
+}
+
+/** The project of an import. A dry run creates none: it is kept with the project the key has anyway. */
+async function findHome(
+  tx: Transaction,
+  principal: Principal,
+  { project: named, dry_run }: Valid<typeof importQuery>,
+) {
+  const found = dry_run
+    ? await findWritableProject(tx, principal, named)
+    : await writableProject(tx, principal, named)
+  if (found) return { project_id: found.id, project_is_new: false }
+  return { project_id: await readableProject(tx, principal, undefined), project_is_new: true }
 }
 
 type ImportCall = Pick<

@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { describeEvent } from '../../jobs/rules/org/changelog-text.ts'
+import { describeEvent, nameResource } from '../../jobs/rules/org/changelog-text.ts'
 import { int, listOf, shape, someOf, time } from '../../jobs/shape.ts'
 import * as changelog from '../../sql/org/changelog.ts'
 import type { ChangelogRow } from '../../sql/org/changelog.ts'
@@ -22,10 +22,15 @@ const eventBody = Joi.object({
   actor: Joi.object({
     type: Joi.string().valid('api_key', 'operator', 'system').required(),
     id: nullable(Joi.string().guid()).required(),
+    name: nullable(Joi.string()).required().description('The label of the key'),
   })
     .required()
     .label('Actor'),
-  resource: Joi.object({ type: Joi.string().required(), id: Joi.string().guid().required() })
+  resource: Joi.object({
+    type: Joi.string().required(),
+    id: Joi.string().guid().required(),
+    name: nullable(Joi.string()).required(),
+  })
     .required()
     .label('ChangedResource'),
   data: Joi.object().unknown(true).required(),
@@ -84,8 +89,8 @@ function viewEvent(row: ChangelogRow) {
     event_type: row.event_type,
     agent_name: row.agent_name,
     ...describeEvent(row),
-    actor: { type: row.actor_type, id: row.actor_id },
-    resource: { type: row.resource_type, id: row.resource_id },
+    actor: { type: row.actor_type, id: row.actor_id, name: row.actor_name },
+    resource: { type: row.resource_type, id: row.resource_id, name: nameResource(row) },
     data: row.data,
     is_fixture: row.is_fixture,
     occurred_at: row.occurred_at,

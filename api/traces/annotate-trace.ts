@@ -26,7 +26,7 @@ import { findVisibleTrace, tracePath, traceQuery } from './trace.ts'
 /** Null, an empty text and an empty list count as absent. */
 const members = {
   label: text().empty([null, '']),
-  rating: int(1, 5).empty(null).description('Counts as the score (rating - 1) / 4'),
+  rating: int(1, 5).description('Counts as the score (rating - 1) / 4'),
   correctness: Joi.alternatives<boolean | string>()
     .try(Joi.boolean(), text(64))
     .empty([null, ''])
@@ -37,10 +37,10 @@ const members = {
     .description('What the trace should have ended in'),
   tags: words().description('Of the annotation, not of the trace'),
   notes: text(10_000).empty([null, '']),
-  score: Joi.number<number>().min(0).max(1).empty(null).description('Goes before the rating'),
-  flagged_for_review: Joi.boolean<boolean>()
-    .empty(null)
-    .description('true marks a decision to keep or repair needs_review, false takes that back'),
+  score: Joi.number<number>().min(0).max(1).description('Goes before the rating'),
+  flagged_for_review: Joi.boolean<boolean>().description(
+    'true marks a decision to keep or repair needs_review, false takes that back',
+  ),
 }
 
 const body = shape({}, members)

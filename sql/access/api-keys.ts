@@ -117,13 +117,13 @@ export async function listKeys(sql: Queryable, orgId: string, limit: number, off
     order by k.created_at desc, k.id desc limit ${limit} offset ${offset}`
 }
 
-/** The time of the revocation, or undefined when there is no such key that is not revoked yet. */
+/** The time of the revocation and the key's label, or undefined when there is no such key that is not revoked yet. */
 export async function revokeKey(sql: Queryable, orgId: string, id: string) {
-  const [row] = await sql<{ revoked_at: Date }[]>`
+  const [row] = await sql<{ revoked_at: Date; label: string }[]>`
     update api_keys set revoked_at = now()
     where org_id = ${orgId} and id = ${id} and revoked_at is null
-    returning revoked_at`
-  return row?.revoked_at
+    returning revoked_at, label`
+  return row
 }
 
 /** The organization a key belongs to. For the operator, who names a key by its id alone. */

@@ -10,6 +10,8 @@ import { inProjects } from '../core/projects.ts'
 export interface ImportRow {
   org_id: string
   project_id: string
+  /** A dry run into a project that did not exist: `project_id` only says who may see it. */
+  project_is_new: boolean
   id: string
   job_id: string
   /** The format asked for, or found; `auto` until one is found. */
@@ -45,6 +47,7 @@ export type NewImport = Pick<
   ImportRow,
   | 'org_id'
   | 'project_id'
+  | 'project_is_new'
   | 'id'
   | 'job_id'
   | 'source'
@@ -60,9 +63,9 @@ export type NewImport = Pick<
  */
 export async function insertImport(sql: Queryable, row: NewImport) {
   await sql`
-    insert into imports (org_id, project_id, id, job_id, source, agent_name, dry_run, storage_key,
+    insert into imports (org_id, project_id, project_is_new, id, job_id, source, agent_name, dry_run, storage_key,
       bytes_total, created_at)
-    values (${row.org_id}, ${row.project_id}, ${row.id}, ${row.job_id}, ${row.source},
+    values (${row.org_id}, ${row.project_id}, ${row.project_is_new}, ${row.id}, ${row.job_id}, ${row.source},
       ${row.agent_name}, ${row.dry_run}, ${row.storage_key}, ${row.bytes_total}, ${row.created_at})`
 }
 
@@ -203,7 +206,7 @@ function matching(sql: Queryable, orgId: string, { projectIds }: ImportFilter) {
 }
 
 function columns(sql: Queryable) {
-  return sql`i.org_id, i.project_id, i.id, i.job_id, i.source, i.agent_name, i.dry_run, i.storage_key,
+  return sql`i.org_id, i.project_id, i.project_is_new, i.id, i.job_id, i.source, i.agent_name, i.dry_run, i.storage_key,
     i.bytes_total, i.bytes_done, i.lines_done, i.imported_count, i.skipped_count, i.error_count,
     i.scores_imported, i.losses, i.capped_at_line, i.created_at, j.state, j.started_at, j.finished_at, j.error`
 }

@@ -15,6 +15,8 @@ export interface ChangelogRow {
   agent_name: string | null
   actor_type: 'api_key' | 'operator' | 'system'
   actor_id: string | null
+  /** The label of the key that acted. */
+  actor_name: string | null
   resource_type: string
   resource_id: string
   data: Record<string, unknown>
@@ -39,8 +41,8 @@ export async function listChangelog(sql: Queryable, orgId: string, filter: Chang
   const [first, ...rest] = sources.map((source) => newestOf(sql, orgId, source, filter))
   if (!first) return []
   return sql<ChangelogRow[]>`
-    select id, type, event_type, agent_name, actor_type, actor_id, resource_type, resource_id, data,
-      is_fixture, occurred_at
+    select id, type, event_type, agent_name, actor_type, actor_id, actor_name, resource_type,
+      resource_id, data, is_fixture, occurred_at
     from (${rest.reduce((all, source) => sql`${all} union all ${source}`, first)}) events
     order by occurred_at desc, id desc limit ${filter.limit}`
 }
@@ -84,21 +86,26 @@ const SOURCES: Readonly<
   regression: (sql, orgId, { projectIds }) => [
     sql`
       select r.id, 'regression', 'regression.checked', r.org_id, r.project_id, r.agent_name,
-        'system', null::uuid, 'regression_check', r.id,
+        case when r.created_by is null then 'system' else 'api_key' end, r.created_by,
+        'regression_check', r.id,
         jsonb_build_object('verdict', r.verdict, 'pr_context', r.pr_context,
           'candidate_manifest_id', r.candidate_manifest_id,
+          'candidate_version_label', 'v' || c.version_number,
           'baseline_manifest_id', r.baseline_manifest_id),
         r.completed_at as occurred_at
       from regression_checks r
+      join manifests c on c.org_id = r.org_id and c.id = r.candidate_manifest_id
       where r.org_id = ${orgId} and r.completed_at is not null
         ${inProjects(sql, sql`r.project_id`, projectIds)}`,
     sql`
       select md5(r.id || ' decided')::uuid, 'regression', 'regression.' || r.human_decision, r.org_id,
         r.project_id, r.agent_name, 'api_key', r.decided_by, 'regression_check', r.id,
         jsonb_build_object('verdict', r.verdict, 'note', r.decision_note,
-          'candidate_manifest_id', r.candidate_manifest_id),
+          'candidate_manifest_id', r.candidate_manifest_id,
+          'candidate_version_label', 'v' || c.version_number),
         r.decided_at as occurred_at
       from regression_checks r
+      join manifests c on c.org_id = r.org_id and c.id = r.candidate_manifest_id
       where r.org_id = ${orgId} and r.decided_at is not null
         ${inProjects(sql, sql`r.project_id`, projectIds)}`,
     sql`
@@ -149,10 +156,12 @@ function newestOf(sql: Queryable, orgId: string, source: Fragment, filter: Chang
   const agent = isFixture(sql, orgId, sql`s.project_id`, sql`s.agent_name`)
   const fixture = sql`(s.agent_name is not null and ${agent})`
   return sql`(
-    select s.id, s.type, s.event_type, s.agent_name, s.actor_type, s.actor_id, s.resource_type,
-      s.resource_id, s.data, s.occurred_at, ${fixture} as is_fixture
+    select s.id, s.type, s.event_type, s.agent_name, s.actor_type, s.actor_id,
+      k.label as actor_name, s.resource_type, s.resource_id, s.data, s.occurred_at,
+      ${fixture} as is_fixture
     from (${source}) s (id, type, event_type, org_id, project_id, agent_name, actor_type, actor_id,
       resource_type, resource_id, data, occurred_at)
+    left join api_keys k on k.org_id = s.org_id and k.id = s.actor_id
     where true
       ${since ? sql`and s.occurred_at > ${since}` : sql``}
       ${isOlder(sql, sql`(s.occurred_at, s.id)`, before)}

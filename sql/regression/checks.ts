@@ -53,11 +53,13 @@ export type NewCheck = Pick<
 export async function insertCheck(tx: Transaction, orgId: string, check: NewCheck) {
   await tx`
     insert into regression_checks (org_id, project_id, id, agent_name, candidate_manifest_id,
-      baseline_manifest_id, job_id, trace_window_days, source, pr_context, created_at)
+      baseline_manifest_id, job_id, trace_window_days, source, pr_context, created_at,
+      created_by)
     values (${orgId}, ${check.project_id}, ${check.id}, ${check.agent_name},
       ${check.candidate_manifest_id}, ${check.baseline_manifest_id}, ${check.job_id},
       ${check.trace_window_days}, ${check.source},
-      ${check.pr_context && jsonText(check.pr_context)}::text::jsonb, ${check.created_at})`
+      ${check.pr_context && jsonText(check.pr_context)}::text::jsonb, ${check.created_at},
+      (select created_by from jobs where org_id = ${orgId} and id = ${check.job_id}))`
 }
 
 /** Completes a check once; a complete one stays as it is. */

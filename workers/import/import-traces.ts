@@ -93,11 +93,12 @@ async function importSlice(
 }
 
 /** Once a format is found, the row names that one, and only the cursor has the format asked for. */
-function settingsOf(item: ImportRow, from: Cursor | undefined): ImportSettings {
+function settingsOf(item: ImportRow, from: Cursor | undefined): Settings {
   const asked = item.source === 'auto' ? null : item.source
   return {
     orgId: item.org_id,
     projectId: item.project_id,
+    projectIsNew: item.project_is_new,
     format: from ? from.format : asked,
     agentName: item.agent_name,
     now: item.created_at,
@@ -106,7 +107,7 @@ function settingsOf(item: ImportRow, from: Cursor | undefined): ImportSettings {
 }
 
 /** Parses a chunk and makes rows of the traces that the project does not have yet. */
-async function prepare(run: Run, settings: ImportSettings, chunk: Chunk): Promise<PreparedChunk> {
+async function prepare(run: Run, settings: Settings, chunk: Chunk): Promise<PreparedChunk> {
   const parsed = await parseInThread(chunk, settings)
   const known = await findKnown(run, settings, parsed.traceIds).catch((error: unknown) => {
     parsed.drop()
@@ -122,9 +123,10 @@ async function prepare(run: Run, settings: ImportSettings, chunk: Chunk): Promis
   }
 }
 
-async function findKnown({ sql, signal }: Run, settings: ImportSettings, ids: readonly string[]) {
+async function findKnown({ sql, signal }: Run, settings: Settings, ids: readonly string[]) {
   signal.throwIfAborted()
-  return listKnownTraceIds(sql, settings.orgId, settings.projectId, ids)
+  const { orgId, projectId, projectIsNew } = settings
+  return projectIsNew ? new Set<string>() : listKnownTraceIds(sql, orgId, projectId, ids)
 }
 
 /** Where a run continues after a chunk, or how the import ends with it. */
@@ -185,6 +187,11 @@ type Cursor = Checkpoint<typeof importTraces>
 /** The part of the next checkpoint that follows from a chunk. */
 type Step = Omit<Cursor, 'attempt' | 'isSliceEnd'>
 type End = NonNullable<Cursor['end']>
+
+interface Settings extends ImportSettings {
+  /** A dry run into a project that has no traces, because it does not exist. */
+  readonly projectIsNew: boolean
+}
 
 interface PreparedChunk extends ReadyChunk {
   readonly chunk: Chunk

@@ -2,6 +2,9 @@
 interface ToldEvent {
   readonly event_type: string
   readonly agent_name: string | null
+  readonly actor_type: 'api_key' | 'operator' | 'system'
+  /** The label of the key that acted. */
+  readonly actor_name: string | null
   readonly resource_type: string
   readonly data: Readonly<Record<string, unknown>>
 }
@@ -9,10 +12,8 @@ interface ToldEvent {
 /** A headline and a sentence about an event of the changelog, for people. */
 export function describeEvent(event: ToldEvent): { title: string; summary: string } {
   const { agent_name: agent, data } = event
-  const word = (key: string) => {
-    const value = data[key]
-    return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
-  }
+  const word = (key: string) => wordOf(event, key)
+  const by = describeActor(event)
   const since = data['previous_version_label'] ? ` after ${word('previous_version_label')}` : ''
   switch (event.event_type) {
     case 'manifest.activated':
@@ -32,15 +33,15 @@ export function describeEvent(event: ToldEvent): { title: string; summary: strin
       }
     case 'regression.checked':
       return {
-        title: `${agent} checked: ${word('verdict')}`,
-        summary: `A regression check of ${agent} came to ${word('verdict')}.`,
+        title: `${nameResource(event)} checked: ${word('verdict')}`,
+        summary: `A regression check of ${nameResource(event)}${by && `, asked for${by},`} came to ${word('verdict')}.`,
       }
     case 'regression.accepted':
     case 'regression.rejected': {
       const decision = event.event_type.slice('regression.'.length)
       return {
-        title: `${agent} candidate ${decision}`,
-        summary: `A candidate of ${agent} with verdict ${word('verdict')} was ${decision}.`,
+        title: `${nameResource(event)} ${decision}`,
+        summary: `The candidate ${nameResource(event)} with verdict ${word('verdict')} was ${decision}${by}.`,
       }
     }
     case 'regression.detected':
@@ -51,27 +52,65 @@ export function describeEvent(event: ToldEvent): { title: string; summary: strin
     case 'regression.resolved':
       return {
         title: `${agent} recovered: ${word('metric')}`,
-        summary: `The regression of ${word('metric')} in ${word('version_label')} of ${agent} is resolved (${word('resolution')}).`,
+        summary: `The regression of ${word('metric')} in ${word('version_label')} of ${agent} is resolved (${word('resolution')})${by}.`,
       }
     case 'dataset_version.ready':
       return {
         title: `${word('dataset_name')} ${word('version_label')} is ready`,
-        summary: `Version ${word('version_label')} of dataset ${word('dataset_name')} has ${word('row_count')} rows.`,
+        summary: `Version ${word('version_label')} of dataset ${word('dataset_name')} was built${by} and has ${word('row_count')} rows.`,
       }
     default:
       return describeAudit(event)
   }
 }
 
+/** The name of what an event is about; null for what has none. */
+export function nameResource(event: ToldEvent): string | null {
+  const word = (key: string) => wordOf(event, key)
+  const named = (version: string) => [event.agent_name, version].filter(Boolean).join(' ')
+  switch (event.resource_type) {
+    case 'manifest':
+      return named(word('version_label'))
+    case 'regression_check':
+      return named(word('candidate_version_label'))
+    case 'regression_finding':
+      return named(word('metric'))
+    case 'dataset_version':
+      return `${word('dataset_name')} ${word('version_label')}`
+    default:
+      return word('label') || word('name') || null
+  }
+}
+
 /** `api_key.created` and the like. */
-function describeAudit({ event_type, resource_type, data }: ToldEvent) {
-  const what = resource_type.replaceAll('_', ' ')
+function describeAudit(event: ToldEvent) {
+  const { event_type, resource_type } = event
+  const what = WHAT[resource_type] ?? resource_type
   const happened = event_type.slice(event_type.indexOf('.') + 1)
-  const name = data['label'] ?? data['name']
-  const named = typeof name === 'string' ? ` ${name}` : ''
-  return { title: `${what}${named} ${happened}`, summary: `The ${what}${named} was ${happened}.` }
+  const name = nameResource(event)
+  const named = name === null ? what : `${what} '${name}'`
+  return {
+    title: `${named} ${happened}`,
+    summary: `${named} was ${happened}${describeActor(event)}.`,
+  }
+}
+
+function describeActor({ actor_type, actor_name }: ToldEvent) {
+  if (actor_type === 'operator') return ' by the operator'
+  return actor_name === null ? '' : ` by API key '${actor_name}'`
+}
+
+function wordOf({ data }: ToldEvent, key: string) {
+  const value = data[key]
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
 function rounded(value: unknown) {
   return typeof value === 'number' ? value.toFixed(3) : ''
+}
+
+const WHAT: Readonly<Record<string, string>> = {
+  api_key: 'API key',
+  workspace: 'Workspace',
+  project: 'Project',
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -315,6 +316,43 @@ t.test('imports', async (t) => {
       where name = 'evals.judge' and data->>'org_id' = ${orgId}`
     t.equal(jobs?.['n'], 0)
     t.match((await upload(file)).body, { dry_run: false, imported_count: 1 })
+  })
+
+  t.test('a dry run into a new project answers as one would and creates none', async (t) => {
+    const { upload, get, post, orgId, key } = await open()
+    const file = jsonl([{ agent_name: 'a', trace_id: '1' }])
+    await upload(file)
+    const names = async () => {
+      const { body } = await service.client(key).get('/projects')
+      return (body.projects as { name: string }[]).map(({ name }) => name)
+    }
+    const { body } = await upload(file, '?dry_run=true&project=later')
+    t.match(body, { status: 'succeeded', project_id: null, imported_count: 1, skipped_count: 0 })
+    t.match((await get(`/import/${body.id}`)).body, { id: body.id, project_id: null })
+    t.equal((await get(`/jobs/${body.job_id}`)).status, 200)
+    t.same(await names(), ['default'])
+    const { body: audit } = await get('/changelog?types=audit')
+    t.same(audit.events, [])
+
+    const there = await upload(file, '?dry_run=true&project=default')
+    t.match(there.body, { project_id: String, imported_count: 0, skipped_count: 1 })
+    t.equal((await upload(file, `?dry_run=true&project=${randomUUID()}`)).status, 404)
+    t.equal((await upload(file, '?dry_run=true&project=')).status, 422)
+
+    const workspace = await post('/workspaces', { name: 'apart' })
+    await post('/projects', { name: 'theirs', workspace_id: workspace.body.id })
+    const theirs = await makeTestKey(sql, orgId, {
+      scope: 'workspace',
+      permissions: 'write',
+      workspace_id: workspace.body.id,
+    })
+    const client = service.client(theirs.raw)
+    const answer = await client.call('POST', '/import/jsonl?dry_run=true&project=new', file, LINES)
+    t.match(answer.body, { status: 'succeeded', project_id: null, imported_count: 1 })
+    t.same((await names()).sort(), ['default', 'theirs'])
+
+    t.match((await upload(file, '?project=later')).body, { project_id: String, imported_count: 1 })
+    t.ok((await names()).includes('later'))
   })
 
   t.test('traces may come in the request', async (t) => {

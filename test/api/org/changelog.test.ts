@@ -42,6 +42,41 @@ t.test('everything that happened is told, newest first', async (t) => {
   t.equal(body.next_cursor, null)
 })
 
+t.test('names the thing and who did it', async (t) => {
+  const { client } = await busyAgent()
+  const { body: made } = await client.post('/api-keys', { label: 'nightly', scope: 'global' })
+  await client.delete(`/api-keys/${made.id}`)
+  await client.post('/workspaces', { name: 'research' })
+  const { body } = await client.get('/changelog')
+  const told = (event_type: string) =>
+    body.events.find((event: { event_type: string }) => event.event_type === event_type)
+  const by = { type: 'api_key', id: String, name: 'test' }
+  t.match(told('workspace.created'), {
+    title: "Workspace 'research' created",
+    summary: "Workspace 'research' was created by API key 'test'.",
+    actor: by,
+    resource: { type: 'workspace', name: 'research' },
+  })
+  t.match(told('api_key.revoked'), {
+    summary: "API key 'nightly' was revoked by API key 'test'.",
+    actor: by,
+    resource: { type: 'api_key', id: made.id, name: 'nightly' },
+  })
+  t.match(told('regression.checked'), {
+    summary: "A regression check of agent v2, asked for by API key 'test', came to unverified.",
+    actor: by,
+    resource: { name: 'agent v2' },
+  })
+  t.match(told('regression.accepted'), {
+    title: 'agent v2 accepted',
+    summary: "The candidate agent v2 with verdict unverified was accepted by API key 'test'.",
+    actor: by,
+  })
+  t.match(told('regression.resolved'), { summary: /by API key 'test'\.$/, actor: by })
+  t.match(told('regression.detected'), { actor: { type: 'system', id: null, name: null } })
+  t.match(told('dataset_version.ready'), { resource: { name: 'training v1' } })
+})
+
 t.test('types and since leave the rest out, a wrong word is 422', async (t) => {
   const { client } = await busyAgent()
   const { body: all } = await client.get('/changelog')
