@@ -37,27 +37,6 @@ export const experiments: readonly Experiment[] = [
       unchanged({ ...traffic, n, ...SESSIONS }),
     ]),
   ),
-  {
-    name: 'nothing changed, judge, 30 tasks of 4 sessions that correlate by .3: flagged',
-    aim: { atMost: 0.04 },
-    run: (simulation) => checkOnce(tasksOf(simulation), tasksOf(simulation)),
-  },
-  {
-    name: 'nothing changed, judge, n = 60, all of one task: flagged',
-    aim: { atMost: 0.04 },
-    run: (simulation) => checkOnce(oneTask(simulation), oneTask(simulation)),
-  },
-  {
-    name: 'drop of the size of mde found, normal scores, n = 60',
-    aim: { atLeast: 0.78 },
-    run: (simulation) => dropOfMde((mean) => normalScores(simulation, mean)),
-  },
-  {
-    name: 'drop of the size of mde found, judge, n = 120, sessions of 3',
-    aim: null,
-    run: (simulation) =>
-      dropOfMde((mean) => simulation.arm({ ...JUDGE, ...SESSIONS, mean, n: 120 })),
-  },
   dropFound('drop of .1 found, 30 pairs of replays, judge', { atLeast: 0.81 }, pairedChecks),
   dropFound('drop of .1 found, 30 traces an arm, unpaired, judge', null, unpairedChecks),
   {
@@ -114,6 +93,27 @@ export const experiments: readonly Experiment[] = [
     name: 'judge still .1 lower, 240 traces: resolved',
     aim: { atMost: 0.05 },
     run: (simulation) => recover(simulation, JUDGE.mean - DROP),
+  },
+  {
+    name: 'nothing changed, judge, 30 tasks of 4 sessions that correlate by .3: flagged',
+    aim: { atMost: 0.04 },
+    run: (simulation) => checkOnce(tasksOf(simulation), tasksOf(simulation)),
+  },
+  {
+    name: 'nothing changed, judge, n = 60, all of one task: flagged',
+    aim: { atMost: 0.04 },
+    run: (simulation) => checkOnce(oneTask(simulation), oneTask(simulation)),
+  },
+  {
+    name: 'drop of the size of mde found, normal scores, n = 60',
+    aim: { atLeast: 0.78 },
+    run: (simulation) => dropOfMde((mean) => normalScores(simulation, mean)),
+  },
+  {
+    name: 'drop of the size of mde found, judge, n = 120, sessions of 3',
+    aim: null,
+    run: (simulation) =>
+      dropOfMde((mean) => simulation.arm({ ...JUDGE, ...SESSIONS, mean, n: 120 })),
   },
 ]
 
