@@ -41,6 +41,7 @@ export const evaluateTrace = endpoint('POST', '/traces/{trace_id}/evaluate', {
     501: errorBody,
   },
   async handle({ context, principal, params, query, body }) {
+    const trace = await findVisibleTrace(context.sql, principal, params.trace_id, query.project)
     if (body.mode === 'llm_judge') {
       throw new ApiError(
         501,
@@ -48,7 +49,6 @@ export const evaluateTrace = endpoint('POST', '/traces/{trace_id}/evaluate', {
         'No model is called here: push the scores of a judge',
       )
     }
-    const trace = await findVisibleTrace(context.sql, principal, params.trace_id, query.project)
     if (trace.status === 'running') throw conflict('The trace is still running')
     return context.queue.transaction(context.sql, async (tx: Transaction) => {
       await judgeTraces(tx, context.queue, trace.org_id, trace.project_id, [trace.trace_id])
