@@ -3,6 +3,7 @@ import { Agent } from 'node:https'
 import type { AgentOptions } from 'node:https'
 import { isIP } from 'node:net'
 import type { LookupFunction, Socket } from 'node:net'
+import { createSecureContext } from 'node:tls'
 import { callbackify } from 'node:util'
 import { isAllowedAddress } from '../../jobs/rules/core/outbound-address.ts'
 import type { AllowedNetworks } from '../../jobs/rules/core/outbound-address.ts'
@@ -22,7 +23,7 @@ export function guardedAgent(
   allowed: AllowedNetworks,
   options: AgentOptions & { readonly resolve?: Resolve } = {},
 ): Agent {
-  const { resolve = resolveName, ...agentOptions } = options
+  const { resolve = resolveName, ca, ...agentOptions } = options
   const check = (address: string) => {
     if (!isAllowedAddress(address, allowed))
       throw new BlockedAddress(`${address} may not be reached`)
@@ -67,6 +68,8 @@ export function guardedAgent(
     // written; whether the receiver has read it is then unknown, and an event sent once is lost.
     keepAlive: false,
     maxTotalSockets: 256,
+    // Made once: each connection would read all certificates of the authorities again.
+    secureContext: createSecureContext(ca ? { ca } : {}),
     // A resumed session would skip the certificate check of the first one.
     maxCachedSessions: 0,
     ...agentOptions,
