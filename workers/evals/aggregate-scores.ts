@@ -15,5 +15,5 @@ export const aggregateScoresHandler = handler(
   },
 )
 
-/** Pairs of agent and day that one transaction recomputes. */
-const PAGE = 10
+/** Pairs of agent and day that one transaction recomputes: another job of the project waits for it. */
+const PAGE = 1
