@@ -91,7 +91,7 @@ async function build(bench: Bench) {
 async function listFiles({ sql }: Bench, { version_id }: Started) {
   const files = await sql<{ storage_key: string; size_bytes: number }[]>`
     select storage_key, size_bytes from dataset_files
-    where version_id = ${version_id} and format = 'jsonl' order by shard`
+    where version_id = ${version_id} and format = 'jsonl' and row_count > 0 order by shard`
   return {
     bytes: files.reduce((sum, { size_bytes }) => sum + size_bytes, 0),
     files: files.map(({ storage_key }) => storage_key),

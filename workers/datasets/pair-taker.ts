@@ -1,12 +1,9 @@
+import { compareCorrection, makeAttempt } from '../../jobs/rules/datasets/attempts.ts'
+import type { Attempt, Pair } from '../../jobs/rules/datasets/attempts.ts'
 import { correctConversation } from '../../jobs/rules/datasets/messages.ts'
 import type { Dropped, TrainingMessage } from '../../jobs/rules/datasets/messages.ts'
-import {
-  choosePairs,
-  choosePreferences,
-  compareCorrection,
-  makeAttempt,
-} from '../../jobs/rules/datasets/pairs.ts'
-import type { Attempt, Pair, Preference } from '../../jobs/rules/datasets/pairs.ts'
+import { choosePairs, choosePreferences } from '../../jobs/rules/datasets/pairs.ts'
+import type { Preference } from '../../jobs/rules/datasets/pairs.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import { finishRow, longestOf, readTrained } from '../../jobs/rules/datasets/rows.ts'
 import type { CandidateContent, Row } from '../../jobs/rules/datasets/rows.ts'

@@ -151,7 +151,7 @@ function textIn(message: Message, member: string) {
 }
 
 function hasOthers(message: Message) {
-  return Object.entries(message).some(([member, value]) => !MEMBERS.has(member) && isTold(value))
+  return Object.keys(message).some((member) => !MEMBERS.has(member) && isTold(message[member]))
 }
 
 /** Null and an empty list say nothing. */

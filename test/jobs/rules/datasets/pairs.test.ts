@@ -1,12 +1,9 @@
 import t from 'tap'
+import { makeAttempt } from '../../../../jobs/rules/datasets/attempts.ts'
+import type { Attempt } from '../../../../jobs/rules/datasets/attempts.ts'
 import type { TrainingMessage } from '../../../../jobs/rules/datasets/messages.ts'
 import { balanceLengths, isBiased } from '../../../../jobs/rules/datasets/length-balance.ts'
-import {
-  choosePairs,
-  choosePreferences,
-  makeAttempt,
-} from '../../../../jobs/rules/datasets/pairs.ts'
-import type { Attempt } from '../../../../jobs/rules/datasets/pairs.ts'
+import { choosePairs, choosePreferences } from '../../../../jobs/rules/datasets/pairs.ts'
 import fc from '../../../support/property.ts'
 
 const NO_TOOLS = { texts: new Map(), json: '[]', schemas: new Map(), from: 'seen' } as const
