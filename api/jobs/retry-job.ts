@@ -15,7 +15,9 @@ export const retryJob = endpoint('POST', '/jobs/{job_id}/retry', {
     'Refused with `not_retryable` when the error says that another try would fail as well, unless `force` is true.',
   access: 'key',
   params: jobPath,
-  body: shape({}, { force: bool().default(false) }),
+  body: shape({}, { force: bool().default(false) })
+    .example({ force: true })
+    .label('JobRetry'),
   answers: { 202: jobBody, 404: errorBody, 409: errorBody },
   async handle({ context, principal, params, body }) {
     const found = await findVisibleJob(context, principal, params.job_id)
