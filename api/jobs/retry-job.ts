@@ -16,8 +16,8 @@ export const retryJob = endpoint('POST', '/jobs/{job_id}/retry', {
   access: 'key',
   params: jobPath,
   body: shape({}, { force: bool().default(false) })
-    .label('JobRetryRequest')
-    .example({ force: true }),
+    .example({ force: true })
+    .label('JobRetry'),
   answers: { 202: jobBody, 404: errorBody, 409: errorBody },
   async handle({ context, principal, params, body }) {
     const found = await findVisibleJob(context, principal, params.job_id)

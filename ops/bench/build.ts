@@ -1,6 +1,7 @@
 // How fast a dataset version is built, against DuckDB alone turning the same JSONL into Parquet:
 // [DATABASE_URL=...] node ops/bench/build.ts [--megabytes 300] [--seed 1]
-// Memory is read from /proc.
+// With --builds 2 so many versions of the same traces are built at once: the figures are of the first,
+// but for the memory, which is of the process that builds them all. It is read from /proc.
 import { DuckDBInstance } from '@duckdb/node-api'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -20,6 +21,7 @@ const { values } = parseArgs({
   options: {
     megabytes: { type: 'string', default: '300' },
     seed: { type: 'string', default: '1' },
+    builds: { type: 'string', default: '1' },
   },
 })
 await using scratch = await openBenchFolder('build')
@@ -73,16 +75,23 @@ function asTrace(line: string) {
   return read.trace
 }
 
-/** Through the API, by a worker process of its own. */
+/** Through the API, by a worker process of its own. Returns the figures of the first build. */
 async function build(bench: Bench) {
   const service = await startService(bench, folder, 'datasets')
   try {
-    const wanted = { name: 'bench', dataset_type: 'sft' }
-    const { id } = await service.call<{ id: string }>('POST', '/datasets', wanted)
-    const started = await service.call<Started>('POST', `/datasets/${id}/build`, {})
-    const { seconds, result } = await service.waitForJob<{ row_count: number }>(started.job_id)
+    const [first, ...others] = await Promise.all(
+      Array.from({ length: Number(values.builds) }, async (_, n) => {
+        const wanted = { name: `bench ${n}`, dataset_type: 'sft' }
+        const { id } = await service.call<{ id: string }>('POST', '/datasets', wanted)
+        return service.call<Started>('POST', `/datasets/${id}/build`, {})
+      }),
+    )
+    if (!first) throw new RangeError('--builds is at least 1')
+    const ended = service.waitForJob<{ row_count: number }>(first.job_id)
+    for (const { job_id } of others) await service.waitForJob(job_id)
+    const { seconds, result } = await ended
     const rssMiB = await peakMiB(service.pid)
-    return { rows: result.row_count, seconds, rssMiB, ...(await listFiles(bench, started)) }
+    return { rows: result.row_count, seconds, rssMiB, ...(await listFiles(bench, first)) }
   } finally {
     await service.stop()
   }
