@@ -11,7 +11,7 @@ import {
 } from '../sql/org/organizations.ts'
 import type { ProjectRow } from '../sql/org/organizations.ts'
 import { audit } from './audit.ts'
-import { forbidden, notFound, validationError } from './errors.ts'
+import { badRequest, forbidden, notFound, validationError } from './errors.ts'
 import type { Principal } from './principal.ts'
 
 /**
@@ -74,7 +74,7 @@ export async function writableProject(
 /**
  * The project that a write goes to: the one named, else the key's own, else the default one. Undefined
  * where a write would create it, which a dry run does not.
- * @throws ApiError 403 for a project the caller may not use, 404 for an id of no project, 422 for a text
+ * @throws ApiError 403 for a project the caller may not use, 404 for an id of no project, 400 for a text
  * that cannot be the name of a new one
  */
 export async function findWritableProject(
@@ -103,12 +103,10 @@ export function refuseIdAsName(name: string) {
   throw validationError([{ field: 'body.name', message: 'must not look like an id' }])
 }
 
-/** @throws ApiError 404 for an id, which is that of no project, 422 for a text that is no name */
+/** @throws ApiError 404 for an id, which is that of no project, 400 for a text that is no name */
 function requireNewName(name: string) {
   if (isUuid(name)) throw notFound('Project')
-  if (isName(name)) return
-  const message = 'must be 1 to 256 printable characters'
-  throw validationError([{ field: 'project', message }])
+  if (!isName(name)) throw badRequest('The name of a new project is 1 to 256 printable characters')
 }
 
 /** Names are unique in the organization, and the name `default` belongs to the first workspace. */

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { isDatabaseAway, openDatabase } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
+import { adminCommand } from './admin-command.ts'
 import { commands } from './commands.ts'
 import type { Command } from './command.ts'
 import { readConfig } from './config.ts'
@@ -86,7 +87,7 @@ async function runCommand(command: Command, options: object): Promise<object> {
 function usage() {
   return [
     'Usage:',
-    ...commands.map(({ name, usage }) => `  node ops/admin.ts ${name} ${usage}`.trimEnd()),
+    ...commands.map(({ name, usage }) => `  ${adminCommand(`${name} ${usage}`)}`),
   ].join('\n')
 }
 

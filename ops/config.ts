@@ -4,6 +4,7 @@ import { isWellFormedKey } from '../jobs/rules/access/api-key.ts'
 import { METRICS, PLANS } from '../jobs/rules/org/plan.ts'
 import type { Quotas } from '../jobs/rules/org/plan.ts'
 import { POOLS } from '../workers/pool-names.ts'
+import { adminCommand } from './admin-command.ts'
 import { editDistance } from './edit-distance.ts'
 import { concurrencyName, environment, quotaName } from './environment.ts'
 import type { Environment } from './environment.ts'
@@ -56,7 +57,7 @@ const allowedTypos = (name: string) => (name.length < 8 ? 1 : 2)
 
 function faultOfInitKey({ INIT_API_KEY, KEY_PREFIX }: Environment) {
   if (INIT_API_KEY === undefined || isWellFormedKey(KEY_PREFIX, INIT_API_KEY)) return undefined
-  return `INIT_API_KEY is not a well-formed key, which is ${KEY_PREFIX}sk_ with 38 letters and digits, the last 6 of them a checksum. Make one with: node ops/admin.ts key make`
+  return `INIT_API_KEY is not a well-formed key, which is ${KEY_PREFIX}sk_ with 38 letters and digits, the last 6 of them a checksum. Make one with: ${adminCommand('key make')}`
 }
 
 function readQuotas(read: Environment) {

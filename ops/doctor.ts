@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isDatabaseAway } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
 import { checkSchema } from '../sql/core/migrate.ts'
+import { adminCommand } from './admin-command.ts'
 import { isQueueCurrent } from './boss.ts'
 import type { Config } from './config.ts'
 import { checkDatabase, doesNotAnswer } from './migrate.ts'
@@ -41,12 +42,12 @@ export async function examine(config: Config, sql: Sql, url: string): Promise<Re
 
 async function checkSchemaNumber(sql: Sql) {
   if ((await checkSchema(sql)) === 'current') return
-  throw new OperatorError('The schema is behind this program. Run: node ops/admin.ts migrate')
+  throw new OperatorError(`The schema is behind this program. Run: ${adminCommand('migrate')}`)
 }
 
 async function checkQueues(sql: Sql) {
   if (await isQueueCurrent(sql)) return
-  throw new OperatorError('Queues are missing or out of date. Run: node ops/admin.ts migrate')
+  throw new OperatorError(`Queues are missing or out of date. Run: ${adminCommand('migrate')}`)
 }
 
 async function checkStorage({ STORAGE_DIR }: Config) {

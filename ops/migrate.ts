@@ -2,6 +2,7 @@ import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { isAccessRefused, isDatabaseAway, isTableMissing, openDatabase } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
 import { checkSchema } from '../sql/core/migrate.ts'
+import { adminCommand } from './admin-command.ts'
 import { isQueueCurrent } from './boss.ts'
 import { migrateAll } from './context.ts'
 import { pause } from './shutdown.ts'
@@ -65,7 +66,7 @@ export function databaseError(error: unknown, url: string): OperatorError | unde
   }
   if (!isTableMissing(error)) return undefined
   return new OperatorError(
-    `The database at ${placeOf(url)} is not set up: node ops/admin.ts migrate`,
+    `The database at ${placeOf(url)} is not set up: ${adminCommand('migrate')}`,
   )
 }
 

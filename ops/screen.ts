@@ -1,3 +1,5 @@
+import { adminCommand } from './admin-command.ts'
+
 export interface Screen {
   readonly address: string
   readonly dataDir: string
@@ -13,7 +15,7 @@ export function renderScreen(screen: Screen): string {
   const facts = [
     ['Address', address],
     ['Docs', `${address}/docs`],
-    ['API key', key ?? 'the one you keep; another one: node ops/admin.ts key create'],
+    ['API key', key ?? `the one you keep; another one: ${adminCommand('key create')}`],
     ['Data', screen.dataDir],
     ['Stop', 'Ctrl-C'],
   ]

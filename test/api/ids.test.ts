@@ -93,7 +93,10 @@ t.test('an id of no form', async (t) => {
       const { status, body } = await post('/datasets', dataset)
       t.match(
         { status, body },
-        { status: 422, body: { details: { errors: [{ message: String }] } } },
+        {
+          status: 400,
+          body: { detail: 'The name of a new project is 1 to 256 printable characters' },
+        },
       )
     }
   })

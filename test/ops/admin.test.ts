@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import t from 'tap'
 import type { Test } from 'tap'
 import { isWellFormedKey } from '../../jobs/rules/access/api-key.ts'
+import { adminCommand } from '../../ops/admin-command.ts'
 import { bareEnv } from '../support/bare-env.ts'
 import { openService } from '../support/service.ts'
 
@@ -106,7 +107,7 @@ t.test('the admin command line', async (t) => {
       ['org', 'create'],
       ['doctor', '--loud'],
     ]) {
-      t.match(await admin(...words), { code: 2, stdout: '', stderr: /Usage:\n {2}node ops/ })
+      t.match(await admin(...words), { code: 2, stdout: '', stderr: /Usage:\n {2}(npx )?node ops/ })
     }
     const plan = await admin('org', 'create', '--name', 'x', '--plan', 'gold')
     t.match(plan, { code: 2, stderr: /plan must be one of/ })
@@ -167,3 +168,9 @@ async function run(t: Test, args: string[], env: Record<string, string>) {
   const printed = result.stdout.startsWith('{') ? (JSON.parse(result.stdout) as object) : {}
   return { ...result, printed: printed as Record<string, unknown> }
 }
+
+t.test('a command is told as it can be typed here, whatever Node.js the machine has', async (t) => {
+  t.equal(adminCommand('', '/srv/app/node_modules/node/bin/node'), 'npx node ops/admin.ts')
+  t.equal(adminCommand('', 'C:\\app\\node_modules\\node\\bin\\node.exe'), 'npx node ops/admin.ts')
+  t.equal(adminCommand('key make', '/usr/local/bin/node'), 'node ops/admin.ts key make')
+})

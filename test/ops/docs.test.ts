@@ -37,6 +37,23 @@ t.test('every script that a document runs is one of package.json', async (t) => 
   )
 })
 
+t.test('every command for people runs on whatever Node.js the machine has', async (t) => {
+  const forPeople = [
+    'README.md',
+    '.github/CONTRIBUTING.md',
+    'ops/docs/operating.md',
+    'ops/docs/webhooks.md',
+  ]
+  const commands = forPeople.flatMap((document) =>
+    [...read(document).matchAll(/(?:npx )?\bnode ops\/[\w-]+\.ts/g)].map(([command]) => command),
+  )
+  t.ok(commands.length > 10, `${commands.length} commands`)
+  t.same(
+    commands.filter((command) => !command.startsWith('npx ')),
+    [],
+  )
+})
+
 t.test('the walk of a trace names functions that are there, each file once', async (t) => {
   const walk = [...read('ops/docs/architecture.md').matchAll(/^\d+\. `([\w./-]+)`: `(\w+)`/gm)]
   t.ok(walk.length > 20, `${walk.length} steps`)

@@ -337,7 +337,7 @@ t.test('imports', async (t) => {
     const there = await upload(file, '?dry_run=true&project=default')
     t.match(there.body, { project_id: String, imported_count: 0, skipped_count: 1 })
     t.equal((await upload(file, `?dry_run=true&project=${randomUUID()}`)).status, 404)
-    t.equal((await upload(file, '?dry_run=true&project=')).status, 422)
+    t.equal((await upload(file, '?dry_run=true&project=')).status, 400)
 
     const workspace = await post('/workspaces', { name: 'apart' })
     await post('/projects', { name: 'theirs', workspace_id: workspace.body.id })
