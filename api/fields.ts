@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { bareHash } from '../jobs/rules/traces/trace.ts'
 import { int, text, uuid } from '../jobs/shape.ts'
 import type { Access } from './principal.ts'
 
@@ -101,7 +102,11 @@ export const offsetMembers = {
 }
 
 /** Query parameters that name an agent, or one of its versions. */
-export const agentQuery = { agent_name: text(), manifest_id: uuid(), manifest_hash: text() }
+export const agentQuery = {
+  agent_name: text(),
+  manifest_id: uuid(),
+  manifest_hash: text().custom(bareHash).description('With `sha256:` in front or without'),
+}
 
 export const projectField = text(128).description('Project id or name')
 /** An answer without a body. */

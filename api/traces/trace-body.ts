@@ -63,10 +63,16 @@ const llmCallBody = Joi.object({
   ended_at: nullable(times),
 }).label('LlmCall')
 
+/** What of a trace could not be stored as it was sent. */
+export const warningFields = {
+  code: word('invalid_score', 'unknown_manifest').required(),
+  message: Joi.string().required(),
+}
+
 /** Members that a client sends and reads back. */
 const givenFields = {
   agent_name: Joi.string().max(256),
-  manifest_id: nullable(Joi.string().guid()),
+  manifest_id: nullable(Joi.string()),
   manifest_hash: nullable(Joi.string()),
   session_id: nullable(Joi.string()),
   turn_index: nullable(Joi.number().integer()),

@@ -1,4 +1,5 @@
 import type { Queryable } from '../core/db.ts'
+import { ofManifest } from '../traces/traces.ts'
 
 /** The traces of a manifest, or those that a decision policy applies to; running ones included. */
 export type DecidedTraces = { readonly orgId: string; readonly projectId: string } & (
@@ -33,7 +34,7 @@ function matching(sql: Queryable, traces: DecidedTraces) {
 }
 
 function scope(sql: Queryable, traces: DecidedTraces) {
-  if ('manifestId' in traces) return sql`t.manifest_id = ${traces.manifestId}`
+  if ('manifestId' in traces) return ofManifest(sql, traces.orgId, traces.manifestId)
   if (traces.policyOf !== '') return sql`t.agent_name = ${traces.policyOf}`
   return sql`not exists (select from decision_policies p where p.org_id = t.org_id
     and p.project_id = t.project_id and p.agent_name = t.agent_name)`

@@ -12,7 +12,7 @@ import { replaceViolations } from '../../sql/manifests/contract-violations.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { emitEvent } from '../../sql/transactions/emit-event.ts'
 import { activateManifest } from '../../sql/transactions/activate-manifest.ts'
-import { linkTracesByHash, listUsedDrafts } from '../../sql/manifests/manifest-links.ts'
+import { listUsedDrafts } from '../../sql/manifests/manifest-links.ts'
 import { findManifest, lockAgent } from '../../sql/manifests/manifests.ts'
 import { findActiveHashes, insertDrifts } from '../../sql/manifests/subagent-drifts.ts'
 import type { Drift } from '../../sql/manifests/subagent-drifts.ts'
@@ -25,22 +25,21 @@ import type { ExaminedTrace } from '../examination/examine-traces.ts'
 export const detectViolationsHandler = handler(
   detectViolations,
   async ({ project_id: projectId, trace_ids }, run) => {
-    const linked = await linkToManifests(run, projectId, trace_ids)
+    await activateUsedDrafts(run, projectId, trace_ids)
     const filter = { orgId: run.orgId, projectId, traceIds: trace_ids }
     let after: TracePosition | undefined
     for (;;) {
       run.signal.throwIfAborted()
       const page = await listClosedTraces(run.sql, filter, after)
       if (page.length === 0) return
-      if (await searchPage(run, projectId, page, linked)) after = page.at(-1)
+      if (await searchPage(run, projectId, page)) after = page.at(-1)
     }
   },
 )
 
-/** Ties traces to the manifests they name, and activates drafts that are thereby in use. */
-async function linkToManifests(run: Run, projectId: string, traceIds: readonly string[]) {
+/** Activates drafts that are in use. */
+async function activateUsedDrafts(run: Run, projectId: string, traceIds: readonly string[]) {
   const { orgId, queue, now } = run
-  const linked = await run.sql.begin((tx) => linkTracesByHash(tx, orgId, projectId, traceIds))
   for (const { id, agent_name } of await listUsedDrafts(run.sql, orgId, projectId, traceIds)) {
     const agent = { orgId, projectId, agentName: agent_name }
     await queue.transaction(run.sql, async (tx: Transaction) => {
@@ -50,16 +49,10 @@ async function linkToManifests(run: Run, projectId: string, traceIds: readonly s
       await activateManifest(tx, queue, agent, manifest, { createdBy: null, now: now() })
     })
   }
-  return new Set(linked)
 }
 
 /** Returns false when an agent's active manifest has changed, so that the findings are out of date. */
-async function searchPage(
-  run: Run,
-  projectId: string,
-  page: readonly ClosedTraceRow[],
-  linked: ReadonlySet<string>,
-) {
+async function searchPage(run: Run, projectId: string, page: readonly ClosedTraceRow[]) {
   const { orgId, queue } = run
   const examined = await examineTraces(run.sql, orgId, page, 'all')
   return queue.transaction(run.sql, async (tx: Transaction) => {
@@ -77,7 +70,7 @@ async function searchPage(
       examined.flatMap(violationsOf),
     )
     await noteDrifts(tx, run, projectId, examined)
-    const rejudged = new Set([...changed, ...broken, ...ids.filter((id) => linked.has(id))])
+    const rejudged = new Set([...changed, ...broken])
     await enqueueTraces(queue, tx, judgeTraces, orgId, projectId, [...rejudged])
     return true
   })

@@ -98,6 +98,8 @@ export function encodeChunk(
     lines.push(line)
     if (!settings.dryRun) rows.push(toTraceRow(read.trace))
     for (const score of read.scores) scores.push({ ...score, trace_id: key })
+    const [lost] = read.lost
+    if (lost) faults.push({ line, code: lost.code, message: sentenceOf(read.lost) })
   }
   return {
     rows: encodeTraces(settings.orgId, settings.projectId, rows),
@@ -142,7 +144,7 @@ function keyOf(traceId: unknown) {
   return typeof text === 'string' && text.isWellFormed() && !text.includes('\0') ? text : ''
 }
 
-function sentenceOf(faults: readonly Fault[]) {
+function sentenceOf(faults: readonly Pick<Fault, 'message'>[]) {
   const shown = faults.slice(0, SHOWN_FAULTS).map(({ message }) => message)
   const more = faults.length - shown.length
   return cut(shown.join('; ') + (more > 0 ? ` (and ${more} more)` : ''))

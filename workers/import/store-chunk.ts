@@ -6,8 +6,14 @@ import { isRowRefused } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { addImportStep } from '../../sql/import/imports.ts'
 import type { ImportRow } from '../../sql/import/imports.ts'
-import { copyTraces } from '../../sql/traces/trace-copy.ts'
-import { chargeTraces, completeTraces, storeByHalves } from '../../sql/transactions/store-traces.ts'
+import { unknownManifest } from '../../jobs/rules/traces/read-trace.ts'
+import type { CopiedTrace } from '../../sql/traces/trace-copy.ts'
+import {
+  chargeTraces,
+  completeTraces,
+  copyTied,
+  storeByHalves,
+} from '../../sql/transactions/store-traces.ts'
 import type { ResumableRun } from '../runtime/handler.ts'
 import type { EncodedChunk } from './parse-chunk.ts'
 import type { Chunk } from './read-chunks.ts'
@@ -47,7 +53,8 @@ export async function storeChunk(
 ) {
   await run.queue.transaction(run.sql, async (tx: Transaction) => {
     const refused: LineFault[] = []
-    const stored = item.dry_run ? encoded.traceIds : await insertRows(tx, encoded, refused)
+    const copied = item.dry_run ? [] : await insertRows(tx, encoded, refused)
+    const stored = item.dry_run ? encoded.traceIds : copied.map(({ trace_id }) => trace_id)
     const isStored = new Set(stored)
     const scores = encoded.scores.filter(({ trace_id }) => isStored.has(trace_id))
     const traces = { projectId: item.project_id, traceIds: stored, scores }
@@ -58,7 +65,7 @@ export async function storeChunk(
       lines_done: chunk.next.line,
       imported: stored.length,
       skipped: encoded.skipped + encoded.traceIds.length - stored.length - refused.length,
-      errors: [...faults, ...refused],
+      errors: oneALine([...faults, ...refused, ...lostManifests(encoded, copied)]),
       scores: scores.length,
       cappedAtLine: chunk.cappedAtLine,
     })
@@ -81,9 +88,9 @@ function insertRows(
   { rows, lines, traceIds }: EncodedChunk,
   refused: LineFault[],
 ) {
-  return storeByHalves<string>(
+  return storeByHalves<CopiedTrace>(
     {
-      store: (from, to) => tx.savepoint((inner) => copyTraces(inner, rows, from, to)),
+      store: (from, to) => tx.savepoint((inner) => copyTied(inner, rows, from, to)),
       isOfItem: isRowRefused,
       refuse(index, error) {
         refused.push({
@@ -96,5 +103,29 @@ function insertRows(
     },
     0,
     traceIds.length,
+  )
+}
+
+/** Reports the traces that name a manifest that is none of their agent's. */
+function lostManifests({ traceIds, lines }: EncodedChunk, copied: readonly CopiedTrace[]) {
+  const unknown = new Map(copied.map((each) => [each.trace_id, each.unknown_manifest_id]))
+  return traceIds.flatMap((id, i): LineFault[] => {
+    const named = unknown.get(id) ?? null
+    return named === null ? [] : [{ line: lines[i] as number, ...unknownManifest(named) }]
+  })
+}
+
+/** Joins the faults of a line to one, with the code of the first. */
+function oneALine(faults: readonly LineFault[]): LineFault[] {
+  const byLine = Map.groupBy(faults, ({ line }) => line)
+  return [...byLine.values()].flatMap(([first, ...more]) =>
+    first
+      ? [
+          more.reduce(
+            (all, { message }) => ({ ...all, message: `${all.message}; ${message}` }),
+            first,
+          ),
+        ]
+      : [],
   )
 }

@@ -1,5 +1,3 @@
-import { isUuid } from './uuid.ts'
-
 /** What is wrong with a value, and where. */
 export interface Fault {
   /** Path of the member, for example `llm_calls.0.tool_calls.1.tool_name`. */
@@ -75,11 +73,6 @@ export class Reader {
     const text = typeof given === 'number' ? String(given) : given
     if (typeof text === 'string' && CLIENT_ID.test(text)) return text
     return this.fault(key, 'must be 1 to 128 printable characters')
-  }
-
-  uuid(key: string): string | null {
-    const given = this.string(key)
-    return given === null || isUuid(given) ? given : this.fault(key, 'must be a UUID')
   }
 
   /** Cut to `max` characters, never inside a surrogate pair. */

@@ -1,6 +1,7 @@
-import { identityOf, readScores } from '../evals/score.ts'
 import type { NewScore } from '../evals/score.ts'
+import { readTraceScores } from '../evals/trace-scores.ts'
 import { readTrace } from '../traces/read-trace.ts'
+import type { TraceWarning } from '../traces/read-trace.ts'
 import type { Fault } from '../core/reader.ts'
 import type { Trace } from '../traces/trace.ts'
 import type { Format, Mapped, Members } from './format.ts'
@@ -13,25 +14,40 @@ export interface RecordDefaults {
   readonly now: Date
 }
 
+/** A trace to be imported. */
+export interface ReadRecord {
+  readonly trace: Trace
+  readonly scores: readonly NewScore[]
+  /** What of the record could not be stored as it was meant. */
+  readonly lost: readonly TraceWarning[]
+}
+
 /** Maps a record of a format, then checks and normalises it like a trace that a client sends. */
 export function readRecord(
   record: Members,
   format: Format,
   { traceId, agentName, now }: RecordDefaults,
-): { trace: Trace; scores: NewScore[] } | { faults: readonly Fault[] } {
+): ReadRecord | { faults: readonly Fault[] } {
   const mapped = format.map(record)
-  const faults: Fault[] = []
-  const scores = Object.entries(mapped.scores).flatMap(([field, value]) =>
-    readScores(value, field, faults),
-  )
   const agent = agentName ?? format.agentName
   const read = readTrace(
     { ...mapped.trace, trace_id: traceId },
     { traceId: () => '', now, sourceType: 'imported', ...(agent && { agentName: agent }) },
   )
-  if ('faults' in read) faults.push(...read.faults)
-  if ('faults' in read || faults.length > 0) return { faults: faults.map(renamer(format)) }
-  return { trace: withWarnings(read.trace, mapped), scores: distinct(scores) }
+  const rename = renamer(format)
+  if ('faults' in read) {
+    const named = ({ field, message }: Fault) => ({
+      field: rename(field),
+      message: rename(message),
+    })
+    return { faults: read.faults.map(named) }
+  }
+  const { scores, warnings } = readTraceScores(mapped.scores)
+  const lost = [...read.warnings, ...warnings].map((each) => ({
+    ...each,
+    message: rename(each.message),
+  }))
+  return { trace: withWarnings(read.trace, mapped), scores, lost }
 }
 
 function withWarnings(trace: Trace, { warnings }: Mapped): Trace {
@@ -41,17 +57,6 @@ function withWarnings(trace: Trace, { warnings }: Mapped): Trace {
 }
 
 function renamer({ paths = {} }: Format) {
-  return (fault: Fault) => {
-    let { field, message } = fault
-    for (const [ours, theirs] of Object.entries(paths)) {
-      field = field.replace(ours, theirs)
-      message = message.replace(ours, theirs)
-    }
-    return { field, message }
-  }
-}
-
-/** The last of each identity, when both members that may hold scores hold the same one. */
-function distinct(scores: NewScore[]) {
-  return [...new Map(scores.map((score) => [identityOf(score), score])).values()]
+  return (text: string) =>
+    Object.entries(paths).reduce((renamed, [ours, theirs]) => renamed.replace(ours, theirs), text)
 }
