@@ -48,18 +48,7 @@ export interface CopiedTrace {
  * that two transactions that insert the same ones wait and do not deadlock.
  */
 export async function insertStaged(tx: Transaction) {
-  return tx<CopiedTrace[]>`
-    with inserted as (
-      insert into traces (${tx(COLUMNS)})
-      select ${tx.unsafe(COLUMNS.map(tiedColumn).join())}
-      from ${tx(STAGED)} t ${tx.unsafe(joinNamedManifest)}
-      order by t.trace_id collate "C"
-      on conflict (org_id, project_id, trace_id) do nothing
-      returning trace_id, manifest_id
-    )
-    select i.trace_id, case when t.manifest_id is distinct from i.manifest_id
-      then t.manifest_id end as unknown_manifest_id
-    from inserted i join ${tx(STAGED)} t using (trace_id)`
+  return tx.unsafe<CopiedTrace[]>(INSERT_STAGED)
 }
 
 /** Which of these ids the project has already. */
@@ -77,3 +66,15 @@ export async function listKnownTraceIds(
 const COLUMNS = ['org_id', 'project_id', ...TRACE_COLUMNS]
 /** Its name contains its columns: a session of a pooler, and this table with it, may outlive a release that adds one. */
 const STAGED = `traces_staged_${createHash('sha256').update(COLUMNS.join()).digest('hex').slice(0, 8)}`
+const INSERT_STAGED = `
+  with inserted as (
+    insert into traces (${COLUMNS.join()})
+    select ${COLUMNS.map(tiedColumn).join()}
+    from ${STAGED} t ${joinNamedManifest}
+    order by t.trace_id collate "C"
+    on conflict (org_id, project_id, trace_id) do nothing
+    returning trace_id, manifest_id
+  )
+  select i.trace_id,
+    case when t.manifest_id is distinct from i.manifest_id then t.manifest_id end as unknown_manifest_id
+  from inserted i join ${STAGED} t using (trace_id)`
