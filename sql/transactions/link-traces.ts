@@ -1,15 +1,18 @@
+import { requestAggregation } from '../../jobs/aggregate-scores.ts'
 import { detectViolations } from '../../jobs/detect-violations.ts'
 import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import { judgeTraces } from '../../jobs/judge-traces.ts'
 import { linkTraces } from '../../jobs/link-traces.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import type { Transaction } from '../core/db.ts'
+import { markCellsDirty } from '../evals/score-cells.ts'
 import { linkNamedTraces } from '../manifests/manifest-links.ts'
 import type { AgentKey, ManifestRow } from '../manifests/manifests.ts'
 
 /**
  * Links a manifest to up to `limit` traces that named its hash before it was registered, and enqueues
- * jobs that judge them and search them for violations. The rest is left to another job.
+ * jobs that judge them, search them for violations and aggregate their scores under the manifest. The rest
+ * is left to another job.
  */
 export async function linkEarlierTraces(
   tx: Transaction,
@@ -22,6 +25,8 @@ export async function linkEarlierTraces(
   const linked = await linkNamedTraces(tx, agent, manifest, limit)
   await enqueueTraces(queue, tx, judgeTraces, orgId, projectId, linked)
   await enqueueTraces(queue, tx, detectViolations, orgId, projectId, linked)
+  await markCellsDirty(tx, orgId, projectId, linked)
+  if (linked.length > 0) await requestAggregation(queue, tx, orgId, projectId)
   if (linked.length < limit) return
   await queue.enqueue(tx, linkTraces, { manifest_id: manifest.id }, { orgId, key: manifest.id })
 }

@@ -152,35 +152,48 @@ t.test('imports', async (t) => {
       { whatever: 1 },
       { agent_name: 'a', metadata: JSON.parse('['.repeat(99) + ']'.repeat(99)) as unknown },
       `"${'x'.repeat(17 << 20)}"`,
-      { agent_name: 'a', scores: { s: 'high' } },
-      good('t4'),
+      { ...good('t5'), scores: { s: 'high', r: 1 }, manifest_id: 'v7' },
+      { ...good('t4'), manifest_id: '0197a1b2-0000-7000-8000-000000000000' },
     ])
     const { body } = await upload(file)
-    t.match(body, { status: 'succeeded', imported_count: 3, error_count: 6 })
+    t.match(body, {
+      status: 'succeeded',
+      imported_count: 4,
+      error_count: 7,
+      scores_imported: 1,
+    })
     t.same(await errors(body.id), [
       [2, 'invalid_json'],
       [4, 'invalid_record'],
       [6, 'unknown_format'],
       [7, 'too_deep'],
       [8, 'too_long'],
-      [9, 'invalid_record'],
+      [9, 'unknown_manifest'],
+      [10, 'unknown_manifest'],
     ])
-    t.same(
-      (await traces()).map(({ trace_id: id }) => id as string),
-      ['t1', 't3', 't4'],
-    )
+    t.match(await traces(), [
+      { trace_id: 't1' },
+      { trace_id: 't3' },
+      {
+        trace_id: 't4',
+        manifest_id: null,
+        metadata: { manifest_id: '0197a1b2-0000-7000-8000-000000000000' },
+      },
+      { trace_id: 't5', manifest_id: null, metadata: { manifest_id: 'v7' } },
+    ])
     const page = await get(`/import/${body.id}/errors?limit=4`)
-    t.match(page.body, { total: 6, limit: 4 })
+    t.match(page.body, { total: 7, limit: 4 })
     t.match(page.body.errors[1], {
       line: 4,
       message: 'llm_calls must be a list; tags must be a list',
     })
     const rest = await get(`/import/${body.id}/errors?limit=4&cursor=${page.body.next_cursor}`)
-    t.match(rest.body, { errors: [{ line: 8 }, { line: 9 }], next_cursor: null })
+    t.match(rest.body, { errors: [{ line: 8 }, { line: 9 }, { line: 10 }], next_cursor: null })
+    t.match(rest.body.errors[1].message, /v7 is none of .*; scores.s.value must be a number/)
     t.equal((await get(`/import/${body.id}/errors?cursor=x`)).status, 400)
     const all = await call('GET', `/import/${body.id}/errors?format=jsonl`)
     t.match(all.headers['content-type'], 'application/x-ndjson')
-    t.equal((all.body as string).trim().split('\n').length, 6)
+    t.equal((all.body as string).trim().split('\n').length, 7)
   })
 
   t.test('whatever type a member has, its record is imported or reported', async (t) => {
@@ -217,12 +230,13 @@ t.test('imports', async (t) => {
     )
     const { body } = await upload(jsonl(lines))
     t.equal(body.status, 'succeeded')
-    t.equal(body.imported_count + body.skipped_count + body.error_count, lines.length)
-    t.ok(body.imported_count > 100 && body.error_count > 200, JSON.stringify(body))
     const { errors } = (await get(`/import/${body.id}/errors`)).body
-    t.notOk(
-      errors.find(({ code }: { code: string }) => !/^(invalid_record|unknown_format)$/.test(code)),
-    )
+    const codes = errors.map(({ code }: { code: string }) => code)
+    const refused = codes.filter((code: string) => /^(invalid_record|unknown_format)$/.test(code))
+    const lost = codes.filter((code: string) => /^(invalid_score|unknown_manifest)$/.test(code))
+    t.equal(refused.length + lost.length, body.error_count)
+    t.equal(body.imported_count + body.skipped_count + refused.length, lines.length)
+    t.ok(body.imported_count > 100 && refused.length > 200, JSON.stringify(body))
   })
 
   t.test('files may be arrays, objects and gzip, whatever they are called', async (t) => {
