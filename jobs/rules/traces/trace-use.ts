@@ -1,7 +1,7 @@
 import { parseJson } from '../core/parse-json.ts'
 import { edgesOf } from './agent-edges.ts'
 import { textOf } from './conversation.ts'
-import { MAX_PREVIEW } from './trace.ts'
+import { mayBeCut } from './trace.ts'
 import type { LlmCall, ToolCall, Trace } from './trace.ts'
 
 /** The part of a trace that shows which surfaces of its manifest it used. */
@@ -72,7 +72,7 @@ export function finalOutput(trace: UsingTrace, calls: readonly LlmCall[]) {
   const text = output && textOf({ role: 'assistant', ...output })
   if (text) return { text, whole: true }
   const preview = trace.final_output_preview
-  return preview === null ? undefined : { text: preview, whole: preview.length < MAX_PREVIEW }
+  return preview === null ? undefined : { text: preview, whole: !mayBeCut(preview) }
 }
 
 /** The agent could be asked again: what the user said is known, and no mark forbids it. */
