@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createHash, randomUUIDv7 } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import type { Transaction } from '../../../sql/core/db.ts'
 import { readTrace } from '../../../jobs/rules/traces/read-trace.ts'
 import { toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
@@ -149,6 +150,37 @@ t.test('every reader of a manifest’s traces takes those not tied yet', async (
 
   const decided = await client.post('/traces/batch-decision', { manifest_id })
   t.ok([200, 202].includes(decided.status))
+})
+
+t.test('traces stored by earlier releases name manifests in the same way', async (t) => {
+  const { org, client, register } = await makeAgent(service)
+  const { manifest_id, manifest_hash } = await register([toolComponent('a')])
+  const bare = manifest_hash.replace('sha256:', '')
+  const unknown = randomUUIDv7()
+  const stored = { prefixed: {}, capital: {}, by_id: {}, lost: { metadata: { a: 1 } }, free: {} }
+  const traces = Object.entries(stored).map(([id, more]) => ({
+    id,
+    agent_name: 'support',
+    ...more,
+  }))
+  await client.post('/traces/batch', traces)
+  for (const [id, named] of [
+    ['prefixed', { manifest_hash }],
+    ['capital', { manifest_hash: bare.toUpperCase() }],
+    ['by_id', { manifest_id }],
+    ['lost', { manifest_id: unknown }],
+    ['free', { manifest_hash: 'sha256:My hash' }],
+  ] as const) {
+    await sql`update traces set ${sql(named)} where org_id = ${org.orgId} and trace_id = ${id}`
+  }
+  const file = new URL('../../../sql/migrations/0010-named-manifests.sql', import.meta.url)
+  await sql.unsafe(await readFile(file, 'utf8'))
+  const shown = async (id: string) => (await client.get(`/traces/${id}`)).body
+  for (const id of ['prefixed', 'capital', 'by_id']) {
+    t.match(await shown(id), { manifest_id, manifest_hash: bare }, id)
+  }
+  t.match(await shown('lost'), { manifest_id: null, metadata: { a: 1, manifest_id: unknown } })
+  t.match(await shown('free'), { manifest_id: null, manifest_hash: 'My hash' })
 })
 
 function rowOf(org: { orgId: string; projectId: string }, more: object) {
