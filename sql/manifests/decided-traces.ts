@@ -21,7 +21,6 @@ export async function listDecidedIds(
   return rows.map(({ trace_id }) => trace_id)
 }
 
-/** Reads indexes only. */
 export async function countDecided(sql: Queryable, traces: DecidedTraces) {
   const [row] = await sql<{ n: number }[]>`
     select count(*) as n from traces t where ${matching(sql, traces)}`
