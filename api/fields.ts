@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { bareHash } from '../jobs/rules/traces/trace.ts'
 import { int, text, textReference, uuidReference } from '../jobs/shape.ts'
 import type { Access } from './principal.ts'
 
@@ -112,7 +113,7 @@ export const offsetMembers = {
 export const agentQuery = {
   agent_name: textReference(),
   manifest_id: uuidReference(),
-  manifest_hash: textReference(),
+  manifest_hash: textReference().custom(bareHash).description('With `sha256:` in front or without'),
 }
 
 export const projectField = textReference().description('Project id or name')

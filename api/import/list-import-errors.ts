@@ -10,8 +10,8 @@ import { decodeNumberCursor, listAnswer } from '../pagination.ts'
 import { findVisibleImport, importPath } from './import.ts'
 
 export const listImportErrors = endpoint('GET', '/import/{import_id}/errors', {
-  summary: 'Why records were not imported, by line',
-  description: `\`format=jsonl\` answers with all of them as JSON Lines. The first ${imports.MAX_ERRORS_KEPT.toLocaleString('en')} or so of an import are kept; further ones are only counted.`,
+  summary: 'What was not imported and why, by line',
+  description: `A trace whose scores are faulty (\`invalid_score\`), or whose manifest_id is none of its agent's (\`unknown_manifest\`), is imported without them. \`format=jsonl\` answers with all of them as JSON Lines. The first ${imports.MAX_ERRORS_KEPT.toLocaleString('en')} or so of an import are kept; further ones are only counted.`,
   access: 'key',
   params: importPath,
   query: shape(

@@ -1,6 +1,6 @@
 import Joi from 'joi'
 import { VERDICTS } from '../../jobs/rules/core/verdicts.ts'
-import { shape } from '../../jobs/shape.ts'
+import { listOf, shape } from '../../jobs/shape.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import type { CheckedBody } from '../endpoint.ts'
 import { projectField, quotaBody } from '../fields.ts'
@@ -8,7 +8,7 @@ import { readTraceBody } from './sent-trace.ts'
 import type { SentTrace } from './sent-trace.ts'
 import { storeTrace } from './store-traces.ts'
 import type { StoredTrace } from './stored-trace.ts'
-import { traceRequest } from './trace-body.ts'
+import { traceRequest, warningFields } from './trace-body.ts'
 
 const storedBody = Joi.object({
   id: Joi.string().required(),
@@ -23,6 +23,9 @@ const storedBody = Joi.object({
     .required()
     .description('Null until the trace was judged'),
   created: Joi.boolean().required().description('False when the project had the trace already'),
+  warnings: listOf(Joi.object(warningFields).label('TraceWarning'))
+    .required()
+    .description('What could not be stored as it was sent'),
 }).label('StoredTrace')
 
 const body: CheckedBody<SentTrace> = {
@@ -39,7 +42,7 @@ const body: CheckedBody<SentTrace> = {
 export const createTrace = endpoint('POST', '/traces', {
   summary: 'Store a trace',
   description:
-    'Safe to repeat: a trace_id that the project has already answers 200 with the stored trace, which stays as it is. Members nobody knows are kept under metadata.extra when they are small.',
+    'Safe to repeat: a trace_id that the project has already answers 200 with the stored trace, which stays as it is. Members nobody knows are kept under metadata.extra when they are small. A faulty score, or a manifest_id that is none of the agent’s (kept as metadata.manifest_id), is a warning and the trace is stored.',
   access: 'key',
   query: shape({}, { project: projectField }),
   body,

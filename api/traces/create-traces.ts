@@ -2,7 +2,7 @@ import Joi from 'joi'
 import { listOf, shape } from '../../jobs/shape.ts'
 import { describeFault, isObject } from '../../jobs/rules/core/reader.ts'
 import type { Fault } from '../../jobs/rules/core/reader.ts'
-import { endpoint } from '../endpoint.ts'
+import { Answer, endpoint } from '../endpoint.ts'
 import type { CheckedBody } from '../endpoint.ts'
 import { ApiError } from '../errors.ts'
 import { projectField, quotaBody } from '../fields.ts'
@@ -10,7 +10,7 @@ import { readTraceBody } from './sent-trace.ts'
 import type { SentTrace } from './sent-trace.ts'
 import { storeTrace } from './store-traces.ts'
 import type { Outcome } from './store-traces.ts'
-import { traceRequest } from './trace-body.ts'
+import { traceRequest, warningFields } from './trace-body.ts'
 
 /** A trace of a batch, or what is wrong with it. */
 type Item =
@@ -38,7 +38,7 @@ const body: CheckedBody<readonly Item[]> = {
 export const createTraces = endpoint('POST', '/traces/batch', {
   summary: 'Store up to 1,000 traces at once',
   description:
-    'A trace that is not as it should be costs only itself. Every trace of the request is one of count (stored now), skipped (the project had it already) and errors.',
+    'A trace that is not as it should be costs only itself, and a faulty score of it only that score (warnings). Every trace of the request is one of count (stored now), skipped (the project had it already) and errors. Where the quota holds only some of them, X-Quota-Exceeded names the metric.',
   access: 'key',
   query: shape({}, { project: projectField }),
   body,
@@ -55,6 +55,15 @@ export const createTraces = endpoint('POST', '/traces/batch', {
           message: Joi.string().required(),
         }).label('BatchError'),
       ).required(),
+      warnings: listOf(
+        Joi.object({
+          index: Joi.number().integer().required(),
+          trace_id: Joi.string().required(),
+          ...warningFields,
+        }).label('BatchWarning'),
+      )
+        .required()
+        .description('What of the traces could not be stored as it was sent'),
     }).label('StoredTraces'),
     402: quotaBody,
   },
@@ -70,19 +79,35 @@ export const createTraces = endpoint('POST', '/traces/batch', {
     const first = taken[0]?.outcome
     const isAll = taken.length === body.length
     if (isAll && first instanceof ApiError && taken.every(isSame(first))) throw first
-    const stored = taken.flatMap(({ outcome }) => (outcome instanceof Error ? [] : [outcome]))
-    const refused = taken.flatMap(({ outcome, ...each }) =>
-      outcome instanceof Error ? [{ ...each, ...describe(outcome, context.log) }] : [],
-    )
-    const created = stored.filter(({ created }) => created)
-    return {
-      count: created.length,
-      trace_ids: created.map(({ trace_id }) => trace_id),
-      skipped: stored.length - created.length,
-      errors: [...faulty(body), ...refused].sort((a, b) => a.index - b.index),
-    }
+    return new Answer(200, viewBatch(body, taken, context.log), quotaHeader(taken))
   },
 })
+
+function viewBatch(items: readonly Item[], taken: readonly Taken[], log: Log) {
+  const stored = taken.flatMap(({ outcome }) => (outcome instanceof Error ? [] : [outcome]))
+  const created = stored.filter(({ created }) => created)
+  const refused = taken.flatMap(({ outcome, ...each }) =>
+    outcome instanceof Error ? [{ ...each, ...describe(outcome, log) }] : [],
+  )
+  return {
+    count: created.length,
+    trace_ids: created.map(({ trace_id }) => trace_id),
+    skipped: stored.length - created.length,
+    errors: [...faulty(items), ...refused].sort((a, b) => a.index - b.index),
+    warnings: taken.flatMap(({ outcome, ...each }) =>
+      outcome instanceof Error ? [] : outcome.warnings.map((warning) => ({ ...each, ...warning })),
+    ),
+  }
+}
+
+/** Names the metric whose quota refused some of the traces. */
+function quotaHeader(taken: readonly Taken[]): Record<string, string> {
+  for (const { outcome } of taken) {
+    const metric = outcome instanceof ApiError ? outcome.headers[QUOTA_HEADER] : undefined
+    if (metric !== undefined) return { [QUOTA_HEADER]: metric }
+  }
+  return {}
+}
 
 function readItem(value: unknown, now: Date): Item {
   const result = readTraceBody(value, now)
@@ -106,14 +131,22 @@ function isSame(error: ApiError) {
     outcome instanceof ApiError && outcome.code === error.code
 }
 
-function describe(
-  error: Extract<Outcome, Error>,
-  log: { error(fields: object, text: string): void },
-) {
+function describe(error: Extract<Outcome, Error>, log: Log) {
   if (error instanceof ApiError) return { code: error.code, message: error.message }
   log.error({ err: error }, 'a trace of a batch could not be stored')
   return { code: 'internal_error', message: 'Internal server error' }
 }
 
+/** A trace of the request, with what became of it. */
+interface Taken {
+  readonly index: number
+  readonly trace_id: string
+  readonly outcome: Outcome
+}
+interface Log {
+  error(fields: object, text: string): void
+}
+
+const QUOTA_HEADER = 'X-Quota-Exceeded'
 const MAX_TRACES = 1000
 const MAX_FAULTS_SHOWN = 10

@@ -1,20 +1,26 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { isObject, reader } from '../../jobs/rules/core/reader.ts'
 import type { Fault } from '../../jobs/rules/core/reader.ts'
-import { readScores } from '../../jobs/rules/evals/score.ts'
 import type { NewScore } from '../../jobs/rules/evals/score.ts'
+import { readTraceScores } from '../../jobs/rules/evals/trace-scores.ts'
 import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
+import type { TraceWarning } from '../../jobs/rules/traces/read-trace.ts'
 import type { Trace } from '../../jobs/rules/traces/trace.ts'
 
 /** A trace as a client sent it, read and checked. */
 export interface SentTrace {
   readonly trace: Trace
   readonly scores: readonly NewScore[]
+  /** What could not be stored as it was sent. */
+  readonly warnings: readonly TraceWarning[]
   /** The project it names; undefined when it names none. */
   readonly project: string | undefined
 }
 
-/** Faults are relative to the trace, such as `llm_calls.0.span_id`. */
+/**
+ * Faults are relative to the trace, such as `llm_calls.0.span_id`. A faulty score is a warning: it costs
+ * only itself.
+ */
 export function readTraceBody(
   value: unknown,
   now: Date,
@@ -24,8 +30,9 @@ export function readTraceBody(
   if ('faults' in result) faults.push(...result.faults)
   const read = isObject(value) ? reader(value, '', faults) : undefined
   const project = read?.name('project') ?? read?.name('project_id') ?? undefined
-  const key = read?.has('scores') ? 'scores' : 'eval_scores'
-  const scores = readScores(read?.any(key), key, faults)
-  if ('faults' in result || faults.length > 0) return { faults }
-  return { value: { trace: result.trace, scores, project } }
+  if (!read || 'faults' in result || faults.length > 0) return { faults }
+  const { scores, eval_scores } = read.value
+  const rated = readTraceScores({ scores, eval_scores })
+  const warnings = [...result.warnings, ...rated.warnings]
+  return { value: { trace: result.trace, scores: rated.scores, warnings, project } }
 }

@@ -3,9 +3,10 @@ import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { isDatabaseAway } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { insertTraces } from '../../sql/traces/trace-inserts.ts'
+import { unknownManifest } from '../../jobs/rules/traces/read-trace.ts'
+import type { InsertedTrace } from '../../sql/traces/trace-inserts.ts'
 import type { TraceKey } from '../../sql/traces/traces.ts'
-import { acceptTraces, storeByHalves } from '../../sql/transactions/store-traces.ts'
+import { acceptTraces, insertTied, storeByHalves } from '../../sql/transactions/store-traces.ts'
 import type { NewTraces } from '../../sql/transactions/store-traces.ts'
 import type { ApiContext } from '../context.ts'
 import { ApiError } from '../errors.ts'
@@ -74,25 +75,42 @@ async function storeWithout(context: ApiContext, arrivals: readonly ReadyTrace[]
 async function storeIn(tx: Transaction, context: ApiContext, arrivals: readonly ReadyTrace[]) {
   const assigned = await assignProjects(tx, arrivals)
   const writable = assigned.flatMap((each) => (each instanceof Error ? [] : [each]))
-  const keys = await insertTraces(
-    tx,
-    writable.map(({ row }) => row),
-  )
-  const inserted = new Set(keys.map(keyText))
-  // When a request sends an id twice, the first trace was inserted.
-  const created = new Set(writable.filter(({ row }) => inserted.delete(keyText(row))))
+  const created = await insert(tx, writable)
   const others = writable.filter((each) => !created.has(each))
   const stored = await readStored(
     tx,
     others.map(({ row }) => row),
   )
-  await accept(tx, context, [...created])
+  await accept(tx, context, [...created.keys()])
   return assigned.map((each) => {
     if (each instanceof Error) return each
-    if (created.has(each)) return viewStored(each.row, true)
+    const { row, arrival } = each
+    const insertion = created.get(each)
+    if (insertion) return viewStored(row, true, warningsOf(each, insertion))
     // A trace that is not found any more was deleted a moment ago.
-    return stored.get(keyText(each.row)) ?? viewStored(each.row, false)
+    const found = stored.get(keyText(row)) ?? viewStored(row, false)
+    return { ...found, warnings: arrival.warnings }
   })
+}
+
+/** Inserts the traces whose ids are new, and returns those with what was inserted. */
+async function insert(tx: Transaction, traces: readonly AssignedTrace[]) {
+  const rows = traces.map(({ row }) => row)
+  const inserted = new Map((await insertTied(tx, rows)).map((each) => [keyText(each), each]))
+  const created = new Map<AssignedTrace, InsertedTrace>()
+  for (const each of traces) {
+    const key = keyText(each.row)
+    const insertion = inserted.get(key)
+    if (insertion) created.set(each, insertion)
+    // When a request sends an id twice, the first trace was inserted.
+    inserted.delete(key)
+  }
+  return created
+}
+
+function warningsOf({ arrival, row }: AssignedTrace, { manifest_id }: InsertedTrace) {
+  if (row.manifest_id === null || row.manifest_id === manifest_id) return arrival.warnings
+  return [unknownManifest(row.manifest_id), ...arrival.warnings]
 }
 
 /** Finds or creates the projects that the traces go to, each of them once. */

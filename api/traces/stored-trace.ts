@@ -1,3 +1,4 @@
+import type { TraceWarning } from '../../jobs/rules/traces/read-trace.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { listStoredTraces } from '../../sql/traces/traces.ts'
 import type { TraceKey } from '../../sql/traces/traces.ts'
@@ -12,6 +13,8 @@ export interface StoredTrace {
   readonly verdict: string | null
   /** This request stored it. */
   readonly created: boolean
+  /** What of the trace could not be stored as it was sent. */
+  readonly warnings: readonly TraceWarning[]
 }
 
 /** The traces that earlier requests stored, by `keyText`. */
@@ -21,7 +24,11 @@ export async function readStored(tx: Transaction, keys: readonly TraceKey[]) {
   return new Map(stored.map((trace) => [keyText(trace), viewStored(trace, false)]))
 }
 
-export function viewStored(trace: CountedTrace, created: boolean): StoredTrace {
+export function viewStored(
+  trace: CountedTrace,
+  created: boolean,
+  warnings: readonly TraceWarning[] = [],
+): StoredTrace {
   return {
     trace_id: trace.trace_id,
     agent_name: trace.agent_name,
@@ -29,6 +36,7 @@ export function viewStored(trace: CountedTrace, created: boolean): StoredTrace {
     llm_calls: trace.llm_call_count,
     verdict: trace.verdict ?? null,
     created,
+    warnings,
   }
 }
 

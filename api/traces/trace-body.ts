@@ -1,6 +1,7 @@
 import Joi from 'joi'
 import { listOf } from '../../jobs/shape.ts'
 import { EVAL_VERDICTS, VERDICTS } from '../../jobs/rules/core/verdicts.ts'
+import { HANDOFF_FROM, HANDOFF_TO } from '../../jobs/rules/traces/agent-edges.ts'
 import { SOURCE_TYPES, SPAN_TYPES, TRACE_STATUSES } from '../../jobs/rules/traces/trace.ts'
 import { nullable, times } from '../fields.ts'
 import { scoreBody } from '../evals/score.ts'
@@ -23,7 +24,9 @@ export const spanBody = Joi.object({
   ended_at: nullable(times),
   input_preview: nullable(Joi.string()),
   output_preview: nullable(Joi.string()),
-  attributes: freeObject(),
+  attributes: freeObject().description(
+    `A hand-off names its target by the first of ${HANDOFF_TO.join(', ')}, else by the span's name; and who hands over by the first of ${HANDOFF_FROM.join(', ')}, else it is the agent around it`,
+  ),
 }).label('Span')
 
 const toolCallBody = Joi.object({
@@ -63,10 +66,16 @@ const llmCallBody = Joi.object({
   ended_at: nullable(times),
 }).label('LlmCall')
 
+/** What of a trace could not be stored as it was sent. */
+export const warningFields = {
+  code: word('invalid_score', 'unknown_manifest').required(),
+  message: Joi.string().required(),
+}
+
 /** Members that a client sends and reads back. */
 const givenFields = {
   agent_name: Joi.string().max(256),
-  manifest_id: nullable(Joi.string().guid()),
+  manifest_id: nullable(Joi.string()),
   manifest_hash: nullable(Joi.string()),
   session_id: nullable(Joi.string()),
   turn_index: nullable(Joi.number().integer()),

@@ -3,6 +3,7 @@ import type { Candidate } from '../../jobs/rules/datasets/rows.ts'
 import type { Anchored } from '../../jobs/rules/datasets/split.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { Queryable } from '../core/db.ts'
+import { ofManifest } from '../traces/traces.ts'
 
 /** A selected trace without its content. */
 export type SelectedTrace = Candidate &
@@ -40,13 +41,13 @@ export function selectTraces(sql: Queryable, selection: Selection, batch: number
         and p.trace_id = t.parent_trace_id
       ${newestCorrection(sql, selection.recipe)}
       ${preference(sql, selection.recipe)}
-    where ${ofProject(sql, selection)} ${passing(sql, selection.recipe)}
+    where ${ofProject(sql, selection)} ${passing(sql, selection)}
     order by t.trace_id collate "C"`.cursor(batch)
 }
 
 /** How many traces of the project each filter left out, as `filtered.<name>`. A trace counts for the first filter it fails. */
 export async function countFiltered(sql: Queryable, selection: Selection) {
-  const filters = conditions(sql, selection.recipe)
+  const filters = conditions(sql, selection)
   const rows = await sql<{ reason: string; n: number }[]>`
     select reason, count(*) as n from (
       select case ${filters.map(
@@ -126,16 +127,16 @@ function ofProject(sql: Queryable, { orgId, projectId }: Selection) {
   return sql`t.org_id = ${orgId} and t.project_id = ${projectId}`
 }
 
-function passing(sql: Queryable, recipe: Recipe) {
-  return conditions(sql, recipe).map(([, condition]) => sql`and ${condition}`)
+function passing(sql: Queryable, selection: Selection) {
+  return conditions(sql, selection).map(([, condition]) => sql`and ${condition}`)
 }
 
 /** What a trace must be, by name, in the order in which it is counted. What is null or empty filters nothing. */
-function conditions(sql: Queryable, { filters, options }: Recipe) {
+function conditions(sql: Queryable, { orgId, recipe: { filters, options } }: Selection) {
   const { agent_name, manifest_ids, verdicts, eval_verdict, min_eval_score, tags, tool } = filters
   const all = [
     ['agent_name', agent_name, sql`t.agent_name = ${agent_name}`],
-    ['manifest_ids', manifest_ids, sql`${manifestId(sql)} = any(${manifest_ids}::uuid[])`],
+    ['manifest_ids', manifest_ids, ofAnyManifest(sql, orgId, manifest_ids)],
     ['source_type', filters.source_type, sql`t.source_type = ${filters.source_type}`],
     ['status', filters.status, sql`t.status = ${filters.status}`],
     ['since', filters.since, sql`t.started_at >= ${filters.since}::timestamptz`],
@@ -152,6 +153,10 @@ function conditions(sql: Queryable, { filters, options }: Recipe) {
     const filters = given !== null && !(Array.isArray(given) && given.length === 0)
     return filters ? [[name, condition] as const] : []
   })
+}
+
+function ofAnyManifest(sql: Queryable, orgId: string, ids: readonly string[]) {
+  return sql`(false ${ids.map((id) => sql`or ${ofManifest(sql, orgId, id)}`)})`
 }
 
 /** Scores of the whole trace by name; a mean is summed in one order, so that its last digit never changes. */

@@ -91,6 +91,19 @@ export function hasQueueRowTimedOut(sql: Queryable) {
   return sql`coalesce(q.output->'value'->>'message' like '%timed out%', false)`
 }
 
+/**
+ * The ids that the jobs of a queue which have not ended name as `trace_ids` of a project, as a table with
+ * the column `trace_id`. Two look-ups, because each half of the states has its own index.
+ */
+export function queuedTraces(sql: Queryable, queue: string, orgId: string, projectId: string) {
+  const naming = sql`
+    select jsonb_array_elements_text(data -> 'payload' -> 'trace_ids') as trace_id
+    from pgboss.job
+    where name = ${queue} and group_id = ${orgId}
+      and data -> 'payload' ->> 'project_id' = ${projectId}`
+  return sql`(${naming} and state < 'active' union ${naming} and state = 'active')`
+}
+
 /** The version of its schema; undefined before it is installed. */
 export async function findQueueSchemaVersion(sql: Queryable): Promise<number | undefined> {
   const [row] = await sql<{ exists: boolean }[]>`

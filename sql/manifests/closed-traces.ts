@@ -1,6 +1,7 @@
 import type { TracePosition } from '../../jobs/rules/traces/trace-position.ts'
 import type { UsingTrace } from '../../jobs/rules/traces/trace-use.ts'
 import type { Queryable } from '../core/db.ts'
+import { ofManifest } from '../traces/traces.ts'
 
 /**
  * A finished trace with its content still compressed, and the manifests it refers to. It has only one
@@ -23,7 +24,7 @@ export interface ClosedTraceFilter {
   readonly orgId: string
   readonly projectId: string
   readonly traceIds?: readonly string[]
-  /** All traces of an agent that name a manifest, or only those of one. */
+  /** All traces of an agent that are tied to a manifest, or only those of one. */
   readonly agentName?: string
   readonly manifestId?: string
   /** Started at or after the first, before the second. */
@@ -51,7 +52,7 @@ export async function listClosedTraces(
         'metadata', jsonb_build_object('replayable', t.metadata -> 'replayable',
           'not_replayable', t.metadata -> 'not_replayable'),
         'length', octet_length(t.content), 'manifest_id', m.id,
-        'named_manifest', coalesce(t.manifest_id::text, t.manifest_hash),
+        'named_manifest', coalesce(t.manifest_id::text, t.metadata ->> 'manifest_id', t.manifest_hash),
         'active_manifest_id', a.id) order by t.started_at, t.trace_id) as traces,
       string_agg(t.content, '' order by t.started_at, t.trace_id) as contents
     from (
@@ -62,12 +63,13 @@ export async function listClosedTraces(
           skills_loaded_by_agent, user_input_preview, final_output_preview, metadata, tags,
           ${filter.silentTools ? sql`case when tools_called <@ ${filter.silentTools}::text[] then '' else content end as content` : sql`content`},
           manifest_id, manifest_hash
-        from traces
+        from traces t
         where ${matching(sql, filter)}
           ${after ? sql`and (started_at, trace_id) > (${after.started_at}, ${after.trace_id})` : sql``}
         order by started_at, trace_id limit ${MAX_PAGE_TRACES}) page) t
-    left join manifests m on m.org_id = t.org_id and m.id = t.manifest_id
-      and m.project_id = t.project_id and m.agent_name = t.agent_name
+    left join manifests m on m.org_id = t.org_id and m.project_id = t.project_id
+      and m.agent_name = t.agent_name and (m.id = t.manifest_id
+        or t.manifest_id is null and m.manifest_hash = 'sha256:' || t.manifest_hash)
     left join manifests a on a.org_id = t.org_id and a.project_id = t.project_id
       and a.agent_name = t.agent_name and a.status = 'active'
     where bytes_before < ${MAX_PAGE_BYTES}`
@@ -77,7 +79,7 @@ export async function listClosedTraces(
 /** How many traces all pages contain. */
 export async function countClosedTraces(sql: Queryable, filter: ClosedTraceFilter) {
   const [row] = await sql<{ n: number }[]>`
-    select count(*) as n from traces where ${matching(sql, filter)}`
+    select count(*) as n from traces t where ${matching(sql, filter)}`
   return row?.n ?? 0
 }
 
@@ -95,8 +97,9 @@ function matching(sql: Queryable, filter: ClosedTraceFilter) {
   const { traceIds, agentName, manifestId, window } = filter
   return sql`org_id = ${filter.orgId} and project_id = ${filter.projectId} and status <> 'running'
     ${traceIds ? sql`and trace_id = any(${traceIds}::text[])` : sql``}
-    ${agentName === undefined ? sql`` : sql`and agent_name = ${agentName} and manifest_id is not null`}
-    ${manifestId ? sql`and manifest_id = ${manifestId}` : sql``}
+    ${agentName === undefined ? sql`` : sql`and agent_name = ${agentName}`}
+    ${manifestId ? sql`and ${ofManifest(sql, filter.orgId, manifestId)}` : sql``}
+    ${agentName === undefined || manifestId ? sql`` : sql`and manifest_id is not null`}
     ${window ? sql`and started_at >= ${window[0]} and started_at < ${window[1]}` : sql``}`
 }
 

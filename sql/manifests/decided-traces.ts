@@ -1,4 +1,5 @@
 import type { Queryable } from '../core/db.ts'
+import { ofManifest } from '../traces/traces.ts'
 
 /** The traces of a manifest, or those that a decision policy applies to; running ones included. */
 export type DecidedTraces = { readonly orgId: string; readonly projectId: string } & (
@@ -20,7 +21,6 @@ export async function listDecidedIds(
   return rows.map(({ trace_id }) => trace_id)
 }
 
-/** Reads indexes only. */
 export async function countDecided(sql: Queryable, traces: DecidedTraces) {
   const [row] = await sql<{ n: number }[]>`
     select count(*) as n from traces t where ${matching(sql, traces)}`
@@ -33,7 +33,7 @@ function matching(sql: Queryable, traces: DecidedTraces) {
 }
 
 function scope(sql: Queryable, traces: DecidedTraces) {
-  if ('manifestId' in traces) return sql`t.manifest_id = ${traces.manifestId}`
+  if ('manifestId' in traces) return ofManifest(sql, traces.orgId, traces.manifestId)
   if (traces.policyOf !== '') return sql`t.agent_name = ${traces.policyOf}`
   return sql`not exists (select from decision_policies p where p.org_id = t.org_id
     and p.project_id = t.project_id and p.agent_name = t.agent_name)`

@@ -1,5 +1,6 @@
 import type { Queryable } from '../core/db.ts'
 import { countUpTo } from '../core/pages.ts'
+import { ofManifest } from '../traces/traces.ts'
 import { ofAgent } from './manifests.ts'
 import type { AgentKey } from './manifests.ts'
 
@@ -57,8 +58,8 @@ export async function countTracesUsing(
   return countUpTo(
     sql,
     MAX_COUNTED,
-    sql`traces
-      where ${ofAgent(sql, agent)} and manifest_id = ${manifestId}
+    sql`traces t
+      where ${ofAgent(sql, agent)} and ${ofManifest(sql, agent.orgId, manifestId)}
         and started_at >= ${used.since}
         and (tools_called && ${used.tools}::text[]
           or skills_loaded_by_agent && ${used.skills}::text[]

@@ -1,6 +1,5 @@
-import type { Queryable, Transaction } from '../core/db.ts'
-import { ofTraces } from '../traces/traces.ts'
-import { holdAgents, ofAgent } from './manifests.ts'
+import type { Queryable } from '../core/db.ts'
+import { ofAgent } from './manifests.ts'
 import type { AgentKey, ManifestRow } from './manifests.ts'
 
 /**
@@ -10,56 +9,20 @@ import type { AgentKey, ManifestRow } from './manifests.ts'
 export async function linkNamedTraces(
   sql: Queryable,
   agent: AgentKey,
-  manifest: Pick<ManifestRow, 'id' | 'manifest_hash' | 'shown_hash'>,
+  manifest: Pick<ManifestRow, 'id' | 'manifest_hash'>,
   limit: number,
 ) {
-  const { manifest_hash, shown_hash } = manifest
-  const written = [manifest_hash, shown_hash, manifest_hash.slice('sha256:'.length)]
   const rows = await sql<{ trace_id: string }[]>`
     update traces t set manifest_id = ${manifest.id}
     from (
       select trace_id from traces
       where ${ofAgent(sql, agent)} and manifest_id is null
-        and manifest_hash = any(${written}::text[])
+        and manifest_hash = ${manifest.manifest_hash.slice('sha256:'.length)}
       order by trace_id limit ${limit} for update) named
     where t.org_id = ${agent.orgId} and t.project_id = ${agent.projectId}
       and t.trace_id = named.trace_id
     returning t.trace_id`
   return rows.map(({ trace_id }) => trace_id)
-}
-
-/**
- * Links those of the traces that name a registered manifest of their agent by its hash. Holds the
- * agents, so that a manifest registered at the same time finds the traces or is found by them. Returns
- * the ids of the linked traces.
- */
-export async function linkTracesByHash(
-  tx: Transaction,
-  orgId: string,
-  projectId: string,
-  traceIds: readonly string[],
-) {
-  const unlinked = await tx<{ agent_name: string }[]>`
-    select distinct agent_name from traces
-    where ${ofTraces(tx, orgId, projectId, traceIds)}
-      and manifest_id is null and manifest_hash is not null`
-  if (unlinked.length === 0) return []
-  await holdAgents(
-    tx,
-    projectId,
-    unlinked.map(({ agent_name }) => agent_name),
-  )
-  const linked = await tx<{ trace_id: string }[]>`
-    update traces t set manifest_id = m.id
-    from manifests m
-    where t.org_id = ${orgId} and t.project_id = ${projectId}
-      and t.trace_id = any(${traceIds}::text[])
-      and t.manifest_id is null and t.manifest_hash is not null
-      and m.org_id = t.org_id and m.project_id = t.project_id and m.agent_name = t.agent_name
-      and m.manifest_hash = 'sha256:' || lower(
-        case when t.manifest_hash like 'sha256:%' then substr(t.manifest_hash, 8) else t.manifest_hash end)
-    returning t.trace_id`
-  return linked.map(({ trace_id }) => trace_id)
 }
 
 /**

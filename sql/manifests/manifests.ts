@@ -45,20 +45,21 @@ export function ofAgent(sql: Queryable, { orgId, projectId, agentName }: AgentKe
 }
 
 /** Locks an agent until the transaction ends: its versions are registered and activated one at a time. */
-export async function lockAgent(tx: Transaction, { projectId, agentName }: AgentKey) {
-  await tx`select pg_advisory_xact_lock(${lockKey(tx, projectId, agentName)})`
+export async function lockAgent(tx: Transaction, agent: AgentKey) {
+  await tx`select pg_advisory_xact_lock(hashtextextended(${lockText(agent)}, 0))`
 }
 
 /** Prevents versions of these agents from being registered or activated before the transaction ends. */
 export async function holdAgents(
   tx: Transaction,
-  projectId: string,
-  agentNames: readonly string[],
+  agents: readonly Pick<AgentKey, 'projectId' | 'agentName'>[],
 ) {
+  if (agents.length === 0) return
   // In one order, so that two transactions never wait for each other.
-  for (const agentName of [...new Set(agentNames)].sort()) {
-    await tx`select pg_advisory_xact_lock_shared(${lockKey(tx, projectId, agentName)})`
-  }
+  const texts = [...new Set(agents.map(lockText))].sort()
+  await tx`
+    select pg_advisory_xact_lock_shared(hashtextextended(agent, 0))
+    from unnest(${texts}::text[]) as held (agent)`
 }
 
 export async function findManifest(sql: Queryable, orgId: string, id: string) {
@@ -177,9 +178,16 @@ export async function listManifests(
       from (select distinct org_id, project_id, agent_name from page) a
       join traces t using (org_id, project_id, agent_name)
       group by t.manifest_id
+    ), counted_untied as (
+      select m.id, count(*) as n
+      from page m
+      join traces t on t.org_id = m.org_id and t.project_id = m.project_id
+        and t.agent_name = m.agent_name and t.manifest_id is null
+        and t.manifest_hash = substr(m.manifest_hash, 8)
+      group by m.id
     )
-    select ${columns(sql)}, coalesce(c.n, 0) as traces_count
-    from page m left join counted c on c.manifest_id = m.id
+    select ${columns(sql)}, coalesce(c.n, 0) + coalesce(u.n, 0) as traces_count
+    from page m left join counted c on c.manifest_id = m.id left join counted_untied u on u.id = m.id
     order by m.created_at desc, m.id desc`
 }
 
@@ -205,8 +213,8 @@ function matching(sql: Queryable, orgId: string, filter: ManifestFilter) {
 }
 
 /** Project ids are unique in the whole database. */
-function lockKey(sql: Queryable, projectId: string, agentName: string) {
-  return sql`hashtextextended(${`agent ${projectId} ${agentName}`}, 0)`
+function lockText({ projectId, agentName }: Pick<AgentKey, 'projectId' | 'agentName'>) {
+  return `agent ${projectId} ${agentName}`
 }
 
 function columns(sql: Queryable) {

@@ -1,5 +1,6 @@
 import type { UsingTrace } from '../../jobs/rules/traces/trace-use.ts'
 import type { Queryable } from '../core/db.ts'
+import { ofManifest } from '../traces/traces.ts'
 import { ofAgent } from './manifests.ts'
 import type { AgentKey } from './manifests.ts'
 
@@ -19,8 +20,8 @@ export async function listNewestContents(
   return sql<ClosedTrace[]>`
     select trace_id, agent_name, status, active_skills, skills_loaded_by_agent, user_input_preview,
       final_output_preview, metadata, tags, content
-    from traces
-    where ${ofAgent(sql, agent)} and manifest_id = ${manifestId} and status <> 'running'
+    from traces t
+    where ${ofAgent(sql, agent)} and ${ofManifest(sql, agent.orgId, manifestId)} and status <> 'running'
       and llm_call_count > 0 and started_at >= ${window[0]} and started_at < ${window[1]}
     order by started_at desc, trace_id desc limit ${limit}`
 }

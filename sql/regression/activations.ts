@@ -56,6 +56,8 @@ export async function listSessions(
   metric: string,
   { fromOrdinal, since }: { fromOrdinal: number; since: Date },
 ) {
+  const traffic = sql`t.org_id = ${agent.orgId} and t.project_id = ${agent.projectId}
+    and t.agent_name = ${agent.agentName} and t.started_at >= ${since}`
   return sql<SessionRow[]>`
     with own as (
       select ordinal, manifest_id,
@@ -63,15 +65,22 @@ export async function listSessions(
         coalesce(lead(activated_at) over same, 'infinity') as ends
       from manifest_activations a where ${ofAgent(sql, agent)}
       window same as (partition by manifest_id order by ordinal)
+    ), traffic as (
+      select t.manifest_id, t.trace_id, t.started_at from traces t
+      where ${traffic} and t.manifest_id is not null
+      union all
+      select m.id, t.trace_id, t.started_at
+      from traces t
+      join manifests m on m.org_id = t.org_id and m.project_id = t.project_id
+        and m.agent_name = t.agent_name and m.manifest_hash = 'sha256:' || t.manifest_hash
+      where ${traffic} and t.manifest_id is null
     ), newest as (
       select o.ordinal, t.trace_id, row_number() over (
         partition by o.ordinal order by t.started_at desc, t.trace_id desc) as position
       from own o
-      join traces t on t.manifest_id = o.manifest_id and t.started_at >= o.begins
+      join traffic t on t.manifest_id = o.manifest_id and t.started_at >= o.begins
         and t.started_at < o.ends
-      where t.org_id = ${agent.orgId} and t.project_id = ${agent.projectId}
-        and t.agent_name = ${agent.agentName} and t.started_at >= ${since}
-        and o.ordinal >= ${fromOrdinal}
+      where o.ordinal >= ${fromOrdinal}
     ), measured as (
       select n.ordinal, t.trace_id, t.session_id, t.task_id, t.started_at, v.value, v.passed
       from newest n

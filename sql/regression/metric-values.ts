@@ -1,6 +1,7 @@
 import type { Queryable } from '../core/db.ts'
 import { ofAgent } from '../manifests/manifests.ts'
 import type { AgentKey } from '../manifests/manifests.ts'
+import { ofManifest } from '../traces/traces.ts'
 import { QUALITY_METRIC } from './activations.ts'
 
 /** The value of one metric of one trace. */
@@ -29,8 +30,8 @@ export async function listMetricValues(
       select org_id, project_id, trace_id, session_id, task_id,
         case when source_type = 'replayed'
           then coalesce(metadata ->> 'original_trace_id', parent_trace_id) end as source_trace_id
-      from traces
-      where ${ofAgent(sql, agent)} and manifest_id = ${manifestId} and status <> 'running'
+      from traces t
+      where ${ofAgent(sql, agent)} and ${ofManifest(sql, agent.orgId, manifestId)} and status <> 'running'
         and started_at >= ${from} and started_at < ${to}
       order by started_at desc, trace_id desc limit ${MAX_TRACES}
     )

@@ -3,10 +3,10 @@ import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { copyRows, openRowWriter } from '../core/copy-rows.ts'
 import type { CopyRows } from '../core/copy-rows.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
-import { TRACE_COLUMNS, TRACE_TYPES } from './trace-inserts.ts'
+import { joinNamedManifest, tiedColumn, TRACE_COLUMNS, TRACE_TYPES } from './trace-inserts.ts'
 import { ofTraces } from './traces.ts'
 
-/** Encodes rows of `traces` for `copyTraces`. Apart from it, so that another thread can do it. */
+/** Encodes rows of `traces` for `stageTraces`. Apart from it, so that another thread can do it. */
 export function encodeTraces(orgId: string, projectId: string, rows: Iterable<TraceRow>): CopyRows {
   const writer = openRowWriter()
   for (const row of rows) {
@@ -20,23 +20,35 @@ export function encodeTraces(orgId: string, projectId: string, rows: Iterable<Tr
 }
 
 /**
- * Inserts rows `from` to `to`, exclusive, but for those whose id their project has already, and returns
- * the ids of the inserted. Many times faster than an insert of values. Ids go in the same order as in
- * `insertTraces`, so that two transactions that insert the same ones wait and do not deadlock.
+ * Brings rows `from` to `to`, exclusive, to the server for `insertStaged`, and returns the agents of those
+ * that name a manifest by its hash.
  */
-export async function copyTraces(tx: Transaction, rows: CopyRows, from: number, to: number) {
+export async function stageTraces(tx: Transaction, rows: CopyRows, from: number, to: number) {
   await tx`
     create temporary table if not exists ${tx(STAGED)}
       (like traces including defaults including storage) on commit delete rows`
   // An earlier part of the same rows may have been staged in this transaction.
   if (from > 0) await tx`truncate ${tx(STAGED)}`
   await copyRows(tx, STAGED, COLUMNS, rows, from, to)
-  const inserted = await tx<{ trace_id: string }[]>`
-    insert into traces (${tx(COLUMNS)}) select ${tx(COLUMNS)} from ${tx(STAGED)}
-    order by trace_id collate "C"
-    on conflict (org_id, project_id, trace_id) do nothing
-    returning trace_id`
-  return inserted.map(({ trace_id }) => trace_id)
+  return tx<{ projectId: string; agentName: string }[]>`
+    select distinct project_id as "projectId", agent_name as "agentName" from ${tx(STAGED)}
+    where manifest_hash is not null`
+}
+
+/** A trace that was inserted. */
+export interface CopiedTrace {
+  trace_id: string
+  /** The id it names that is none of the manifests of its agent; null for none. */
+  unknown_manifest_id: string | null
+}
+
+/**
+ * Inserts the staged rows but for those whose id their project has already, each tied to the manifest it
+ * names. Many times faster than an insert of values. Ids go in the same order as in `insertTraces`, so
+ * that two transactions that insert the same ones wait and do not deadlock.
+ */
+export async function insertStaged(tx: Transaction) {
+  return tx.unsafe<CopiedTrace[]>(INSERT_STAGED)
 }
 
 /** Which of these ids the project has already. */
@@ -54,3 +66,15 @@ export async function listKnownTraceIds(
 const COLUMNS = ['org_id', 'project_id', ...TRACE_COLUMNS]
 /** Its name contains its columns: a session of a pooler, and this table with it, may outlive a release that adds one. */
 const STAGED = `traces_staged_${createHash('sha256').update(COLUMNS.join()).digest('hex').slice(0, 8)}`
+const INSERT_STAGED = `
+  with inserted as (
+    insert into traces (${COLUMNS.join()})
+    select ${COLUMNS.map(tiedColumn).join()}
+    from ${STAGED} t ${joinNamedManifest}
+    order by t.trace_id collate "C"
+    on conflict (org_id, project_id, trace_id) do nothing
+    returning trace_id, manifest_id
+  )
+  select i.trace_id,
+    case when t.manifest_id is distinct from i.manifest_id then t.manifest_id end as unknown_manifest_id
+  from inserted i join ${STAGED} t using (trace_id)`

@@ -51,17 +51,57 @@ export const TRACE_TYPES = {
 /** The columns a trace is inserted with beside `org_id` and `project_id`; each is a member of `TraceRow`. */
 export const TRACE_COLUMNS = Object.keys(TRACE_TYPES) as (keyof typeof TRACE_TYPES)[]
 
+/** A trace that was inserted, with the manifest it was tied to. */
+export type InsertedTrace = TraceKey & Pick<TraceRow, 'manifest_id'>
+
 /**
- * Inserts the traces whose id their project does not have yet, and returns their keys. Of two rows
- * with one id the first is taken. Rows may belong to several projects and organizations.
+ * Inserts the traces whose id their project does not have yet, each tied to the manifest it names (see
+ * `joinNamedManifest`). Of two rows with one id the first is taken. Rows may belong to several projects
+ * and organizations.
  */
 export async function insertTraces(
   sql: Queryable,
   rows: readonly (TraceRow & Owner)[],
-): Promise<readonly TraceKey[]> {
+): Promise<readonly InsertedTrace[]> {
   const ordered = inKeyOrder(rows)
   const values = COLUMNS.map(({ name, write }) => arrayText(ordered.map((row) => write(row[name]))))
-  return sql.unsafe<TraceKey[]>(INSERT, values, { prepare: true })
+  return sql.unsafe<InsertedTrace[]>(INSERT, values, { prepare: true })
+}
+
+/**
+ * SQL that joins row `t` of a trace with manifest `m`: the one of its agent that it names by id, else
+ * by hash. Subqueries that stop at the first row, because a plain join might read all manifests.
+ */
+export const joinNamedManifest = `
+  left join lateral (
+    select id, manifest_hash from manifests
+    where org_id = t.org_id and id = t.manifest_id
+      and project_id = t.project_id and agent_name = t.agent_name
+    union all
+    select id, manifest_hash from manifests
+    where org_id = t.org_id and project_id = t.project_id and agent_name = t.agent_name
+      and manifest_hash = 'sha256:' || t.manifest_hash
+    limit 1) m on true`
+
+/** SQL that is true when the id that row `t` names is none of the manifests of its agent. */
+const namesUnknownManifest = 't.manifest_id is not null and t.manifest_id is distinct from m.id'
+
+/**
+ * SQL for the value of a column of row `t` once the row is joined with manifest `m`. An id that is no
+ * manifest of the agent is kept as `metadata.manifest_id`.
+ */
+export function tiedColumn(name: string) {
+  switch (name) {
+    case 'manifest_id':
+      return 'm.id'
+    case 'manifest_hash':
+      return 'coalesce(t.manifest_hash, substr(m.manifest_hash, 8))'
+    case 'metadata':
+      return `case when ${namesUnknownManifest}
+        then t.metadata::jsonb || jsonb_build_object('manifest_id', t.manifest_id) else t.metadata::jsonb end`
+    default:
+      return `t.${name}`
+  }
 }
 
 /** So that two transactions that insert the same ids wait for each other in one order. */
@@ -95,10 +135,10 @@ const NAMES = COLUMNS.map(({ name }) => name).join()
 /** One array a column: half the work for the server of rows as JSON or as single parameters. */
 const INSERT = `
   insert into traces (${NAMES})
-  select ${COLUMNS.map(({ name, type }) => (AS_TEXT.has(type) ? `${name}::${type}` : name)).join()}
+  select ${COLUMNS.map(({ name, type }) => (AS_TEXT.has(type) ? `(${tiedColumn(name)})::${type}` : tiedColumn(name))).join()}
   from unnest(${COLUMNS.map(({ type }, i) => `$${i + 1}::text::${AS_TEXT.has(type) ? 'text' : type}[]`).join()})
-    as t (${NAMES})
+    as t (${NAMES}) ${joinNamedManifest}
   on conflict (org_id, project_id, trace_id) do nothing
-  returning org_id, project_id, trace_id`
+  returning org_id, project_id, trace_id, manifest_id`
 
 type Owner = Pick<TraceKey, 'org_id' | 'project_id'>

@@ -2,7 +2,7 @@ import type { Queryable } from '../core/db.ts'
 import { countUpTo } from '../core/pages.ts'
 import { inProjects } from '../core/projects.ts'
 import { matchesText } from './trace-search.ts'
-import { shownColumns, withVerdict } from './traces.ts'
+import { ofManifest, shownColumns, withVerdict } from './traces.ts'
 import type { ShownTraceRow } from './traces.ts'
 
 export interface TraceFilter {
@@ -61,7 +61,7 @@ export async function listTraces(
       from projects p cross join lateral (
         select t.org_id, t.project_id, t.trace_id, t.started_at
         from traces t ${withVerdict(sql)}
-        where ${matching(sql, filter)}
+        where ${matching(sql, orgId, filter)}
           ${after ? isAfter(sql, after) : sql``}
         order by t.started_at desc, t.trace_id desc limit ${limit + offset}
       ) n
@@ -89,7 +89,7 @@ export async function listManifestProjects(
     where p.org_id = ${orgId}
       ${inProjects(sql, sql`p.id`, projectIds)}
       and exists (select 1 from traces t where t.org_id = p.org_id and t.project_id = p.id
-        and t.manifest_id = ${manifestId})
+        and ${ofManifest(sql, orgId, manifestId)})
     order by p.created_at, p.id limit 2`
   return rows.map(({ project_id }) => project_id)
 }
@@ -107,7 +107,7 @@ export async function countTraces(
     sql`projects p
       join traces t on t.org_id = p.org_id and t.project_id = p.id
       ${withVerdict(sql)}
-      where ${visible(sql, orgId, filter)} and ${matching(sql, filter)}`,
+      where ${visible(sql, orgId, filter)} and ${matching(sql, orgId, filter)}`,
   )
 }
 
@@ -130,7 +130,7 @@ export async function countTracesByFacet(
       from projects p
       join traces t on t.org_id = p.org_id and t.project_id = p.id
       ${withVerdict(sql)}
-      where ${visible(sql, orgId, filter)} and ${matching(sql, filter)}
+      where ${visible(sql, orgId, filter)} and ${matching(sql, orgId, filter)}
     )
     select
       case when grouping(status) = 0 then 'status' when grouping(source_type) = 0 then 'source_type'
@@ -146,12 +146,13 @@ function visible(sql: Queryable, orgId: string, { projectIds }: Pick<TraceFilter
 }
 
 /** The condition on trace `t` of project `p` with verdict `v`. */
-function matching(sql: Queryable, filter: TraceFilter) {
-  const { tags, tool, min_score, max_score, since, until, q } = filter
+function matching(sql: Queryable, orgId: string, filter: TraceFilter) {
+  const { manifest_id, tags, tool, min_score, max_score, since, until, q } = filter
   return sql`t.org_id = p.org_id and t.project_id = p.id
     ${EQUAL.map((column) =>
       filter[column] === undefined ? sql`` : sql`and ${sql(`t.${column}`)} = ${filter[column]}`,
     )}
+    ${manifest_id === undefined ? sql`` : sql`and ${ofManifest(sql, orgId, manifest_id)}`}
     ${filter.verdict === undefined ? sql`` : sql`and v.verdict = ${filter.verdict}`}
     ${filter.eval_verdict === undefined ? sql`` : sql`and v.eval_verdict = ${filter.eval_verdict}`}
     ${tags?.length ? sql`and t.tags @> ${tags}::text[]` : sql``}
@@ -170,7 +171,6 @@ function isAfter(sql: Queryable, { started_at, trace_id, project_id }: TraceCurs
 
 const EQUAL = [
   'agent_name',
-  'manifest_id',
   'manifest_hash',
   'session_id',
   'task_id',

@@ -1,12 +1,39 @@
 import { judgeTraces } from '../../jobs/judge-traces.ts'
 import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Queue } from '../../jobs/queue.ts'
+import type { CopyRows } from '../core/copy-rows.ts'
 import type { Transaction } from '../core/db.ts'
 import { upsertScores } from '../evals/eval-scores.ts'
 import type { TraceScore } from '../evals/eval-scores.ts'
+import { holdAgents } from '../manifests/manifests.ts'
 import type { Charge } from '../org/usage.ts'
+import { insertStaged, stageTraces } from '../traces/trace-copy.ts'
+import { insertTraces } from '../traces/trace-inserts.ts'
+import type { InsertedTrace } from '../traces/trace-inserts.ts'
 import { activateUsedDrafts } from './activate-draft.ts'
 import { chargeUsage } from './charge-usage.ts'
+
+/**
+ * Inserts traces as `insertTraces` does. Versions of their agents cannot be registered meanwhile when
+ * they name manifests by hash, so that a manifest registered at the same time finds the traces or is
+ * found by them.
+ */
+export async function insertTied(
+  tx: Transaction,
+  rows: Parameters<typeof insertTraces>[1],
+): Promise<readonly InsertedTrace[]> {
+  const naming = rows.filter(({ manifest_hash: hash }) => hash !== null)
+  const agents = naming.map((row) => ({ projectId: row.project_id, agentName: row.agent_name }))
+  // Both are sent at once. The second waits for the locks, and sees what was committed until then.
+  const [, inserted] = await allEnded([holdAgents(tx, agents), insertTraces(tx, rows)])
+  return inserted
+}
+
+/** Inserts encoded rows `from` to `to`, exclusive, with the same guarantee. */
+export async function copyTied(tx: Transaction, rows: CopyRows, from: number, to: number) {
+  await holdAgents(tx, await stageTraces(tx, rows, from, to))
+  return insertStaged(tx)
+}
 
 /** Traces of one project that a transaction has inserted. */
 export interface NewTraces {

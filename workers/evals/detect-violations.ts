@@ -11,8 +11,6 @@ import type { ClosedTraceRow } from '../../sql/manifests/closed-traces.ts'
 import { replaceViolations } from '../../sql/manifests/contract-violations.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { emitEvent } from '../../sql/transactions/emit-event.ts'
-import { activateUsedDrafts } from '../../sql/transactions/activate-draft.ts'
-import { linkTracesByHash } from '../../sql/manifests/manifest-links.ts'
 import { findActiveHashes, insertDrifts } from '../../sql/manifests/subagent-drifts.ts'
 import type { Drift } from '../../sql/manifests/subagent-drifts.ts'
 import { upsertExaminations } from '../../sql/manifests/trace-examinations.ts'
@@ -24,39 +22,19 @@ import type { ExaminedTrace } from '../examination/examine-traces.ts'
 export const detectViolationsHandler = handler(
   detectViolations,
   async ({ project_id: projectId, trace_ids }, run) => {
-    const linked = await linkToManifests(run, projectId, trace_ids)
     const filter = { orgId: run.orgId, projectId, traceIds: trace_ids }
     let after: TracePosition | undefined
     for (;;) {
       run.signal.throwIfAborted()
       const page = await listClosedTraces(run.sql, filter, after)
       if (page.length === 0) return
-      if (await searchPage(run, projectId, page, linked)) after = page.at(-1)
+      if (await searchPage(run, projectId, page)) after = page.at(-1)
     }
   },
 )
 
-/** Ties traces to the manifests they name, and has drafts activated that are thereby in use. */
-async function linkToManifests(
-  { sql, orgId, queue }: Run,
-  projectId: string,
-  traceIds: readonly string[],
-) {
-  const linked = await queue.transaction(sql, async (tx: Transaction) => {
-    const ids = await linkTracesByHash(tx, orgId, projectId, traceIds)
-    await activateUsedDrafts(tx, queue, orgId, projectId, ids)
-    return ids
-  })
-  return new Set(linked)
-}
-
 /** Returns false when an agent's active manifest has changed, so that the findings are out of date. */
-async function searchPage(
-  run: Run,
-  projectId: string,
-  page: readonly ClosedTraceRow[],
-  linked: ReadonlySet<string>,
-) {
+async function searchPage(run: Run, projectId: string, page: readonly ClosedTraceRow[]) {
   const { orgId, queue } = run
   const examined = await examineTraces(run.sql, orgId, page, 'all')
   return queue.transaction(run.sql, async (tx: Transaction) => {
@@ -74,7 +52,7 @@ async function searchPage(
       examined.flatMap(violationsOf),
     )
     await noteDrifts(tx, run, projectId, examined)
-    const rejudged = new Set([...changed, ...broken, ...ids.filter((id) => linked.has(id))])
+    const rejudged = new Set([...changed, ...broken])
     await enqueueTraces(queue, tx, judgeTraces, orgId, projectId, [...rejudged])
     return true
   })

@@ -63,7 +63,10 @@ export async function holdActive(
   traces: readonly ClosedTraceRow[],
 ) {
   const agents = new Map(traces.map((t) => [t.agent_name, t.active_manifest_id]))
-  await holdAgents(tx, projectId, [...agents.keys()])
+  await holdAgents(
+    tx,
+    [...agents.keys()].map((agentName) => ({ projectId, agentName })),
+  )
   const active = await findActiveManifests(tx, orgId, projectId, [...agents.keys()])
   return [...agents].every(([agent, id]) => (active.get(agent) ?? null) === id)
 }

@@ -6,8 +6,13 @@ import { isRowRefused } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { addImportStep } from '../../sql/import/imports.ts'
 import type { ImportRow } from '../../sql/import/imports.ts'
-import { copyTraces } from '../../sql/traces/trace-copy.ts'
-import { chargeTraces, completeTraces, storeByHalves } from '../../sql/transactions/store-traces.ts'
+import type { CopiedTrace } from '../../sql/traces/trace-copy.ts'
+import {
+  chargeTraces,
+  completeTraces,
+  copyTied,
+  storeByHalves,
+} from '../../sql/transactions/store-traces.ts'
 import type { ResumableRun } from '../runtime/handler.ts'
 import type { EncodedChunk, TraceLoss } from './parse-chunk.ts'
 import type { Chunk } from './read-chunks.ts'
@@ -48,9 +53,8 @@ export async function storeChunk(
 ) {
   await run.queue.transaction(run.sql, async (tx: Transaction) => {
     const refused: LineFault[] = []
-    const stored = item.dry_run
-      ? encoded.traceIds
-      : await insertRows(tx, run.signal, encoded, refused)
+    const copied = item.dry_run ? [] : await insertRows(tx, run.signal, encoded, refused)
+    const stored = item.dry_run ? encoded.traceIds : copied.map(({ trace_id }) => trace_id)
     run.signal.throwIfAborted()
     const isStored = new Set(stored)
     const scores = encoded.scores.filter(({ trace_id }) => isStored.has(trace_id))
@@ -65,7 +69,10 @@ export async function storeChunk(
       skipped: encoded.skipped + encoded.traceIds.length - stored.length - refused.length,
       errors: [...faults, ...refused],
       scores: scores.length,
-      losses: countCodes(encoded.losses.filter(({ trace_id }) => isStored.has(trace_id))),
+      losses: countCodes([
+        ...encoded.losses.filter(({ trace_id }) => isStored.has(trace_id)),
+        ...lostManifests(copied),
+      ]),
       cappedAtLine: chunk.cappedAtLine,
     })
     const progress = { done: chunk.consumed, total: item.bytes_total, unit: 'bytes' }
@@ -93,11 +100,11 @@ function insertRows(
   { rows, lines, traceIds }: EncodedChunk,
   refused: LineFault[],
 ) {
-  return storeByHalves<string>(
+  return storeByHalves<CopiedTrace>(
     {
       store(from, to) {
         signal.throwIfAborted()
-        return tx.savepoint((inner) => copyTraces(inner, rows, from, to))
+        return tx.savepoint((inner) => copyTied(inner, rows, from, to))
       },
       isOfItem: isRowRefused,
       refuse(index, error) {
@@ -112,4 +119,11 @@ function insertRows(
     0,
     traceIds.length,
   )
+}
+
+/** Traces that name a manifest that is none of their agent's: it is kept in their metadata. */
+function lostManifests(copied: readonly CopiedTrace[]): TraceLoss[] {
+  return copied
+    .filter(({ unknown_manifest_id }) => unknown_manifest_id !== null)
+    .map(({ trace_id }) => ({ trace_id, code: 'unknown_manifest' }))
 }

@@ -8,7 +8,7 @@ export class UploadFault extends Error {
   }
 }
 
-/** Why a record is not imported. */
+/** Why a record is not imported, or what of it is not. */
 export interface LineFault {
   /** 1-based line, or for records that are not one a line, the 1-based number of the record. */
   readonly line: number

@@ -20,15 +20,20 @@ import type { StoredManifest } from '../../sql/manifests/manifest-components.ts'
 import type { AgentKey } from '../../sql/manifests/manifests.ts'
 import type { ResumableRun, Run } from '../runtime/handler.ts'
 import { examine } from '../examination/examiner.ts'
+import { judgePending } from './judge-pending.ts'
 
 export type CheckRun = ResumableRun<Checkpoint<typeof checkRegression>>
 
-/** Decides on every trace of the baseline in the window, page by page, and continues at the checkpoint. */
+/**
+ * Decides on every trace of the baseline in the window, page by page, and continues at the checkpoint.
+ * Traces of both manifests that wait to be judged are judged first.
+ */
 export async function walkBaseline(
   run: CheckRun,
   agent: AgentKey,
   { before, after, window }: Comparison,
 ): Promise<WalkedTraces> {
+  await judgePending(run, agent, { before, after, window })
   const { sql, signal } = run
   const { orgId, projectId, agentName } = agent
   const filter = { orgId, projectId, agentName, manifestId: before.id, window }

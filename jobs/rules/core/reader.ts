@@ -1,5 +1,4 @@
 import { readTextReference } from './reference.ts'
-import { isUuid } from './uuid.ts'
 
 /** What is wrong with a value, and where. */
 export interface Fault {
@@ -89,11 +88,6 @@ export class Reader {
     const given = this.value[key]
     const text = typeof given === 'number' ? String(given) : this.string(key)
     return text === null ? null : readTextReference(text)
-  }
-
-  uuid(key: string): string | null {
-    const given = this.string(key)
-    return given === null || isUuid(given) ? given : this.fault(key, 'must be a UUID')
   }
 
   /** Cut to `max` characters, never inside a surrogate pair. */

@@ -11,7 +11,7 @@ import { faultOfCalls, openToolReader, toolsOf } from './tools.ts'
 import type { Toolbox } from './tools.ts'
 import type { TraceContent } from '../traces/trace-row.ts'
 import { conversationOf, longestCall, messagesOf } from '../traces/conversation.ts'
-import { MAX_PREVIEW } from '../traces/trace.ts'
+import { mayBeCut } from '../traces/trace.ts'
 import type { LlmCall, Message } from '../traces/trace.ts'
 import type { EvalVerdict, Verdict } from '../core/verdicts.ts'
 
@@ -123,8 +123,7 @@ export function readTrained(
 export function longestOf(content: CandidateContent): readonly Message[] | Dropped {
   const { llm_calls: calls, user_input_preview, final_output_preview } = content
   const previews = [user_input_preview, final_output_preview]
-  // One less where the cut would have parted a surrogate pair.
-  if (calls.length === 0 && previews.some((text) => (text?.length ?? 0) >= MAX_PREVIEW - 1)) {
+  if (calls.length === 0 && previews.some(mayBeCut)) {
     return { reason: 'invalid.preview_cut' }
   }
   return conversationOf(content)

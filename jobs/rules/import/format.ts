@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { TraceWarning } from '../traces/read-trace.ts'
 
 /** A way in which others write down what we call a trace. */
 export interface Format {
@@ -32,7 +33,7 @@ export interface Mapped {
 
 /** Something the record tells that cannot be read back from the trace. */
 export interface Loss {
-  readonly code: 'members_dropped' | 'score_value_clipped'
+  readonly code: 'members_dropped' | 'score_value_clipped' | TraceWarning['code']
   /** A sentence for the trace's metadata. */
   readonly message: string
 }

@@ -1,5 +1,5 @@
-import { identityOf, readScores } from '../evals/score.ts'
 import type { NewScore } from '../evals/score.ts'
+import { readTraceScores } from '../evals/trace-scores.ts'
 import { isMember, readTrace } from '../traces/read-trace.ts'
 import { isObject } from '../core/reader.ts'
 import type { Fault } from '../core/reader.ts'
@@ -28,20 +28,27 @@ export function readRecord(
   { traceId, agentName, now }: RecordDefaults,
 ): ReadRecord | { faults: readonly Fault[] } {
   const mapped = format.map(record)
-  const faults: Fault[] = []
-  const scores = Object.entries(mapped.scores).flatMap(([field, value]) =>
-    readScores(value, field, faults),
-  )
   const agent = agentName ?? format.agentName
   const read = readTrace(
     { ...mapped.trace, trace_id: traceId },
     { traceId: () => '', now, sourceType: 'imported', ...(agent && { agentName: agent }) },
   )
-  if ('faults' in read) faults.push(...read.faults)
-  if ('faults' in read || faults.length > 0) return { faults: faults.map(renamer(format)) }
-  const losses = [...mapped.losses, ...lostMembers(mapped, read.trace)]
+  const rename = renamer(format)
+  if ('faults' in read) {
+    const named = ({ field, message }: Fault) => ({
+      field: rename(field),
+      message: rename(message),
+    })
+    return { faults: read.faults.map(named) }
+  }
+  const { scores, warnings } = readTraceScores(mapped.scores)
+  const warned = [...read.warnings, ...warnings].map(({ code, message }) => ({
+    code,
+    message: rename(message),
+  }))
+  const losses = [...mapped.losses, ...warned, ...lostMembers(mapped, read.trace)]
   const codes = losses.map(({ code }) => code)
-  return { trace: withWarnings(read.trace, losses), scores: distinct(scores), losses: codes }
+  return { trace: withWarnings(read.trace, losses), scores, losses: codes }
 }
 
 /** Members that a trace does not know are kept in its metadata, unless they are large. */
@@ -63,19 +70,8 @@ function withWarnings(trace: Trace, losses: readonly Loss[]): Trace {
 }
 
 function renamer({ paths = {} }: Format) {
-  return (fault: Fault) => {
-    let { field, message } = fault
-    for (const [ours, theirs] of Object.entries(paths)) {
-      field = field.replace(ours, theirs)
-      message = message.replace(ours, theirs)
-    }
-    return { field, message }
-  }
-}
-
-/** The last of each identity, when both members that may hold scores hold the same one. */
-function distinct(scores: NewScore[]) {
-  return [...new Map(scores.map((score) => [identityOf(score), score])).values()]
+  return (text: string) =>
+    Object.entries(paths).reduce((renamed, [ours, theirs]) => renamed.replace(ours, theirs), text)
 }
 
 /** Sentences of one trace that are kept. */

@@ -88,9 +88,15 @@ function agentOfSpan({ attributes, name, parent_span_id }: Span): string | null 
 function handoffOf(span: Span, own: string, agents: ReturnType<typeof agentsOfSpans>): AgentEdge[] {
   const { attributes, name } = span
   const [, from, to] = /^(\S+)\s*(?:->|→)\s*(\S+)$/.exec(name) ?? []
-  const child = firstName(attributes, HANDOFF_TO) ?? to ?? HANDOFF_NAME.exec(name)?.[1]
+  const child = firstName(attributes, HANDOFF_TO) ?? to ?? targetInName(name)
   const parent = firstName(attributes, HANDOFF_FROM) ?? from ?? agents.around(span) ?? own
   return child ? [{ parent, child, via: 'handoff' }] : []
+}
+
+/** The name of a hand-off, without words such as `handoff to`; null for a name that is nothing else. */
+function targetInName(name: string) {
+  if (name.length > MAX_AGENT_NAME || HANDOFF_WORD.test(name)) return null
+  return HANDOFF_NAME.exec(name)?.[1] ?? name
 }
 
 /** Judges look at an agent's work from outside. */
@@ -111,7 +117,23 @@ function distinct(edges: readonly AgentEdge[]) {
   return [...byKey].sort(([a], [b]) => order(a, b)).map(([, edge]) => edge)
 }
 
-const HANDOFF_TO = ['to_agent', 'target_agent', 'handoff.to', 'handoff.target', 'to', 'target']
-const HANDOFF_FROM = ['from_agent', 'source_agent', 'handoff.from', 'handoff.source', 'from']
+/** Attributes of a hand-off that name its target and who hands over; the first one holds. */
+export const HANDOFF_TO = [
+  'to_agent',
+  'target_agent',
+  'handoff.to',
+  'handoff.target',
+  'to',
+  'target',
+  'agent_name',
+] as const
+export const HANDOFF_FROM = [
+  'from_agent',
+  'source_agent',
+  'handoff.from',
+  'handoff.source',
+  'from',
+] as const
+const HANDOFF_WORD = /^(?:hand[ -_]?(?:off|over)|transfer|delegate)$/i
 const HANDOFF_NAME = /^(?:hand[ -_]?off|transfer|delegate)(?:[ _-]to)?[ _:-]+([\w.-]{1,128})$/i
 const MAX_AGENT_NAME = 256

@@ -1,8 +1,16 @@
 import { cut, isObject, reader } from '../core/reader.ts'
 import type { Fault, Reader } from '../core/reader.ts'
+import { isUuid } from '../core/uuid.ts'
 import { conversationOf, textOf } from './conversation.ts'
 import { callsIn, isCall, toolCallOf } from './message-calls.ts'
-import { CALL_ROLES, MAX_PREVIEW, SOURCE_TYPES, SPAN_TYPES, TRACE_STATUSES } from './trace.ts'
+import {
+  bareHash,
+  CALL_ROLES,
+  MAX_PREVIEW,
+  SOURCE_TYPES,
+  SPAN_TYPES,
+  TRACE_STATUSES,
+} from './trace.ts'
 import type { LlmCall, Message, Span, ToolCall, Trace } from './trace.ts'
 
 export interface TraceDefaults {
@@ -13,30 +21,45 @@ export interface TraceDefaults {
   readonly agentName?: string
 }
 
+/** Something a client sent with a trace that could not be stored as it was meant; the trace is stored. */
+export interface TraceWarning {
+  readonly code: 'invalid_score' | 'unknown_manifest'
+  /** A sentence for people. */
+  readonly message: string
+}
+
 /**
  * Checks and normalises one trace as a client sent it, in one pass that copies no message. Members it
  * does not know go to `metadata.extra` when together they are at most 16 KiB as JSON; larger ones
- * are left out.
+ * are left out. A manifest_id that is not one of ours by its form goes to `metadata.manifest_id`, with a
+ * warning.
  */
 export function readTrace(
   value: unknown,
   defaults: TraceDefaults,
-): { trace: Trace } | { faults: Fault[] } {
+): { trace: Trace; warnings: TraceWarning[] } | { faults: Fault[] } {
   const faults: Fault[] = []
   const read = reader(value, '', faults)
   if (!read) return { faults }
-  const trace = traceOf(read, defaults)
-  if (!trace.agent_name && !faults.some(({ field }) => field === 'agent_name')) {
-    faults.push({ field: 'agent_name', message: 'is required' })
-  }
+  const named = read.string('manifest_id') || null
+  const isUnknown = named !== null && !isUuid(named)
+  const trace = traceOf(read, defaults, isUnknown ? null : named)
   if (faults.length > 0) return { faults }
+  if (isUnknown) trace.metadata = { ...trace.metadata, manifest_id: named }
   const messages = conversationOf(trace)
   trace.user_input_preview ??= preview(messages.find(({ role }) => role === 'user'))
   trace.final_output_preview ??= preview(messages.findLast(({ role }) => role === 'assistant'))
-  return { trace }
+  return { trace, warnings: isUnknown ? [unknownManifest(named)] : [] }
 }
 
-function traceOf(read: Reader, defaults: TraceDefaults): Trace {
+/** The warning for a manifest_id that is none of the manifests of the trace's agent. */
+export function unknownManifest(id: string): TraceWarning {
+  const message = `manifest_id ${cut(id, MAX_SHOWN)} is none of the agent's manifests; it is kept as metadata.manifest_id`
+  return { code: 'unknown_manifest', message }
+}
+
+function traceOf(read: Reader, defaults: TraceDefaults, manifestId: string | null): Trace {
+  const manifest_hash = read.name('manifest_hash')
   const llm_calls = read.list('llm_calls', readLlmCall)
   const spans = read.list('spans', readSpan)
   const status = read.word('status', TRACE_STATUSES)
@@ -44,9 +67,9 @@ function traceOf(read: Reader, defaults: TraceDefaults): Trace {
   const started_at = read.date('started_at') ?? defaults.now
   return {
     trace_id: read.id('trace_id') ?? read.id('id') ?? defaults.traceId(),
-    agent_name: read.name('agent_name') ?? defaults.agentName ?? '',
-    manifest_id: read.uuid('manifest_id'),
-    manifest_hash: read.name('manifest_hash'),
+    agent_name: read.name('agent_name') ?? defaults.agentName ?? DEFAULT_AGENT,
+    manifest_id: manifestId?.toLowerCase() ?? null,
+    manifest_hash: manifest_hash && (bareHash(manifest_hash) || null),
     session_id: read.id('session_id'),
     turn_index: read.count('turn_index', 2_147_483_647),
     task_id: read.id('task_id'),
@@ -220,7 +243,11 @@ const TRACE_MEMBERS = new Set(
   skills_offered_in_prompt skills_loaded_by_agent skills_delivered spans llm_calls eval_scores scores project
   project_id eval_verdict eval_score verdict created_at`.split(/\s+/),
 )
+/** The agent of traces that name none. */
+const DEFAULT_AGENT = 'default'
 const MAX_ERROR = 4000
+/** Characters of a value that a warning shows. */
+const MAX_SHOWN = 128
 const MAX_DURATION_MS = 100 * 365 * 86_400_000
 const LAST_TIME_MS = Date.parse('9999-12-31T23:59:59Z')
 const MAX_EXTRA_BYTES = 16 << 10

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { renderedCalls } from './rendered-calls.ts'
 import { ownCalls, toolsUsed } from './trace-use.ts'
 import { conversationOf } from './conversation.ts'
 import type { Message, Trace } from './trace.ts'
@@ -48,7 +49,9 @@ export function factsOf(trace: Trace): TraceFacts {
       if (tool.status === 'error') facts.tool_error_count++
     }
   }
-  for (const { tool } of toolsUsed(trace, ownCalls(trace))) tools.add(tool)
+  const own = ownCalls(trace)
+  facts.tool_call_count += renderedCalls(own).length
+  for (const { tool } of toolsUsed(trace, own)) tools.add(tool)
   facts.tools_called = [...tools].sort()
   // Counts of single calls are safe integers, their sum need not be one.
   facts.input_tokens = Math.min(facts.input_tokens, Number.MAX_SAFE_INTEGER)

@@ -1,7 +1,8 @@
 import { parseJson } from '../core/parse-json.ts'
 import { edgesOf } from './agent-edges.ts'
 import { textOf } from './conversation.ts'
-import { MAX_PREVIEW } from './trace.ts'
+import { renderedCalls } from './rendered-calls.ts'
+import { mayBeCut } from './trace.ts'
 import type { LlmCall, ToolCall, Trace } from './trace.ts'
 
 /** The part of a trace that shows which surfaces of its manifest it used. */
@@ -41,11 +42,16 @@ export function ownCalls({ agent_name, llm_calls }: UsingTrace): LlmCall[] {
   )
 }
 
-/** The agent's tool calls in order: those of its LLM calls, else those of tool spans. */
+/**
+ * The agent's tool calls in order: those of its LLM calls, and those that only the messages given to the
+ * last one tell; else those of tool spans.
+ */
 export function toolsUsed(trace: UsingTrace, calls: readonly LlmCall[]): UsedTool[] {
   const used: UsedTool[] = []
-  for (const { tool_calls, span_id } of calls) {
-    for (const call of tool_calls) used.push(toUsedTool(call, span_id, used.length))
+  const last = calls.at(-1)
+  for (const call of calls) {
+    const asked = call === last ? [...renderedCalls(calls), ...call.tool_calls] : call.tool_calls
+    for (const each of asked) used.push(toUsedTool(each, call.span_id, used.length))
   }
   return used.length > 0 ? used : toolsOfSpans(trace)
 }
@@ -72,7 +78,7 @@ export function finalOutput(trace: UsingTrace, calls: readonly LlmCall[]) {
   const text = output && textOf({ role: 'assistant', ...output })
   if (text) return { text, whole: true }
   const preview = trace.final_output_preview
-  return preview === null ? undefined : { text: preview, whole: preview.length < MAX_PREVIEW }
+  return preview === null ? undefined : { text: preview, whole: !mayBeCut(preview) }
 }
 
 /** The agent could be asked again: what the user said is known, and no mark forbids it. */

@@ -125,3 +125,14 @@ export const SPAN_TYPES = [
 export const CALL_ROLES = ['planner', 'responder', 'subagent', 'judge', 'router', 'other'] as const
 /** Previews are cut to this many characters when a trace is read. */
 export const MAX_PREVIEW = 2000
+
+/** Whether a preview may have been cut: one less than the most where the cut would have parted a pair. */
+export function mayBeCut(preview: string | null): boolean {
+  return preview !== null && preview.length >= MAX_PREVIEW - 1
+}
+
+/** A manifest's hash as traces hold it: without `sha256:` before it, and in lower case where it is one. */
+export function bareHash(text: string): string {
+  const bare = text.replace(/^sha256:/i, '')
+  return /^[0-9a-f]{64}$/i.test(bare) ? bare.toLowerCase() : bare
+}

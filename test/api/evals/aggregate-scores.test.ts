@@ -9,13 +9,18 @@ t.test('GET /eval-scores/aggregate', async (t) => {
   const service = await openService(t)
   const client = service.client((await service.makeOrganization()).key)
   await service.startWorkers([judgeTracesHandler, aggregateScoresHandler])
-  const manifests = ['0198c0de-0000-7000-8000-00000000000a', '0198c0de-0000-7000-8000-00000000000b']
+  const register = async (name: string) => {
+    const components = [{ type: 'tool', name }]
+    const { body } = await client.post('/manifests', { agent_name: 'billing', components })
+    return body as { manifest_id: string; manifest_hash: string }
+  }
+  const manifests = [await register('a'), await register('b')] as const
 
   // Deterministic and uneven: values, sessions, days, agents and manifests all mix.
   const traces = Array.from({ length: 120 }, (_, i) => ({
     id: `t${i}`,
     agent_name: i % 3 === 0 ? 'support' : 'billing',
-    manifest_id: manifests[i % 2],
+    manifest_id: i % 3 === 0 ? null : manifests[i % 2 === 0 ? 0 : 1].manifest_id,
     session_id: i % 4 === 0 ? null : `s${i % 17}`,
     started_at: new Date(Date.UTC(2026, 0, 1 + (i % 5), 23, 59)).toISOString(),
     user_input_preview: `question ${i}`,
@@ -66,8 +71,13 @@ t.test('GET /eval-scores/aggregate', async (t) => {
     const keysOf = async (query: string) =>
       (await aggregate(query)).groups.map(({ key }: { key: object }) => key)
     t.same(await keysOf('name=reward&group_by=manifest'), [
-      { manifest_id: manifests[0], manifest_hash: null },
-      { manifest_id: manifests[1], manifest_hash: null },
+      { manifest_id: null, manifest_hash: null },
+      ...manifests
+        .map(({ manifest_id, manifest_hash }) => ({
+          manifest_id,
+          manifest_hash: manifest_hash.slice('sha256:'.length),
+        }))
+        .sort((a, b) => (a.manifest_id < b.manifest_id ? -1 : 1)),
     ])
     t.same(
       await keysOf('name=reward&group_by=day'),
@@ -99,7 +109,8 @@ t.test('GET /eval-scores/aggregate', async (t) => {
       (await aggregate(`name=reward&${query}`)).groups[0]?.count ?? 0
     t.equal(await countOf('agent_name=support'), 40)
     t.equal(await countOf('agent_name=nobody'), 0)
-    t.equal(await countOf(`manifest_id=${manifests[0]}`), 60)
+    t.equal(await countOf(`manifest_id=${manifests[0].manifest_id}`), 40)
+    t.equal(await countOf(`manifest_hash=${manifests[1].manifest_hash}`), 40)
     t.equal(await countOf('source=custom'), 120)
     t.equal(await countOf('source=human'), 0)
     t.equal(await countOf('since=2026-01-04T12:00:00Z'), 48)

@@ -115,7 +115,9 @@ t.test('decisions', async (t) => {
   })
 
   t.test('are made on all traces of a manifest as a job', async (t) => {
-    const manifest_id = '0198c0de-0000-7000-8000-00000000000c'
+    const components = [{ type: 'tool', name: 'x' }]
+    const registered = await client.post('/manifests', { agent_name: 'm', components })
+    const { manifest_id } = registered.body
     const traces = Array.from({ length: 1203 }, (_, i) => ({
       agent_name: 'm',
       manifest_id,

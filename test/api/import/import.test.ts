@@ -153,35 +153,53 @@ t.test('imports', async (t) => {
       { whatever: 1 },
       { agent_name: 'a', metadata: JSON.parse('['.repeat(99) + ']'.repeat(99)) as unknown },
       `"${'x'.repeat(17 << 20)}"`,
-      { agent_name: 'a', scores: { s: 'high' } },
-      good('t4'),
+      { ...good('t5'), scores: { s: 'high', r: 1 }, manifest_id: 'v7' },
+      { ...good('t4'), manifest_id: '0197a1b2-0000-7000-8000-000000000000' },
     ])
     const { body } = await upload(file)
-    t.match(body, { status: 'succeeded', imported_count: 3, error_count: 6 })
+    t.match(body, {
+      status: 'succeeded',
+      imported_count: 4,
+      error_count: 5,
+      scores_imported: 1,
+      losses: { invalid_score: 1, unknown_manifest: 2 },
+    })
     t.same(await errors(body.id), [
       [2, 'invalid_json'],
       [4, 'invalid_record'],
       [6, 'unknown_format'],
       [7, 'too_deep'],
       [8, 'too_long'],
-      [9, 'invalid_record'],
     ])
-    t.same(
-      (await traces()).map(({ trace_id: id }) => id as string),
-      ['t1', 't3', 't4'],
-    )
+    t.match(await traces(), [
+      { trace_id: 't1' },
+      { trace_id: 't3' },
+      {
+        trace_id: 't4',
+        manifest_id: null,
+        metadata: { manifest_id: '0197a1b2-0000-7000-8000-000000000000' },
+      },
+      {
+        trace_id: 't5',
+        manifest_id: null,
+        metadata: {
+          manifest_id: 'v7',
+          import: { warnings: [/v7 is none of/, /^scores.s.value must be a number/] },
+        },
+      },
+    ])
     const page = await get(`/import/${body.id}/errors?limit=4`)
-    t.match(page.body, { total: 6, limit: 4 })
+    t.match(page.body, { total: 5, limit: 4 })
     t.match(page.body.errors[1], {
       line: 4,
       message: 'llm_calls must be a list; tags must be a list',
     })
     const rest = await get(`/import/${body.id}/errors?limit=4&cursor=${page.body.next_cursor}`)
-    t.match(rest.body, { errors: [{ line: 8 }, { line: 9 }], next_cursor: null })
+    t.match(rest.body, { errors: [{ line: 8 }], next_cursor: null })
     t.equal((await get(`/import/${body.id}/errors?cursor=x`)).status, 400)
     const all = await call('GET', `/import/${body.id}/errors?format=jsonl`)
     t.match(all.headers['content-type'], 'application/x-ndjson')
-    t.equal((all.body as string).trim().split('\n').length, 6)
+    t.equal((all.body as string).trim().split('\n').length, 5)
   })
 
   t.test('whatever type a member has, its record is imported or reported', async (t) => {
@@ -218,9 +236,10 @@ t.test('imports', async (t) => {
     )
     const { body } = await upload(jsonl(lines))
     t.equal(body.status, 'succeeded')
+    const { errors } = (await get(`/import/${body.id}/errors`)).body
     t.equal(body.imported_count + body.skipped_count + body.error_count, lines.length)
     t.ok(body.imported_count > 100 && body.error_count > 200, JSON.stringify(body))
-    const { errors } = (await get(`/import/${body.id}/errors`)).body
+    t.ok(body.losses.invalid_score > 10 && body.losses.unknown_manifest >= 1)
     t.notOk(
       errors.find(
         ({ code }: { code: string }) =>

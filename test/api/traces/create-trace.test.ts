@@ -154,7 +154,7 @@ t.test('POST /traces', async (t) => {
     const { status, body } = await client.post('/traces', {
       trace_id: 'x'.repeat(129),
       agent_name: 5,
-      manifest_id: 'no',
+      manifest_id: 5,
       session_id: {},
       turn_index: -1,
       status: 'great',
@@ -198,16 +198,72 @@ t.test('POST /traces', async (t) => {
         'llm_calls.0.streaming',
         'llm_calls.0.output',
         'active_skills.0',
-        'scores.a.value',
       ].sort(),
     )
     t.equal((await client.post('/traces', [])).status, 422)
-    t.match(await client.post('/traces', {}), {
-      status: 422,
+  })
+
+  t.test('is of the agent `default` when it names none', async (t) => {
+    for (const sent of [{}, { agent_name: null }]) {
+      const { status, body } = await client.post('/traces', sent)
+      t.equal(status, 201)
+      t.equal(body.agent_name, 'default')
+    }
+  })
+
+  t.test('is stored without the scores that are faulty, which are reported', async (t) => {
+    const eval_scores = [{ name: 'good', score: 1 }, { name: 'high', score: 7 }, 'no score']
+    const sent = await client.post('/traces', { id: 'scored', agent_name: 'a', eval_scores })
+    t.match(sent, {
+      status: 201,
       body: {
-        details: { errors: [{ field: 'body.agent_name', message: 'is required' }] },
+        created: true,
+        warnings: [
+          { code: 'invalid_score', message: /eval_scores.1.score must be a number from 0 to 1/ },
+          { code: 'invalid_score', message: /eval_scores.2 must be an object/ },
+        ],
       },
     })
+    t.match((await client.get('/traces/scored')).body.eval_scores, [{ name: 'good', value: 1 }])
+    const without = await client.post('/traces', { agent_name: 'a', scores: 'none' })
+    t.match(without, { status: 201, body: { warnings: [{ code: 'invalid_score' }] } })
+  })
+
+  t.test('keeps a manifest_id that is none of the agent’s in metadata', async (t) => {
+    const { body } = await client.post('/manifests', {
+      agent_name: 'other',
+      components: [{ type: 'tool', name: 'x' }],
+    })
+    for (const manifest_id of ['v7', '0197a1b2-0000-7000-8000-000000000000', body.manifest_id]) {
+      const stored = await client.post('/traces', { agent_name: 'a', manifest_id })
+      t.match(stored, { status: 201, body: { warnings: [{ code: 'unknown_manifest' }] } })
+      t.equal(stored.body.warnings.length, 1)
+      t.match((await client.get(`/traces/${stored.body.id}`)).body, {
+        manifest_id: null,
+        manifest_hash: null,
+        metadata: { manifest_id },
+      })
+    }
+  })
+
+  t.test('has the hash of the manifest it names by id, in capitals too', async (t) => {
+    const { body } = await client.post('/manifests', {
+      agent_name: 'named',
+      components: [{ type: 'tool', name: 'x' }],
+    })
+    const manifest_hash = body.manifest_hash.replace('sha256:', '')
+    const stored = await client.post('/traces', {
+      agent_name: 'named',
+      manifest_id: body.manifest_id.toUpperCase(),
+    })
+    t.same(stored.body.warnings, [])
+    t.match((await client.get(`/traces/${stored.body.id}`)).body, {
+      manifest_id: body.manifest_id,
+      manifest_hash,
+      metadata: {},
+    })
+    const found = await client.get(`/traces?manifest_hash=sha256:${manifest_hash.toUpperCase()}`)
+    t.match(found.body, { total: 1, traces: [{ id: stored.body.id }] })
   })
 
   t.test('survives what databases refuse', async (t) => {
@@ -321,6 +377,7 @@ t.test('a trace beyond the quota is 402, and none within it', async (t) => {
       [7, 'quota_exceeded'],
     ],
   )
+  t.equal(over.headers['x-quota-exceeded'], 'traces_ingested')
   t.match(await client.post('/traces', { agent_name: 'a' }), {
     status: 402,
     body: { code: 'quota_exceeded' },

@@ -15,17 +15,17 @@ t.test('POST /traces/batch', async (t) => {
   t.test('stores the good ones of a list and says what is wrong with the others', async (t) => {
     const { status, body } = await client.post('/traces/batch', [
       { agent_name: 'a', id: 'good-1' },
-      { id: 'nameless' },
+      { id: 'nameless', agent_name: '\n' },
       { agent_name: 'a', id: 'good-1' },
       'no trace',
       { agent_name: 'a', id: 'b1' },
       { agent_name: 'a', id: 'good-2', scores: { x: 1 } },
-      { agent_name: 'a', id: 'bad-score', scores: { x: 7 } },
+      { agent_name: 'a', id: 'bad-score', scores: { x: 7 }, manifest_id: 'v7' },
       { agent_name: 'a', id: 5, project: 'another' },
     ])
     t.equal(status, 200)
-    t.equal(body.count, 3)
-    t.same(body.trace_ids, ['good-1', 'good-2', '5'])
+    t.equal(body.count, 4)
+    t.same(body.trace_ids, ['good-1', 'good-2', 'bad-score', '5'])
     t.equal(body.skipped, 2, 'one of this request, one of an earlier one')
     t.same(
       body.errors.map(({ index, trace_id, code }: Record<string, unknown>) => [
@@ -36,10 +36,13 @@ t.test('POST /traces/batch', async (t) => {
       [
         [1, 'nameless', 'validation_error'],
         [3, null, 'validation_error'],
-        [6, 'bad-score', 'validation_error'],
       ],
     )
-    t.match(body.errors[2].message, /scores.x.value must be a number from 0 to 1/)
+    t.match(body.warnings, [
+      { index: 6, trace_id: 'bad-score', code: 'unknown_manifest' },
+      { index: 6, trace_id: 'bad-score', code: 'invalid_score', message: /scores.x.value must be/ },
+    ])
+    t.equal(body.warnings.length, 2)
     t.equal((await client.get('/traces/5?project=another')).status, 200)
   })
 

@@ -6,7 +6,11 @@ t.test('GET /traces', async (t) => {
   const org = await service.makeOrganization()
   const client = service.client(org.key)
   const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString()
-  const manifest_id = '0198c0de-0000-7000-8000-000000000001'
+  const registered = await client.post('/manifests', {
+    agent_name: 'support',
+    components: [{ type: 'tool', name: 'search' }],
+  })
+  const { manifest_id } = registered.body
   const says = (text: string) => [
     { rendered_input: [{ role: 'user', content: text }], output: { content: 'ok' } },
   ]

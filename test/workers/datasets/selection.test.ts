@@ -12,10 +12,8 @@ t.test('what a dataset is made of', async (t) => {
   const { service, openOrganization } = await openDatasetService(t)
 
   t.test('each filter passes what it says and counts what it leaves out', async (t) => {
-    const manifest_id = '018f0000-0000-7000-8000-000000000001'
     const odd = {
       agent_name: 'other',
-      manifest_id,
       quality: 0.75,
       tags: ['x', 'y'],
       started_at: '2026-05-01T00:00:00Z',
@@ -24,8 +22,7 @@ t.test('what a dataset is made of', async (t) => {
       needs_review: true,
       llm_calls: [{ rendered_input: hello('odd'), tool_calls: [{ tool_name: 'find', args: {} }] }],
     }
-    const { api } = await openOrganization([
-      { trace_id: 'odd', ...odd },
+    const { api, orgId, projectId } = await openOrganization([
       {
         trace_id: 'plain',
         messages: hello('plain'),
@@ -35,6 +32,10 @@ t.test('what a dataset is made of', async (t) => {
       { trace_id: 'unjudged', messages: hello('unjudged'), verdict: null },
       { trace_id: 'bad', messages: hello('bad'), quality: 0.1 },
     ])
+    const components = [{ type: 'tool', name: 'find' }]
+    const registered = await api.post('/manifests', { agent_name: 'other', components })
+    const { manifest_id } = registered.body
+    await storeJudged(service.sql, { orgId, projectId }, [{ trace_id: 'odd', manifest_id, ...odd }])
     const cases: [object, string[], Record<string, number>][] = [
       [{}, ['odd', 'plain'], { unjudged: 1, verdicts: 1 }],
       [{ verdicts: ['drop'] }, ['bad'], { unjudged: 1, verdicts: 2 }],
@@ -66,6 +67,10 @@ t.test('what a dataset is made of', async (t) => {
     t.equal(reviewed.dropped_counts['filtered.needs_review'], 1)
     const locked = await buildDataset(api, 'sft')
     t.same(locked.manifest_ids, [manifest_id])
+    // As if the trace had come before its manifest.
+    await service.sql`update traces set manifest_id = null where org_id = ${orgId}`
+    const untied = await buildDataset(api, 'sft', { filters: { manifest_ids: [manifest_id] } })
+    t.equal(untied.row_count, 1)
   })
 
   t.test(

@@ -1,6 +1,8 @@
 import t from 'tap'
-import { edgesOf } from '../../../../jobs/rules/traces/agent-edges.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { edgesOf, HANDOFF_FROM, HANDOFF_TO } from '../../../../jobs/rules/traces/agent-edges.ts'
 import { traceOf } from '../../../support/manifests.ts'
+import fc from '../../../support/property.ts'
 import { measureCpuMs } from '../../../support/cpu-time.ts'
 
 t.test('edges between agents', async (t) => {
@@ -16,7 +18,28 @@ t.test('edges between agents', async (t) => {
     t.same(of({ spans: [named('x', { from_agent: 'a', to_agent: 'b' })] }), [
       { parent: 'a', child: 'b', via: 'handoff' },
     ])
-    t.same(of({ spans: [named('something else')] }), [])
+    t.same(of({ spans: [named('billing')] }), expected)
+    for (const name of ['', 'handoff', 'hand-off', 'x'.repeat(257)]) {
+      t.same(of({ spans: [named(name)] }), [], name)
+    }
+  })
+
+  t.test('of a hand-off are told by the first attribute that names an agent', (t) => {
+    const agentName = fc.stringMatching(/^[a-z]{1,8}$/)
+    const someOf = (keys: readonly string[]) =>
+      fc.dictionary(fc.constantFrom(...keys, 'other'), fc.oneof(agentName, fc.constant(7)))
+    fc.assert(
+      fc.property(someOf(HANDOFF_TO), someOf(HANDOFF_FROM), agentName, (to, from, name) => {
+        const first = (keys: readonly string[], attributes: Record<string, unknown>) =>
+          keys.map((key) => attributes[key]).find((value) => typeof value === 'string')
+        const span = { span_type: 'handoff', name, attributes: { ...from, ...to } }
+        const child = first(HANDOFF_TO, to) ?? name
+        const parent = first(HANDOFF_FROM, from) ?? 'support'
+        const expected = parent === child ? [] : [{ parent, child, via: 'handoff' }]
+        return isDeepStrictEqual(of({ spans: [span] }), expected)
+      }),
+    )
+    t.end()
   })
 
   t.test('are told by spans of agents, from the agent around them', async (t) => {

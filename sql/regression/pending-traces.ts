@@ -1,0 +1,33 @@
+import { judgeTraces } from '../../jobs/judge-traces.ts'
+import type { Queryable } from '../core/db.ts'
+import { queuedTraces } from '../jobs/pg-boss.ts'
+import { ofAgent } from '../manifests/manifests.ts'
+import type { AgentKey } from '../manifests/manifests.ts'
+import { ofManifest } from '../traces/traces.ts'
+
+/**
+ * The traces of two manifests that wait to be judged, since they were stored or were given scores. The
+ * queue tells exactly: a trace's job is enqueued with what is to be judged, and ends with the judgement.
+ */
+export async function listPendingTraces(
+  sql: Queryable,
+  agent: AgentKey,
+  { before, after, window }: Compared,
+) {
+  const { orgId, projectId } = agent
+  const rows = await sql<{ trace_id: string }[]>`
+    select t.trace_id
+    from ${queuedTraces(sql, judgeTraces.name, orgId, projectId)} q
+    join traces t on t.org_id = ${orgId} and t.project_id = ${projectId} and t.trace_id = q.trace_id
+    where ${ofAgent(sql, agent)} and t.started_at >= ${window[0]} and t.started_at < ${window[1]}
+      and (${ofManifest(sql, orgId, before.id)} or ${ofManifest(sql, orgId, after.id)})
+    order by t.trace_id`
+  return rows.map(({ trace_id }) => trace_id)
+}
+
+/** Two manifests and the window in which their traces started. */
+export interface Compared {
+  readonly before: { readonly id: string }
+  readonly after: { readonly id: string }
+  readonly window: readonly [Date, Date]
+}

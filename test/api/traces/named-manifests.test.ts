@@ -1,0 +1,200 @@
+import t from 'tap'
+import { createHash, randomUUIDv7 } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { Transaction } from '../../../sql/core/db.ts'
+import { readTrace } from '../../../jobs/rules/traces/read-trace.ts'
+import { toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
+import { encodeTraces } from '../../../sql/traces/trace-copy.ts'
+import { copyTied, insertTied } from '../../../sql/transactions/store-traces.ts'
+import { listMetricValues } from '../../../sql/regression/metric-values.ts'
+import { listSessions } from '../../../sql/regression/activations.ts'
+import { countClosedTraces, listClosedTraces } from '../../../sql/manifests/closed-traces.ts'
+import { makeAgent, toolComponent } from '../../support/agents.ts'
+import { gate } from '../../support/queues.ts'
+import { openService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
+
+// No worker runs: what holds, holds once the requests are answered.
+const service = await openService(t)
+const { sql } = service
+const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
+
+t.test('a trace is tied to the manifest of its hash as it is stored', async (t) => {
+  const { client, register } = await makeAgent(service)
+  const manifest_hash = hashOf('known')
+  const { manifest_id } = await register([toolComponent('a')], {
+    manifest_hash: manifest_hash.toUpperCase(),
+  })
+  const named = (hash: string) => ({ agent_name: 'support', manifest_hash: hash })
+  const forms = [manifest_hash, `sha256:${manifest_hash}`, `SHA256:${manifest_hash.toUpperCase()}`]
+  const one = await client.post('/traces', named(manifest_hash))
+  const batch = await client.post('/traces/batch', forms.map(named))
+  for (const id of [one.body.id, ...batch.body.trace_ids]) {
+    t.match((await client.get(`/traces/${id}`)).body, { manifest_id, manifest_hash })
+  }
+  const other = await client.post('/traces', { ...named(manifest_hash), agent_name: 'other' })
+  t.equal((await client.get(`/traces/${other.body.id}`)).body.manifest_id, null)
+  for (const form of forms) {
+    const { body } = await client.get(`/traces?manifest_hash=${form}`)
+    t.equal(body.total, 5, form)
+  }
+})
+
+t.test('an id that is none of the agent’s manifests leaves the hash to decide', async (t) => {
+  const { client, register } = await makeAgent(service)
+  const { manifest_id, manifest_hash } = await register([toolComponent('a')])
+  const id = randomUUIDv7()
+  const stored = await client.post('/traces', {
+    agent_name: 'support',
+    manifest_id: id,
+    manifest_hash,
+  })
+  t.match(stored.body.warnings, [{ code: 'unknown_manifest' }])
+  t.match((await client.get(`/traces/${stored.body.id}`)).body, {
+    manifest_id,
+    metadata: { manifest_id: id },
+  })
+})
+
+for (const [way, insert] of [
+  ['inserted', insertTied],
+  [
+    'copied',
+    (tx: Transaction, [row]: ReturnType<typeof rowOf>[]) =>
+      row && copyTied(tx, encodeTraces(row.org_id, row.project_id, [row]), 0, 1),
+  ],
+] as const) {
+  t.test(`a manifest waits for the traces that are being ${way}, and ties them`, async (t) => {
+    const agent = await makeAgent(service)
+    const manifest_hash = hashOf(way)
+    const row = rowOf(agent.org, { trace_id: way, manifest_hash })
+    const commit = gate()
+    const inserted = gate()
+    const storing = sql.begin(async (tx) => {
+      await insert(tx, [row])
+      inserted.open()
+      await commit.opened
+    })
+    await inserted.opened
+    const registering = agent.register([toolComponent('a')], { manifest_hash })
+    await until(async () => (await listWaiting()).length > 0)
+    commit.open()
+    await storing
+    const { manifest_id } = await registering
+    t.equal((await agent.client.get(`/traces/${way}`)).body.manifest_id, manifest_id)
+  })
+}
+
+t.test('traces wait for the manifest that is being registered, and are tied to it', async (t) => {
+  const agent = await makeAgent(service)
+  const manifest_hash = hashOf('first')
+  await agent.register([toolComponent('z')])
+  // Holds the registration where it reads the traces that it is to tie.
+  const commit = gate()
+  const held = gate()
+  const holding = sql.begin(async (tx) => {
+    await tx`lock table traces in access exclusive mode`
+    held.open()
+    await commit.opened
+  })
+  await held.opened
+  const registering = agent.register([toolComponent('a')], { manifest_hash })
+  await until(async () => (await listWaiting('relation')).length > 0)
+  const storing = agent.client.post('/traces', { agent_name: 'support', manifest_hash })
+  await until(async () => (await listWaiting('advisory')).length > 0)
+  commit.open()
+  await holding
+  const [{ manifest_id }, stored] = await Promise.all([registering, storing])
+  t.equal((await agent.client.get(`/traces/${stored.body.id}`)).body.manifest_id, manifest_id)
+})
+
+t.test('every reader of a manifest’s traces takes those not tied yet', async (t) => {
+  const { org, client, register, store } = await makeAgent(service)
+  const { manifest_id, manifest_hash } = await register([toolComponent('a')])
+  const other = await register([toolComponent('b')])
+  const first = await store([['a', {}]], { manifest_hash, scores: { reward: 1 } })
+  const second = await store([['a', {}]], { manifest_hash, scores: { reward: 1 } })
+  await store([['a', {}]], { agent_name: 'other', manifest_hash })
+  await store([['b', {}]], { manifest_hash: other.manifest_hash })
+  await client.post('/traces/batch-decision', { trace_ids: [first, second] })
+  // As if it had come before the manifest.
+  await sql`update traces set manifest_id = null where org_id = ${org.orgId} and trace_id = ${second}`
+
+  const both = [first, second].sort()
+  const ids = (rows: readonly object[]) => rows.map((row) => (row as { trace_id: string }).trace_id)
+  const listed = await client.get(`/traces?manifest_id=${manifest_id}`)
+  t.same(ids(listed.body.traces).sort(), both)
+  t.equal(listed.body.total, 2)
+
+  const { manifests } = (await client.get('/manifests?agent_name=support')).body
+  const counts = manifests.map((each: { id: string; traces_count: number }) => [
+    each.id,
+    each.traces_count,
+  ])
+  t.same(new Map(counts), new Map([[other.manifest_id, 1], [manifest_id, 2]])) // prettier-ignore
+
+  const agent = { orgId: org.orgId, projectId: org.projectId, agentName: 'support' }
+  const window = [new Date(0), new Date(Date.now() + 60_000)] as const
+  const closed = { ...agent, manifestId: manifest_id, window }
+  t.equal(await countClosedTraces(sql, closed), 2)
+  const walked = await listClosedTraces(sql, closed, undefined)
+  t.same(ids(walked).sort(), both)
+  t.same(
+    walked.map((each) => each.manifest_id),
+    [manifest_id, manifest_id],
+  )
+  const values = await listMetricValues(sql, agent, manifest_id, window)
+  t.same(ids(values.filter(({ metric }) => metric === 'reward')).sort(), both)
+  const sessions = await listSessions(sql, agent, 'reward', { fromOrdinal: 1, since: new Date(0) })
+  t.same(ids(sessions).sort(), both)
+
+  const decided = await client.post('/traces/batch-decision', { manifest_id })
+  t.ok([200, 202].includes(decided.status))
+})
+
+t.test('traces stored by earlier releases name manifests in the same way', async (t) => {
+  const { org, client, register } = await makeAgent(service)
+  const { manifest_id, manifest_hash } = await register([toolComponent('a')])
+  const bare = manifest_hash.replace('sha256:', '')
+  const unknown = randomUUIDv7()
+  const stored = { prefixed: {}, capital: {}, by_id: {}, lost: { metadata: { a: 1 } }, free: {} }
+  const traces = Object.entries(stored).map(([id, more]) => ({
+    id,
+    agent_name: 'support',
+    ...more,
+  }))
+  await client.post('/traces/batch', traces)
+  for (const [id, named] of [
+    ['prefixed', { manifest_hash }],
+    ['capital', { manifest_hash: bare.toUpperCase() }],
+    ['by_id', { manifest_id }],
+    ['lost', { manifest_id: unknown }],
+    ['free', { manifest_hash: 'sha256:My hash' }],
+  ] as const) {
+    await sql`update traces set ${sql(named)} where org_id = ${org.orgId} and trace_id = ${id}`
+  }
+  const file = new URL('../../../sql/migrations/0010-named-manifests.sql', import.meta.url)
+  await sql.unsafe(await readFile(file, 'utf8'))
+  const shown = async (id: string) => (await client.get(`/traces/${id}`)).body
+  for (const id of ['prefixed', 'capital', 'by_id']) {
+    t.match(await shown(id), { manifest_id, manifest_hash: bare }, id)
+  }
+  t.match(await shown('lost'), { manifest_id: null, metadata: { a: 1, manifest_id: unknown } })
+  t.match(await shown('free'), { manifest_id: null, manifest_hash: 'My hash' })
+})
+
+function rowOf(org: { orgId: string; projectId: string }, more: object) {
+  const read = readTrace(
+    { agent_name: 'support', ...more },
+    { traceId: randomUUIDv7, now: new Date() },
+  )
+  if ('faults' in read) throw new Error(JSON.stringify(read.faults))
+  return { ...toTraceRow(read.trace), org_id: org.orgId, project_id: org.projectId }
+}
+
+/** The locks that somebody waits for in this database. */
+function listWaiting(type = 'advisory') {
+  return sql`
+    select 1 from pg_locks l join pg_stat_activity a using (pid)
+    where not l.granted and l.locktype = ${type} and a.datname = current_database()`
+}

@@ -1,0 +1,22 @@
+import { traceBatches } from '../../jobs/trace-batches.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import type { AgentKey } from '../../sql/manifests/manifests.ts'
+import { listPendingTraces } from '../../sql/regression/pending-traces.ts'
+import type { Compared } from '../../sql/regression/pending-traces.ts'
+import { judgeTraces } from '../../sql/transactions/judge-traces.ts'
+import type { Run } from '../runtime/handler.ts'
+
+/**
+ * Judges the compared traces that wait to be judged, so that what a check finds does not depend on how
+ * far other workers are. The jobs they wait for then have nothing new to do.
+ */
+export async function judgePending(run: Run, agent: AgentKey, compared: Compared) {
+  const { queue, sql, signal } = run
+  const pending = await listPendingTraces(sql, agent, compared)
+  for (const ids of traceBatches(pending)) {
+    signal.throwIfAborted()
+    await queue.transaction(sql, (tx: Transaction) =>
+      judgeTraces(tx, queue, agent.orgId, agent.projectId, ids),
+    )
+  }
+}
