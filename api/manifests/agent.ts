@@ -36,8 +36,12 @@ export const agentFields = {
 }
 
 export function viewAgent(row: AgentRow) {
-  const { manifest_versions: _, ...agent } = row
-  return agent
+  const { manifest_versions: _, latest_manifest: latest, ...agent } = row
+  // Its time comes as Postgres writes it in JSON.
+  return {
+    ...agent,
+    latest_manifest: latest && { ...latest, created_at: new Date(latest.created_at) },
+  }
 }
 
 /**

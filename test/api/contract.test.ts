@@ -36,6 +36,7 @@ t.test('whatever is asked of it', async (t) => {
             const about = `${statusCode} ${payload.slice(0, 300)}`
             if (statusCode >= 500 && statusCode !== 501)
               throw new Error(`a fault of ours: ${about}`)
+            if (/\d[T ]\d\d:\d\d:[\d.]+[+-]\d\d/.test(payload)) throw new Error(`no Z: ${about}`)
             const documented = answerOf(document, described, statusCode)
             if (!documented) throw new Error(`an answer that is not documented: ${about}`)
             const type = String(headers['content-type'] ?? '')
