@@ -4,11 +4,13 @@ import { messageOf } from '../../jobs/rules/core/error-message.ts'
 import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import { isRowRefused } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
+import { upsertScores } from '../../sql/evals/eval-scores.ts'
 import { addImportStep } from '../../sql/import/imports.ts'
 import type { ImportRow } from '../../sql/import/imports.ts'
 import { copyTraces } from '../../sql/traces/trace-copy.ts'
 import { chargeTraces, completeTraces, storeByHalves } from '../../sql/transactions/store-traces.ts'
-import type { ResumableRun } from '../runtime/handler.ts'
+import type { NewTraces } from '../../sql/transactions/store-traces.ts'
+import type { ResumableRun, Run } from '../runtime/handler.ts'
 import type { EncodedChunk } from './parse-chunk.ts'
 import type { Chunk } from './read-chunks.ts'
 import type { LineFault } from './upload-fault.ts'
@@ -50,12 +52,12 @@ export async function storeChunk(
     const refused: LineFault[] = []
     const stored = item.dry_run
       ? encoded.traceIds
-      : await insertRows(tx, run.signal, encoded, refused)
+      : await insertRows(tx, encoded, { refused, signal: run.signal })
     run.signal.throwIfAborted()
     const isStored = new Set(stored)
     const scores = encoded.scores.filter(({ trace_id }) => isStored.has(trace_id))
     const traces = { projectId: item.project_id, traceIds: stored, scores }
-    if (!item.dry_run) await completeTraces(tx, run.queue, item.org_id, [traces])
+    if (!item.dry_run) await complete(tx, run, traces)
     run.signal.throwIfAborted()
     await addImportStep(tx, item.org_id, item.id, {
       source: format,
@@ -80,12 +82,24 @@ export async function storeChunk(
   })
 }
 
+/** Stores scores some at a time, so that an aborted run does not wait for all of them. */
+async function complete(
+  tx: Transaction,
+  { orgId, signal, queue }: Run,
+  { projectId, traceIds, scores }: NewTraces,
+) {
+  for (let at = 0; at < scores.length; at += SCORES_TOGETHER) {
+    signal.throwIfAborted()
+    await upsertScores(tx, orgId, projectId, scores.slice(at, at + SCORES_TOGETHER))
+  }
+  await completeTraces(tx, queue, orgId, [{ projectId, traceIds, scores: [] }])
+}
+
 /** Inserts the rows whose ids are still new. Rows that the database refuses are found by halving. */
 function insertRows(
   tx: Transaction,
-  signal: AbortSignal,
   { rows, lines, traceIds }: EncodedChunk,
-  refused: LineFault[],
+  { refused, signal }: { refused: LineFault[]; signal: AbortSignal },
 ) {
   return storeByHalves<string>(
     {
@@ -107,3 +121,5 @@ function insertRows(
     traceIds.length,
   )
 }
+
+const SCORES_TOGETHER = 5000
