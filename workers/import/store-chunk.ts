@@ -4,6 +4,7 @@ import { messageOf } from '../../jobs/rules/core/error-message.ts'
 import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import { isRowRefused } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
+import { upsertScores } from '../../sql/evals/eval-scores.ts'
 import { addImportStep } from '../../sql/import/imports.ts'
 import type { ImportRow } from '../../sql/import/imports.ts'
 import type { CopiedTrace } from '../../sql/traces/trace-copy.ts'
@@ -13,7 +14,8 @@ import {
   copyTied,
   storeByHalves,
 } from '../../sql/transactions/store-traces.ts'
-import type { ResumableRun } from '../runtime/handler.ts'
+import type { NewTraces } from '../../sql/transactions/store-traces.ts'
+import type { ResumableRun, Run } from '../runtime/handler.ts'
 import type { EncodedChunk, TraceLoss } from './parse-chunk.ts'
 import type { Chunk } from './read-chunks.ts'
 import type { LineFault } from './upload-fault.ts'
@@ -53,13 +55,15 @@ export async function storeChunk(
 ) {
   await run.queue.transaction(run.sql, async (tx: Transaction) => {
     const refused: LineFault[] = []
-    const copied = item.dry_run ? [] : await insertRows(tx, run.signal, encoded, refused)
+    const copied = item.dry_run
+      ? []
+      : await insertRows(tx, encoded, { refused, signal: run.signal })
     const stored = item.dry_run ? encoded.traceIds : copied.map(({ trace_id }) => trace_id)
     run.signal.throwIfAborted()
     const isStored = new Set(stored)
     const scores = encoded.scores.filter(({ trace_id }) => isStored.has(trace_id))
     const traces = { projectId: item.project_id, traceIds: stored, scores }
-    if (!item.dry_run) await completeTraces(tx, run.queue, item.org_id, [traces])
+    if (!item.dry_run) await complete(tx, run, traces)
     run.signal.throwIfAborted()
     await addImportStep(tx, item.org_id, item.id, {
       source: format,
@@ -88,6 +92,19 @@ export async function storeChunk(
   })
 }
 
+/** Stores scores some at a time, so that an aborted run does not wait for all of them. */
+async function complete(
+  tx: Transaction,
+  { orgId, signal, queue }: Run,
+  { projectId, traceIds, scores }: NewTraces,
+) {
+  for (let at = 0; at < scores.length; at += SCORES_TOGETHER) {
+    signal.throwIfAborted()
+    await upsertScores(tx, orgId, projectId, scores.slice(at, at + SCORES_TOGETHER))
+  }
+  await completeTraces(tx, queue, orgId, [{ projectId, traceIds, scores: [] }])
+}
+
 function countCodes(losses: readonly TraceLoss[]) {
   const byCode = Map.groupBy(losses, ({ code }) => code)
   return Object.fromEntries([...byCode].map(([code, all]) => [code, all.length]))
@@ -96,9 +113,8 @@ function countCodes(losses: readonly TraceLoss[]) {
 /** Inserts the rows whose ids are still new. Rows that the database refuses are found by halving. */
 function insertRows(
   tx: Transaction,
-  signal: AbortSignal,
   { rows, lines, traceIds }: EncodedChunk,
-  refused: LineFault[],
+  { refused, signal }: { refused: LineFault[]; signal: AbortSignal },
 ) {
   return storeByHalves<CopiedTrace>(
     {
@@ -127,3 +143,5 @@ function lostManifests(copied: readonly CopiedTrace[]): TraceLoss[] {
     .filter(({ unknown_manifest_id }) => unknown_manifest_id !== null)
     .map(({ trace_id }) => ({ trace_id, code: 'unknown_manifest' }))
 }
+
+const SCORES_TOGETHER = 5000

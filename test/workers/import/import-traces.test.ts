@@ -192,6 +192,19 @@ t.test('working off an import', async (t) => {
     await workers.stop()
   })
 
+  await t.test('stores all scores of a chunk that has more of them than go together', async (t) => {
+    const scores = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`s${n}`, n / 30]))
+    const line = (n: number) => JSON.stringify({ trace_id: `t${n}`, agent_name: 'a', scores })
+    const scored = await submit(Array.from({ length: 350 }, (_, n) => line(n)).join('\n'))
+    const workers = await service.startWorkers([importHandler()])
+    t.match(await scored.ended(), { status: 'succeeded', scores_imported: 10_500 })
+    const [row] = await sql`
+      select count(*)::int as n, sum(value) as sum from eval_scores where org_id = ${scored.orgId}`
+    t.match(row, { n: 10_500 })
+    t.equal(Math.round(row?.['sum'] as number), Math.round((350 * 29) / 2))
+    await workers.stop()
+  })
+
   await t.test('a record that the database refuses costs only itself', async (t) => {
     await sql`alter table traces add constraint odd check (task_id not in ('0', '78', '299')) not valid`
     t.teardown(() => sql`alter table traces drop constraint odd`)
