@@ -75,8 +75,8 @@ export const warningFields = {
 /** Members that a client sends and reads back. */
 const givenFields = {
   agent_name: Joi.string().max(256),
-  manifest_id: nullable(Joi.string()),
-  manifest_hash: nullable(Joi.string()),
+  manifest_id: nullable(Joi.string().guid()),
+  manifest_hash: nullable(Joi.string()).description('Answers have it without `sha256:` in front'),
   session_id: nullable(Joi.string()),
   turn_index: nullable(Joi.number().integer()),
   task_id: nullable(Joi.string()).description('Groups the attempts at one task'),
@@ -106,12 +106,16 @@ const givenFields = {
 
 const contentFields = { spans: listOf(spanBody), llm_calls: listOf(llmCallBody) }
 
-/** The body of POST /traces; only `agent_name` is required. */
+/** The body of POST /traces; no member is required. */
 export const traceRequest = Joi.object({
   id: Joi.string().max(128),
   trace_id: Joi.string().max(128).description('Made when absent; 1 to 128 printable characters'),
   project: Joi.string().max(256).description('Project id or name'),
   ...givenFields,
+  agent_name: nullable(Joi.string().max(256)).description('`default` when absent'),
+  manifest_id: nullable(Joi.string()).description(
+    "One that is none of the agent's manifests is kept as metadata.manifest_id",
+  ),
   ...contentFields,
   scores: Joi.alternatives(
     freeObject().description('name: number from 0 to 1, true or false'),

@@ -68,8 +68,11 @@ export async function listClosedTraces(
           ${after ? sql`and (started_at, trace_id) > (${after.started_at}, ${after.trace_id})` : sql``}
         order by started_at, trace_id limit ${MAX_PAGE_TRACES}) page) t
     left join manifests m on m.org_id = t.org_id and m.project_id = t.project_id
-      and m.agent_name = t.agent_name and (m.id = t.manifest_id
-        or t.manifest_id is null and m.manifest_hash = 'sha256:' || t.manifest_hash)
+      and m.agent_name = t.agent_name and m.id = coalesce(t.manifest_id, (
+        select named.id from manifests named
+        where named.org_id = t.org_id and named.project_id = t.project_id
+          and named.agent_name = t.agent_name
+          and named.manifest_hash = 'sha256:' || t.manifest_hash))
     left join manifests a on a.org_id = t.org_id and a.project_id = t.project_id
       and a.agent_name = t.agent_name and a.status = 'active'
     where bytes_before < ${MAX_PAGE_BYTES}`
