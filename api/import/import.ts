@@ -26,7 +26,7 @@ export const importBody = Joi.object({
   dry_run: Joi.boolean().required(),
   imported_count: count.description('Traces that were new'),
   skipped_count: count.description('Traces that the project had already'),
-  error_count: count.description('Records that could not be imported, or not with all they say'),
+  error_count: count.description('Records that could not be imported'),
   scores_imported: count,
   losses: Joi.object()
     .pattern(Joi.string(), Joi.number().integer())

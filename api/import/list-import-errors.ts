@@ -11,7 +11,7 @@ import { findVisibleImport, importPath } from './import.ts'
 
 export const listImportErrors = endpoint('GET', '/import/{import_id}/errors', {
   summary: 'What was not imported and why, by line',
-  description: `A trace whose scores are faulty (\`invalid_score\`), or whose manifest_id is none of its agent's (\`unknown_manifest\`), is imported without them. \`format=jsonl\` answers with all of them as JSON Lines. The first ${imports.MAX_ERRORS_KEPT.toLocaleString('en')} or so of an import are kept; further ones are only counted.`,
+  description: `What could not be kept of the records that were imported is counted in \`losses\` of the import. \`format=jsonl\` answers with all of them as JSON Lines. The first ${imports.MAX_ERRORS_KEPT.toLocaleString('en')} or so of an import are kept; further ones are only counted.`,
   access: 'key',
   params: importPath,
   query: shape(

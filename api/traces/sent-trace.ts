@@ -4,7 +4,7 @@ import type { Fault } from '../../jobs/rules/core/reader.ts'
 import type { NewScore } from '../../jobs/rules/evals/score.ts'
 import { readTraceScores } from '../../jobs/rules/evals/trace-scores.ts'
 import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
-import type { TraceWarning } from '../../jobs/rules/traces/read-trace.ts'
+import type { TraceWarning } from '../../jobs/rules/traces/trace-warning.ts'
 import type { Trace } from '../../jobs/rules/traces/trace.ts'
 
 /** A trace as a client sent it, read and checked. */

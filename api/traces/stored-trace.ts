@@ -1,4 +1,4 @@
-import type { TraceWarning } from '../../jobs/rules/traces/read-trace.ts'
+import type { TraceWarning } from '../../jobs/rules/traces/trace-warning.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { listStoredTraces } from '../../sql/traces/traces.ts'
 import type { TraceKey } from '../../sql/traces/traces.ts'

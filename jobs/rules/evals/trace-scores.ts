@@ -1,6 +1,6 @@
 import { describeFault } from '../core/reader.ts'
 import type { Fault } from '../core/reader.ts'
-import type { TraceWarning } from '../traces/read-trace.ts'
+import type { TraceWarning } from '../traces/trace-warning.ts'
 import { identityOf, readScores } from './score.ts'
 import type { NewScore } from './score.ts'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { TraceWarning } from '../traces/read-trace.ts'
+import type { TraceWarning } from '../traces/trace-warning.ts'
 
 /** A way in which others write down what we call a trace. */
 export interface Format {

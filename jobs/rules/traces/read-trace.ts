@@ -12,6 +12,8 @@ import {
   TRACE_STATUSES,
 } from './trace.ts'
 import type { LlmCall, Message, Span, ToolCall, Trace } from './trace.ts'
+import { unknownManifest } from './trace-warning.ts'
+import type { TraceWarning } from './trace-warning.ts'
 
 export interface TraceDefaults {
   /** For a trace without one; not called otherwise. */
@@ -19,13 +21,6 @@ export interface TraceDefaults {
   readonly now: Date
   readonly sourceType?: Trace['source_type']
   readonly agentName?: string
-}
-
-/** Something a client sent with a trace that could not be stored as it was meant; the trace is stored. */
-export interface TraceWarning {
-  readonly code: 'invalid_score' | 'unknown_manifest'
-  /** A sentence for people. */
-  readonly message: string
 }
 
 /**
@@ -50,12 +45,6 @@ export function readTrace(
   trace.user_input_preview ??= preview(messages.find(({ role }) => role === 'user'))
   trace.final_output_preview ??= preview(messages.findLast(({ role }) => role === 'assistant'))
   return { trace, warnings: isUnknown ? [unknownManifest(named)] : [] }
-}
-
-/** The warning for a manifest_id that is none of the manifests of the trace's agent. */
-export function unknownManifest(id: string): TraceWarning {
-  const message = `manifest_id ${cut(id, MAX_SHOWN)} is none of the agent's manifests; it is kept as metadata.manifest_id`
-  return { code: 'unknown_manifest', message }
 }
 
 function traceOf(read: Reader, defaults: TraceDefaults, manifestId: string | null): Trace {
@@ -246,8 +235,6 @@ const TRACE_MEMBERS = new Set(
 /** The agent of traces that name none. */
 const DEFAULT_AGENT = 'default'
 const MAX_ERROR = 4000
-/** Characters of a value that a warning shows. */
-const MAX_SHOWN = 128
 const MAX_DURATION_MS = 100 * 365 * 86_400_000
 const LAST_TIME_MS = Date.parse('9999-12-31T23:59:59Z')
 const MAX_EXTRA_BYTES = 16 << 10
