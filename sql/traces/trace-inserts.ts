@@ -135,7 +135,7 @@ const NAMES = COLUMNS.map(({ name }) => name).join()
 /** One array a column: half the work for the server of rows as JSON or as single parameters. */
 const INSERT = `
   insert into traces (${NAMES})
-  select ${COLUMNS.map(({ name, type }) => (AS_TEXT.has(type) ? `(${tiedColumn(name)})::${type}` : tiedColumn(name))).join()}
+  select ${COLUMNS.map(({ name, type }) => `(${tiedColumn(name)})::${type}`).join()}
   from unnest(${COLUMNS.map(({ type }, i) => `$${i + 1}::text::${AS_TEXT.has(type) ? 'text' : type}[]`).join()})
     as t (${NAMES}) ${joinNamedManifest}
   on conflict (org_id, project_id, trace_id) do nothing
