@@ -1,5 +1,5 @@
 import { isBuiltInName } from '../../jobs/rules/evals/judgement.ts'
-import { freeForm, oneOf, shape, text } from '../../jobs/shape.ts'
+import { freeForm, oneOf, shape, text, textReference } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { countEvaluators, insertEvaluator } from '../../sql/evals/evaluators.ts'
@@ -23,7 +23,7 @@ const body = shape(
   {},
   {
     name: text(128).empty([null, '']).description('Default template_id'),
-    template_id: text(128).empty([null, '']).description('Of GET /evaluators/templates'),
+    template_id: textReference().description('Of GET /evaluators/templates'),
     type: checkType.empty(null).description('Of a check that runs here'),
     eval_type: oneOf('deterministic', 'llm_judge')
       .empty(null)
