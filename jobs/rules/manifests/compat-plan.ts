@@ -81,7 +81,7 @@ export function planTransition(
 export function silentTools(plan: Transition): string[] | null {
   const { declared, tools, output, models, prompts, subagents } = plan
   if (output || models.length > 0 || prompts.length > 0 || subagents.size > 0) return null
-  return [...declared].filter((name) => (tools.get(name)?.kind ?? 'unaffected') === 'unaffected')
+  return [...declared].filter((name) => !tools.has(name))
 }
 
 /** An output contract that went is one of them: no output can be held against it. */
@@ -98,7 +98,7 @@ function planTool(change: SurfaceChange, old: Contract, now: Contract, compile: 
   if (change.state === 'renamed') return { kind: 'renamed', to: name, validate }
   const inputs = change.details.filter(({ role }) => role === 'arguments')
   const onlyOutput = inputs.length === 0 && change.details.some(({ role }) => role === 'output')
-  if (onlyOutput) return { kind: 'unaffected' }
+  if (onlyOutput) return { kind: 'output_changed' }
   if (!validate) return { kind: 'unverifiable' }
   const rules = before.input && after.input ? parameterRules(before.input, after.input) : []
   return { kind: 'changed', validate, rules }
@@ -123,7 +123,7 @@ function planOutput(
 }
 
 export type ToolPlan =
-  | { readonly kind: 'unaffected' | 'missing' | 'unverifiable' }
+  | { readonly kind: 'output_changed' | 'missing' | 'unverifiable' }
   | { readonly kind: 'renamed'; readonly to: string; readonly validate: Validate | undefined }
   | {
       readonly kind: 'changed'
