@@ -6,7 +6,7 @@ import type { Contract, ModelContract, OutputContract } from './contract.ts'
 import { diffManifests } from './manifest-diff.ts'
 import type { Manifest } from './manifest.ts'
 import type { Compile, Validate } from './schema-check.ts'
-import type { Severity, SurfaceChange } from './surface-change.ts'
+import type { ChangeDetail, Severity, SurfaceChange } from './surface-change.ts'
 import { parameterRules } from './tool-repair.ts'
 import type { ParameterRule } from './tool-repair.ts'
 
@@ -84,9 +84,12 @@ export function silentTools(plan: Transition): string[] | null {
   return [...declared].filter((name) => !tools.has(name))
 }
 
-/** An output contract that went is one of them: no output can be held against it. */
-function isAmbient({ component_type, state }: SurfaceChange) {
-  if (component_type === 'output_contract') return state === 'removed'
+/**
+ * An output contract that went is one of them, as is one with another policy: no output can be held
+ * against these.
+ */
+function isAmbient({ component_type, state, details }: SurfaceChange) {
+  if (component_type === 'output_contract') return state === 'removed' || details.some(isPolicy)
   return state !== 'doc_only' && AMBIENT.has(component_type)
 }
 
@@ -112,6 +115,7 @@ function planOutput(
 ): OutputPlan | null {
   const [change] = changes.filter(({ state }) => state === 'changed' || state === 'added')
   if (!change || !now) return null
+  if (change.details.length > 0 && change.details.every(isPolicy)) return null
   const rules = old?.schema && now.schema ? parameterRules(old.schema, now.schema) : []
   return {
     name: change.component_name,
@@ -120,6 +124,10 @@ function planOutput(
     isGiven: now.format !== null && (now.schema !== null || now.schemaHash === null),
     rules: rules.filter(({ rule }) => rule === 'rename_param' || rule === 'add_default'),
   }
+}
+
+function isPolicy({ change }: ChangeDetail) {
+  return change === 'policy'
 }
 
 export type ToolPlan =

@@ -169,6 +169,13 @@ t.test('the impact of a change', async (t) => {
         answered,
       ],
       ['output format', output({ format: 'text' }), output({ format: 'json' }), 'medium', answered],
+      [
+        'output policy',
+        output({ schema: schema('string'), policy: { max_steps: 3 } }),
+        output({ schema: schema('string'), policy: { max_steps: 2 } }),
+        'medium',
+        traceOf([], { status: 'error' }),
+      ],
       ['output contract removed', output({ format: 'json' }), undefined, 'medium', answered],
     ]
     for (const [name, before, after, severity, trace = called] of cases) {
