@@ -111,6 +111,24 @@ t.test('traffic that came before its manifest activates it', async (t) => {
   t.same(await statuses(), ['superseded', 'active'])
 })
 
+t.test('a file of production traces activates nothing, before its manifest or after', async (t) => {
+  const { client, propose, settled, statuses } = await inProduction()
+  const hashes = [hashOf('file first'), hashOf('manifest first')] as const
+  const [before, after] = hashes.map((manifest_hash) => {
+    const line = { agent_name: 'support', source_type: 'production', manifest_hash }
+    return () => client.call('POST', '/import/jsonl', JSON.stringify(line), LINES)
+  }) as [() => Promise<unknown>, () => Promise<unknown>]
+  await before()
+  await settled()
+  for (const manifest_hash of hashes) await propose([REFUND], { manifest_hash })
+  await after()
+  await settled()
+  t.same(await statuses(), ['active', 'draft', 'draft'])
+  const { body } = await client.get('/manifests?agent_name=support')
+  const counts = body.manifests.map(({ traces_count }: { traces_count: number }) => traces_count)
+  t.same(counts, [1, 1, 3], 'both are tied')
+})
+
 t.test('a draft that is held stays one whatever runs, until it is activated', async (t) => {
   const { client, propose, store, settled, statuses } = await inProduction()
   const held = await propose([REFUND], { activate: false })
