@@ -2,6 +2,7 @@
 
 -- No trace activates the draft: only a person does, or an accepted check.
 alter table manifests add column is_held boolean not null default false;
+update manifests set is_held = true where status = 'draft';
 create index manifests_awaiting on manifests (org_id, project_id)
   where status = 'draft' and not is_held;
 
