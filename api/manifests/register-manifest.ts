@@ -135,7 +135,7 @@ async function register(
   const known = await findManifestByHash(tx, agent, registration.manifest_hash)
   const { manifest, activates } = known
     ? { manifest: known, activates: activatesAtOnce(registration, known.status) }
-    : await addVersion(tx, context, agent, registration)
+    : await addVersion(tx, context, agent, registration, keyId)
   if (known?.status === 'draft' && registration.activate === false) {
     await holdDraft(tx, agent.orgId, known.id)
   }
@@ -165,6 +165,7 @@ async function addVersion(
   { queue, now }: ApiContext,
   agent: AgentKey,
   registration: Registration,
+  keyId: string,
 ) {
   if (registration.components.length === 0) {
     throw validationError([{ field: 'body.components', message: `components ${NEEDED}` }])
@@ -178,6 +179,7 @@ async function addVersion(
     parent_manifest_id: parent?.id ?? null,
     status: 'draft',
     is_held: activate === false,
+    created_by: keyId,
   })
   const activates = activatesAtOnce(registration, parent ? 'new' : 'first')
   const status = activates ? 'active' : 'draft'
