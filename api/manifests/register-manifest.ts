@@ -151,7 +151,7 @@ async function register(
     manifest_hash: registration.has_own_hash ? registration.shown_hash : manifest.shown_hash,
     version_label: versionLabel(manifest),
     is_new: !known,
-    action: known ? (activates ? 'reactivated' : 'deduped') : 'created',
+    action: actionOf(known, activates),
     components: manifest.components_count,
     parent_manifest_id: manifest.parent_manifest_id,
     compatibility_report_id: reportId,
@@ -185,6 +185,11 @@ async function addVersion(
   const status = activates ? 'active' : 'draft'
   await announceManifest(tx, queue, agent, { manifest, status, parent }, now())
   return { manifest, activates }
+}
+
+function actionOf(known: ManifestRow | undefined, activates: boolean) {
+  if (!known) return 'created'
+  return activates && known.status === 'superseded' ? 'reactivated' : 'deduped'
 }
 
 function kindOf(known: ManifestRow | undefined) {
