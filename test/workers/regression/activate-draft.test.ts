@@ -1,5 +1,7 @@
 import t from 'tap'
 import { createHash } from 'node:crypto'
+import { activateDraft } from '../../../jobs/activate-draft.ts'
+import type { Transaction } from '../../../sql/core/db.ts'
 import { checkRegressionHandler } from '../../../workers/regression/check-regression.ts'
 import { importTracesHandler } from '../../../workers/import/import-traces.ts'
 import { makeAgent, openAgentService, toolComponent } from '../../support/agents.ts'
@@ -142,6 +144,18 @@ t.test('a draft that is held stays one whatever runs, until it is activated', as
   t.same(await statuses(), ['active', 'draft', 'draft', 'draft'])
   await client.post(`/manifests/${held.manifest_id}/activate`)
   t.same(await statuses(), ['superseded', 'active', 'draft', 'draft'])
+})
+
+t.test('a draft that is held while its activation waits stays one', async (t) => {
+  const { org, propose, settled, statuses } = await inProduction()
+  const { manifest_id } = await propose([REFUND])
+  await propose([REFUND], { activate: false })
+  const { queue } = service.context
+  await queue.transaction(sql, (tx: Transaction) =>
+    queue.enqueue(tx, activateDraft, { manifest_id }, { orgId: org.orgId, key: manifest_id }),
+  )
+  await settled()
+  t.same(await statuses(), ['active', 'draft'])
 })
 
 t.test('an accepted check activates its draft, once', async (t) => {
