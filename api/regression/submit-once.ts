@@ -13,7 +13,8 @@ import type { CheckCall, Compared } from './check-request.ts'
  */
 export async function submitOnce(call: CheckCall, compared: Compared): Promise<SubmittedCheck> {
   const { context, principal, query } = call
-  const request = { orgId: principal.orgId, fingerprint: fingerprintOf(call, compared) }
+  const { requestId = null } = context
+  const request = { orgId: principal.orgId, fingerprint: fingerprintOf(call, compared), requestId }
   const owedSince = new Date(context.now().getTime() - OWED_MS)
   return context.queue.transaction(context.sql, async (tx: Transaction) => {
     await lockRequest(tx, request)
