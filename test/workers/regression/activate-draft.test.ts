@@ -180,6 +180,21 @@ t.test('the active version is compared with the one active before it', async (t)
   t.equal((await check(active)).baseline_manifest_id, next.manifest_id)
 })
 
+t.test('traces of an ancestor that are not tied to it yet count as its own', async (t) => {
+  const { client, org, propose, store } = await makeAgent(service)
+  const held = { activate: false }
+  const { manifest_id: first } = await propose([SEARCH, REFUND], held)
+  await propose([SEARCH], held)
+  const { manifest_id: candidate_manifest_id } = await propose([REFUND], held)
+  await store([['search', { q: 'a' }]], { manifest_id: first })
+  await sql`update traces set manifest_id = null where org_id = ${org.orgId}`
+  const { body } = await client.post('/regression-check', {
+    agent_name: 'support',
+    candidate_manifest_id,
+  })
+  t.equal(body.baseline_manifest_id, first)
+})
+
 t.test('where nothing was ever active, the nearest ancestor with traces is compared', async (t) => {
   const { client, propose, store, settled } = await makeAgent(service)
   const check = async (candidate_manifest_id: string) =>
