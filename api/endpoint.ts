@@ -18,6 +18,11 @@ export interface Endpoint {
   readonly summary: string
   readonly description?: string
   readonly access: Access
+  /**
+   * Performed again where the process died under an idempotency key: the operation attaches to the job
+   * that it submitted. Otherwise such a repetition is answered with 202 and that job.
+   */
+  readonly attaches?: boolean
   /** Further paths of the same operation. */
   readonly aliases?: readonly string[]
   readonly params?: Joi.ObjectSchema

@@ -14,6 +14,7 @@ import {
 import type { IdempotencyKey, IdempotencyRow } from '../sql/core/idempotency-keys.ts'
 import { findJobOfRequest } from '../sql/jobs/jobs.ts'
 import type { ApiContext } from './context.ts'
+import type { Endpoint } from './endpoint.ts'
 import { ApiError, validationError } from './errors.ts'
 import { headerOf } from './header.ts'
 import type { Caller } from './principal.ts'
@@ -37,12 +38,13 @@ export function readIdempotencyKey(request: Request): string | undefined {
 /**
  * Performs a request once for its `Idempotency-Key`. The same request within 24 hours gets the same answer;
  * while the first one is in progress, a repetition waits `WAIT_MS` for it. Errors are not kept. When the
- * process dies, the key is free again within 30 seconds, and a repetition finds the submitted job.
+ * process dies, the key is free again within 30 seconds, and a repetition finds the submitted job, or is
+ * performed again where the operation itself attaches to that.
  * @param perform gets a context that names the request, and a stream to read in place of the body's
  * @throws ApiError 409 for a key of another request, and with `Retry-After` for one in progress
  */
 export async function performOnce(
-  { context, request, caller: { principal, secret } }: KeyedRequest,
+  { context, request, operation, caller: { principal, secret } }: KeyedRequest,
   key: string,
   perform: (context: ApiContext, stream: Readable | undefined) => Promise<Reply>,
 ): Promise<Reply> {
@@ -58,7 +60,8 @@ export async function performOnce(
   }, RENEW_SECONDS * 1000)
   try {
     const { requestId } = claimed
-    const jobId = claim !== requestId && (await findJobOfRequest(sql, principal.orgId, requestId))
+    const isRepeated = claim !== requestId && !operation.attaches
+    const jobId = isRepeated && (await findJobOfRequest(sql, principal.orgId, requestId))
     const reply = jobId ? accepted(jobId) : await perform({ ...context, requestId }, print.stream)
     const fingerprint = await print.finish()
     await keep(sql, named, claim, { fingerprint, reply, key: sealKey(secret) }).catch((err) => {
@@ -176,5 +179,6 @@ const LOOK_MS = 50
 interface KeyedRequest {
   readonly context: ApiContext
   readonly request: Request
+  readonly operation: Endpoint
   readonly caller: Caller
 }

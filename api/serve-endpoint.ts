@@ -42,7 +42,7 @@ async function handleRequest(
     replyOf(await operation.handle({ context, principal, ...input, body, request, h } as NeverCall))
   const key = caller && readIdempotencyKey(request)
   const reply = key
-    ? await performOnce({ context, request, caller }, key, (context, stream) =>
+    ? await performOnce({ context, request, caller, operation }, key, (context, stream) =>
         perform(context, stream ?? input.body),
       )
     : await perform(context, input.body)

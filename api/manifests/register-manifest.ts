@@ -135,7 +135,7 @@ async function register(
   const known = await findManifestByHash(tx, agent, registration.manifest_hash)
   const { manifest, activates } = known
     ? { manifest: known, activates: activatesAtOnce(registration, known.status) }
-    : await addVersion(tx, context, agent, registration)
+    : await addVersion(tx, context, agent, registration, keyId)
   if (known?.status === 'draft' && registration.activate === false) {
     await holdDraft(tx, agent.orgId, known.id)
   }
@@ -151,7 +151,7 @@ async function register(
     manifest_hash: registration.has_own_hash ? registration.shown_hash : manifest.shown_hash,
     version_label: versionLabel(manifest),
     is_new: !known,
-    action: known ? (activates ? 'reactivated' : 'deduped') : 'created',
+    action: actionOf(known, activates),
     components: manifest.components_count,
     parent_manifest_id: manifest.parent_manifest_id,
     compatibility_report_id: reportId,
@@ -165,6 +165,7 @@ async function addVersion(
   { queue, now }: ApiContext,
   agent: AgentKey,
   registration: Registration,
+  keyId: string,
 ) {
   if (registration.components.length === 0) {
     throw validationError([{ field: 'body.components', message: `components ${NEEDED}` }])
@@ -178,11 +179,17 @@ async function addVersion(
     parent_manifest_id: parent?.id ?? null,
     status: 'draft',
     is_held: activate === false,
+    created_by: keyId,
   })
   const activates = activatesAtOnce(registration, parent ? 'new' : 'first')
   const status = activates ? 'active' : 'draft'
   await announceManifest(tx, queue, agent, { manifest, status, parent }, now())
   return { manifest, activates }
+}
+
+function actionOf(known: ManifestRow | undefined, activates: boolean) {
+  if (!known) return 'created'
+  return activates && known.status === 'superseded' ? 'reactivated' : 'deduped'
 }
 
 function kindOf(known: ManifestRow | undefined) {

@@ -25,17 +25,16 @@ export const requestBody = shape(
     pr_context: shape(
       {},
       {
-        repo: text().empty(null),
-        pr_number: int(0, 2 ** 31 - 1).empty(null),
-        branch: text().empty(null),
-        commit_sha: text().empty(null),
+        repo: text(),
+        pr_number: int(0, 2 ** 31 - 1),
+        branch: text(),
+        commit_sha: text(),
       },
     )
       .pattern(/^/, Joi.any().empty(null))
       .options({ stripUnknown: false })
-      .empty(null)
       .description('Kept with the check; ignored in a dry run'),
-    source: text().empty(null).description('Who asks, for example ci'),
+    source: text().description('Who asks, for example ci'),
   },
 )
   .label('RegressionCheckRequest')

@@ -10,7 +10,7 @@ import { submitOnce } from './submit-once.ts'
 
 /**
  * Answers a check of which nothing is kept. The job is deleted with the complete answer; after a 202 or a
- * 503 it stays until it expires, because the client has to come back for it.
+ * 503 it stays until it expires, because the client has to come back for it, or looks up why it failed.
  */
 export async function runDry(call: CheckCall, compared: Compared): Promise<Answer> {
   const { context, principal } = call
@@ -22,8 +22,8 @@ export async function runDry(call: CheckCall, compared: Compared): Promise<Answe
   })
   // The same request of another client was answered first, and took the result along.
   if (!job) return runDry(call, compared)
-  if (answer.status === 200) await deleteJob(context.sql, principal.orgId, submitted.job_id)
   const { status, body, headers } = await requireReport(call, submitted, answer)
+  if (status === 200) await deleteJob(context.sql, principal.orgId, submitted.job_id)
   return new Answer(status, status === 200 ? { ...body, job_id: null } : body, headers)
 }
 

@@ -14,6 +14,7 @@ export const runCheck = endpoint('POST', '/regression-check', {
   description:
     'Long work: 200 with the complete report. One that takes longer is 202 for a client that sent `Prefer: respond-async` or `wait=`; for any other it is 503 with `code: still_running`, and the same request again attaches to the check under way without being charged again. `verdict` is high_risk, medium_risk, low_risk, no_change, unverified (changes, and no trace to measure them by: never a pass) or first_run (no baseline: the candidate becomes it). With `dry_run` nothing is registered, counted or kept; after a 202, `result.findings` of the job holds what was found.',
   access: 'key',
+  attaches: true,
   query: requestQuery,
   body: requestBody,
   answers: { 200: checkBody, 202: checkBody, 402: quotaBody, 404: errorBody, 503: noReportBody },

@@ -13,7 +13,8 @@ import type { CheckCall, Compared } from './check-request.ts'
  */
 export async function submitOnce(call: CheckCall, compared: Compared): Promise<SubmittedCheck> {
   const { context, principal, query } = call
-  const request = { orgId: principal.orgId, fingerprint: fingerprintOf(call, compared) }
+  const { requestId = null } = context
+  const request = { orgId: principal.orgId, fingerprint: fingerprintOf(call, compared), requestId }
   const owedSince = new Date(context.now().getTime() - OWED_MS)
   return context.queue.transaction(context.sql, async (tx: Transaction) => {
     await lockRequest(tx, request)
@@ -49,14 +50,12 @@ async function keepCheck(
   })
 }
 
-/**
- * The baseline of a kept check is the one that was named, because a first run makes its candidate the
- * default of the next one.
- */
 function fingerprintOf({ query, body }: CheckCall, { candidate, baseline }: Compared) {
+  // A first run makes its candidate the default baseline of the next one.
+  const byDefault = baseline?.id === candidate.id ? undefined : baseline?.id
   const asked = {
     candidate: candidate.id,
-    baseline: (query.dry_run ? baseline?.id : body.baseline_manifest_id) ?? null,
+    baseline: body.baseline_manifest_id ?? byDefault ?? null,
     window: body.trace_window_days,
     source: body.source ?? null,
     pr_context: query.dry_run ? null : (body.pr_context ?? null),

@@ -14,6 +14,15 @@ export interface TransitionRow {
   activated_at: Date
 }
 
+export interface NewActivation {
+  readonly manifestId: string
+  /** The version that was active; null for none. */
+  readonly previousId: string | null
+  readonly kind: ActivationKind
+  /** The id of the API key; null for a worker. */
+  readonly createdBy: string | null
+}
+
 export async function findLatestTransition(sql: Queryable, agent: AgentKey) {
   const [row] = await sql<TransitionRow[]>`
     select manifest_id, previous_manifest_id, activated_at from manifest_activations
@@ -26,15 +35,13 @@ export async function findLatestTransition(sql: Queryable, agent: AgentKey) {
 export async function insertActivation(
   sql: Queryable,
   agent: AgentKey,
-  manifestId: string,
-  previousId: string | null,
-  kind: ActivationKind,
+  { manifestId, previousId, kind, createdBy }: NewActivation,
 ) {
   await sql`
     insert into manifest_activations (org_id, project_id, agent_name, ordinal, manifest_id,
-      previous_manifest_id, kind)
+      previous_manifest_id, kind, created_by)
     select ${agent.orgId}, ${agent.projectId}, ${agent.agentName}, coalesce(max(ordinal), 0) + 1,
-      ${manifestId}, ${previousId}::uuid, ${kind}
+      ${manifestId}, ${previousId}::uuid, ${kind}, ${createdBy}::uuid
     from manifest_activations
     where ${ofAgent(sql, agent)}`
 }

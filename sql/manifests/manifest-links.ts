@@ -26,8 +26,8 @@ export async function linkNamedTraces(
 }
 
 /**
- * Drafts that are not held and under which production traces among these were recorded; fixtures do not
- * count. The last condition spares reading traces in a project without such a draft.
+ * Drafts that are not held and under which production traces among these were recorded; imported ones
+ * and fixtures do not count. The last condition spares reading traces in a project without such a draft.
  */
 export async function listUsedDrafts(
   sql: Queryable,
@@ -42,7 +42,8 @@ export async function listUsedDrafts(
       and m.project_id = t.project_id and m.agent_name = t.agent_name
     where t.org_id = ${orgId} and t.project_id = ${projectId}
       and t.trace_id = any(${traceIds}::text[])
-      and t.source_type = 'production' and not t.metadata @> '{"fixture": true}'
+      and t.source_type = 'production' and not t.is_imported
+      and not t.metadata @> '{"fixture": true}'
       and m.status = 'draft' and not m.is_held
       and exists (
         select from manifests d

@@ -108,6 +108,8 @@ export type NewManifest = Omit<
   'version_number' | 'components_count' | 'created_at'
 > & {
   components: readonly Component[]
+  /** The id of the API key. */
+  created_by: string
 }
 
 /** Inserts the next version of an agent, which the caller has locked. */
@@ -115,12 +117,13 @@ export async function insertManifest(tx: Transaction, agent: AgentKey, manifest:
   const inserted = await tx<ManifestRow[]>`
     insert into manifests as m (org_id, project_id, id, agent_name, version_number, display_label,
       manifest_hash, shown_hash, contract_hash, parent_manifest_id, status, is_held,
-      detection_source, is_closed_world, components_count, metadata)
+      detection_source, is_closed_world, components_count, metadata, created_by)
     select ${agent.orgId}, ${agent.projectId}, ${manifest.id}, ${agent.agentName},
       coalesce(max(version_number), 0) + 1, ${manifest.display_label}::text, ${manifest.manifest_hash},
       ${manifest.shown_hash}, ${manifest.contract_hash}, ${manifest.parent_manifest_id}::uuid,
       ${manifest.status}, ${manifest.is_held}::boolean, ${manifest.detection_source}::text, ${manifest.is_closed_world}::boolean,
-      ${manifest.components.length}::int, ${jsonText(manifest.metadata)}::text::jsonb
+      ${manifest.components.length}::int, ${jsonText(manifest.metadata)}::text::jsonb,
+      ${manifest.created_by}::uuid
     from manifests m where ${ofAgent(tx, agent)}
     returning ${columns(tx)}`
   await insertComponents(tx, agent.orgId, manifest.id, manifest.components)

@@ -56,7 +56,7 @@ const SOURCES: Readonly<
       select md5(concat_ws(' ', a.project_id, a.agent_name, a.ordinal))::uuid as id,
         'manifest' as type,
         'manifest.' || a.kind as event_type,
-        a.org_id, a.project_id, a.agent_name, 'system' as actor_type, null::uuid as actor_id,
+        a.org_id, a.project_id, a.agent_name, ${actorOf(sql, sql`a.created_by`)},
         'manifest' as resource_type, a.manifest_id as resource_id,
         jsonb_build_object('version_label', 'v' || m.version_number,
           'previous_version_label', 'v' || p.version_number,
@@ -68,8 +68,8 @@ const SOURCES: Readonly<
       where a.org_id = ${orgId} and a.kind <> 'created'
         ${inProjects(sql, sql`a.project_id`, projectIds)}`,
     sql`
-      select m.id, 'manifest', 'manifest.registered', m.org_id, m.project_id, m.agent_name, 'system',
-        null::uuid, 'manifest', m.id,
+      select m.id, 'manifest', 'manifest.registered', m.org_id, m.project_id, m.agent_name,
+        ${actorOf(sql, sql`m.created_by`)}, 'manifest', m.id,
         jsonb_build_object('version_label', 'v' || m.version_number,
           'previous_version_label', 'v' || p.version_number,
           'manifest_hash', m.shown_hash,
@@ -86,8 +86,7 @@ const SOURCES: Readonly<
   regression: (sql, orgId, { projectIds }) => [
     sql`
       select r.id, 'regression', 'regression.checked', r.org_id, r.project_id, r.agent_name,
-        case when r.created_by is null then 'system' else 'api_key' end, r.created_by,
-        'regression_check', r.id,
+        ${actorOf(sql, sql`r.created_by`)}, 'regression_check', r.id,
         jsonb_build_object('verdict', r.verdict, 'pr_context', r.pr_context,
           'candidate_manifest_id', r.candidate_manifest_id,
           'candidate_version_label', 'v' || c.version_number,
@@ -116,8 +115,7 @@ const SOURCES: Readonly<
       where f.org_id = ${orgId} ${inProjects(sql, sql`f.project_id`, projectIds)}`,
     sql`
       select md5(f.id || ' resolved')::uuid, 'regression', 'regression.resolved', f.org_id,
-        f.project_id, f.agent_name, case when f.resolved_by is null then 'system' else 'api_key' end,
-        f.resolved_by, 'regression_finding', f.id,
+        f.project_id, f.agent_name, ${actorOf(sql, sql`f.resolved_by`)}, 'regression_finding', f.id,
         ${findingData(sql)} || jsonb_build_object('resolution', f.resolution),
         f.resolved_at as occurred_at
       from regression_findings f
@@ -167,6 +165,12 @@ function newestOf(sql: Queryable, orgId: string, source: Fragment, filter: Chang
       ${isOlder(sql, sql`(s.occurred_at, s.id)`, before)}
       ${includeFixtures ? sql`` : sql`and not ${fixture}`}
     order by s.occurred_at desc, s.id desc limit ${limit})`
+}
+
+/** Type and id of who acted, by the id of their key, which is null where no person did. */
+function actorOf(sql: Queryable, keyId: Fragment) {
+  return sql`case when ${keyId} is null then 'system' else 'api_key' end as actor_type,
+    ${keyId} as actor_id`
 }
 
 function findingData(sql: Queryable) {

@@ -4,6 +4,8 @@ import type { Queryable, Transaction } from '../core/db.ts'
 export interface CheckRequest {
   readonly orgId: string
   readonly fingerprint: Buffer
+  /** The id of the idempotency key it was made under; null for none. */
+  readonly requestId: string | null
 }
 
 export interface SubmittedCheck {
@@ -19,20 +21,20 @@ export async function lockRequest(tx: Transaction, { orgId, fingerprint }: Check
 }
 
 /**
- * What the same request has submitted before, as long as it is under way, or is done and owed to a client
- * that was told to ask again.
+ * What the same request has submitted before, as long as it is under way, or was made under the same
+ * idempotency key, or is done and owed to a client that was told to ask again.
  * @param owedSince a report that was finished earlier is owed to nobody
  */
 export async function findSubmitted(
   sql: Queryable,
-  { orgId, fingerprint }: CheckRequest,
+  { orgId, fingerprint, requestId }: CheckRequest,
   owedSince: Date,
 ) {
   const [row] = await sql<SubmittedCheck[]>`
     select r.job_id, r.check_id
     from regression_requests r join jobs j on j.org_id = r.org_id and j.id = r.job_id
     where r.org_id = ${orgId} and r.fingerprint = ${fingerprint}
-      and (j.state in ('queued', 'running')
+      and (j.state in ('queued', 'running') or j.request_id = ${requestId}::uuid
         or (r.is_owed and j.state = 'succeeded' and j.finished_at >= ${owedSince}))`
   return row
 }

@@ -8,6 +8,7 @@ import { inProjects } from '../core/projects.ts'
 import type { JobError } from '../jobs/jobs.ts'
 import { ofAgent } from '../manifests/manifests.ts'
 import type { AgentKey, ManifestRow } from '../manifests/manifests.ts'
+import { ofManifest } from '../traces/traces.ts'
 
 export interface CheckRow {
   id: string
@@ -155,8 +156,9 @@ export async function findBaselineId(sql: Queryable, agent: AgentKey, candidate:
         order by ordinal desc limit 1),
       (select id from ancestors a
         where not ${isRejected(sql, agent, sql`a.id`)}
-        order by exists (select from traces
-            where ${ofAgent(sql, agent)} and manifest_id = a.id) desc, distance limit 1),
+        order by exists (select from traces t
+            where ${ofAgent(sql, agent)} and ${ofManifest(sql, agent.orgId, sql`a.id`)}) desc,
+          distance limit 1),
       (select manifest_id from regression_baselines b
         where ${ofAgent(sql, agent)} and not ${isRejected(sql, agent, sql`b.manifest_id`)})) as id`
   return row?.id ?? null

@@ -43,7 +43,7 @@ export interface CopiedTrace {
 }
 
 /**
- * Inserts the staged rows but for those whose id their project has already, each tied to the manifest it
+ * Inserts the staged rows, which were read from a file, but for those whose id their project has already, each tied to the manifest it
  * names. Many times faster than an insert of values. Ids go in the same order as in `insertTraces`, so
  * that two transactions that insert the same ones wait and do not deadlock.
  */
@@ -68,8 +68,8 @@ const COLUMNS = ['org_id', 'project_id', ...TRACE_COLUMNS]
 const STAGED = `traces_staged_${createHash('sha256').update(COLUMNS.join()).digest('hex').slice(0, 8)}`
 const INSERT_STAGED = `
   with inserted as (
-    insert into traces (${COLUMNS.join()})
-    select ${COLUMNS.map(tiedColumn).join()}
+    insert into traces (${COLUMNS.join()}, is_imported)
+    select ${COLUMNS.map(tiedColumn).join()}, true
     from ${STAGED} t ${joinNamedManifest}
     order by t.trace_id collate "C"
     on conflict (org_id, project_id, trace_id) do nothing

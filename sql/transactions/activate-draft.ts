@@ -22,7 +22,10 @@ export async function activateUsedDrafts(
   }
 }
 
-/** Makes a draft the active version of its agent. What is no draft any more stays as it is. */
+/**
+ * Makes a draft the active version of its agent. What is no draft any more stays as it is, and one that
+ * was held meanwhile is activated only on behalf of a person.
+ */
 export async function activateDraft(
   tx: Transaction,
   queue: Queue,
@@ -36,5 +39,6 @@ export async function activateDraft(
   await lockAgent(tx, agent)
   const manifest = await findManifest(tx, orgId, manifestId)
   if (manifest?.status !== 'draft') return
+  if (manifest.is_held && occasion.createdBy === null) return
   await activateManifest(tx, queue, { agent, manifest, kind: 'activated' }, occasion)
 }

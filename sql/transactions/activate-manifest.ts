@@ -31,7 +31,12 @@ export async function activateManifest(
   const previous = await findActiveManifest(tx, agent)
   if (previous) await setManifestStatus(tx, agent.orgId, previous.id, 'superseded')
   await setManifestStatus(tx, agent.orgId, manifest.id, 'active')
-  await insertActivation(tx, agent, manifest.id, previous?.id ?? null, kind)
+  await insertActivation(tx, agent, {
+    manifestId: manifest.id,
+    previousId: previous?.id ?? null,
+    kind,
+    createdBy: occasion.createdBy,
+  })
   await startRetargeting(tx, queue, agent, manifest.id, occasion)
   if (!previous) return null
   const analysis = { agent, oldId: previous.id, newId: manifest.id, windowDays: TRACE_WINDOW_DAYS }

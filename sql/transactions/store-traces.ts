@@ -1,3 +1,4 @@
+import { order } from '../../jobs/rules/core/order.ts'
 import { judgeTraces } from '../../jobs/judge-traces.ts'
 import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Queue } from '../../jobs/queue.ts'
@@ -83,10 +84,12 @@ export async function acceptTraces(
   charge: Pick<Charge, 'orgId' | 'quotas' | 'at'>,
   traces: readonly NewTraces[],
 ) {
+  // In one order, so that two transactions never wait for each other.
+  const ordered = traces.toSorted((a, b) => order(a.projectId, b.projectId))
   const n = traces.reduce((sum, { traceIds }) => sum + traceIds.length, 0)
   const [, , over] = await allEnded([
-    completeTraces(tx, queue, charge.orgId, traces),
-    noteUse(tx, queue, charge.orgId, traces),
+    completeTraces(tx, queue, charge.orgId, ordered),
+    noteUse(tx, queue, charge.orgId, ordered),
     chargeTraces(tx, queue, charge, n),
   ])
   return over

@@ -42,7 +42,7 @@ async function check(payload: CheckPayload, run: CheckRun): Promise<CheckFinding
   const from = new Date(payload.until.getTime() - payload.trace_window_days * 86_400_000)
   const window = [from, payload.until] as const
   const changes = diffManifests(before, after)
-  const walked = await walkBaseline(run, agent, { before, after, window })
+  const walked = await walkBaseline(run, agent, { before, after, window, changes })
   const { metrics, fingerprint } = await measureMetrics(run.sql, agent, { before, after, window })
   const downstream = await findDownstream(run.sql, agent, { candidate, changes, walked })
   return reportFindings({ changes, walked, metrics, downstream, fingerprint })

@@ -1,13 +1,19 @@
 import type { checkRegression } from '../../jobs/check-regression.ts'
 import type { Checkpoint } from '../../jobs/job.ts'
 import type { EvalVerdict } from '../../jobs/rules/core/verdicts.ts'
-import { diffManifests } from '../../jobs/rules/manifests/manifest-diff.ts'
+import type { SurfaceChange } from '../../jobs/rules/manifests/surface-change.ts'
 import {
+  hasRisks,
   noWalkedTraces,
   surfaceRisks,
   tallyTrace,
 } from '../../jobs/rules/regression/walked-traces.ts'
-import type { EvalStatus, WalkedTraces } from '../../jobs/rules/regression/walked-traces.ts'
+import type {
+  EvalStatus,
+  SurfaceRisks,
+  WalkedTraces,
+} from '../../jobs/rules/regression/walked-traces.ts'
+import type { TracePosition } from '../../jobs/rules/traces/trace-position.ts'
 import { countClosedTraces, listClosedTraces } from '../../sql/manifests/closed-traces.ts'
 import type { ClosedTraceRow } from '../../sql/manifests/closed-traces.ts'
 import type { Transaction } from '../../sql/core/db.ts'
@@ -31,21 +37,23 @@ export type CheckRun = ResumableRun<Checkpoint<typeof checkRegression>>
 export async function walkBaseline(
   run: CheckRun,
   agent: AgentKey,
-  { before, after, window }: Comparison,
+  { before, after, window, changes }: Comparison,
 ): Promise<WalkedTraces> {
   await judgePending(run, agent, { before, after, window })
   const { sql, signal } = run
   const { orgId, projectId, agentName } = agent
   const filter = { orgId, projectId, agentName, manifestId: before.id, window }
   const total = await countClosedTraces(sql, filter)
-  const walked = run.checkpointed?.walked ?? noWalkedTraces()
-  let position = run.checkpointed?.at
+  const known = surfaceRisks(changes)
+  const start = startOf(run)
+  const { walked } = start
+  let position = start.at
   for (;;) {
     signal.throwIfAborted()
     const rows = await listClosedTraces(sql, filter, position)
     const last = rows.at(-1)
     if (!last) return walked
-    await addPage(run, agent, { before, after, rows, walked })
+    await addPage(run, agent, { before, after, known, rows, walked })
     const at = { started_at: last.started_at, trace_id: last.trace_id }
     position = at
     const done = walked.tallies.all.total_episodes
@@ -55,10 +63,15 @@ export async function walkBaseline(
   }
 }
 
+function startOf({ checkpointed }: CheckRun): Start {
+  if (!checkpointed || !hasRisks(checkpointed.walked)) return { walked: noWalkedTraces() }
+  return { walked: checkpointed.walked, at: checkpointed.at }
+}
+
 async function addPage(
   { sql }: Run,
   agent: AgentKey,
-  { before, after, rows, walked }: Omit<Comparison, 'window'> & Page,
+  { before, after, known, rows, walked }: Pick<Comparison, 'before' | 'after'> & Page,
 ) {
   const examinations = await examine({
     manifest: before,
@@ -71,7 +84,6 @@ async function addPage(
     agent,
     rows.map(({ trace_id }) => trace_id),
   )
-  const known = surfaceRisks(diffManifests(before, after))
   const [affected, changed]: [string[], string[]] = [[], []]
   rows.forEach(({ trace_id }, i) => {
     const decision = examinations[i]?.compatibility
@@ -99,9 +111,17 @@ interface Comparison {
   readonly before: StoredManifest
   readonly after: StoredManifest
   readonly window: readonly [Date, Date]
+  readonly changes: readonly SurfaceChange[]
+}
+
+interface Start {
+  readonly walked: WalkedTraces
+  /** The last trace that was walked; undefined at the beginning. */
+  readonly at?: TracePosition
 }
 
 interface Page {
+  readonly known: SurfaceRisks
   readonly rows: readonly ClosedTraceRow[]
   readonly walked: WalkedTraces
 }

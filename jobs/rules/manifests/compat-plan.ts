@@ -6,7 +6,7 @@ import type { Contract, ModelContract, OutputContract } from './contract.ts'
 import { diffManifests } from './manifest-diff.ts'
 import type { Manifest } from './manifest.ts'
 import type { Compile, Validate } from './schema-check.ts'
-import type { Severity, SurfaceChange } from './surface-change.ts'
+import type { ChangeDetail, Severity, SurfaceChange } from './surface-change.ts'
 import { parameterRules } from './tool-repair.ts'
 import type { ParameterRule } from './tool-repair.ts'
 
@@ -81,12 +81,15 @@ export function planTransition(
 export function silentTools(plan: Transition): string[] | null {
   const { declared, tools, output, models, prompts, subagents } = plan
   if (output || models.length > 0 || prompts.length > 0 || subagents.size > 0) return null
-  return [...declared].filter((name) => (tools.get(name)?.kind ?? 'unaffected') === 'unaffected')
+  return [...declared].filter((name) => !tools.has(name))
 }
 
-/** An output contract that went is one of them: no output can be held against it. */
-function isAmbient({ component_type, state }: SurfaceChange) {
-  if (component_type === 'output_contract') return state === 'removed'
+/**
+ * An output contract that went is one of them, as is one with another policy: no output can be held
+ * against these.
+ */
+function isAmbient({ component_type, state, details }: SurfaceChange) {
+  if (component_type === 'output_contract') return state === 'removed' || details.some(isPolicy)
   return state !== 'doc_only' && AMBIENT.has(component_type)
 }
 
@@ -98,7 +101,7 @@ function planTool(change: SurfaceChange, old: Contract, now: Contract, compile: 
   if (change.state === 'renamed') return { kind: 'renamed', to: name, validate }
   const inputs = change.details.filter(({ role }) => role === 'arguments')
   const onlyOutput = inputs.length === 0 && change.details.some(({ role }) => role === 'output')
-  if (onlyOutput) return { kind: 'unaffected' }
+  if (onlyOutput) return { kind: 'output_changed' }
   if (!validate) return { kind: 'unverifiable' }
   const rules = before.input && after.input ? parameterRules(before.input, after.input) : []
   return { kind: 'changed', validate, rules }
@@ -112,6 +115,7 @@ function planOutput(
 ): OutputPlan | null {
   const [change] = changes.filter(({ state }) => state === 'changed' || state === 'added')
   if (!change || !now) return null
+  if (change.details.length > 0 && change.details.every(isPolicy)) return null
   const rules = old?.schema && now.schema ? parameterRules(old.schema, now.schema) : []
   return {
     name: change.component_name,
@@ -122,8 +126,12 @@ function planOutput(
   }
 }
 
+function isPolicy({ change }: ChangeDetail) {
+  return change === 'policy'
+}
+
 export type ToolPlan =
-  | { readonly kind: 'unaffected' | 'missing' | 'unverifiable' }
+  | { readonly kind: 'output_changed' | 'missing' | 'unverifiable' }
   | { readonly kind: 'renamed'; readonly to: string; readonly validate: Validate | undefined }
   | {
       readonly kind: 'changed'

@@ -41,8 +41,8 @@ function classifyCall(used: UsedTool, { tools, declared, policy }: Transition, f
     return found.add(policy.tool_undeclared, 'tool_not_in_manifests', surface)
   }
   switch (plan.kind) {
-    case 'unaffected':
-      return
+    case 'output_changed':
+      return found.add('keep', 'component_changed', surface)
     case 'missing':
       return found.add(policy.tool_missing, 'tool_missing', surface)
     case 'unverifiable':

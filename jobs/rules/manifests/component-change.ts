@@ -1,4 +1,4 @@
-import { readHandoff, readModel, readOutput, readPrompt, readTool } from './contract.ts'
+import { readHandoff, readModel, readOutput, readPolicy, readPrompt, readTool } from './contract.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { contentHash } from './manifest-hash.ts'
 import type { Component } from './manifest.ts'
@@ -173,6 +173,7 @@ function describeOutputChange(before: Component, after: Component): SurfaceChang
     ...(areTold ? [] : [{ change: 'schema_hash', from: old.schemaHash, to: now.schemaHash }]),
     { change: 'strict', from: old.strict, to: now.strict },
   ].filter(({ from, to }) => from !== to)
+  if (policyOf(before) !== policyOf(after)) facts.push({ change: 'policy' })
   const changed = new Set(facts.map(({ change }) => change))
   const isSame = facts.length === 0 && saysTheSame(old.schema ?? {}, now.schema ?? {})
   if (isSame && tellsOutput(before) && tellsOutput(after)) return describeChange(before, DOC_ONLY)
@@ -183,6 +184,10 @@ function describeOutputChange(before: Component, after: Component): SurfaceChang
     severity: changed.has('strict') ? 'major' : 'moderate',
     details: [...facts, ...detailsOf({ kind: 'checked', changes, relation }, 'output')],
   })
+}
+
+function policyOf(contract: Component) {
+  return canonicalJson(contract.schema_json['policy'] ?? readPolicy([contract]))
 }
 
 /** Whether what is told of an output contract is all there is: a client's own hash may cover more. */

@@ -154,7 +154,7 @@ function readSources({ component_name, schema_json }: Component): string[] {
 }
 
 /** The first component that says something about a rule decides it. */
-function readPolicy(components: Component[]): BehaviorPolicy {
+export function readPolicy(components: readonly Component[]): BehaviorPolicy {
   const policies = components.map(({ schema_json }) =>
     isObject(schema_json['policy']) ? schema_json['policy'] : schema_json,
   )

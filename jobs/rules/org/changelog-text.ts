@@ -19,17 +19,17 @@ export function describeEvent(event: ToldEvent): { title: string; summary: strin
     case 'manifest.activated':
       return {
         title: `${agent} ${word('version_label')} activated`,
-        summary: `Version ${word('version_label')} of ${agent} is active${since}.`,
+        summary: `Version ${word('version_label')} of ${agent} was activated${by}${since}.`,
       }
     case 'manifest.reactivated':
       return {
         title: `${agent} is back at ${word('version_label')}`,
-        summary: `Version ${word('version_label')} of ${agent} is active again${since}.`,
+        summary: `Version ${word('version_label')} of ${agent} was activated again${by}${since}.`,
       }
     case 'manifest.registered':
       return {
         title: `${agent} ${word('version_label')} registered`,
-        summary: `Version ${word('version_label')} of ${agent} was registered${since}, ${word('status') === 'active' ? 'and is active' : 'as a draft'}.`,
+        summary: `Version ${word('version_label')} of ${agent} was registered${by}${since}, ${word('status') === 'active' ? 'and is active' : 'as a draft'}.`,
       }
     case 'regression.checked':
       return {

@@ -14,18 +14,27 @@ const checkTallies = shape({
   unscored: compatTally,
 })
 
-/** What the baseline's traces come to. Part of a checkpoint, so it is plain JSON. */
-export const walkedTraces = shape({
-  tallies: checkTallies,
-  /** Affected traces by the risk of the worst change that each uses. */
-  risks: shape({ high: count(), medium: count(), low: count() }),
-  /** Names of evaluators whose scores are of traces that use what has changed. */
-  evaluators: listOf(anyText()),
-  /** By version: rows whose traces cannot stay as they are. */
-  datasets: recordOf(shape({ name: anyText(), rows: count() })),
-})
+const riskCounts = shape({ high: count(), medium: count(), low: count() })
 
-export type WalkedTraces = Valid<typeof walkedTraces>
+/** What the baseline's traces come to. Part of a checkpoint, so it is plain JSON. */
+export const walkedTraces = shape(
+  {
+    tallies: checkTallies,
+    /** Names of evaluators whose scores are of traces that use what has changed. */
+    evaluators: listOf(anyText()),
+    /** By version: rows whose traces cannot stay as they are. */
+    datasets: recordOf(shape({ name: anyText(), rows: count() })),
+  },
+  {
+    /**
+     * Affected traces by the risk of the worst change that each uses. Processes of an earlier release,
+     * which may run at the same time, leave it out.
+     */
+    risks: riskCounts,
+  },
+)
+
+export type WalkedTraces = Valid<typeof walkedTraces> & { risks: Valid<typeof riskCounts> }
 export type CheckTallies = Valid<typeof checkTallies>
 export type EvalStatus = Exclude<keyof CheckTallies, 'all'>
 /** By surface: the risk of its change to the traces that use it. */
@@ -39,6 +48,11 @@ export function noWalkedTraces(): WalkedTraces {
     unscored: emptyTally(),
   }
   return { tallies, risks: { high: 0, medium: 0, low: 0 }, evaluators: [], datasets: {} }
+}
+
+/** Whether a walk can go on from a checkpoint; from one without risks it begins anew. */
+export function hasRisks(walked: Valid<typeof walkedTraces>): walked is WalkedTraces {
+  return walked.risks !== undefined
 }
 
 export function surfaceRisks(changes: readonly SurfaceChange[]): SurfaceRisks {

@@ -93,10 +93,11 @@ t.test('manifests', async (t) => {
     t.ok(second.body.compatibility_report_id)
     t.same(await statuses(), ['v2 active', 'v1 superseded'])
     await register([tool('c')])
-    t.match((await register([tool('c')], { activate: true })).body, {
-      action: 'reactivated',
-      version_label: 'v3',
-    })
+    t.match(
+      (await register([tool('c')], { activate: true })).body,
+      { action: 'deduped', version_label: 'v3' },
+      'it was never active before',
+    )
     t.same(await statuses(), ['v3 active', 'v2 superseded', 'v1 superseded'])
   })
 

@@ -1,12 +1,14 @@
 import t from 'tap'
+import { activateDraftHandler } from '../../../workers/regression/activate-draft.ts'
 import { bisectRegressionHandler } from '../../../workers/regression/bisect-regression.ts'
 import { checkRegressionHandler } from '../../../workers/regression/check-regression.ts'
 import { registeredAgent } from '../../support/registered-agent.ts'
 import { makeTestKey, openService } from '../../support/service.ts'
 import { storeVersion } from '../../support/stored-version.ts'
+import { until } from '../../support/until.ts'
 
 const service = await openService(t)
-await service.startWorkers([checkRegressionHandler, bisectRegressionHandler])
+await service.startWorkers([checkRegressionHandler, bisectRegressionHandler, activateDraftHandler])
 
 const tools = (name: string) => [{ component_type: 'tool', component_name: name }]
 
@@ -62,6 +64,10 @@ t.test('names the thing and who did it', async (t) => {
     actor: by,
     resource: { type: 'api_key', id: made.id, name: 'nightly' },
   })
+  t.match(told('manifest.registered'), {
+    summary: "Version v2 of agent was registered by API key 'test' after v1, and is active.",
+    actor: by,
+  })
   t.match(told('regression.checked'), {
     summary: "A regression check of agent v2, asked for by API key 'test', came to unverified.",
     actor: by,
@@ -75,6 +81,39 @@ t.test('names the thing and who did it', async (t) => {
   t.match(told('regression.resolved'), { summary: /by API key 'test'\.$/, actor: by })
   t.match(told('regression.detected'), { actor: { type: 'system', id: null, name: null } })
   t.match(told('dataset_version.ready'), { resource: { name: 'training v1' } })
+})
+
+t.test('names who activated a version, and nobody where traffic did', async (t) => {
+  const { client, register, propose } = await registeredAgent(service)
+  const first = await register(tools('a'))
+  const second = await propose(tools('b'))
+  await client.post(`/manifests/${second}/activate`)
+  await client.post('/manifests', { agent_name: 'agent', components: tools('a') })
+  const third = await propose(tools('c'))
+  await client.post('/traces', { agent_name: 'agent', manifest_id: third })
+  await until(async () => (await client.get(`/manifests/${third}`)).body.status === 'active')
+  const { body } = await client.get('/changelog')
+  const activations = body.events.filter(({ event_type: type }: { event_type: string }) =>
+    ['manifest.activated', 'manifest.reactivated'].includes(type),
+  )
+  const by = { type: 'api_key', name: 'test' }
+  t.match(activations, [
+    {
+      resource: { id: third },
+      actor: { type: 'system', id: null, name: null },
+      summary: 'Version v3 of agent was activated after v1.',
+    },
+    {
+      resource: { id: first },
+      actor: by,
+      summary: "Version v1 of agent was activated again by API key 'test' after v2.",
+    },
+    {
+      resource: { id: second },
+      actor: by,
+      summary: "Version v2 of agent was activated by API key 'test' after v1.",
+    },
+  ])
 })
 
 t.test('types and since leave the rest out, a wrong word is 422', async (t) => {

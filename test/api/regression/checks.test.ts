@@ -140,6 +140,32 @@ t.test('a tool renamed under traffic is high risk, though its calls can be repai
   })
 })
 
+t.test('a tool whose result changes is a risk to the traffic that calls it', async (t) => {
+  const { client, register, traces } = await open(t)
+  const search = (told: object) => {
+    const [{ schema_json, ...named }] = V1 as [ReturnType<typeof tool>]
+    return [{ ...named, schema_json: { ...schema_json, ...told } }, V1[1]]
+  }
+  const v1 = await register(search({ output_schema: { type: 'array' } }))
+  await traces(v1, 3, { tool: 'search' })
+  await traces(v1, 1, { tool: 'refund' })
+  const compared = { baseline_manifest_id: v1 }
+  const v2 = await register(search({ output_schema: { type: 'object' } }))
+  t.match((await client.post('/regression-check', check(v2, compared))).body, {
+    verdict: 'medium_risk',
+    eval_verdict: 'expected_impact',
+    affected_trace_count: 3,
+    medium_risk_count: 3,
+    compat_summary: { keep: 4 },
+  })
+  const v3 = await register(search({ output_schema_hash: 'b' }))
+  t.match((await client.post('/regression-check', check(v3, compared))).body, {
+    verdict: 'high_risk',
+    eval_verdict: 'regression_likely',
+    affected_trace_count: 3,
+  })
+})
+
 t.test('an output contract that every recorded output breaks is high risk', async (t) => {
   const { client, register, traces } = await open(t)
   const output = (type: string) => ({

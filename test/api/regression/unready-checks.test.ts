@@ -32,6 +32,44 @@ t.test('a client that knows no 202 is told to ask again, and attaches', async (t
   t.not(next.body.id, first.body.id, 'given once: the same request then is another check')
 })
 
+t.test('a repetition by key after a lost process attaches too', async (t) => {
+  const { client, orgId, ask } = await open(t)
+  const keyed = (headers?: object) => ask(CI, { 'idempotency-key': 'once', ...headers })
+  const { body: first } = await keyed({ prefer: 'respond-async' })
+  await loseProcess(orgId)
+  t.match(await impatiently(t, keyed), {
+    status: 503,
+    body: { code: 'still_running', job_id: first.job_id },
+  })
+  t.equal(await charged(client), 1)
+})
+
+t.test('and gets the verdict of a check that is done meanwhile', async (t) => {
+  for (const query of ['', '?dry_run=true']) {
+    const { client, orgId, ask } = await open(t)
+    const keyed = (headers?: object) => ask(CI, { 'idempotency-key': 'once', ...headers }, query)
+    const { body: first } = await keyed({ prefer: 'respond-async' })
+    await complete(client, first.job_id)
+    await loseProcess(orgId)
+    t.match(await keyed(), { status: 200, body: { verdict: 'first_run', id: first.id } })
+    t.equal(await charged(client), query ? 0 : 1)
+  }
+})
+
+t.test('a report that is owed is not given once the baseline is another version', async (t) => {
+  const { client, register, propose } = await registeredAgent(service)
+  await register(TOOLS)
+  const candidate_manifest_id = await propose(TOOLS.slice(1))
+  const ask = () => client.post('/regression-check', { agent_name: 'agent', candidate_manifest_id })
+  const { body: owed } = await impatiently(t, ask)
+  await complete(client, owed.job_id)
+  const active = await register(TOOLS.slice(0, 1))
+  const { body: today } = await impatiently(t, ask)
+  t.not(today.id, owed.id)
+  const { body: shown } = await client.get(`/regression-check/${today.id}`)
+  t.equal(shown.baseline_manifest_id, active)
+})
+
 t.test('another request does not attach', async (t) => {
   const { ask } = await open(t)
   const asked = [CI, { ...CI, source: 'cli' }, { ...CI, trace_window_days: 7 }, { source: 'ci' }]
@@ -84,6 +122,15 @@ t.test('a check that failed is no report without a verdict either', async (t) =>
   t.match(failed, { status: 503, body: { code: 'check_failed', id: second.body.id } })
 })
 
+t.test('a dry run that failed leaves its job for a look', async (t) => {
+  const { client, ask } = await open(t)
+  const dry = () => ask(CI, undefined, '?dry_run=true')
+  const { body: first } = await impatiently(t, dry)
+  const failed = await impatiently(t, dry, () => client.post(`/jobs/${first.job_id}/cancel`))
+  t.match(failed, { status: 503, body: { code: 'check_failed', job_id: first.job_id } })
+  t.match(await client.get(`/jobs/${first.job_id}`), { status: 200, body: { state: 'canceled' } })
+})
+
 t.test('null members of pr_context are absent, unknown ones are kept', async (t) => {
   const { ask } = await open(t)
   const sent = { repo: 'a/b', pr_number: null, branch: null, commit_sha: null, actor: null, run: 3 }
@@ -97,7 +144,7 @@ t.test('null members of pr_context are absent, unknown ones are kept', async (t)
 })
 
 async function open(_t: Test) {
-  const { client, register } = await registeredAgent(service)
+  const { client, orgId, register } = await registeredAgent(service)
   const candidate_manifest_id = await register(TOOLS)
   const ask = (more: object, headers?: Record<string, string>, query = '') =>
     client.post(
@@ -105,7 +152,15 @@ async function open(_t: Test) {
       { agent_name: 'agent', candidate_manifest_id, ...more },
       headers,
     )
-  return { client, ask }
+  return { client, orgId, ask }
+}
+
+/** As if the process had died before it kept its answers, 30 seconds ago. */
+async function loseProcess(orgId: string) {
+  await service.sql`
+    update idempotency_keys set status = null, headers = null, body = null,
+      claimed_until = now() - interval '1 second'
+    where org_id = ${orgId}`
 }
 
 /** As if the time that is waited for a check were over as soon as something has happened. */

@@ -1,7 +1,10 @@
+import { globSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import t from 'tap'
 import { jobs } from '../../../jobs/index.ts'
 import { migrateAll } from '../../../ops/context.ts'
 import { openDatabase } from '../../../sql/core/db.ts'
+import type { Sql } from '../../../sql/core/db.ts'
 import { checkSchema, migrate, SchemaTooNew } from '../../../sql/core/migrate.ts'
 import { createDatabase } from '../../support/database.ts'
 
@@ -57,6 +60,23 @@ t.test('migrations', async (t) => {
     t.equal(await checkSchema(sql), 'current')
   })
 
+  t.test('drafts of before traffic activated any are left to a person', async (t) => {
+    const { sql } = await createEmpty()
+    await migrateBefore(sql, '0009')
+    await sql`insert into organizations (id, name) values (${ID}, 'o')`
+    await sql`insert into workspaces (org_id, id, name) values (${ID}, ${ID}, 'w')`
+    await sql`
+      insert into projects (org_id, id, workspace_id, name) values (${ID}, ${ID}, ${ID}, 'p')`
+    await sql`
+      insert into manifests (org_id, project_id, id, agent_name, version_number, manifest_hash,
+        shown_hash, contract_hash, status, is_closed_world, components_count)
+      select ${ID}, ${ID}, gen_random_uuid(), 'a', n, 'sha256:' || repeat(n::text, 64), '', '', status,
+        false, 0
+      from unnest(array['superseded', 'active', 'draft']) with ordinality as v (status, n)`
+    await migrate(sql)
+    t.same(await sql`select status from manifests where is_held`, [{ status: 'draft' }])
+  })
+
   t.test('a schema of a newer version is refused in a sentence', async (t) => {
     const { sql } = await createEmpty()
     await migrate(sql)
@@ -73,6 +93,21 @@ t.test('migrations', async (t) => {
     }
   })
 })
+
+/** Applies the migrations before a number. */
+async function migrateBefore(sql: Sql, number: string) {
+  const files = globSync('sql/migrations/*.sql').sort()
+  await sql`create table schema_migrations (number int primary key, name text not null,
+    applied_at timestamptz not null default now())`
+  for (const file of files.filter((each) => basename(each) < number)) {
+    await sql.unsafe(readFileSync(file, 'utf8'))
+    const name = basename(file)
+    await sql`
+      insert into schema_migrations (number, name) values (${name.slice(0, 4)}::int, ${name})`
+  }
+}
+
+const ID = '00000000-0000-7000-8000-000000000001'
 
 function describeSchema(sql: ReturnType<typeof openDatabase>) {
   return sql`

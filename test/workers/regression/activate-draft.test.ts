@@ -1,5 +1,7 @@
 import t from 'tap'
 import { createHash } from 'node:crypto'
+import { activateDraft } from '../../../jobs/activate-draft.ts'
+import type { Transaction } from '../../../sql/core/db.ts'
 import { checkRegressionHandler } from '../../../workers/regression/check-regression.ts'
 import { importTracesHandler } from '../../../workers/import/import-traces.ts'
 import { makeAgent, openAgentService, toolComponent } from '../../support/agents.ts'
@@ -111,6 +113,24 @@ t.test('traffic that came before its manifest activates it', async (t) => {
   t.same(await statuses(), ['superseded', 'active'])
 })
 
+t.test('a file of production traces activates nothing, before its manifest or after', async (t) => {
+  const { client, propose, settled, statuses } = await inProduction()
+  const hashes = [hashOf('file first'), hashOf('manifest first')] as const
+  const [before, after] = hashes.map((manifest_hash) => {
+    const line = { agent_name: 'support', source_type: 'production', manifest_hash }
+    return () => client.call('POST', '/import/jsonl', JSON.stringify(line), LINES)
+  }) as [() => Promise<unknown>, () => Promise<unknown>]
+  await before()
+  await settled()
+  for (const manifest_hash of hashes) await propose([REFUND], { manifest_hash })
+  await after()
+  await settled()
+  t.same(await statuses(), ['active', 'draft', 'draft'])
+  const { body } = await client.get('/manifests?agent_name=support')
+  const counts = body.manifests.map(({ traces_count }: { traces_count: number }) => traces_count)
+  t.same(counts, [1, 1, 3], 'both are tied')
+})
+
 t.test('a draft that is held stays one whatever runs, until it is activated', async (t) => {
   const { client, propose, store, settled, statuses } = await inProduction()
   const held = await propose([REFUND], { activate: false })
@@ -124,6 +144,18 @@ t.test('a draft that is held stays one whatever runs, until it is activated', as
   t.same(await statuses(), ['active', 'draft', 'draft', 'draft'])
   await client.post(`/manifests/${held.manifest_id}/activate`)
   t.same(await statuses(), ['superseded', 'active', 'draft', 'draft'])
+})
+
+t.test('a draft that is held while its activation waits stays one', async (t) => {
+  const { org, propose, settled, statuses } = await inProduction()
+  const { manifest_id } = await propose([REFUND])
+  await propose([REFUND], { activate: false })
+  const { queue } = service.context
+  await queue.transaction(sql, (tx: Transaction) =>
+    queue.enqueue(tx, activateDraft, { manifest_id }, { orgId: org.orgId, key: manifest_id }),
+  )
+  await settled()
+  t.same(await statuses(), ['active', 'draft'])
 })
 
 t.test('an accepted check activates its draft, once', async (t) => {
@@ -146,6 +178,21 @@ t.test('the active version is compared with the one active before it', async (t)
   await propose([SEARCH])
   t.equal((await check(next.manifest_id)).baseline_manifest_id, active)
   t.equal((await check(active)).baseline_manifest_id, next.manifest_id)
+})
+
+t.test('traces of an ancestor that are not tied to it yet count as its own', async (t) => {
+  const { client, org, propose, store } = await makeAgent(service)
+  const held = { activate: false }
+  const { manifest_id: first } = await propose([SEARCH, REFUND], held)
+  await propose([SEARCH], held)
+  const { manifest_id: candidate_manifest_id } = await propose([REFUND], held)
+  await store([['search', { q: 'a' }]], { manifest_id: first })
+  await sql`update traces set manifest_id = null where org_id = ${org.orgId}`
+  const { body } = await client.post('/regression-check', {
+    agent_name: 'support',
+    candidate_manifest_id,
+  })
+  t.equal(body.baseline_manifest_id, first)
 })
 
 t.test('where nothing was ever active, the nearest ancestor with traces is compared', async (t) => {

@@ -15,7 +15,35 @@ t.teardown(() => worker.close())
 
 const tool = (name: string) => ({ component_type: 'tool', component_name: name })
 
+const checkpointShape = checkRegression.checkpoint as Joi.Schema
+
 t.test('a check that is stopped goes on where it was', async (t) => {
+  const { run, pages } = await checked()
+  await t.rejects(run('stopped after a page'))
+  t.match(await run(), FOUND)
+  t.same(pages, ['1000 of 1500', '1500 of 1500'])
+})
+
+t.test('a check that a process of an earlier release has begun begins anew', async (t) => {
+  const { run, pages, kept } = await checked()
+  await t.rejects(run('stopped after a page'))
+  delete kept.checkpoint?.walked.risks
+  t.match(await run(), FOUND)
+  t.same(pages, ['1000 of 1500', '1000 of 1500', '1500 of 1500'])
+})
+
+const FOUND = {
+  findings: {
+    total_traces_analyzed: 1500,
+    affected_trace_count: 700,
+    high_risk_count: 700,
+    compat_summary: { keep: 800, replay: 700 },
+    impacts: [{ affected_trace_count: 700, eval_breakdown: { passing_affected: 700 } }],
+  },
+}
+
+/** A check of 1500 traces, and how far each run of it has come. */
+async function checked() {
   const agent = await registeredAgent(service)
   const v1 = await agent.register([tool('search'), tool('refund')])
   await agent.traces(v1, 700, { tool: 'search' })
@@ -29,37 +57,27 @@ t.test('a check that is stopped goes on where it was', async (t) => {
     trace_window_days: 30,
     until: new Date(Date.now() + 60_000),
   }
-  let kept: Checkpoint<typeof checkRegression> | undefined
-  const pages: number[] = []
-  const { checkpoint } = checkRegression
-  if (!checkpoint) throw new Error('The job declares no checkpoint')
-  const run = (abort: AbortController) => ({
-    ...worker.context,
-    orgId: agent.orgId,
-    jobId: randomUUIDv7(),
-    attempt: 1,
-    checkpointed: kept,
-    signal: abort.signal,
-    progress: () => undefined,
-    async checkpoint(_tx: unknown, { done, total }: Progress, cursor?: object) {
-      t.equal(total, 1500)
-      pages.push(done)
-      kept = Joi.attempt(JSON.parse(JSON.stringify(cursor)), checkpoint)
-      if (pages.length === 1) abort.abort('draining')
-    },
-  })
-  await t.rejects(checkRegressionHandler.work(payload, run(new AbortController())))
-  const result = await checkRegressionHandler.work(payload, run(new AbortController()))
-  t.same(pages, [1000, 1500])
-  t.match(result, {
-    findings: {
-      total_traces_analyzed: 1500,
-      affected_trace_count: 700,
-      compat_summary: { keep: 800, replay: 700 },
-      impacts: [{ affected_trace_count: 700, eval_breakdown: { passing_affected: 700 } }],
-    },
-  })
-})
+  const pages: string[] = []
+  const kept: { checkpoint?: Checkpoint<typeof checkRegression> } = {}
+  async function run(stop?: 'stopped after a page') {
+    const abort = new AbortController()
+    return checkRegressionHandler.work(payload, {
+      ...worker.context,
+      orgId: agent.orgId,
+      jobId: randomUUIDv7(),
+      attempt: 1,
+      checkpointed: kept.checkpoint && Joi.attempt(kept.checkpoint, checkpointShape),
+      signal: abort.signal,
+      progress: () => undefined,
+      async checkpoint(_tx: unknown, { done, total }: Progress, cursor?: object) {
+        pages.push(`${done} of ${total}`)
+        kept.checkpoint = JSON.parse(JSON.stringify(cursor))
+        if (stop) abort.abort(stop)
+      },
+    })
+  }
+  return { run, pages, kept }
+}
 
 /** An hour ago and later. */
 function before(i: number) {

@@ -251,6 +251,16 @@ t.test('what else a trace used', async (t) => {
       reasons: [{ code: 'missing_artifacts' }],
     })
   })
+
+  t.test('another policy beside the output holds for every trace, and flags none', async (t) => {
+    const contract = (max_steps: number) =>
+      component('output_contract', 'answer', { schema: { type: 'string' }, policy: { max_steps } })
+    t.match(decide([contract(3)], [contract(2)], traceOf([])), {
+      verdict: 'keep',
+      needs_review: false,
+      reasons: [{ code: 'component_changed', subject: 'answer' }],
+    })
+  })
 })
 
 t.test('the decision on a trace', async (t) => {

@@ -92,6 +92,12 @@ t.test('the impact of a change', async (t) => {
       })
     const schema = (type: string) => ({ type: 'object', properties: { a: { type } } })
     const output = (told: Record<string, unknown>) => component('output_contract', 'out', told)
+    const toolOutput = ({ schema: type, hash }: { schema?: string; hash?: string }) =>
+      component('tool', 'a', {
+        input_schema: schema('integer'),
+        ...(type && { output_schema: schema(type) }),
+        ...(hash && { output_schema_hash: hash }),
+      })
     const answered = traceOf([], { llm_calls: [{ output: { content: '{"a":"x"}' } }] })
     const called = traceOf([['a', { n: 9 }]])
     const cases: [string, Component, Component | undefined, string, typeof called?][] = [
@@ -110,6 +116,13 @@ t.test('the impact of a change', async (t) => {
         component('tool', 'a', {}, hash('y')),
         'high',
       ],
+      [
+        'output of a tool',
+        toolOutput({ schema: 'string' }),
+        toolOutput({ schema: 'integer' }),
+        'medium',
+      ],
+      ['hash of it', toolOutput({ hash: 'h' }), toolOutput({ hash: 'i' }), 'high'],
       ['model of the family', model('gpt-4o'), model('gpt-4o-mini'), 'medium'],
       ['another family', model('gpt-4o'), model('gpt-5'), 'high'],
       ['another provider', model('gpt-4o'), model('gpt-4o', 'azure'), 'high'],
@@ -156,6 +169,13 @@ t.test('the impact of a change', async (t) => {
         answered,
       ],
       ['output format', output({ format: 'text' }), output({ format: 'json' }), 'medium', answered],
+      [
+        'output policy',
+        output({ schema: schema('string'), policy: { max_steps: 3 } }),
+        output({ schema: schema('string'), policy: { max_steps: 2 } }),
+        'medium',
+        traceOf([], { status: 'error' }),
+      ],
       ['output contract removed', output({ format: 'json' }), undefined, 'medium', answered],
     ]
     for (const [name, before, after, severity, trace = called] of cases) {

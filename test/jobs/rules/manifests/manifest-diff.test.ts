@@ -150,6 +150,13 @@ t.test('the difference of two manifests', async (t) => {
     t.equal(severity(contract({ schema }), contract({ schema, strict: true })), 'major')
     t.equal(severity(contract({ schema }), contract({ schema: { type: 'object' } })), 'moderate')
     t.equal(severity(contract({ format: 'text' }), contract({ format: 'markdown' })), 'moderate')
+    const policed = (limits: object) => contract({ schema, policy: limits })
+    t.match(diff([policed({ max_steps: 3 })], [policed({ max_steps: 2 })]), [
+      { severity: 'moderate', breaking: true, details: [{ change: 'policy' }] },
+    ])
+    t.match(diff([contract({ schema })], [contract({ schema, forbidden_tools: ['a'] })]), [
+      { breaking: true, details: [{ change: 'policy' }] },
+    ])
     const of = (before: object, after: object) =>
       diff(
         [component('output_contract', 'out', { format: 'json' }, before)],
