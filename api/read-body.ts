@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { createGunzip, createInflate } from 'node:zlib'
-import { findJsonFault } from '../jobs/rules/core/json-fault.ts'
+import { findJsonFault, nameJsonFault } from '../jobs/rules/core/json-fault.ts'
 import type { Body } from './endpoint.ts'
 import { ApiError, badRequest } from './errors.ts'
 
@@ -59,8 +59,8 @@ async function readJson(
 function malformed(text: string) {
   const fault = findJsonFault(text)
   if (!fault) return badRequest('The body has a member __proto__, which is not accepted')
-  const { line, column, met } = fault
-  const what = met === undefined ? 'it ends' : `unexpected ${JSON.stringify(met)}`
+  const { line, column } = fault
+  const what = nameJsonFault(fault)
   return badRequest(`The body is not well-formed JSON: ${what} at line ${line}, column ${column}`)
 }
 

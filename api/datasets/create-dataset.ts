@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { oneOf, shape, text } from '../../jobs/shape.ts'
 import { DATASET_TYPES } from '../../jobs/rules/datasets/recipe.ts'
+import type { Transaction } from '../../sql/core/db.ts'
 import { insertDataset } from '../../sql/datasets/datasets.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { errorBody, projectField } from '../fields.ts'
@@ -24,19 +25,22 @@ export const createDataset = endpoint('POST', '/datasets', {
     .example({ name: 'shop-sft', dataset_type: 'sft', training_target_agent: 'shop-agent' }),
   answers: { 201: datasetBody, 409: errorBody },
   async handle({ context, principal, body }) {
-    const project = await writableProject(context.sql, principal, body.project)
+    const { orgId } = principal
     const id = randomUUIDv7()
-    const inserted = await insertDataset(context.sql, {
-      id,
-      org_id: principal.orgId,
-      project_id: project.id,
-      name: body.name,
-      description: body.description ?? null,
-      dataset_type: body.dataset_type,
-      training_target_agent: body.training_target_agent ?? null,
-      created_at: context.now(),
+    await context.sql.begin(async (tx: Transaction) => {
+      const project = await writableProject(tx, principal, body.project)
+      const inserted = await insertDataset(tx, {
+        id,
+        org_id: orgId,
+        project_id: project.id,
+        name: body.name,
+        description: body.description ?? null,
+        dataset_type: body.dataset_type,
+        training_target_agent: body.training_target_agent ?? null,
+        created_at: context.now(),
+      })
+      if (!inserted) throw await nameTaken(tx, orgId, project.id, body.name)
     })
-    if (!inserted) throw await nameTaken(context, principal.orgId, project.id, body.name)
     const dataset = await findVisibleDataset(context, principal, id)
     return new Answer(201, viewDataset(dataset), { Location: `/api/v1/datasets/${id}` })
   },

@@ -1,6 +1,7 @@
 import Joi from 'joi'
 import { shape, uuidReference } from '../../jobs/shape.ts'
 import { DATASET_TYPES } from '../../jobs/rules/datasets/recipe.ts'
+import type { Queryable } from '../../sql/core/db.ts'
 import { findDataset, findDatasetByName } from '../../sql/datasets/datasets.ts'
 import type { DatasetRow } from '../../sql/datasets/datasets.ts'
 import type { ApiContext } from '../context.ts'
@@ -43,12 +44,7 @@ export async function findVisibleDataset({ sql }: ApiContext, principal: Princip
 }
 
 /** 409 that identifies the dataset which has the name. */
-export async function nameTaken(
-  { sql }: ApiContext,
-  orgId: string,
-  projectId: string,
-  name: string,
-) {
+export async function nameTaken(sql: Queryable, orgId: string, projectId: string, name: string) {
   const other = await findDatasetByName(sql, orgId, projectId, name)
   return conflictWith('The project has a dataset of that name', {
     type: 'dataset',

@@ -32,7 +32,7 @@ export const updateDataset = endpoint('PATCH', '/datasets/{dataset_id}', {
     if (Object.keys(change).length === 0) return viewDataset(dataset)
     if (!(await datasets.updateDataset(context.sql, principal.orgId, dataset.id, change))) {
       const taken = name ?? dataset.name
-      throw await nameTaken(context, principal.orgId, dataset.project_id, taken)
+      throw await nameTaken(context.sql, principal.orgId, dataset.project_id, taken)
     }
     return viewDataset(await findVisibleDataset(context, principal, dataset.id))
   },

@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { listOf, shape, text } from '../../jobs/shape.ts'
+import { listOf, shape, textReference } from '../../jobs/shape.ts'
 import * as decisionPolicies from '../../sql/evals/decision-policies.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, offsetMembers, offsetQuery, projectField } from '../fields.ts'
@@ -12,7 +12,7 @@ export const listPolicyVersions = endpoint('GET', '/decision-policy/versions', {
   query: shape(
     {},
     {
-      agent_name: text().min(1).description("Default the project's own policy"),
+      agent_name: textReference().description("Default the project's own policy"),
       project: projectField,
       ...offsetQuery,
     },

@@ -1,6 +1,6 @@
 import Joi from 'joi'
 import { roundAverage } from '../../jobs/rules/core/round.ts'
-import { shape, text } from '../../jobs/shape.ts'
+import { shape, textReference } from '../../jobs/shape.ts'
 import { countVerdicts } from '../../sql/evals/verdicts.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, nullable, projectField } from '../fields.ts'
@@ -9,7 +9,7 @@ import { readableProjects } from '../projects.ts'
 export const showEvalStats = endpoint('GET', '/traces/eval/stats', {
   summary: 'Sum up the decisions',
   access: 'key',
-  query: shape({}, { agent_name: text(), project: projectField }),
+  query: shape({}, { agent_name: textReference(), project: projectField }),
   answers: {
     200: Joi.object({
       total_evaluated: Joi.number().integer().required(),

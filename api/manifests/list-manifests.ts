@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { listOf, oneOf, shape, text } from '../../jobs/shape.ts'
+import { listOf, oneOf, shape, textReference } from '../../jobs/shape.ts'
 import * as manifests from '../../sql/manifests/manifests.ts'
 import { endpoint } from '../endpoint.ts'
 import { listMembers, pageQuery, projectField } from '../fields.ts'
@@ -13,7 +13,7 @@ export const listManifests = endpoint('GET', '/manifests', {
   query: shape(
     {},
     {
-      agent_name: text(),
+      agent_name: textReference(),
       status: oneOf(...MANIFEST_STATUSES),
       project: projectField,
       ...pageQuery,

@@ -1,6 +1,6 @@
 import Joi from 'joi'
 import { CHECK_VERDICTS } from '../../jobs/rules/regression/check-findings.ts'
-import { listOf, oneOf, shape, text } from '../../jobs/shape.ts'
+import { listOf, oneOf, shape, textReference } from '../../jobs/shape.ts'
 import * as checks from '../../sql/regression/checks.ts'
 import { endpoint } from '../endpoint.ts'
 import { listMembers, pageQuery, projectField } from '../fields.ts'
@@ -15,7 +15,7 @@ export const listChecks = endpoint('GET', '/regression-check', {
   query: shape(
     {},
     {
-      agent_name: text(),
+      agent_name: textReference(),
       verdict: oneOf(...CHECK_VERDICTS),
       project: projectField,
       ...pageQuery,

@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { listOf, shape, text, time } from '../../jobs/shape.ts'
+import { listOf, shape, textReference, time } from '../../jobs/shape.ts'
 import { countTracesByFacet } from '../../sql/traces/trace-lists.ts'
 import type { TraceCount } from '../../sql/traces/trace-lists.ts'
 import { endpoint } from '../endpoint.ts'
@@ -13,7 +13,11 @@ export const showTraceStats = endpoint('GET', '/traces/stats', {
   access: 'key',
   query: shape(
     {},
-    { agent_name: text(), since: time().description('Started at or after'), project: projectField },
+    {
+      agent_name: textReference(),
+      since: time().description('Started at or after'),
+      project: projectField,
+    },
   ),
   answers: {
     200: Joi.object({

@@ -12,16 +12,8 @@ create function search_document(content text) returns tsvector
   language sql immutable parallel safe
   return strip(to_tsvector('simple', content)) || to_tsvector('stems', content);
 
--- Made anew instead of updated: as fast as reading it, and no row of it is left dead. What workers add
--- meanwhile waits for the lock and goes into the new table.
-lock table trace_search in share row exclusive mode;
-create table stemmed_search as
-  select s.org_id, s.project_id, s.trace_id, search_document(concat_ws(' ', t.user_input_preview,
-    t.final_output_preview, t.error_code, t.error_message)) as document
-  from trace_search s join traces t using (org_id, project_id, trace_id);
-drop table trace_search;
-alter table stemmed_search rename to trace_search;
-alter table trace_search
-  add primary key (org_id, project_id, trace_id),
-  alter column document set not null;
-create index trace_search_document on trace_search using gin (document);
+-- Rows that are there, and those that older processes still add, have the words alone. Maintenance adds
+-- the stems in pages, because an update of all rows would keep the traces that are judged waiting.
+alter table trace_search add column has_stems boolean not null default false;
+create index trace_search_unstemmed on trace_search (org_id, project_id, trace_id)
+  where not has_stems;

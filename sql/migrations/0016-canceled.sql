@@ -15,3 +15,19 @@ update job_attempts set outcome = 'canceled' where outcome = 'cancelled';
 alter table job_attempts
   add constraint job_attempts_outcome_check
     check (outcome in ('succeeded', 'failed', 'canceled', 'released', 'continued', 'lost'));
+
+-- Processes older than this schema run on while newer ones start, and write `cancelled`.
+create function spell_state() returns trigger language plpgsql as $$
+begin
+  new.state := 'canceled';
+  return new;
+end $$;
+create function spell_outcome() returns trigger language plpgsql as $$
+begin
+  new.outcome := 'canceled';
+  return new;
+end $$;
+create trigger jobs_spelling before insert or update of state on jobs
+  for each row when (new.state = 'cancelled') execute function spell_state();
+create trigger job_attempts_spelling before insert or update of outcome on job_attempts
+  for each row when (new.outcome = 'cancelled') execute function spell_outcome();

@@ -1,5 +1,5 @@
 import { readSearchBox } from '../../jobs/rules/traces/search-box.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Fragment, Queryable } from '../core/db.ts'
 import { ofTraces } from './traces.ts'
 
 /**
@@ -18,22 +18,44 @@ export async function indexTraces(
   const missing = traceIds.filter((id) => !there.has(id))
   if (missing.length === 0) return
   await sql`
-    insert into trace_search (org_id, project_id, trace_id, document)
-    select org_id, project_id, trace_id, search_document(
-      concat_ws(' ', user_input_preview, final_output_preview, error_code, error_message))
-    from traces
+    insert into trace_search (org_id, project_id, trace_id, document, has_stems)
+    select org_id, project_id, trace_id, ${document(sql)}, true from traces
     where ${ofTraces(sql, orgId, projectId, missing)}
     on conflict (org_id, project_id, trace_id) do nothing`
 }
 
 /**
+ * Adds the stems to at most `limit` rows that processes older than them have written, and returns how
+ * many it was.
+ */
+export async function addStems(sql: Queryable, limit: number) {
+  const updated = await sql`
+    update trace_search s set document = ${document(sql)}, has_stems = true
+    from traces t
+    where t.org_id = s.org_id and t.project_id = s.project_id and t.trace_id = s.trace_id
+      and (s.org_id, s.project_id, s.trace_id) in (
+        select org_id, project_id, trace_id from trace_search
+        where not has_stems limit ${limit} for update skip locked)`
+  return updated.count
+}
+
+/**
  * The condition that trace `t` matches what a person typed into a search box. Words are compared by
- * their stems, the beginning of one with the words as they are.
+ * their stems, the beginning of one with the words as they are; so are all words where a row has no
+ * stems yet.
  */
 export function matchesText(sql: Queryable, typed: string) {
   const { text, beginning, besides } = readSearchBox(typed)
+  const matches = (words: Fragment) => sql`s.document @@ (websearch_to_tsquery(${words}, ${text})
+    || (websearch_to_tsquery(${words}, ${besides}) && to_tsquery('simple', ${beginning})))`
   return sql`exists (select 1 from trace_search s where s.org_id = t.org_id
     and s.project_id = t.project_id and s.trace_id = t.trace_id
-    and s.document @@ (websearch_to_tsquery('stems', ${text})
-      || (websearch_to_tsquery('stems', ${besides}) && to_tsquery('simple', ${beginning}))))`
+    and (s.has_stems and ${matches(sql`'stems'`)}
+      or not s.has_stems and ${matches(sql`'simple'`)}))`
+}
+
+/** The document of a row of `traces`. */
+function document(sql: Queryable) {
+  return sql`search_document(
+    concat_ws(' ', user_input_preview, final_output_preview, error_code, error_message))`
 }

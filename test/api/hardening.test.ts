@@ -170,6 +170,24 @@ t.test('a hostile client', async (t) => {
     t.equal((await postJson(port, key, body)).status, 422)
   })
 
+  t.test('by an agent that nobody could have finds nothing', async (t) => {
+    const client = service.client(key)
+    for (const agent of ['%00', 'a'.repeat(257), '']) {
+      for (const path of [
+        '/traces',
+        '/traces/stats',
+        '/traces/eval/stats',
+        '/eval-scores/aggregate',
+        '/regression-check',
+        '/manifests',
+        '/decision-policy',
+        '/decision-policy/versions',
+      ]) {
+        t.equal((await client.get(`${path}?agent_name=${agent}`)).status, 200, path)
+      }
+    }
+  })
+
   t.test('with 200 bad times at once leaves the pool answering', async (t) => {
     const client = service.client(key)
     const bad = await Promise.all(

@@ -18,6 +18,11 @@ t.test('the OpenAPI document', async (t) => {
     t.equal(document.info.version, '0.1.0')
   })
 
+  t.test('spells canceled in one way', async (t) => {
+    t.match(response.payload, /canceled/)
+    t.notMatch(response.payload, /cancelled/i)
+  })
+
   t.test('describes every operation', async (t) => {
     for (const { method, path, aliases = [] } of operations) {
       for (const each of [path, ...aliases]) {

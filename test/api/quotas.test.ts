@@ -164,7 +164,7 @@ t.test('the quota of traces', async (t) => {
 })
 
 t.test('the quota of rows', async (t) => {
-  const service = await openService(t, { env: { QUOTA_SFT_ROWS: '5,5,5,5' } })
+  const service = await openService(t, { env: { QUOTA_SFT_ROWS: '5,5,10,5' } })
   await service.startWorkers([buildDatasetHandler], 2)
 
   async function open(traces: number) {
@@ -214,6 +214,21 @@ t.test('the quota of rows', async (t) => {
     t.same(left, [], 'and nothing is left of it')
     const folder = join(service.config.STORAGE_DIR, 'datasets', orgId, body.versions[0].id)
     t.same(await readdir(folder).catch(() => []), [])
+  })
+
+  t.test('take a retry of a refused build once they fit', async (t) => {
+    const { build, used, get, post, orgId } = await open(6)
+    const refused = await build('sft')
+    t.equal(refused.status, 402)
+    const { body } = await get(`/datasets/${refused.dataset_id}/versions`)
+    const [{ job_id }] = body.versions
+    t.match((await get(`/jobs/${job_id}`)).body, {
+      error: { code: 'quota_exceeded', retryable: true },
+    })
+    await service.sql`update organizations set plan = 'pro' where id = ${orgId}`
+    t.equal((await post(`/jobs/${job_id}/retry`)).status, 202)
+    t.match((await get(`/jobs/${job_id}?wait=20`)).body, { state: 'succeeded' })
+    t.equal(await used(), 6)
   })
 
   t.test('refuses at once when it is used up, and is not asked for other types', async (t) => {

@@ -67,7 +67,11 @@ async function chargeRows(
   const charged = await chargeUsage(tx, queue, { orgId, metric, n, quotas, at: run.now() })
   if (charged.ok) return
   const refusal = { metric, asked: n, limit: charged.limit, left: charged.left } as const
-  throw new GiveUp('quota_exceeded', describeRefusal(refusal), refusal)
+  // They may fit another plan, or next month.
+  throw new GiveUp('quota_exceeded', describeRefusal(refusal), {
+    details: refusal,
+    retryable: true,
+  })
 }
 
 /** Deletes the files and rows of a version that will never be ready; one that is ready keeps them. */

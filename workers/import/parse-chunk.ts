@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { isTooDeep, MAX_DEPTH } from '../../jobs/rules/core/depth.ts'
-import { messageOf } from '../../jobs/rules/core/error-message.ts'
+import { findJsonFault, nameJsonFault } from '../../jobs/rules/core/json-fault.ts'
 import { detectFormat, formats } from '../../jobs/rules/import/detect.ts'
 import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import type { Members, Refusal } from '../../jobs/rules/import/format.ts'
@@ -132,14 +132,23 @@ function parseRecord(bytes: Buffer): { record: Members } | Refusal {
       return { code: 'too_many_values', message: 'The record holds more than a million values' }
     }
   }
+  const text = bytes.toString()
   let record: unknown
   try {
-    record = JSON.parse(bytes.toString())
-  } catch (error) {
-    return { code: 'invalid_json', message: cut(messageOf(error)) }
+    record = JSON.parse(text)
+  } catch {
+    return { code: 'invalid_json', message: malformed(text) }
   }
   if (!isObject(record)) return { code: 'not_an_object', message: 'The record is no JSON object' }
   return isTooDeep(record) ? TOO_DEEP : { record }
+}
+
+function malformed(text: string) {
+  const fault = findJsonFault(text)
+  if (!fault) return 'The record is not well-formed JSON'
+  const { line, column } = fault
+  const at = line === 1 ? `column ${column}` : `its line ${line}, column ${column}`
+  return `The record is not well-formed JSON: ${nameJsonFault(fault)} at ${at}`
 }
 
 function identify(line: number, record: Members, settings: ImportSettings): Candidate | LineFault {

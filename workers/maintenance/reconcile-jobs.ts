@@ -3,6 +3,7 @@ import { jobs } from '../../jobs/index.ts'
 import { reconcileJobs } from '../../jobs/reconcile-jobs.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { listDirtyProjects } from '../../sql/jobs/retention.ts'
+import { addStems } from '../../sql/traces/trace-search.ts'
 import { handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
 import { settleOrphanedJobs } from './settle-orphaned-jobs.ts'
@@ -10,6 +11,7 @@ import { settleOrphanedJobs } from './settle-orphaned-jobs.ts'
 export const reconcileJobsHandler = handler(reconcileJobs, async (_, run) => {
   await settleOrphanedJobs(run, jobs, 'all')
   await requestLeftAggregations(run)
+  await addLeftStems(run)
 })
 
 /** Requests the recomputation of cells that are still marked because an earlier one was given up. */
@@ -22,4 +24,19 @@ async function requestLeftAggregations({ queue, sql, signal }: Run) {
   }
 }
 
+/** Brings the search rows up to date that older processes have written, a page in each transaction. */
+async function addLeftStems({ sql, log, signal }: Run) {
+  let added = 0
+  for (let page = 0; page < STEM_PAGES_A_RUN; page++) {
+    signal.throwIfAborted()
+    const count = await addStems(sql, STEM_PAGE)
+    added += count
+    if (count < STEM_PAGE) break
+  }
+  if (added > 0) log.info({ added }, 'search rows were given stems')
+}
+
 const PROJECTS_A_RUN = 1000
+const STEM_PAGE = 1000
+/** Half a minute's work at most, so that the next run is not late. */
+const STEM_PAGES_A_RUN = 50

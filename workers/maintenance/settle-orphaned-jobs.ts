@@ -65,5 +65,5 @@ const PAGE = 100
 const NO_QUEUE = {
   code: 'queue_row_lost',
   message: 'The job has vanished from its queue, which takes it no more',
-  retryable: false,
+  retryable: true,
 }

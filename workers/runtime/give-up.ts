@@ -1,13 +1,24 @@
-/** Thrown by a handler whose job can never succeed: it fails at once, without a retry. */
+/** Thrown by a handler whose job cannot succeed now: it fails at once, without a retry. */
 export class GiveUp extends Error {
   readonly code: string
   readonly details: object | undefined
+  readonly retryable: boolean
 
-  /** @param code a word for programs, `snake_case`; @param message a sentence for people. */
-  constructor(code: string, message: string, details?: object) {
+  /**
+   * @param code a word for programs, `snake_case`
+   * @param message a sentence for people
+   * @param options `retryable` (default false) where something may change so that a client's retry
+   * succeeds
+   */
+  constructor(
+    code: string,
+    message: string,
+    { details, retryable = false }: { details?: object; retryable?: boolean } = {},
+  ) {
     super(message)
     this.code = code
     this.details = details
+    this.retryable = retryable
   }
 }
 

@@ -169,7 +169,7 @@ function describe(error: unknown): JobError {
   return {
     code: error.code,
     message: error.message,
-    retryable: false,
+    retryable: error.retryable,
     ...(error.details && { details: error.details }),
   }
 }

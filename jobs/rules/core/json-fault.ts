@@ -19,6 +19,11 @@ export function findJsonFault(text: string): JsonFault | undefined {
   }
 }
 
+/** What is wrong at a fault, as the middle of a sentence. */
+export function nameJsonFault({ met }: JsonFault) {
+  return met === undefined ? 'it ends' : `unexpected ${JSON.stringify(met)}`
+}
+
 /** The offset of the fault. It keeps its own stack, because a body may be nested millions deep. */
 function findFault(text: string): number | undefined {
   const open: string[] = []

@@ -49,6 +49,14 @@ t.test('datasets', async (t) => {
     t.equal((await api.patch(`/datasets/${other.body.id}`, { name: 'other' })).status, 200)
   })
 
+  t.test('500: a dataset that cannot be stored leaves no new project', async (t) => {
+    await service.sql`alter table datasets add constraint refused check (name <> 'refused')`
+    const refused = { name: 'refused', dataset_type: 'sft', project: 'half-made' }
+    t.equal((await api.post('/datasets', refused)).status, 500)
+    t.equal((await api.get('/traces?project=half-made')).status, 404)
+    await service.sql`alter table datasets drop constraint refused`
+  })
+
   t.test('422: all faults of a request are listed', async (t) => {
     const { status, body } = await api.post('/datasets', { dataset_type: 'rlhf', name: '' })
     t.equal(status, 422)

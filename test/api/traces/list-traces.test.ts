@@ -138,6 +138,7 @@ t.test('GET /traces', async (t) => {
       refunds: 'Two refunds for shipped orders',
       refund: 'who will refund me',
       order: "an order that isn't here: C:\\tmp",
+      compound: 'rate_limit_exceeded card_declined self-service find_parcel api.example.com',
     }
     const traces = Object.entries(inputs).map(([id, user_input_preview], i) => ({
       id,
@@ -159,7 +160,7 @@ t.test('GET /traces', async (t) => {
       ['here or universit', 'order', 'universe'],
       ['who -x', 'refund'],
       ['order -refund', 'order'],
-      ['-refunds -universe', 'order'],
+      ['-refunds -universe -card', 'order'],
       ['-who shipping', 'refunds'],
       ['-ref -univ order', 'order', 'refunds'],
       ['"shipped orders"', 'refunds'],
@@ -169,6 +170,13 @@ t.test('GET /traces', async (t) => {
       ["isn'", 'order'],
       ['c:\\tm', 'order'],
       ["'"],
+      ['rate_limit_exc', 'compound'],
+      ['card_decl', 'compound'],
+      ['self-serv', 'compound'],
+      ['find_parc', 'compound'],
+      ['cards self-serv', 'compound'],
+      ['api.exam', 'compound'],
+      ['rat_limit_exc'],
     ] as const) {
       t.same(await idsOf(`q=${encodeURIComponent(q)}`, theirs), ids, q)
     }

@@ -157,7 +157,14 @@ t.test('traces stored by earlier releases name manifests in the same way', async
   const { manifest_id, manifest_hash } = await register([toolComponent('a')])
   const bare = manifest_hash.replace('sha256:', '')
   const unknown = randomUUIDv7()
-  const stored = { prefixed: {}, capital: {}, by_id: {}, lost: { metadata: { a: 1 } }, free: {} }
+  const stored = {
+    prefixed: {},
+    capital: {},
+    by_id: {},
+    lost: { metadata: { a: 1 } },
+    both: {},
+    free: {},
+  }
   const traces = Object.entries(stored).map(([id, more]) => ({
     id,
     agent_name: 'support',
@@ -169,6 +176,7 @@ t.test('traces stored by earlier releases name manifests in the same way', async
     ['capital', { manifest_hash: bare.toUpperCase() }],
     ['by_id', { manifest_id }],
     ['lost', { manifest_id: unknown }],
+    ['both', { manifest_id: unknown, manifest_hash: bare }],
     ['free', { manifest_hash: 'sha256:My hash' }],
   ] as const) {
     await sql`update traces set ${sql(named)} where org_id = ${org.orgId} and trace_id = ${id}`
@@ -180,6 +188,7 @@ t.test('traces stored by earlier releases name manifests in the same way', async
     t.match(await shown(id), { manifest_id, manifest_hash: bare }, id)
   }
   t.match(await shown('lost'), { manifest_id: null, metadata: { a: 1, manifest_id: unknown } })
+  t.match(await shown('both'), { manifest_id, metadata: { manifest_id: unknown } })
   t.match(await shown('free'), { manifest_id: null, manifest_hash: 'My hash' })
 })
 

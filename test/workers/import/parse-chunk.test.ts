@@ -66,6 +66,20 @@ t.test('a chunk of records', async (t) => {
     )
   })
 
+  t.test('what is no JSON is told where it stops being it', async (t) => {
+    const { faults } = work(['{"a":nope}', '{"a":', '[1,\n 2,]', '{"a":"b\tc"}'])
+    const said = [
+      'unexpected "n" at column 6',
+      'it ends at column 6',
+      'unexpected "]" at its line 2, column 4',
+      'unexpected "\\t" at column 8',
+    ]
+    t.same(
+      faults.map(({ message }) => message),
+      said.map((what) => `The record is not well-formed JSON: ${what}`),
+    )
+  })
+
   t.test('large records are measured before they are parsed', async (t) => {
     const padding = ' '.repeat(1 << 20)
     t.same(

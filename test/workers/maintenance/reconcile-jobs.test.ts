@@ -116,7 +116,7 @@ t.test('a job that no worker will settle', async (t) => {
     await settleOrphanedJobs(reconciling, [], 'all')
     t.match(await find(id), {
       state: 'failed',
-      error: { code: 'queue_row_lost', retryable: false },
+      error: { code: 'queue_row_lost', retryable: true },
     })
   })
 })

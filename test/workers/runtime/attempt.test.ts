@@ -79,7 +79,7 @@ t.test('an attempt at a job', async (t) => {
   t.test('does not retry what a handler gives up', async (t) => {
     const { submit } = await start((declared) =>
       handler(declared, async () => {
-        throw new GiveUp('hopeless', 'There is no way', { where: 'here' })
+        throw new GiveUp('hopeless', 'There is no way', { details: { where: 'here' } })
       }),
     )
     const job = await ended(await submit())

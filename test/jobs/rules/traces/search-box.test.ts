@@ -1,0 +1,20 @@
+import t from 'tap'
+import { readSearchBox } from '../../../../jobs/rules/traces/search-box.ts'
+
+t.test('only the last part of the last word is one that is not typed to its end', (t) => {
+  for (const [text, beginning, besides] of [
+    ['exc', "'exc':*", ''],
+    ['hit rate_limit_exc', "'rate_limit_exc':* | 'rate' & 'limit' & 'exc':*", 'hit '],
+    ['self-serv', "'self-serv':* | 'self' & 'serv':*", ''],
+    ['refund,', "'refund,':*", ''],
+    ["isn't", "'isn''t':* | 'isn' & 't':*", ''],
+    ['c:\\tm', "'c:\\\\tm':* | 'c' & 'tm':*", ''],
+    ['%', "'%':*", ''],
+    ['one or two', "'two':*", ''],
+    ['one -two', '', ''],
+    ['"one two', '', ''],
+  ] as const) {
+    t.same(readSearchBox(text), { text, beginning, besides })
+  }
+  t.end()
+})
