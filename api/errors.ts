@@ -2,7 +2,7 @@ import { isBoom } from '@hapi/boom'
 import type { Boom } from '@hapi/boom'
 import type { Request, ResponseToolkit } from '@hapi/hapi'
 import type Joi from 'joi'
-import { describeFault } from '../jobs/rules/core/reader.ts'
+import { describeFault, MAX_FAULTS } from '../jobs/rules/core/reader.ts'
 import { isDatabaseAway } from '../sql/core/db.ts'
 
 /**
@@ -49,12 +49,13 @@ export interface FieldFault {
   readonly message: string
 }
 
-/** 422 with every fault of the request. */
+/** 422 with the faults of the request, the first 100 of them one by one. */
 export function validationError(faults: readonly FieldFault[]) {
   const [first] = faults
-  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''
+  const least = faults.length >= MAX_FAULTS ? 'at least ' : ''
+  const more = faults.length > 1 ? ` (and ${least}${faults.length - 1} more)` : ''
   return new ApiError(422, 'validation_error', `${first && describeFault(first)}${more}`, {
-    members: { details: { errors: faults.slice(0, MAX_FAULTS) } },
+    members: { details: { errors: faults.slice(0, MAX_SHOWN) } },
   })
 }
 
@@ -113,7 +114,8 @@ const CODES: Readonly<Record<number, string>> = {
   405: 'method_not_allowed',
   413: 'payload_too_large',
 }
-const MAX_FAULTS = 100
+/** Faults that are told each on its own. */
+const MAX_SHOWN = 100
 
 interface ErrorLog {
   warn(fields: object, message: string): void

@@ -52,10 +52,13 @@ async function handleRequest(
 /** Checks path, query and body and throws one 422 with all their faults. */
 function readInput({ params, query, body }: Endpoint, request: Request, now: Date) {
   const faults: FieldFault[] = []
+  function addFaults(found: readonly FieldFault[]) {
+    for (const fault of found) faults.push(fault)
+  }
   function check(prefix: string, schema: Joi.Schema | undefined, value: unknown): unknown {
     if (!schema) return undefined
     const result = schema.validate(value, ALL_FAULTS)
-    if (result.error) faults.push(...faultsOf(prefix, result.error))
+    if (result.error) addFaults(faultsOf(prefix, result.error))
     return result.value
   }
   function checkBody(): unknown {
@@ -69,7 +72,7 @@ function readInput({ params, query, body }: Endpoint, request: Request, now: Dat
     if (!('read' in body)) return check('body', body, value)
     const result = body.read(value, now)
     if ('value' in result) return result.value
-    faults.push(...result.faults)
+    addFaults(result.faults)
     return undefined
   }
   const input = {

@@ -42,8 +42,9 @@ export function someOf(...words: readonly string[]) {
   )
 }
 
+/** A list schema. Its `max` is looked at before its items: of a list that is too long none is. */
 export function listOf<S extends Joi.Schema>(item: S): Joi.ArraySchema<Valid<S>[]> {
-  return Joi.array().items(item)
+  return lengthFirst.array().items(item)
 }
 
 /**
@@ -98,6 +99,17 @@ function takesNull(schema: Joi.Schema) {
 function reference(read: (id: string) => string) {
   return Joi.string().min(0).custom(read)
 }
+
+const lengthFirst = Joi.extend((joi: Joi.Root) => ({
+  type: 'array',
+  base: joi.array(),
+  prepare(value: unknown, { schema, error }: Joi.CustomHelpers) {
+    const limit: unknown = schema.$_getRule('max')?.args?.['limit']
+    if (!Array.isArray(value) || typeof limit !== 'number' || value.length <= limit)
+      return undefined
+    return { value, errors: [error('array.max', { limit, value })] }
+  },
+})) as Joi.Root
 
 type Members = Record<string, Joi.Schema>
 type Flat<T> = { [K in keyof T]: T[K] } & {}

@@ -39,6 +39,7 @@ const filters = shape(
     manifest_ids: listOf(uuidReference()).max(100).empty(null),
     verdicts: listOf(oneOf(...VERDICTS))
       .min(1)
+      .max(50)
       .empty(null)
       .description('Default keep for sft, all four for dpo and kto'),
     eval_verdict: oneOf(...EVAL_VERDICTS, ...VERDICTS)

@@ -16,10 +16,9 @@ export function readTraceScores(
   const read = reader(value, 'body', faults)
   if (!read) return { faults }
   const defaults = readDefaults(value, faults)
-  const scores = read.list('scores', (each, field) => readScore(each, field, faults, defaults))
-  const tooMany = scores.length > MAX_SCORES_A_TRACE
-  if (scores.length === 0 || tooMany)
-    read.fault('scores', `must be 1 to ${MAX_SCORES_A_TRACE} scores`)
+  const readOne = (each: unknown, field: string) => readScore(each, field, faults, defaults)
+  const scores = read.list('scores', readOne, MAX_SCORES_A_TRACE)
+  if (scores.length === 0) read.fault('scores', `must be 1 to ${MAX_SCORES_A_TRACE} scores`)
   return faults.length > 0 ? { faults } : { value: scores }
 }
 
@@ -31,10 +30,9 @@ export function readBulkScores(
   const read = reader(value, 'body', faults)
   if (!read) return { faults }
   const defaults = readDefaults(value, faults)
-  const scores = read.list('scores', (each, field) => readPushedScore(each, field, defaults))
-  const tooMany = scores.length > MAX_SCORES_A_PUSH
-  if (scores.length === 0 || tooMany)
-    read.fault('scores', `must be 1 to ${MAX_SCORES_A_PUSH} scores`)
+  const readOne = (each: unknown, field: string) => readPushedScore(each, field, defaults)
+  const scores = read.list('scores', readOne, MAX_SCORES_A_PUSH)
+  if (scores.length === 0) read.fault('scores', `must be 1 to ${MAX_SCORES_A_PUSH} scores`)
   return faults.length > 0 ? { faults } : { value: scores }
 }
 

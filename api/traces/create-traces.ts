@@ -114,13 +114,14 @@ function readItem(value: unknown, now: Date): Item {
   if ('value' in result) return result
   const { trace_id, id } = isObject(value) ? value : {}
   const given = trace_id ?? id
-  return { trace_id: typeof given === 'string' ? given.slice(0, 128) : null, ...result }
+  const faults = result.faults.slice(0, MAX_FAULTS_SHOWN)
+  return { trace_id: typeof given === 'string' ? given.slice(0, 128) : null, faults }
 }
 
 function faulty(items: readonly Item[]) {
   return items.flatMap((item, index) => {
     if ('value' in item) return []
-    const message = item.faults.slice(0, MAX_FAULTS_SHOWN).map(describeFault).join('; ')
+    const message = item.faults.map(describeFault).join('; ')
     return [{ index, trace_id: item.trace_id, code: 'validation_error', message }]
   })
 }

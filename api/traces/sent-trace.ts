@@ -25,9 +25,8 @@ export function readTraceBody(
   value: unknown,
   now: Date,
 ): { value: SentTrace } | { faults: readonly Fault[] } {
-  const faults: Fault[] = []
   const result = readTrace(value, { traceId: randomUUIDv7, now })
-  if ('faults' in result) faults.push(...result.faults)
+  const faults: Fault[] = 'faults' in result ? [...result.faults] : []
   const read = isObject(value) ? reader(value, '', faults) : undefined
   const project = read?.name('project') ?? read?.name('project_id') ?? undefined
   if (!read || 'faults' in result || faults.length > 0) return { faults }

@@ -155,12 +155,14 @@ export class Reader {
   }
 
   /**
-   * Each item as `item` reads it. A faulty one is undefined and still counts in the length: what is
-   * read is used only where there are no faults.
+   * Each item as `item` reads it. A faulty one is undefined: what is read is used only where there are
+   * no faults, and so nothing is read on after `MAX_FAULTS` of them.
+   * @param max of items; a longer list is a fault, and none of its items is looked at
    */
   list<T>(
     key: string,
     item: (value: unknown, field: string, faults: Fault[], index: number) => T | undefined,
+    max = Infinity,
   ): T[] {
     const given = this.value[key]
     if (given === undefined || given === null) return []
@@ -168,8 +170,17 @@ export class Reader {
       this.fault(key, 'must be a list')
       return []
     }
+    if (given.length > max) {
+      this.fault(key, `must hold at most ${max} items`)
+      return []
+    }
     const field = this.at(key)
-    return given.map((each, i) => item(each, `${field}.${i}`, this.faults, i) as T)
+    const read: T[] = []
+    for (const [i, each] of given.entries()) {
+      if (this.faults.length >= MAX_FAULTS) break
+      read.push(item(each, `${field}.${i}`, this.faults, i) as T)
+    }
+    return read
   }
 
   names(key: string): string[] {
@@ -188,6 +199,9 @@ export class Reader {
     })
   }
 }
+
+/** Faults after which the lists of a value are not read on. */
+export const MAX_FAULTS = 1000
 
 /** Cuts to `max` characters, never inside a surrogate pair. */
 export function cut(text: string, max: number) {
