@@ -1,6 +1,6 @@
 import Joi from 'joi'
 import { VERDICTS } from '../../jobs/rules/core/verdicts.ts'
-import { SOURCES } from '../../jobs/rules/evals/score.ts'
+import { sourceOf } from '../../jobs/rules/evals/score.ts'
 import { summarize } from '../../jobs/rules/evals/score-summary.ts'
 import { listOf, oneOf, shape, text, time } from '../../jobs/shape.ts'
 import { areCellsDirty, GROUPS, listCellGroups } from '../../sql/evals/cell-groups.ts'
@@ -8,6 +8,7 @@ import type { CellGroup } from '../../sql/evals/cell-groups.ts'
 import { endpoint } from '../endpoint.ts'
 import { agentQuery, errorBody, nullable, projectField, times } from '../fields.ts'
 import { readableProjects } from '../projects.ts'
+import { SOURCE_WORDS } from './score.ts'
 
 const MAX_GROUPS = 5000
 const words = Object.keys(GROUPS) as (keyof typeof GROUPS)[]
@@ -45,7 +46,7 @@ export const aggregateScores = endpoint('GET', '/eval-scores/aggregate', {
     {
       ...agentQuery,
       name: text(),
-      source: oneOf(...SOURCES),
+      source: text().description(SOURCE_WORDS),
       verdict: oneOf(...VERDICTS),
       group_by: Joi.array<string[]>()
         .items(Joi.string().pattern(WORDS, `words of ${words.join(', ')}`))
@@ -72,7 +73,7 @@ export const aggregateScores = endpoint('GET', '/eval-scores/aggregate', {
       manifestId: query.manifest_id,
       manifestHash: query.manifest_hash,
       name: query.name,
-      source: query.source,
+      source: sourceOf(query.source ?? null) ?? undefined,
       verdict: query.verdict,
       since: query.since,
       until: query.until,
