@@ -193,9 +193,16 @@ t.test('evaluators', async (t) => {
 
   t.test('explain what they found of a trace', async (t) => {
     const org = await service.makeOrganization()
-    const { post } = service.client(org.key)
+    const { post, delete: remove } = service.client(org.key)
     await post('/evaluators', { template_id: 'json_valid' })
+    const { body: removed } = await post('/evaluators', { template_id: 'max_steps' })
     await post('/traces', { id: 'told', agent_name: 'a', final_output_preview: 'no JSON' })
+    t.equal((await post('/traces/told/evaluate')).body.checks.length, 7)
+    await remove(`/evaluators/${removed.id}`)
+    const pushed = [{ name: 'pushed' }, { name: 'completion', identifier: 'by a client' }]
+    await post('/traces/told/eval-scores', {
+      scores: pushed.map((score) => ({ ...score, score: 1, source: 'builtin' })),
+    })
     const { body } = await post('/traces/told/evaluate', { mode: 'deterministic' })
     t.same(
       body.checks.map(({ check, score, passed }: Check) => [check, score, passed]),
