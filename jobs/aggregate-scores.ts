@@ -14,20 +14,19 @@ export const aggregateScores = job(
 /**
  * Has a project's marked cells recomputed soon. Call it late in the transaction that marked them: where
  * another one enqueues the same at that moment, it waits for that one's end.
+ * @param afterSeconds what is marked in this time is recomputed once
  */
 export async function requestAggregation(
   queue: Queue,
   tx: Executor,
   orgId: string,
   projectId: string,
+  afterSeconds = 1,
 ) {
   await queue.enqueue(
     tx,
     aggregateScores,
     { project_id: projectId },
-    { orgId, key: projectId, startAfterSeconds: GATHER_SECONDS },
+    { orgId, key: projectId, startAfterSeconds: afterSeconds },
   )
 }
-
-/** What is marked in this time is recomputed once. */
-const GATHER_SECONDS = 1

@@ -1,13 +1,14 @@
 import Joi from 'joi'
 import { VERDICTS } from '../../jobs/rules/core/verdicts.ts'
-import { SOURCES } from '../../jobs/rules/evals/score.ts'
+import { sourceOf } from '../../jobs/rules/evals/score.ts'
 import { summarize } from '../../jobs/rules/evals/score-summary.ts'
 import { listOf, oneOf, shape, text, time } from '../../jobs/shape.ts'
-import { areCellsDirty, GROUPS, listCellGroups } from '../../sql/evals/cell-groups.ts'
+import { areCellsDirty, GROUPS, listCellGroups, MAX_CLUSTERS } from '../../sql/evals/cell-groups.ts'
 import type { CellGroup } from '../../sql/evals/cell-groups.ts'
 import { endpoint } from '../endpoint.ts'
 import { agentQuery, errorBody, nullable, projectField, times } from '../fields.ts'
 import { readableProjects } from '../projects.ts'
+import { SOURCE_WORDS } from './score.ts'
 
 const MAX_GROUPS = 5000
 const words = Object.keys(GROUPS) as (keyof typeof GROUPS)[]
@@ -25,7 +26,7 @@ const groupBody = Joi.object({
   mean: number(),
   stddev: nullable(number()).description('Of the sample; null for one score'),
   ci95_low: nullable(number()).description(
-    'Interval of the mean that holds it in 95 of 100 cases: t distribution, variance robust to what was measured together (task, else session, else trace; where all is of one task, session, else trace); may lie outside 0 to 1; null with fewer than 3 of these, and where scores of several names mix',
+    `Interval that is to hold the mean in 95 of 100 cases, and with few clusters of pass or fail scores does so less often: t distribution, variance robust to what was measured together (task, else session, else trace; where all is of one task, session, else trace); may lie outside 0 to 1; null with fewer than 3 of these, where it would have no width, where scores of several names mix, and where the sessions and tasks of the asked groups come to more than ${MAX_CLUSTERS} sums: narrow the time, or the name`,
   ),
   ci95_high: nullable(number()),
   p10: number().description('Percentiles are interpolated in 20 bins'),
@@ -38,14 +39,14 @@ const groupBody = Joi.object({
 export const aggregateScores = endpoint('GET', '/eval-scores/aggregate', {
   summary: 'Aggregate scores',
   description:
-    'Averages are rounded to six digits. Read from sums a day that workers keep: since and until count whole days of UTC, both included. `stale` tells that scores have changed which the answer does not show yet.',
+    'Averages are rounded to six digits. Read from sums a day that workers keep: since and until count whole days of UTC, both included. `stale` tells that scores have changed which the answer does not show yet; the sums of a day of many scores follow at most every half minute.',
   access: 'key',
   query: shape(
     {},
     {
       ...agentQuery,
       name: text(),
-      source: oneOf(...SOURCES),
+      source: text().description(SOURCE_WORDS),
       verdict: oneOf(...VERDICTS),
       group_by: Joi.array<string[]>()
         .items(Joi.string().pattern(WORDS, `words of ${words.join(', ')}`))
@@ -72,7 +73,7 @@ export const aggregateScores = endpoint('GET', '/eval-scores/aggregate', {
       manifestId: query.manifest_id,
       manifestHash: query.manifest_hash,
       name: query.name,
-      source: query.source,
+      source: sourceOf(query.source ?? null) ?? undefined,
       verdict: query.verdict,
       since: query.since,
       until: query.until,

@@ -1,9 +1,11 @@
 import Joi from 'joi'
+import { isMadeHere } from '../../jobs/rules/evals/judgement.ts'
 import { isPass } from '../../jobs/rules/evals/score.ts'
 import { listOf, oneOf, shape } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { listScores } from '../../sql/evals/eval-scores.ts'
 import type { ScoreRow } from '../../sql/evals/eval-scores.ts'
+import { listChecks } from '../../sql/evals/evaluators.ts'
 import { judgeTraces } from '../../sql/transactions/judge-traces.ts'
 import { endpoint } from '../endpoint.ts'
 import { ApiError, conflict } from '../errors.ts'
@@ -52,8 +54,9 @@ export const evaluateTrace = endpoint('POST', '/traces/{trace_id}/evaluate', {
     if (trace.status === 'running') throw conflict('The trace is still running')
     return context.queue.transaction(context.sql, async (tx: Transaction) => {
       await judgeTraces(tx, context.queue, trace.org_id, trace.project_id, [trace.trace_id])
+      const checks = await listChecks(tx, trace.org_id, trace.project_id)
       const scores = await listScores(tx, trace)
-      const own = scores.filter(({ source }) => source === 'built_in')
+      const own = scores.filter((score) => isMadeHere(score, checks, trace.agent_name))
       return {
         trace_id: trace.trace_id,
         checks: own.map(viewCheck),

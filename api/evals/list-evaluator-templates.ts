@@ -1,6 +1,7 @@
 import Joi from 'joi'
 import { listOf } from '../../jobs/shape.ts'
 import { endpoint } from '../endpoint.ts'
+import { nullable } from '../fields.ts'
 import { TEMPLATES } from './evaluator-template.ts'
 
 export const listEvaluatorTemplates = endpoint('GET', '/evaluators/templates', {
@@ -16,10 +17,10 @@ export const listEvaluatorTemplates = endpoint('GET', '/evaluators/templates', {
           eval_type: Joi.string().valid('deterministic').required(),
           category: Joi.string().required(),
           description: Joi.string().required(),
-          config: Joi.object()
-            .unknown(true)
+          config: nullable(Joi.object().unknown(true))
             .required()
-            .description('Holds unless another is given'),
+            .description('Holds unless another is given; null where one must be given'),
+          example_config: Joi.object().unknown(true).required(),
         }).label('EvaluatorTemplate'),
       ).required(),
       categories: Joi.object()

@@ -5,6 +5,9 @@ import { nullable, times } from '../fields.ts'
 
 const word = (...words: readonly string[]) => Joi.string().valid(...words)
 
+/** How clients name a source. */
+export const SOURCE_WORDS = `One of ${SOURCES.join(', ')}; builtin is built_in, other words are external`
+
 /** A score as clients send it; `value` is accepted in place of `score`. */
 export const scoreRequest = Joi.object({
   name: Joi.string().max(256).required(),
@@ -24,9 +27,7 @@ export const scoreRequest = Joi.object({
   identifier: Joi.string()
     .max(128)
     .description('Tells apart several scores of one name and source'),
-  source: Joi.string().description(
-    `One of ${SOURCES.join(', ')}; builtin is built_in, other words are external`,
-  ),
+  source: Joi.string().description(SOURCE_WORDS),
   source_label: Joi.string().max(256),
   evaluator_version: Joi.string().max(256),
   metadata: Joi.object().unknown(true).description('`family` makes judges of one model one vote'),

@@ -26,15 +26,16 @@ export const coverages: readonly Coverage[] = [
   { name: 'binary, sessions of 3', kind: 'binary', mean: 0.85, sizes: [3], isClaimed: false },
 ]
 
-/** Share of the runs in which the interval held the true mean. */
+/** Share of the intervals, in runs that had one, that held the true mean. */
 export function coverOf(simulation: Simulation, each: Coverage, clusters: number, runs: number) {
-  let held = 0
+  let [held, given] = [0, 0]
   for (let run = 0; run < runs; run++) {
     const { ci95_low, ci95_high } = summarize(sumCell(draw(simulation, each, clusters)))
     if (ci95_low === null || ci95_high === null) continue
+    given++
     if (ci95_low <= each.mean && each.mean <= ci95_high) held++
   }
-  return held / runs
+  return held / given
 }
 
 /** The sums of scores of one name. */

@@ -19,7 +19,10 @@ export interface CellFilter {
 
 export type CellGroup = CellSums & { computed_at: Date } & Partial<Record<GroupColumn, string>>
 
-/** Sums of the matching cells for each combination of `groupBy`, at most `limit`, in order of the key. */
+/**
+ * Sums of the matching cells for each combination of `groupBy`, at most `limit`, in order of the key.
+ * `clusters` is 0 where a group has more than lone traces and there are too many to read them.
+ */
 export async function listCellGroups(
   sql: Queryable,
   orgId: string,
@@ -41,7 +44,8 @@ export async function listCellGroups(
     ),
     ${clustersOfGroups(sql, orgId, key)}
     select ${shown.length > 0 ? shown : sql``} n, passed, sum, sum_squares, min, max, histogram, names,
-      lone_clusters + coalesce(clusters, 0) as clusters, lone_ss + coalesce(ss, 0) as cluster_ss,
+      case when shared_clusters > 0 and clusters is null then 0
+        else lone_clusters + coalesce(clusters, 0) end as clusters, lone_ss + coalesce(ss, 0) as cluster_ss,
       lone_sn + coalesce(sn, 0) as cluster_sn, lone_nn + coalesce(nn, 0) as cluster_nn, computed_at
     from sums left join shared using (place) order by place`
 }
@@ -54,14 +58,15 @@ function sumsOfCells(sql: Queryable) {
   return sql`sum(n)::bigint as n, sum(passed)::bigint as passed, sum(sum) as sum,
     sum(sum_squares) as sum_squares, min(min) as min, max(max) as max,
     array[${histogram}]::float8[] as histogram, count(distinct name) as names,
-    sum(lone_clusters)::bigint as lone_clusters, sum(lone_ss) as lone_ss, sum(lone_sn) as lone_sn,
+    sum(shared_clusters)::bigint as shared_clusters, sum(lone_clusters)::bigint as lone_clusters, sum(lone_ss) as lone_ss, sum(lone_sn) as lone_sn,
     sum(lone_nn) as lone_nn, max(computed_at) as computed_at`
 }
 
 /**
  * What is no lone trace, as `shared`: tasks, else sessions, else traces. Where all of a group is of one
  * task, that is no cluster but what is measured. A cluster is united over the cells of its group before
- * it is squared. Groups of several names have no interval, and so need no clusters.
+ * it is squared. Groups of several names have no interval, and so need no clusters; nor are any read
+ * where there are too many.
  */
 function clustersOfGroups(sql: Queryable, orgId: string, key: Fragment[]) {
   return sql`
@@ -69,7 +74,9 @@ function clustersOfGroups(sql: Queryable, orgId: string, key: Fragment[]) {
       select place, task, unit, sum(c.n) as n, sum(c.sum) as s, min(sums.lone_clusters) as lone
       from sums join cells using (${key})
         join score_cell_clusters c on c.org_id = ${orgId} and c.cell_id = cells.id
-      where names = 1 group by place, task, unit
+      where names = 1
+        and (select sum(shared_clusters) from sums where names = 1) <= ${MAX_CLUSTERS}::int
+      group by place, task, unit
     ), told as (
       select place, task, unit, n, s,
         lone = 0 and min(task) over same = max(task) over same as one_task
@@ -110,6 +117,9 @@ function matching(sql: Queryable, orgId: string, filter: CellFilter) {
     ${since ? sql`and day >= (${since}::timestamptz at time zone 'UTC')::date` : sql``}
     ${until ? sql`and day <= (${until}::timestamptz at time zone 'UTC')::date` : sql``}`
 }
+
+/** Rows of clusters that one answer reads: about a second. */
+export const MAX_CLUSTERS = 500_000
 
 /** What a list can be grouped by, and the columns that stand for it. */
 export const GROUPS = {

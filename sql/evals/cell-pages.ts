@@ -1,15 +1,8 @@
 import { HISTOGRAM_BINS } from '../../jobs/rules/evals/score-summary.ts'
 import { PASS_AT } from '../../jobs/rules/evals/score.ts'
 import type { Fragment, Queryable } from '../core/db.ts'
-
-/** The traces of an agent that started on a day. */
-export interface CellKey {
-  readonly orgId: string
-  readonly projectId: string
-  readonly agentName: string
-  /** `YYYY-MM-DD`, in UTC. */
-  readonly day: string
-}
+import { FRESH_CELLS, FRESH_CLUSTERS } from './fresh-cells.ts'
+import type { CellKey } from './fresh-cells.ts'
 
 /** The last trace of a page; its time is text, because a `Date` has no microseconds. */
 interface Position {
@@ -18,7 +11,7 @@ interface Position {
 }
 
 /**
- * Adds the scores of the page of traces behind `after`, the first one without it, to their cells.
+ * Adds the scores of the page of traces behind `after`, the first one without it, to the fresh cells.
  * @returns the last trace of the page; undefined where there was none
  */
 export async function addPage(sql: Queryable, key: CellKey, after: Position | undefined) {
@@ -39,16 +32,16 @@ export async function addPage(sql: Queryable, key: CellKey, after: Position | un
         array[${bins(sql, (bin) => sql`count(*) filter (where bin = ${bin}::int)`)}] as histogram
       from scores group by ${cell(sql)}
     ), cells as (
-      insert into score_cells as c (org_id, project_id, agent_name, day, ${cell(sql)}, n, passed, sum,
-        sum_squares, min, max, histogram, lone_clusters, lone_ss, lone_sn, lone_nn)
-      select ${orgId}, ${projectId}, ${agentName}, ${day}::date, ${cell(sql)}, n, passed, sum,
+      insert into ${sql(FRESH_CELLS)} as c (id, org_id, project_id, agent_name, day, ${cell(sql)}, n,
+        passed, sum, sum_squares, min, max, histogram, lone_clusters, lone_ss, lone_sn, lone_nn)
+      select ${idOf(sql, key)}, ${orgId}, ${projectId}, ${agentName}, ${day}::date, ${cell(sql)}, n, passed, sum,
         sum_squares, min, max, histogram, coalesce(clusters, 0), coalesce(ss, 0), coalesce(sn, 0),
         coalesce(nn, 0)
       from sums left join lone using (${cell(sql)})
       ${addingUp(sql)}
       returning id, ${cell(sql)}
     ), shared as (
-      insert into score_cell_clusters as c (org_id, cell_id, task, unit, n, sum)
+      insert into ${sql(FRESH_CLUSTERS)} as c (org_id, cell_id, task, unit, n, sum)
       select ${orgId}, id, task, unit, n, s from units join cells using (${cell(sql)}) where not lone
       on conflict (org_id, cell_id, task, unit) do update
         set n = c.n + excluded.n, sum = c.sum + excluded.sum
@@ -98,6 +91,16 @@ function scoresOf(sql: Queryable, { orgId, projectId }: CellKey) {
       offset 0
     ) as scored
     window same as (partition by page.trace_id, name)`
+}
+
+/** The id that the cell has already, else a new one. */
+function idOf(sql: Queryable, { orgId, projectId, agentName, day }: CellKey) {
+  return sql`coalesce((
+    select id from score_cells k where k.org_id = ${orgId} and k.project_id = ${projectId}
+      and k.agent_name = ${agentName} and k.manifest_id = sums.manifest_id
+      and k.manifest_hash = sums.manifest_hash and k.day = ${day}::date and k.name = sums.name
+      and k.source = sums.source and k.verdict = sums.verdict
+  ), nextval(pg_get_serial_sequence('score_cells', 'id')))`
 }
 
 /** What tells apart the cells of an agent and day. */

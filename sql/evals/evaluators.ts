@@ -31,6 +31,19 @@ export async function listChecks(sql: Queryable, orgId: string, projectId: strin
     order by name, agent_name`
 }
 
+/** The one of that name for that agent. */
+export async function findEvaluator(
+  sql: Queryable,
+  orgId: string,
+  { project_id, name, agent_name }: Pick<EvaluatorRow, 'project_id' | 'name' | 'agent_name'>,
+) {
+  const [row] = await sql<EvaluatorRow[]>`
+    select ${columns(sql)} from evaluators
+    where org_id = ${orgId} and project_id = ${project_id} and name = ${name}
+      and agent_name = ${agent_name}`
+  return row
+}
+
 /** By name. @param projectIds null for all projects of the organization */
 export async function listEvaluators(
   sql: Queryable,
@@ -38,9 +51,7 @@ export async function listEvaluators(
   projectIds: readonly string[] | null,
 ) {
   return sql<EvaluatorRow[]>`
-    select id, project_id, name, type, eval_type, agent_name, display_name, category, description,
-      prompt_template, threshold, config, created_at
-    from evaluators
+    select ${columns(sql)} from evaluators
     where org_id = ${orgId}
       ${inProjects(sql, sql`project_id`, projectIds)}
     order by name, agent_name, id limit ${MAX_EVALUATORS_SHOWN}`
@@ -83,6 +94,11 @@ export async function deleteEvaluator(
     where org_id = ${orgId} and id = ${id}
       ${inProjects(sql, sql`project_id`, projectIds)}`
   return deleted.count === 1
+}
+
+function columns(sql: Queryable) {
+  return sql`id, project_id, name, type, eval_type, agent_name, display_name, category, description,
+    prompt_template, threshold, config, created_at`
 }
 
 const MAX_EVALUATORS_SHOWN = 1000

@@ -1,6 +1,7 @@
-import type { Queryable, Sql } from '../core/db.ts'
+import type { Queryable, Sql, Transaction } from '../core/db.ts'
 import { addPage } from './cell-pages.ts'
-import type { CellKey } from './cell-pages.ts'
+import { openFreshCells, storeFreshCells } from './fresh-cells.ts'
+import type { CellKey } from './fresh-cells.ts'
 
 /**
  * Notes that the cells of these traces have to be recomputed. Holds a lock until the transaction ends
@@ -31,53 +32,71 @@ export async function awaitCellWriters(sql: Sql, projectId: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${projectId}::text, ${WRITERS}))`
 }
 
-/**
- * Recomputes up to `limit` pairs of agent and day that were marked, from the scores as they are, and
- * returns how many there were. Call it in a transaction; those of one project go one after another,
- * so that older sums never take the place of newer ones. However many scores a day has, each statement
- * reads those of a page of traces.
- */
-export async function recomputeCells(
+/** A day of an agent whose cells were marked. */
+export interface DirtyDay {
+  agent_name: string
+  /** `YYYY-MM-DD`, in UTC. */
+  day: string
+  /** It has many scores and was summed up just now, so that it can wait. */
+  is_early: boolean
+}
+
+/** The days of a project whose cells were marked, in order, at most `limit`. */
+export async function listDirtyDays(
   sql: Queryable,
   orgId: string,
   projectId: string,
   limit: number,
-): Promise<number> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${projectId}::text, ${RECOMPUTING}))`
-  const taken = await takeDirty(sql, orgId, projectId, limit)
-  for (const { agent_name, day } of taken) {
-    const key = { orgId, projectId, agentName: agent_name, day }
-    await deleteCells(sql, key)
-    let after = await addPage(sql, key, undefined)
-    while (after) after = await addPage(sql, key, after)
-  }
-  return taken.length
-}
-
-async function takeDirty(sql: Queryable, orgId: string, projectId: string, limit: number) {
-  return sql<{ agent_name: string; day: string }[]>`
-    with taken as (
+) {
+  return sql<DirtyDay[]>`
+    with dirty as (
       select distinct agent_name, day from score_cells_dirty
       where org_id = ${orgId} and project_id = ${projectId} order by day, agent_name limit ${limit}
-    ), deleted as (
-      delete from score_cells_dirty d using taken
-      where d.org_id = ${orgId} and d.project_id = ${projectId}
-        and d.agent_name = taken.agent_name and d.day = taken.day
     )
-    select agent_name, day::text as day from taken`
+    select agent_name, day::text as day, (
+      select coalesce(sum(n) > ${LARGE_DAY_SCORES}::int
+        and max(computed_at) > now() - make_interval(secs => ${LARGE_DAY_SECONDS}), false)
+      from score_cells c where c.org_id = ${orgId} and c.project_id = ${projectId}
+        and c.agent_name = dirty.agent_name and c.day = dirty.day
+    ) as is_early
+    from dirty order by dirty.day, agent_name`
 }
 
-async function deleteCells(sql: Queryable, { orgId, projectId, agentName, day }: CellKey) {
-  await sql`
-    with gone as (
-      delete from score_cells where org_id = ${orgId} and project_id = ${projectId}
-        and agent_name = ${agentName} and day = ${day}::date
-      returning id
-    )
-    delete from score_cell_clusters
-    where org_id = ${orgId} and cell_id = any(array(select id from gone))`
+/**
+ * Recomputes the cells of a day, if they are marked, from the scores as they are. Call it once in a
+ * transaction. However many scores the day has, a statement reads those of a page of traces, or
+ * compares the sums of a part of the cells; only what differs is written.
+ * @returns false when another transaction is doing so: scores that it has not seen may be left
+ */
+export async function recomputeDay(tx: Transaction, key: CellKey): Promise<boolean> {
+  if (!(await lockDay(tx, key))) return false
+  if (!(await takeMarks(tx, key))) return true
+  await openFreshCells(tx)
+  let after = await addPage(tx, key, undefined)
+  while (after) after = await addPage(tx, key, after)
+  await storeFreshCells(tx, key)
+  return true
 }
 
+/** So that older sums never take the place of newer ones. Waits for nobody. */
+async function lockDay(tx: Transaction, { projectId, agentName, day }: CellKey) {
+  const [row] = await tx<{ locked: boolean }[]>`
+    select pg_try_advisory_xact_lock(
+      hashtextextended(${`${projectId} ${day} ${agentName}`}::text, ${RECOMPUTING})) as locked`
+  return row?.locked ?? false
+}
+
+/** Takes the marks off the cells of the day; false when there are none. */
+async function takeMarks(tx: Transaction, { orgId, projectId, agentName, day }: CellKey) {
+  const taken = await tx`
+    delete from score_cells_dirty where org_id = ${orgId} and project_id = ${projectId}
+      and agent_name = ${agentName} and day = ${day}::date`
+  return taken.count > 0
+}
+
+/** A day of more scores than this is summed up at most once in that time. */
+const LARGE_DAY_SCORES = 50_000
+export const LARGE_DAY_SECONDS = 30
 /** Second arguments of the hash behind the advisory locks: two numbers that nothing else uses. */
 const WRITERS = 7_304_521
 const RECOMPUTING = 7_304_522

@@ -1,19 +1,38 @@
-import { aggregateScores } from '../../jobs/aggregate-scores.ts'
-import { awaitCellWriters, recomputeCells } from '../../sql/evals/score-cells.ts'
-import { handler } from '../runtime/handler.ts'
+import { aggregateScores, requestAggregation } from '../../jobs/aggregate-scores.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import {
+  awaitCellWriters,
+  LARGE_DAY_SECONDS,
+  listDirtyDays,
+  recomputeDay,
+} from '../../sql/evals/score-cells.ts'
+import { CONTINUE, handler } from '../runtime/handler.ts'
 
-/** Cells that are marked while this runs are left to another job, which whoever marks them enqueues. */
+/**
+ * Recomputes the days whose cells are marked when it begins. What is marked later is left to another job,
+ * which whoever marks it enqueues. Where days are put off, a job for all of the project comes later.
+ */
 export const aggregateScoresHandler = handler(
   aggregateScores,
-  async ({ project_id }, { orgId, sql, signal }) => {
+  async ({ project_id }, { orgId, sql, queue, signal }) => {
     await awaitCellWriters(sql, project_id)
-    let taken: number
-    do {
+    const dirty = await listDirtyDays(sql, orgId, project_id, DAYS_A_RUN)
+    const due = dirty.filter(({ is_early }) => !is_early)
+    let isAnyTaken = false
+    for (const { agent_name, day } of due) {
       signal.throwIfAborted()
-      taken = await sql.begin((tx) => recomputeCells(tx, orgId, project_id, PAGE))
-    } while (taken === PAGE)
+      const key = { orgId, projectId: project_id, agentName: agent_name, day }
+      const isDone = await sql.begin((tx) => recomputeDay(tx, key))
+      isAnyTaken ||= !isDone
+    }
+    if (due.length > 0 && dirty.length === DAYS_A_RUN) return CONTINUE
+    if (!isAnyTaken && due.length === dirty.length) return
+    const seconds = isAnyTaken ? undefined : LARGE_DAY_SECONDS
+    await queue.transaction(sql, (tx: Transaction) =>
+      requestAggregation(queue, tx, orgId, project_id, seconds),
+    )
   },
 )
 
-/** Pairs of agent and day that one transaction recomputes: another job of the project waits for it. */
-const PAGE = 1
+/** Days that a run recomputes before the jobs of others get their turn. */
+const DAYS_A_RUN = 500

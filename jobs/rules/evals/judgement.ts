@@ -89,9 +89,18 @@ export function isBuiltInName(name: string) {
   return BUILT_INS.some((builtIn) => builtIn.name === name)
 }
 
+/** Whether a score of an agent's trace is one that `judgeTrace` makes of it, and not a client's. */
+export function isMadeHere(score: Identity, checks: readonly Check[], agentName: string) {
+  const { name, source, span_id, identifier } = score
+  if (source !== 'built_in' || span_id !== '' || identifier !== '') return false
+  return isBuiltInName(name) || checksFor(checks, agentName).some((check) => check.name === name)
+}
+
 /** An agent's own check goes before one of the same name for all agents. */
 function checksFor(checks: readonly Check[], agentName: string) {
   const own = checks.filter(({ agent_name }) => agent_name === agentName)
   const names = new Set(own.map(({ name }) => name))
   return [...own, ...checks.filter(({ agent_name, name }) => !agent_name && !names.has(name))]
 }
+
+type Identity = Pick<NewScore, 'name' | 'source' | 'span_id' | 'identifier'>

@@ -65,14 +65,16 @@ export function summarize(cell: CellSums): ScoreSummary {
  * G - 1 degrees of freedom and the cluster-robust variance `G/(G-1) * sum over clusters of
  * (s - n * mean)^2 / N^2` (A. C. Cameron and D. L. Miller, A Practitioner's Guide to Cluster-Robust
  * Inference, 2015), because scores of one task or session are not independent. Null with fewer than
- * three clusters, and where scores of several names mix: their mean measures nothing.
+ * three clusters; where scores of several names mix, whose mean measures nothing; and where it is 0 to
+ * six digits, since clusters that are all alike do not tell how others may differ.
  */
 function halfWidth({ n, sum, names, clusters, ...cell }: CellSums): number | null {
   if (clusters < MIN_CLUSTERS || names > 1) return null
   const mean = sum / n
   const spread = cell.cluster_ss - 2 * mean * cell.cluster_sn + mean * mean * cell.cluster_nn
   const variance = ((clusters / (clusters - 1)) * Math.max(0, spread)) / (n * n)
-  return quantile(0.975, clusters - 1) * Math.sqrt(variance)
+  const half = quantile(0.975, clusters - 1) * Math.sqrt(variance)
+  return roundAverage(half) > 0 ? half : null
 }
 
 /** Linear inside the bin in which the share `p` is reached; never beyond the least and greatest value. */

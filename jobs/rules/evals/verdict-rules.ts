@@ -1,3 +1,4 @@
+import { order } from '../core/order.ts'
 import type { Verdict } from '../core/verdicts.ts'
 import type { PolicySettings } from './decision-policy.ts'
 import type { Evidence } from './evidence.ts'
@@ -182,23 +183,30 @@ function findConflict({ scores, best, policy }: Facts): Finding | undefined {
   const trusted = scores.filter(
     (score) => score.category === 'quality' && policy.source_weights[trustOf(score)] >= TRUSTED,
   )
-  const passing = leastName(trusted.filter(isPass))
-  const failing = leastName(trusted.filter((score) => isFail(score, policy)))
-  if (passing !== undefined && failing !== undefined) {
-    return doubt(failing, `${passing} passes and ${failing} fails`)
-  }
+  const passing = least(trusted.filter(isPass))
+  const failing = least(trusted.filter((score) => isFail(score, policy)))
+  if (passing && failing) return doubt(failing.name, describeConflict(passing, failing))
   const wouldBeKept = best === null || best >= policy.drop_at
-  const told = leastName(trusted.filter(({ passed }) => passed === false))
-  if (told === undefined || !wouldBeKept) return undefined
-  return doubt(told, `${told} says that the trace did not pass`)
+  const told = least(trusted.filter(({ passed }) => passed === false))
+  if (!told || !wouldBeKept) return undefined
+  return doubt(told.name, `${told.name} says that the trace did not pass`)
+}
+
+/** By their names where these tell them apart, else with their sources. */
+function describeConflict(passing: JudgedScore, failing: JudgedScore) {
+  if (passing.name !== failing.name) return `${passing.name} passes and ${failing.name} fails`
+  const [one, other] = [passing, failing].map(({ name, source }) => `${name} (${source})`)
+  if (one === other) return `One score of ${one} passes and another fails`
+  return `${one} passes and ${other} fails`
 }
 
 function isFail({ value, passed }: JudgedScore, { drop_at }: PolicySettings) {
   return passed === null ? value !== null && value < Math.min(drop_at, PASS_AT) : !passed
 }
 
-function leastName(scores: readonly JudgedScore[]) {
-  return scores.map(({ name }) => name).sort()[0]
+/** The first by name and source, so that the order of arrival does not matter. */
+function least(scores: readonly JudgedScore[]) {
+  return [...scores].sort((a, b) => order(a.name, b.name) || order(a.source, b.source))[0]
 }
 
 function drop(subject: string, message: string, code?: string): Finding {

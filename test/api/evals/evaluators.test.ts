@@ -96,7 +96,8 @@ t.test('evaluators', async (t) => {
 
   t.test('are refused when they are none, or are there', async (t) => {
     const add = async (body: object) => (await client.post('/evaluators', body)).status
-    t.equal(await add({ name: 'is_json', type: 'json_valid' }), 409)
+    t.equal(await add({ name: 'cheap', type: 'max_cost', config: { usd: 0.2 } }), 409)
+    t.equal(await add({ name: 'cheap', eval_type: 'deterministic' }), 409)
     t.equal(await add({ name: 'completion', type: 'json_valid' }), 409)
     t.equal(await add({ name: 'x', type: 'contains' }), 422)
     t.equal(await add({ name: 'x', type: 'max_cost', config: { usd: 'much' } }), 422)
@@ -143,7 +144,8 @@ t.test('evaluators', async (t) => {
         threshold: null,
       },
     })
-    t.equal((await post('/evaluators', judge)).status, 409)
+    t.match(await post('/evaluators', judge), { status: 200, body: { id: body.id } })
+    t.equal((await post('/evaluators', { ...judge, threshold: 0.7 })).status, 409)
     await post('/traces', { id: 'judged', agent_name: 'a', final_output_preview: 'yes' })
     const { body: evaluated } = await post('/traces/judged/evaluate')
     t.equal(evaluated.scores.length, ALWAYS_ON.length)
@@ -159,11 +161,48 @@ t.test('evaluators', async (t) => {
     }
   })
 
+  t.test('that are added again as they are stay the ones they were', async (t) => {
+    const { post, get } = service.client((await service.makeOrganization()).key)
+    const thanks = { template_id: 'contains', name: 'thanks', config: { text: 'thank' } }
+    for (const added of [{ template_id: 'json_valid' }, thanks]) {
+      const { status, body: first } = await post('/evaluators', added)
+      t.equal(status, 201)
+      const again = await post('/evaluators', { ...added, description: 'in other words' })
+      t.match([again.status, again.body], [200, first])
+    }
+    t.equal((await post('/evaluators', { ...thanks, config: { text: 'x' } })).status, 409)
+    t.equal((await post('/evaluators', { ...thanks, agent_name: 'a' })).status, 201)
+    t.equal((await get('/evaluators')).body.total, ALWAYS_ON.length + 3)
+  })
+
+  t.test('are templates by their names too', async (t) => {
+    const { post } = service.client((await service.makeOrganization()).key)
+    t.match(await post('/evaluators', { name: 'json_valid', eval_type: 'deterministic' }), {
+      status: 201,
+      body: { name: 'json_valid', type: 'json_valid', category: 'output' },
+    })
+    t.match(await post('/evaluators', { name: 'max_steps', eval_type: 'llm_judge' }), {
+      status: 201,
+      body: { type: 'external' },
+    })
+    t.match(await post('/evaluators', { name: 'contains', eval_type: 'deterministic' }), {
+      status: 422,
+      body: { detail: 'body.config.text is required' },
+    })
+  })
+
   t.test('explain what they found of a trace', async (t) => {
     const org = await service.makeOrganization()
-    const { post } = service.client(org.key)
+    const { post, delete: remove } = service.client(org.key)
     await post('/evaluators', { template_id: 'json_valid' })
+    const { body: removed } = await post('/evaluators', { template_id: 'max_steps' })
     await post('/traces', { id: 'told', agent_name: 'a', final_output_preview: 'no JSON' })
+    t.equal((await post('/traces/told/evaluate')).body.checks.length, 7)
+    await remove(`/evaluators/${removed.id}`)
+    const pushed = [{ name: 'pushed' }, { name: 'completion', identifier: 'by a client' }]
+    await post('/traces/told/eval-scores', {
+      scores: pushed.map((score) => ({ ...score, score: 1, source: 'builtin' })),
+    })
     const { body } = await post('/traces/told/evaluate', { mode: 'deterministic' })
     t.same(
       body.checks.map(({ check, score, passed }: Check) => [check, score, passed]),
@@ -232,27 +271,36 @@ t.test('evaluators', async (t) => {
     t.equal((await client.post('/evaluators/register', { evaluators: [] })).status, 422)
   })
 
-  t.test('have templates that can be added as they are', async (t) => {
-    const { body } = await client.get('/evaluators/templates')
-    t.same(body.categories, {
-      output: ['json_valid', 'contains', 'regex'],
-      budget: ['max_cost', 'max_steps'],
-    })
-    for (const { type, config } of body.templates) {
-      const made = await client.post('/evaluators', { name: `from ${type}`, type, config })
-      t.equal(made.status, 201, type)
-    }
-    const { post } = service.client((await service.makeOrganization()).key)
-    for (const template of body.templates) {
-      const { template_id, name, eval_type, category, type, config } = template
-      t.match(await post('/evaluators', { template_id, agent_name: null }), {
-        status: 201,
-        body: { name, eval_type, category, type, config, agent_name: null },
+  t.test(
+    'have templates, of which those run as they are that need not be told for what',
+    async (t) => {
+      const { body } = await client.get('/evaluators/templates')
+      t.same(body.categories, {
+        output: ['json_valid', 'contains', 'regex'],
+        budget: ['max_cost', 'max_steps'],
       })
-    }
-    const other = { template_id: 'max_steps', name: 'brief', config: { steps: 2 } }
-    t.match((await post('/evaluators', other)).body, { name: 'brief', config: { steps: 2 } })
-  })
+      for (const { type, example_config: config } of body.templates) {
+        const made = await client.post('/evaluators', { name: `from ${type}`, type, config })
+        t.equal(made.status, 201, type)
+      }
+      const { post } = service.client((await service.makeOrganization()).key)
+      const asked = []
+      for (const template of body.templates) {
+        const { template_id, name, eval_type, category, type, config } = template
+        const made = await post('/evaluators', { template_id, agent_name: null })
+        if (made.status === 422) asked.push(made.body.detail)
+        else {
+          t.match(made, {
+            status: 201,
+            body: { name, eval_type, category, type, config, agent_name: null },
+          })
+        }
+      }
+      t.same(asked, ['body.config.text is required', 'body.config.pattern is required'])
+      const other = { template_id: 'max_steps', name: 'brief', config: { steps: 2 } }
+      t.match((await post('/evaluators', other)).body, { name: 'brief', config: { steps: 2 } })
+    },
+  )
 })
 
 interface Check {

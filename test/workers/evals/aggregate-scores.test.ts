@@ -1,11 +1,17 @@
 import t from 'tap'
 import { summarize } from '../../../jobs/rules/evals/score-summary.ts'
 import { sumCell } from '../../../ops/bench/interval-coverage.ts'
-import { markCellsDirty, recomputeCells } from '../../../sql/evals/score-cells.ts'
+import { aggregateScores } from '../../../jobs/aggregate-scores.ts'
+import type { Transaction } from '../../../sql/core/db.ts'
+import { MAX_CLUSTERS } from '../../../sql/evals/cell-groups.ts'
+import { markCellsDirty, recomputeDay } from '../../../sql/evals/score-cells.ts'
+import { aggregateScoresHandler } from '../../../workers/evals/aggregate-scores.ts'
+import { recomputeCells } from '../../support/score-cells.ts'
 import { openService } from '../../support/service.ts'
 import type { Service } from '../../support/service.ts'
 import { storeJudged } from '../../support/stored-traces.ts'
 import type { JudgedTrace } from '../../support/stored-traces.ts'
+import { until } from '../../support/until.ts'
 
 t.test('aggregates', async (t) => {
   const service = await openService(t)
@@ -88,7 +94,119 @@ t.test('aggregates', async (t) => {
     t.equal(before.length, 3)
     await recompute()
     t.same(await cells(), before)
+    t.same(
+      before.map(({ shared_clusters, clusters }) => clusters.length === shared_clusters),
+      [true, true, true],
+    )
   })
+
+  t.test('write those clusters alone that differ', async (t) => {
+    const { sql } = service
+    const shared = traces((i) => ({ cluster: `s${i % 8}`, session_id: `s${i % 8}` }))
+    const { orgId, recompute } = await openAggregates(service, shared)
+    const places = async () => {
+      const rows = await sql<{ ctid: string }[]>`
+        select ctid::text from score_cell_clusters where org_id = ${orgId}`
+      return new Set(rows.map(({ ctid }) => ctid))
+    }
+    const before = await places()
+    await sql`update eval_scores set value = 0.011 where org_id = ${orgId} and trace_id = 't5'`
+    await recompute()
+    const after = await places()
+    t.equal(after.size, before.size)
+    t.equal(after.difference(before).size, 1)
+    await sql`delete from eval_scores where org_id = ${orgId} and trace_id <> 't5'`
+    await recompute()
+    t.equal((await places()).size, 1, 'and none of scores that are gone')
+  })
+
+  t.test('have no interval where there are too many clusters to read', async (t) => {
+    const { sql } = service
+    const { orgId, aggregate } = await openAggregates(service, traces(sessionOf))
+    const have = async (query: string) =>
+      (await aggregate(query)).map(({ ci95_low }) => ci95_low !== null)
+    t.same(await have('name=reward'), [true])
+    await sql`update score_cells set shared_clusters = ${MAX_CLUSTERS}::int
+      where org_id = ${orgId} and day = '2026-01-02'`
+    t.same(await have('name=reward'), [false])
+    t.same(await have('name=reward&since=2026-01-03T00:00:00Z'), [true])
+  })
+})
+
+t.test('the aggregation of a project', async (t) => {
+  const service = await openService(t)
+  const { sql } = service
+  const started_at = '2026-01-01T10:00:00Z'
+
+  t.test('ends though scores go on coming', async (t) => {
+    const org = await service.makeOrganization()
+    await storeJudged(sql, org, [{ trace_id: 't', started_at }])
+    await sql`create function mark_again() returns trigger language plpgsql as $$ begin
+      insert into score_cells_dirty (org_id, project_id, agent_name, day)
+      select distinct org_id, project_id, agent_name, day from score_cells;
+      return null; end $$`
+    await sql`create trigger marks after insert on score_cells execute function mark_again()`
+    await aggregateNow(org)
+    await sql`drop trigger marks on score_cells`
+    t.match(await countsOf(org), { cells: 1, dirty: 1 })
+  })
+
+  t.test('leaves a day to another job that is at it, and comes again', async (t) => {
+    const org = await service.makeOrganization()
+    const { orgId, projectId } = org
+    await storeJudged(sql, org, [{ trace_id: 't', started_at }])
+    const key = { orgId, projectId, agentName: 'agent', day: '2026-01-01' }
+    await markCellsDirty(sql, orgId, projectId, ['t'])
+    await sql.begin(async (other) => {
+      t.equal(await recomputeDay(other, key), true)
+      await aggregateNow(org)
+    })
+    t.match(await countsOf(org), { cells: 1, dirty: 1, delay: 1 })
+  })
+
+  t.test('puts off a day of many scores that was summed up just now', async (t) => {
+    const org = await service.makeOrganization()
+    const { orgId } = org
+    await storeJudged(sql, org, [{ trace_id: 't', started_at }])
+    await aggregateNow(org)
+    t.match(await countsOf(org), { cells: 1, dirty: 0, delay: null })
+    await sql`update score_cells set n = 100000 where org_id = ${orgId}`
+    await aggregateNow(org)
+    t.match(await countsOf(org), { dirty: 1, delay: 30 })
+    await sql`update score_cells set computed_at = now() - interval '31 s' where org_id = ${orgId}`
+    await sql`delete from pgboss.job where name = 'evals.aggregate'`
+    await aggregateNow(org)
+    t.match(await countsOf(org), { dirty: 0, delay: null })
+  })
+
+  /** Marks all cells of the project and runs its job to the end. */
+  async function aggregateNow({ orgId, projectId }: { orgId: string; projectId: string }) {
+    const { queue } = service.context
+    await markCellsDirty(sql, orgId, projectId, ['t'])
+    await queue.transaction(sql, (tx: Transaction) =>
+      queue.enqueue(tx, aggregateScores, { project_id: projectId }, { orgId }),
+    )
+    const workers = await service.startWorkers([aggregateScoresHandler])
+    await until(async () => {
+      const [done] = await sql<{ is_done: boolean }[]>`
+        select bool_and(state = 'completed') as is_done from pgboss.job
+        where name = 'evals.aggregate' and singleton_key is null`
+      return done?.is_done
+    })
+    await workers.stop()
+  }
+
+  /** With the seconds that the job waits which is to come. */
+  async function countsOf({ orgId }: { orgId: string }) {
+    const [row] = await sql`
+      select (select count(*)::int from score_cells where org_id = ${orgId}) as cells,
+        (select count(*)::int from (select distinct agent_name, day from score_cells_dirty
+          where org_id = ${orgId}) as days) as dirty,
+        (select extract(epoch from start_after - created_on)::int from pgboss.job
+          where name = 'evals.aggregate' and state = 'created'
+            and data ->> 'org_id' = ${orgId}) as delay`
+    return row
+  }
 })
 
 /** Stores traces of a project of its own and sums up their scores. */
@@ -100,13 +218,12 @@ async function openAggregates(service: Service, judged: readonly JudgedTrace[]) 
   const ids = judged.map(({ trace_id }) => trace_id)
   await storeJudged(sql, org, judged)
   async function recompute() {
-    await sql.begin(async (tx) => {
-      await markCellsDirty(tx, orgId, projectId, ids)
-      await recomputeCells(tx, orgId, projectId, 100)
-    })
+    await markCellsDirty(sql, orgId, projectId, ids)
+    await recomputeCells(sql, org)
   }
   await recompute()
   return {
+    orgId,
     recompute,
     async aggregate(query: string): Promise<Group[]> {
       const { body } = await client.get(`/eval-scores/aggregate?${query}`)
@@ -118,7 +235,7 @@ async function openAggregates(service: Service, judged: readonly JudgedTrace[]) 
     },
     cells: () => sql`
       select agent_name, manifest_id, day, name, source, verdict, c.n, passed, c.sum, sum_squares, min,
-        max, histogram, lone_clusters, lone_ss, lone_sn, lone_nn,
+        max, histogram, lone_clusters, lone_ss, lone_sn, lone_nn, shared_clusters, id,
         (select jsonb_agg(to_jsonb(s) - 'cell_id' order by task, unit) from score_cell_clusters s
           where s.org_id = c.org_id and s.cell_id = c.id) as clusters
       from score_cells c where org_id = ${orgId} order by name, source, verdict, day`,

@@ -9,6 +9,9 @@ const RUNS = 2000
 /** Three standard deviations of a share. */
 const TOLERANCE = 3 * Math.sqrt((0.93 * 0.07) / RUNS)
 
+/** As far as `half` to one side of the mean; no interval where that is nothing. */
+const reaches = (bound: number | null, mean: number, half: number) =>
+  Math.abs(half) < 5e-7 ? bound === null : near(bound, mean + half)
 const near = (a: number | null, b: number) => a !== null && Math.abs(a - b) < 3e-6
 
 t.test('a summary', async (t) => {
@@ -38,7 +41,7 @@ t.test('a summary', async (t) => {
         const { mean, stddev, ci95_low, ci95_high } = summarize(sumCell(apart))
         const t = quantile(0.975, apart.length - 1)
         const half = (t * (stddev ?? 0)) / Math.sqrt(apart.length)
-        return near(ci95_low, mean - half) && near(ci95_high, mean + half)
+        return reaches(ci95_low, mean, -half) && reaches(ci95_high, mean, half)
       }),
     )
   })
@@ -55,7 +58,7 @@ t.test('a summary', async (t) => {
           0,
         )
         const variance = ((count / (count - 1)) * spread) / scores.length ** 2
-        return near(ci95_low, mean - quantile(0.975, count - 1) * Math.sqrt(variance))
+        return reaches(ci95_low, mean, -quantile(0.975, count - 1) * Math.sqrt(variance))
       }),
     )
   })
@@ -82,6 +85,15 @@ t.test('a summary', async (t) => {
     const sums = sumCell(['a', 'b', 'c'].map((cluster, i) => ({ cluster, value: i / 2 })))
     t.type(summarize(sums).ci95_low, 'number')
     t.match(summarize({ ...sums, names: 2 }), { mean: 0.5, ci95_low: null, ci95_high: null })
+  })
+
+  t.test('has no interval of no width', async (t) => {
+    const of = (values: number[]) =>
+      summarize(sumCell(values.map((value, i) => ({ value, cluster: String(Math.floor(i / 3)) }))))
+    const alike = [0.7, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7]
+    t.match(of(alike), { mean: 0.7, ci95_low: null, ci95_high: null })
+    t.match(of([1, 0, 1, 1, 1, 0, 0, 1, 1]), { ci95_low: null }, 'sessions that are alike')
+    t.match(of([1, 0, 1, 1, 1, 1, 0, 1, 1]), { ci95_low: Number, ci95_high: Number })
   })
 
   t.test('has its averages to six digits', async (t) => {

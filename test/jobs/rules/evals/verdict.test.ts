@@ -167,6 +167,15 @@ t.test('a verdict', async (t) => {
       'judge says that the trace did not pass',
     )
     t.equal(messagesOf([scoreOf(0.9), scoreOf(0.1, human)])[1], 'judge passes and person fails')
+    const same = { ...human, name: 'judge' }
+    t.equal(
+      messagesOf([scoreOf(0.1, same), scoreOf(0.9)])[1],
+      'judge (llm_judge) passes and judge (human) fails',
+    )
+    t.equal(
+      messagesOf([scoreOf(0.1, same), scoreOf(0.9, same)])[0],
+      'One score of judge (human) passes and another fails',
+    )
     t.equal(
       messagesOf([scoreOf(1)], { tool_error_count: 1 })[0],
       '1 tool call failed in a good run',
