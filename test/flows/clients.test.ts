@@ -45,7 +45,10 @@ t.test('the SDK sends traces with scores of its evaluators', async (t) => {
     scores.quality_scores.find(({ name }: { name: string }) => name === 'schema'),
     { source: 'built_in', category: 'quality', category_detail: 'quality:deterministic' },
   )
-  t.match(scores.compatibility_scores, [{ name: 'fit', category: 'compatibility' }])
+  t.match(
+    scores.compatibility_scores.find(({ name }: { name: string }) => name === 'fit'),
+    { category: 'compatibility', category_detail: null },
+  )
 
   t.equal((await client.get('/traces/t1')).body.manifest_hash, manifestHash)
   for (const hash of [manifestHash, `sha256:${manifestHash}`]) {

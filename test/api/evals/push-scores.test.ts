@@ -204,7 +204,7 @@ t.test('scores', async (t) => {
 
   t.test('of several sources add up by their weights, all shown to six digits', async (t) => {
     await make('weighed')
-    await push('weighed', {
+    const pushed = await push('weighed', {
       scores: [
         { name: 'a', score: 1, source: 'llm_judge' },
         { name: 'b', score: 0, source: 'llm_judge' },
@@ -213,6 +213,7 @@ t.test('scores', async (t) => {
         { name: 'e', score: 0.6, source: 'external' },
       ],
     })
+    t.equal(await settled(pushed.body.verdict_job_id), 'succeeded')
     const { body } = await client.get('/traces/weighed/eval-breakdown')
     const shown = body.source_groups.map(({ source, source_avg, weight }: SourceGroup) => [
       source,
@@ -220,11 +221,12 @@ t.test('scores', async (t) => {
       weight,
     ])
     t.same(shown, [
+      ['built_in', 1, 0.1],
       ['deepeval', 0.2, 0.233333],
       ['external', 0.6, 0.233333],
       ['llm_judge', 0.333333, 0.233333],
     ])
-    t.equal(body.quality_avg, 0.377778, '(0.2 + 0.6 + 1 / 3) / 3')
+    t.equal(body.quality_avg, 0.455556, '((0.2 + 0.6 + 1 / 3) / 3 * 0.7 + 1 * 0.1) / 0.8')
   })
 
   t.test('pushed at once all arrive, and the last judgement sees them all', async (t) => {
