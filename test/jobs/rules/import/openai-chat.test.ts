@@ -240,6 +240,7 @@ t.test('OpenAI chat lines', async (t) => {
       return toTraceRow(trace).content_hash?.toString('hex')
     }
     const hashes = [{}, { refusal: 'No.' }, { refusal: 'Never.' }, { weight: 0 }].map(hashOf)
+    t.equal(hashOf({ weight: false }), hashes[3])
     t.equal(new Set(hashes).size, 4)
     t.equal(hashOf({ weight: 1, refusal: null }), hashes[0])
   })
