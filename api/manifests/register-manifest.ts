@@ -167,7 +167,7 @@ async function addVersion(
   registration: Registration,
 ) {
   if (registration.components.length === 0) {
-    throw validationError([{ field: 'body.components', message: `components ${NEEDED}` }])
+    throw validationError([{ field: 'body.components', message: NEEDED }])
   }
   const parent = await findNextParent(tx, agent)
   const { activate, is_draft: _, has_own_hash: __, project: ___, ...content } = registration
