@@ -44,8 +44,8 @@ t.test('only no weight, null and numbers above 0 let a turn be learned', async (
     const [row] = make(contentOf({ rendered_input })) as [Training]
     return row.messages?.[1]?.weight
   }
-  for (const weight of [undefined, null, 1, 0.5]) t.equal(weightOf(weight), 1, String(weight))
-  for (const weight of [0, -1, '0', '1', false, {}]) t.equal(weightOf(weight), 0, String(weight))
+  for (const weight of [undefined, null, 1, 0.5]) t.equal(weightOf(weight), 1)
+  for (const weight of [0, -1, '0', '1', false, {}]) t.equal(weightOf(weight), 0)
 })
 
 t.test('what only some messages hold is written as each format can', async (t) => {
