@@ -56,6 +56,15 @@ export function maySee(projectIds: readonly string[] | null, projectId: string |
   return projectIds === null || (projectId !== null && projectIds.includes(projectId))
 }
 
+/** As `maySee`, of a job: of one that belongs to no project, who asked for it may see it too. */
+export function maySeeWork(
+  projectIds: readonly string[] | null,
+  { project_id, created_by }: { project_id: string | null; created_by: string | null },
+  { keyId }: Principal,
+) {
+  return maySee(projectIds, project_id) || (project_id === null && created_by === keyId)
+}
+
 /**
  * The project that a write goes to, as `findWritableProject` says. A global or workspace key creates one
  * that does not exist. Call it in the transaction that writes, so that no new project is left when the

@@ -6,7 +6,7 @@ import type { ApiContext } from '../context.ts'
 import { notFound } from '../errors.ts'
 import { nullable, times } from '../fields.ts'
 import type { Principal } from '../principal.ts'
-import { maySee, readableProjects } from '../projects.ts'
+import { maySeeWork, readableProjects } from '../projects.ts'
 
 const statuses = ['queued', 'running', 'succeeded', 'capped', 'canceled', 'failed'] as const
 const count = Joi.number().integer().required()
@@ -58,7 +58,7 @@ export function viewImport(row: ImportRow) {
     id: row.id,
     import_id: row.id,
     job_id: row.job_id,
-    project_id: row.project_is_new ? null : row.project_id,
+    project_id: row.project_id,
     status: statusOf(row),
     source: row.source,
     agent_name: row.agent_name,
@@ -84,7 +84,7 @@ export function viewImport(row: ImportRow) {
 export async function findVisibleImport({ sql }: ApiContext, principal: Principal, id: string) {
   const row = await findImport(sql, principal.orgId, id)
   const visible = await readableProjects(sql, principal, undefined)
-  if (!row || !maySee(visible, row.project_id)) throw notFound('Import')
+  if (!row || !maySeeWork(visible, row, principal)) throw notFound('Import')
   return row
 }
 

@@ -16,7 +16,8 @@ export const listImports = endpoint('GET', '/import', {
   },
   async handle({ context: { sql }, principal, query }) {
     const { limit, offset, cursor } = query
-    const filter = { projectIds: await readableProjects(sql, principal, query.project) }
+    const projectIds = await readableProjects(sql, principal, query.project)
+    const filter = { projectIds, keyId: query.project === undefined ? principal.keyId : undefined }
     const page = { limit: limit + 1, offset, before: decodeCursor(cursor) }
     const [rows, counted] = await Promise.all([
       imports.listImports(sql, principal.orgId, filter, page),

@@ -10,7 +10,7 @@ import type { NewImport } from '../../sql/import/imports.ts'
 import type { Call } from '../endpoint.ts'
 import { projectField } from '../fields.ts'
 import type { Principal } from '../principal.ts'
-import { findWritableProject, readableProject, writableProject } from '../projects.ts'
+import { findWritableProject, writableProject } from '../projects.ts'
 import { admitJob } from '../admit-job.ts'
 import { answerLongWork } from '../wait.ts'
 import { findVisibleImport, viewImport } from './import.ts'
@@ -60,10 +60,10 @@ export async function receiveImport(call: ImportCall, upload: AsyncIterable<Uint
 
 function submitImport(
   { context, principal, query }: ImportCall,
-  upload: Omit<NewImport, 'job_id' | 'project_id' | 'project_is_new'>,
+  upload: Omit<NewImport, 'job_id' | 'project_id'>,
 ) {
   return context.queue.transaction(context.sql, async (tx: Transaction) => {
-    const row = { ...upload, ...(await findHome(tx, principal, query)) }
+    const row = { ...upload, project_id: await findHome(tx, principal, query) }
     const submission = { projectId: row.project_id, resultRef: `/import/${row.id}` }
     const payload = { import_id: row.id }
     const job_id = await admitJob(context, tx, principal, importTraces, payload, submission)
@@ -72,17 +72,14 @@ function submitImport(
   })
 }
 
-/** The project of an import. A dry run creates none: it is kept with the project the key has anyway. */
+/** The project of an import. A dry run creates none, and belongs to none where the import would. */
 async function findHome(
   tx: Transaction,
   principal: Principal,
   { project: named, dry_run }: Valid<typeof importQuery>,
 ) {
-  const found = dry_run
-    ? await findWritableProject(tx, principal, named)
-    : await writableProject(tx, principal, named)
-  if (found) return { project_id: found.id, project_is_new: false }
-  return { project_id: await readableProject(tx, principal, undefined), project_is_new: true }
+  const find = dry_run ? findWritableProject : writableProject
+  return (await find(tx, principal, named))?.id ?? null
 }
 
 type ImportCall = Pick<

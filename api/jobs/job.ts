@@ -7,7 +7,7 @@ import type { ApiContext } from '../context.ts'
 import { notFound } from '../errors.ts'
 import { nullable, times } from '../fields.ts'
 import type { Principal } from '../principal.ts'
-import { maySee, readableProjects } from '../projects.ts'
+import { maySeeWork, readableProjects } from '../projects.ts'
 
 export const jobBody = Joi.object({
   id: Joi.string().guid().required(),
@@ -100,7 +100,7 @@ export function viewJob(job: JobRow) {
 export async function findVisibleJob({ sql }: ApiContext, principal: Principal, id: string) {
   const job = await findJob(sql, principal.orgId, id)
   const visible = await readableProjects(sql, principal, undefined)
-  if (!job || !maySee(visible, job.project_id)) throw notFound('Job')
+  if (!job || !maySeeWork(visible, job, principal)) throw notFound('Job')
   return job
 }
 

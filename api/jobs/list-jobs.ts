@@ -30,6 +30,7 @@ export const listJobs = endpoint('GET', '/jobs', {
     const filter = {
       before: decodeCursor(query.cursor),
       projectIds: await readableProjects(sql, principal, query.project),
+      keyId: query.project === undefined ? principal.keyId : undefined,
       kind: query.kind,
       state: query.state,
       createdAfter: query.created_after,

@@ -168,7 +168,7 @@ async function addVersion(
   keyId: string,
 ) {
   if (registration.components.length === 0) {
-    throw validationError([{ field: 'body.components', message: `components ${NEEDED}` }])
+    throw validationError([{ field: 'body.components', message: NEEDED }])
   }
   const parent = await findNextParent(tx, agent)
   const { activate, is_draft: _, has_own_hash: __, project: ___, ...content } = registration

@@ -4,14 +4,14 @@ import type { Queryable } from '../core/db.ts'
 import { jsonText, storableText } from '../core/db.ts'
 import { countUpTo, isOlder } from '../core/pages.ts'
 import type { AgeKey } from '../core/pages.ts'
-import { inProjects } from '../core/projects.ts'
+import { isVisibleWork } from '../core/projects.ts'
+import type { VisibleWork } from '../core/projects.ts'
 
 /** An import with the state of its job. */
 export interface ImportRow {
   org_id: string
-  project_id: string
-  /** A dry run into a project that did not exist: `project_id` only says who may see it. */
-  project_is_new: boolean
+  /** Null for a dry run into a project that did not exist. */
+  project_id: string | null
   id: string
   job_id: string
   /** The format asked for, or found; `auto` until one is found. */
@@ -35,6 +35,8 @@ export interface ImportRow {
   started_at: Date | null
   finished_at: Date | null
   error: { code: string; message: string } | null
+  /** The key that asked for it. */
+  created_by: string | null
 }
 
 export interface ImportError {
@@ -47,7 +49,6 @@ export type NewImport = Pick<
   ImportRow,
   | 'org_id'
   | 'project_id'
-  | 'project_is_new'
   | 'id'
   | 'job_id'
   | 'source'
@@ -63,9 +64,9 @@ export type NewImport = Pick<
  */
 export async function insertImport(sql: Queryable, row: NewImport) {
   await sql`
-    insert into imports (org_id, project_id, project_is_new, id, job_id, source, agent_name, dry_run, storage_key,
+    insert into imports (org_id, project_id, id, job_id, source, agent_name, dry_run, storage_key,
       bytes_total, created_at)
-    values (${row.org_id}, ${row.project_id}, ${row.project_is_new}, ${row.id}, ${row.job_id}, ${row.source},
+    values (${row.org_id}, ${row.project_id}, ${row.id}, ${row.job_id}, ${row.source},
       ${row.agent_name}, ${row.dry_run}, ${row.storage_key}, ${row.bytes_total}, ${row.created_at})`
 }
 
@@ -75,10 +76,7 @@ export async function findImport(sql: Queryable, orgId: string, id: string) {
   return row
 }
 
-export interface ImportFilter {
-  /** The projects the caller may see; null sees the whole organization. */
-  readonly projectIds: readonly string[] | null
-}
+export type ImportFilter = VisibleWork
 
 /** Newest first. */
 export async function listImports(
@@ -102,7 +100,7 @@ export async function countImports(
   filter: ImportFilter,
   limit: number,
 ) {
-  return countUpTo(sql, limit, sql`imports i where ${matching(sql, orgId, filter)}`)
+  return countUpTo(sql, limit, sql`${joined(sql)} where ${matching(sql, orgId, filter)}`)
 }
 
 /** By line, those behind `afterLine`. */
@@ -200,15 +198,15 @@ function joined(sql: Queryable) {
   return sql`imports i join jobs j on j.org_id = i.org_id and j.id = i.job_id`
 }
 
-function matching(sql: Queryable, orgId: string, { projectIds }: ImportFilter) {
-  return sql`i.org_id = ${orgId}
-    ${inProjects(sql, sql`i.project_id`, projectIds)}`
+function matching(sql: Queryable, orgId: string, filter: ImportFilter) {
+  return sql`i.org_id = ${orgId} ${isVisibleWork(sql, filter)}`
 }
 
 function columns(sql: Queryable) {
-  return sql`i.org_id, i.project_id, i.project_is_new, i.id, i.job_id, i.source, i.agent_name, i.dry_run, i.storage_key,
+  return sql`i.org_id, i.project_id, i.id, i.job_id, i.source, i.agent_name, i.dry_run, i.storage_key,
     i.bytes_total, i.bytes_done, i.lines_done, i.imported_count, i.skipped_count, i.error_count,
-    i.scores_imported, i.losses, i.capped_at_line, i.created_at, j.state, j.started_at, j.finished_at, j.error`
+    i.scores_imported, i.losses, i.capped_at_line, i.created_at, j.state, j.started_at, j.finished_at, j.error,
+    j.created_by`
 }
 
 /** Errors of an import that can be read back; further ones are only counted. */

@@ -4,7 +4,8 @@ import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { countUpTo, isOlder } from '../core/pages.ts'
 import type { AgeKey } from '../core/pages.ts'
-import { inProjects } from '../core/projects.ts'
+import { isVisibleWork } from '../core/projects.ts'
+import type { VisibleWork } from '../core/projects.ts'
 
 /** The job resource as stored. */
 export interface JobRow {
@@ -29,6 +30,8 @@ export interface JobRow {
   updated_at: Date
   finished_at: Date | null
   cancel_requested_at: Date | null
+  /** The key that asked for it. */
+  created_by: string | null
 }
 
 export interface JobError {
@@ -85,9 +88,7 @@ export async function deleteJob(sql: Queryable, orgId: string, id: string) {
   await sql`delete from jobs where org_id = ${orgId} and id = ${id}`
 }
 
-export interface JobFilter {
-  /** The projects the caller may see; null sees the whole organization. */
-  readonly projectIds: readonly string[] | null
+export interface JobFilter extends VisibleWork {
   readonly kind?: string | undefined
   readonly state?: JobState | undefined
   readonly createdAfter?: Date | undefined
@@ -98,7 +99,7 @@ export interface JobFilter {
 /** Newest first. */
 export async function listJobs(sql: Queryable, orgId: string, filter: JobFilter) {
   return sql<JobRow[]>`
-    select ${columns(sql)} from jobs
+    select ${columns(sql)} from jobs j
     where ${matching(sql, orgId, filter)}
       ${isOlder(sql, sql`(created_at, id)`, filter.before)}
     order by created_at desc, id desc
@@ -107,7 +108,7 @@ export async function listJobs(sql: Queryable, orgId: string, filter: JobFilter)
 
 /** How many jobs match, counted no further than `limit`. */
 export async function countJobs(sql: Queryable, orgId: string, filter: JobFilter, limit: number) {
-  return countUpTo(sql, limit, sql`jobs where ${matching(sql, orgId, filter)}`)
+  return countUpTo(sql, limit, sql`jobs j where ${matching(sql, orgId, filter)}`)
 }
 
 /** How many jobs of a kind wait to begin, counted no further than `limit`. */
@@ -174,7 +175,7 @@ interface CancelRow {
 
 function matching(sql: Queryable, orgId: string, filter: JobFilter) {
   return sql`org_id = ${orgId}
-    ${inProjects(sql, sql`project_id`, filter.projectIds)}
+    ${isVisibleWork(sql, filter)}
     ${filter.kind ? sql`and kind = ${filter.kind}` : sql``}
     ${filter.state ? sql`and state = ${filter.state}` : sql``}
     ${filter.createdAfter ? sql`and created_at > ${filter.createdAfter}` : sql``}`
@@ -183,7 +184,7 @@ function matching(sql: Queryable, orgId: string, filter: JobFilter) {
 function columns(sql: Queryable) {
   return sql`id, org_id, project_id, kind, queue_job_id, state, attempt, interruptions, progress_done,
     progress_total, progress_unit, progress_note, request, result, result_ref, error, created_at,
-    started_at, updated_at, finished_at, cancel_requested_at`
+    started_at, updated_at, finished_at, cancel_requested_at, created_by`
 }
 
 const JOBS_MEASURED = 20

@@ -1,6 +1,6 @@
--- A dry run into a project that does not exist creates none; project_id then only says who may see it.
-alter table imports add column project_is_new boolean not null default false,
-  add check (not project_is_new or dry_run);
+-- A dry run into a project that does not exist creates none and belongs to none.
+alter table imports alter column project_id drop not null,
+  add check (project_id is not null or dry_run);
 
 -- The key that asked for a check; its job, which knows it too, is not kept as long. Null where unknown.
 alter table regression_checks add column created_by uuid;

@@ -1,7 +1,7 @@
 import { compareCorrection, makeAttempt } from '../../jobs/rules/datasets/attempts.ts'
 import type { Attempt, Pair } from '../../jobs/rules/datasets/attempts.ts'
 import { correctConversation } from '../../jobs/rules/datasets/messages.ts'
-import type { Dropped, TrainingMessage } from '../../jobs/rules/datasets/messages.ts'
+import type { Conversation, Dropped } from '../../jobs/rules/datasets/messages.ts'
 import { choosePairs, choosePreferences } from '../../jobs/rules/datasets/pairs.ts'
 import type { Preference } from '../../jobs/rules/datasets/pairs.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
@@ -52,7 +52,7 @@ function tryOf(trace: ListedTrace, content: CandidateContent, declared: Toolbox)
   if (trace.quality === null) return { reason: 'unscored' }
   const { preferred, pair_id } = trace
   const attempt = makeAttempt(trace.index, trace.quality, read.messages, declared)
-  return { ...attempt, trace, declared, preferred, pair_id }
+  return { ...attempt, leftOut: read.leftOut, trace, declared, preferred, pair_id }
 }
 
 /** What a person compared makes pairs with nothing else. */
@@ -79,7 +79,9 @@ function pairUp(attempts: readonly Tried[], recipe: Recipe, output: Output) {
 
 function writePair(pair: Pair<Tried>, recipe: Recipe) {
   const { chosen, rejected } = pair
-  const row = pairRow(pair, chosen.messages, chosen.declared, recipe, false)
+  const leftOut = countBehind(pair.turn, chosen) + countBehind(pair.turn, rejected)
+  const said = { messages: chosen.messages, leftOut }
+  const row = pairRow(pair, said, chosen.declared, recipe, false)
   return { trace: chosen.trace, rejected: rejected.trace, row }
 }
 
@@ -97,12 +99,19 @@ function correctedPair(
   const corrected = readTrained(correctConversation(messages, corrected_output), declared)
   if ('reason' in corrected) return corrected
   const turns = compareCorrection(corrected.messages, said.messages)
-  return 'reason' in turns ? turns : pairRow(turns, corrected.messages, declared, recipe, true)
+  if ('reason' in turns) return turns
+  const leftOut = countBehind(turns.turn, said)
+  return pairRow(turns, { messages: corrected.messages, leftOut }, declared, recipe, true)
+}
+
+/** How many messages of a conversation come after a turn. */
+function countBehind(turn: number, { messages, leftOut }: Conversation) {
+  return messages.length - turn - 1 + leftOut
 }
 
 function pairRow(
   { turn, chosenTurn, rejectedTurn }: Pick<Pair, 'turn' | 'chosenTurn' | 'rejectedTurn'>,
-  messages: readonly TrainingMessage[],
+  { messages, leftOut }: Conversation,
   declared: Toolbox,
   recipe: Recipe,
   corrected: boolean,
@@ -110,11 +119,11 @@ function pairRow(
   const prompt = messages.slice(0, turn).map((message) => ({ ...message, weight: 0 as const }))
   const tools = toolsOf(declared, [...prompt, chosenTurn, rejectedTurn])
   const lists = { prompt, chosen: [chosenTurn], rejected: [rejectedTurn] }
-  return finishRow({ parts: { lists }, tools, leftOut: 0, corrected }, recipe)
+  return finishRow({ parts: { lists }, tools, leftOut, corrected }, recipe)
 }
 
 /** The limit of all attempts at one task together, in characters of JSON. */
 const TASK_LENGTH = 64 << 20
 const TASK_ATTEMPTS = 1000
 
-type Tried = Attempt & Preference & { trace: ListedTrace; declared: Toolbox }
+type Tried = Attempt & Conversation & Preference & { trace: ListedTrace; declared: Toolbox }

@@ -93,12 +93,11 @@ async function importSlice(
 }
 
 /** Once a format is found, the row names that one, and only the cursor has the format asked for. */
-function settingsOf(item: ImportRow, from: Cursor | undefined): Settings {
+function settingsOf(item: ImportRow, from: Cursor | undefined): ImportSettings {
   const asked = item.source === 'auto' ? null : item.source
   return {
     orgId: item.org_id,
-    projectId: item.project_id,
-    projectIsNew: item.project_is_new,
+    projectId: item.project_id ?? NO_PROJECT,
     format: from ? from.format : asked,
     agentName: item.agent_name,
     now: item.created_at,
@@ -107,7 +106,7 @@ function settingsOf(item: ImportRow, from: Cursor | undefined): Settings {
 }
 
 /** Parses a chunk and makes rows of the traces that the project does not have yet. */
-async function prepare(run: Run, settings: Settings, chunk: Chunk): Promise<PreparedChunk> {
+async function prepare(run: Run, settings: ImportSettings, chunk: Chunk): Promise<PreparedChunk> {
   const parsed = await parseInThread(chunk, settings)
   const known = await findKnown(run, settings, parsed.traceIds).catch((error: unknown) => {
     parsed.drop()
@@ -123,10 +122,10 @@ async function prepare(run: Run, settings: Settings, chunk: Chunk): Promise<Prep
   }
 }
 
-async function findKnown({ sql, signal }: Run, settings: Settings, ids: readonly string[]) {
+async function findKnown({ sql, signal }: Run, settings: ImportSettings, ids: readonly string[]) {
   signal.throwIfAborted()
-  const { orgId, projectId, projectIsNew } = settings
-  return projectIsNew ? new Set<string>() : listKnownTraceIds(sql, orgId, projectId, ids)
+  const { orgId, projectId } = settings
+  return listKnownTraceIds(sql, orgId, projectId, ids)
 }
 
 /** Where a run continues after a chunk, or how the import ends with it. */
@@ -188,16 +187,13 @@ type Cursor = Checkpoint<typeof importTraces>
 type Step = Omit<Cursor, 'attempt' | 'isSliceEnd'>
 type End = NonNullable<Cursor['end']>
 
-interface Settings extends ImportSettings {
-  /** A dry run into a project that has no traces, because it does not exist. */
-  readonly projectIsNew: boolean
-}
-
 interface PreparedChunk extends ReadyChunk {
   readonly chunk: Chunk
   readonly readable: boolean
 }
 
+/** Stands for the project of a dry run that belongs to none: it has no traces, and gets none. */
+const NO_PROJECT = '00000000-0000-0000-0000-000000000000'
 /** One chunk is stored while each of the two threads has another. */
 const CHUNKS_AHEAD = 3
 /** The import gives up on a file after this many faults, when none of its lines was JSON. */

@@ -62,8 +62,9 @@ export async function storeChunk(
     run.signal.throwIfAborted()
     const isStored = new Set(stored)
     const scores = encoded.scores.filter(({ trace_id }) => isStored.has(trace_id))
-    const traces = { projectId: item.project_id, traceIds: stored, scores }
-    if (!item.dry_run) await complete(tx, run, traces)
+    if (!item.dry_run && item.project_id !== null) {
+      await complete(tx, run, { projectId: item.project_id, traceIds: stored, scores })
+    }
     run.signal.throwIfAborted()
     await addImportStep(tx, item.org_id, item.id, {
       source: format,

@@ -65,7 +65,6 @@ export function compareTurns<A extends Attempt>(chosen: A, rejected: A): Pair<A>
   if (ours.role === 'user' || theirs.role === 'user') return { reason: 'user_divergence' }
   if (ours.role !== 'assistant' || theirs.role !== 'assistant') return { reason: 'env_divergence' }
   if (ours.weight === 0 || theirs.weight === 0) return { reason: 'no_trainable_turn' }
-  if (gistOf(ours) === gistOf(theirs)) return { reason: 'near_identical' }
   const lengthRatio = Math.log(lengthOf(ours) / lengthOf(theirs))
   return { chosen, rejected, turn, chosenTurn: ours, rejectedTurn: theirs, lengthRatio }
 }
@@ -79,12 +78,17 @@ export function compareTurns<A extends Attempt>(chosen: A, rejected: A): Pair<A>
 export function compareCorrection(
   corrected: readonly TrainingMessage[],
   said: readonly TrainingMessage[],
-): Pick<Pair, 'turn' | 'chosenTurn' | 'rejectedTurn'> | Dropped {
+): (Turns & Pick<Pair, 'turn'>) | Dropped {
   const turn = corrected.length - 1
   const [chosenTurn, rejectedTurn] = [corrected[turn], said[turn]]
   if (!chosenTurn || !rejectedTurn) return { reason: 'no_output' }
-  if (gistOf(chosenTurn) === gistOf(rejectedTurn)) return { reason: 'near_identical' }
+  if (isNearIdentical({ chosenTurn, rejectedTurn })) return { reason: 'near_identical' }
   return { turn, chosenTurn, rejectedTurn }
+}
+
+/** Whether the two turns of a pair differ in case, spacing and punctuation at most. */
+export function isNearIdentical({ chosenTurn, rejectedTurn }: Turns) {
+  return gistOf(chosenTurn) === gistOf(rejectedTurn)
 }
 
 /** What a turn says, whatever its case, spacing and punctuation, and what it calls, to the letter. */
@@ -118,3 +122,5 @@ function digest(text: string) {
 
 /** Two conversations are the same whatever the spelling of their arguments. */
 const COMPARED_AS = { format: 'trl', reasoning: 'drop' } as const
+
+type Turns = Pick<Pair, 'chosenTurn' | 'rejectedTurn'>

@@ -1,5 +1,6 @@
 import { parseJson } from '../core/parse-json.ts'
 import { isObject } from '../core/reader.ts'
+import { openLines } from '../core/waiting-lines.ts'
 import type { Message } from '../traces/trace.ts'
 import { trainingJson } from './training-json.ts'
 
@@ -15,22 +16,27 @@ export interface TrainingCall {
 
 /** Gives calls their ids and finds the call that a tool's message answers, each once. */
 export function openCallBook() {
-  const waiting: { given: string | undefined; call: TrainingCall }[] = []
+  const byId = openLines<string, TrainingCall>()
+  const byName = openLines<string | undefined, TrainingCall>()
+  const answered = new Set<TrainingCall>()
   let count = 0
   return {
     open({ id, function: called }: GivenCall): TrainingCall | undefined {
       const read = readArguments(called.arguments)
       if (!read) return undefined
       const call = { id: `call_${++count}`, name: called.name, ...read }
-      waiting.push({ given: id ?? undefined, call })
+      if (id !== undefined && id !== null) byId.join(id, call)
+      // Under no name as well, for answers that give none.
+      for (const name of [call.name, undefined]) byName.join(name, call)
       return call
     },
     /** By id; without one the first call that waits, of that name when one is given. */
     answer(id: string | undefined, name: string | undefined) {
-      const at = waiting.findIndex(({ given, call }) =>
-        id === undefined ? name === undefined || name === call.name : given === id,
-      )
-      return at < 0 ? undefined : waiting.splice(at, 1)[0]?.call
+      const next = () => (id === undefined ? byName.take(name) : byId.take(id))
+      let call = next()
+      while (call && answered.has(call)) call = next()
+      if (call) answered.add(call)
+      return call
     },
   }
 }

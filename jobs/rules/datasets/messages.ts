@@ -1,6 +1,7 @@
 import { areRead, callsOf, openCallBook } from './call-book.ts'
 import type { CallBook, TrainingCall } from './call-book.ts'
 import { readContent } from './content.ts'
+import { isTrainable } from '../traces/conversation.ts'
 import type { Message } from '../traces/trace.ts'
 
 /** A message of a training row. */
@@ -37,8 +38,8 @@ export interface Conversation {
 /**
  * A conversation as it can be trained on, or why it cannot. What comes after the last turn of the
  * assistant is left out: nobody answers it, be it a tool's last result or the user's goodbye. Every
- * turn of the assistant that says something has weight 1, unless it came with weight 0 or made a call of
- * `masked`.
+ * turn of the assistant that says something has weight 1, unless it came with another weight or made a
+ * call of `masked`.
  * @param masked ids of the calls whose turns are not to be learned
  */
 export function readConversation(
@@ -134,7 +135,7 @@ function readTurn(
     ...(refusal !== undefined && { refusal }),
     ...(reasoning !== undefined && { reasoning }),
     ...(tool_calls.length > 0 && { tool_calls }),
-    weight: saysIt(message) && message['weight'] !== 0 && !isMasked ? 1 : 0,
+    weight: saysIt(message) && isTrainable(message) && !isMasked ? 1 : 0,
   }
 }
 
@@ -151,7 +152,22 @@ function textIn(message: Message, member: string) {
 }
 
 function hasOthers(message: Message) {
-  return Object.keys(message).some((member) => !MEMBERS.has(member) && isTold(message[member]))
+  return Object.keys(message).some((member) => isTold(message[member]) && !isRead(message, member))
+}
+
+/** Whether a row has a place for a member of a message as it is. */
+function isRead(message: Message, member: string) {
+  switch (member) {
+    case 'name':
+      return typeof message.name === 'string'
+    case 'refusal':
+    case 'reasoning_content':
+      return typeof message[member] === 'string' && ROLES.get(message.role) === 'assistant'
+    case 'function_call':
+      return callsOf(message).length > 0 && !isTold(message.tool_calls)
+    default:
+      return MEMBERS.has(member)
+  }
 }
 
 /** Null and an empty list say nothing. */
@@ -167,16 +183,6 @@ const ROLES = new Map<string, TrainingMessage['role']>([
   ['tool', 'tool'],
   ['function', 'tool'],
 ])
-/** The members of a message that a row has a place for. */
-const MEMBERS = new Set([
-  'role',
-  'content',
-  'name',
-  'tool_calls',
-  'tool_call_id',
-  'function_call',
-  'refusal',
-  'reasoning_content',
-  'weight',
-])
+/** The members of a message that a row has a place for whatever they hold. */
+const MEMBERS = new Set(['role', 'content', 'tool_calls', 'tool_call_id', 'weight'])
 const NONE: ReadonlySet<string> = new Set()

@@ -1,4 +1,4 @@
-import { compareTurns } from './attempts.ts'
+import { compareTurns, isNearIdentical } from './attempts.ts'
 import type { Attempt, Pair } from './attempts.ts'
 import type { Dropped } from './messages.ts'
 
@@ -33,8 +33,8 @@ export function choosePairs<A extends Attempt>(attempts: readonly A[]): Choice<A
 }
 
 /**
- * The pairs that a person made of the attempts at one task. They go without the bounds on quality and
- * length that comparisons of attempts have.
+ * The pairs that a person made of the attempts at one task. They go without the bounds on quality,
+ * likeness and length that comparisons of attempts have: equal ones alone give none.
  */
 export function choosePreferences<A extends Attempt & Preference>(
   attempts: readonly A[],
@@ -75,6 +75,7 @@ function compareAttempts<A extends Attempt>(chosen: A, rejected: A): Pair<A> | D
   if (chosen.quality - rejected.quality < MARGIN) return { reason: 'margin' }
   const found = compareTurns(chosen, rejected)
   if ('reason' in found) return found
+  if (isNearIdentical(found)) return { reason: 'near_identical' }
   return Math.abs(found.lengthRatio) > MAX_LENGTH_RATIO ? { reason: 'length_ratio' } : found
 }
 

@@ -11,13 +11,15 @@ import type { NewScore } from './score.ts'
 export function readTraceScores(members: Readonly<Record<string, unknown>>): {
   scores: NewScore[]
   warnings: TraceWarning[]
+  /** How many faults there are; `warnings` names the first. */
+  faultCount: number
 } {
   const faults: Fault[] = []
   const scores = Object.entries(members).flatMap(([field, value]) =>
     readScores(value, field, faults),
   )
   const distinct = new Map(scores.map((score) => [identityOf(score), score]))
-  return { scores: [...distinct.values()], warnings: warningsOf(faults) }
+  return { scores: [...distinct.values()], warnings: warningsOf(faults), faultCount: faults.length }
 }
 
 function warningsOf(faults: readonly Fault[]): TraceWarning[] {

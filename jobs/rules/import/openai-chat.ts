@@ -56,12 +56,15 @@ function requestIn(record: Members): Members {
 
 function conversationIn(record: Members): Conversation {
   const request = requestIn(record)
+  const { messages } = request
+  const answers = Array.isArray(messages) ? answersIn(record['output']) : []
   const { output, said } = answerIn(record['output'])
-  const taken = new Set([...TAKEN, ...(output === undefined ? [] : ['output'])])
+  const isRead = output !== undefined || answers.length > 0
+  const taken = new Set([...TAKEN, ...(isRead ? ['output'] : [])])
   const isNested = request !== record
   if (isNested) taken.add('input')
   return {
-    messages: request['messages'],
+    messages: answers.length > 0 ? [...(messages as unknown[]), ...answers] : messages,
     output,
     said: [record, ...(isNested ? [request] : []), ...said],
     taken,
@@ -80,8 +83,17 @@ function answerIn(given: unknown): Pick<Conversation, 'output' | 'said'> {
   if (isObject(choice) && isObject(choice['message'])) {
     return { output: choice['message'], said: [given, choice] }
   }
-  const isMessage = 'content' in given || 'tool_calls' in given || 'function_call' in given
-  return { output: isMessage ? given : undefined, said: [] }
+  return { output: isMessage(given) ? given : undefined, said: [] }
+}
+
+/** The messages of an output that is a list of them. */
+function answersIn(given: unknown): readonly Members[] {
+  if (!Array.isArray(given) || !given.every(isMessage)) return []
+  return given.map((message) => ({ role: 'assistant', ...message }))
+}
+
+function isMessage(given: unknown): given is Members {
+  return isObject(given) && MESSAGE_MEMBERS.some((member) => member in given)
 }
 
 /** A completion without what was read of it, its further choices included. */
@@ -127,6 +139,8 @@ function tagsOf(tags: Members) {
 
 /** Members of a line that do not go to the trace as they are. */
 const TAKEN = ['messages', ...CALL_NAMES]
+/** An output with one of them is a message. */
+const MESSAGE_MEMBERS = ['content', 'tool_calls', 'function_call']
 const EMPTY = { code: 'empty_conversation', message: 'messages is empty' }
 
 interface Conversation extends CallParts {

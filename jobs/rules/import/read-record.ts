@@ -41,13 +41,14 @@ export function readRecord(
     })
     return { faults: read.faults.map(named) }
   }
-  const { scores, warnings } = readTraceScores(mapped.scores)
+  const { scores, warnings, faultCount } = readTraceScores(mapped.scores)
   const warned = [...read.warnings, ...warnings].map(({ code, message }) => ({
     code,
     message: rename(message),
   }))
   const losses = [...mapped.losses, ...warned, ...lostMembers(mapped, read.trace)]
-  const codes = losses.map(({ code }) => code)
+  const untold = Array<'invalid_score'>(faultCount - warnings.length).fill('invalid_score')
+  const codes = [...losses.map(({ code }) => code), ...untold]
   return { trace: withWarnings(read.trace, losses), scores, losses: codes }
 }
 

@@ -44,6 +44,11 @@ export function textOf(message: Message | undefined): string {
   return text === '' && typeof refusal === 'string' ? refusal : text
 }
 
+/** Whether a message may be learned from: a weight that is no number above 0 takes it out. */
+export function isTrainable({ weight }: Message) {
+  return weight === undefined || weight === null || (typeof weight === 'number' && weight > 0)
+}
+
 function contentTextOf(content: unknown): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''

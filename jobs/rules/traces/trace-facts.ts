@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { renderedCalls } from './rendered-calls.ts'
 import { ownCalls, toolsUsed } from './trace-use.ts'
-import { conversationOf } from './conversation.ts'
+import { conversationOf, isTrainable } from './conversation.ts'
 import type { Message, Trace } from './trace.ts'
 
 /** What is known of a trace's content without opening it again; columns of `traces`. */
@@ -69,12 +69,13 @@ function hashMessages(messages: readonly Message[]): Buffer {
     const text = typeof part === 'string' ? part : (JSON.stringify(part) ?? '')
     parts.push(`${text.length}:`, text)
   }
-  for (const { role, content, name, tool_calls, refusal, weight } of messages) {
+  for (const message of messages) {
+    const { role, content, name, tool_calls, refusal } = message
     put(role)
     put(content ?? '')
     put(name ?? '')
     if (refusal) put({ refusal })
-    if (weight === 0) put({ weight })
+    if (!isTrainable(message)) put({ weight: 0 })
     for (const call of tool_calls ?? []) {
       put(call.function.name)
       put(call.function.arguments)

@@ -374,6 +374,32 @@ t.test('imports', async (t) => {
     t.ok((await names()).includes('later'))
   })
 
+  t.test('a dry run into a workspace without a project answers as one would', async (t) => {
+    const { upload, post, orgId } = await open()
+    const workspace = await post('/workspaces', { name: 'empty' })
+    const scope = { scope: 'workspace', workspace_id: workspace.body.id } as const
+    const openWorkspace = async () => {
+      const { raw } = await makeTestKey(sql, orgId, { ...scope, permissions: 'write' })
+      return service.client(raw)
+    }
+    const mine = await openWorkspace()
+    const theirs = await openWorkspace()
+    const file = jsonl([{ agent_name: 'a', trace_id: '1' }])
+    await upload(file)
+    const answer = await mine.call('POST', '/import/jsonl?dry_run=true', file, LINES)
+    t.match(answer, { status: 200, body: { project_id: null, imported_count: 1 } })
+    const { id, job_id } = answer.body as { id: string; job_id: string }
+    const seenBy = async (client: typeof mine) => [
+      (await client.get(`/import/${id}`)).status,
+      (await client.get(`/jobs/${job_id}`)).status,
+      (await client.get('/import')).body.total,
+      (await client.get('/jobs')).body.total,
+    ]
+    t.same(await seenBy(mine), [200, 200, 1, 1])
+    t.same(await seenBy(theirs), [404, 404, 0, 0])
+    t.match((await mine.get('/projects')).body, { projects: [] })
+  })
+
   t.test('traces may come in the request', async (t) => {
     const { post, errors } = await open()
     const traces = [{ agent_name: 'a' }, { agent_name: 'a', trace_id: '' }, 7]

@@ -38,6 +38,16 @@ t.test('what came with weight 0 keeps it in every format and type', async (t) =>
   t.same(make(last, { rows: 'call' }), ['no_trainable_turn'])
 })
 
+t.test('only no weight, null and numbers above 0 let a turn be learned', async (t) => {
+  const weightOf = (weight: unknown) => {
+    const rendered_input = [user(), { ...assistant(), weight }, user(), assistant('Bye')]
+    const [row] = make(contentOf({ rendered_input })) as [Training]
+    return row.messages?.[1]?.weight
+  }
+  for (const weight of [undefined, null, 1, 0.5]) t.equal(weightOf(weight), 1)
+  for (const weight of [0, -1, '0', '1', false, {}]) t.equal(weightOf(weight), 0)
+})
+
 t.test('what only some messages hold is written as each format can', async (t) => {
   const parts = [
     { type: 'text', text: 'Two' },
@@ -99,6 +109,32 @@ t.test('what a row does not tell is counted', async (t) => {
   t.same(lossesIn({}), one)
   t.same(lossesIn({ reasoning: 'keep' }), { ...one, reasoning_dropped: 0 })
   t.same(lossesIn({ format: 'sharegpt', reasoning: 'keep' }), one)
+})
+
+t.test('members that hold what a row has no place for are counted', async (t) => {
+  const said = { name: 'find', arguments: '{}' }
+  const others: object[] = [
+    { ...assistant(), reasoning_content: ['r'] },
+    { ...assistant(), refusal: { text: 'No.' } },
+    { ...assistant(), function_call: 'auto' },
+    { ...calling('find', '{}'), function_call: said },
+    { ...user(), reasoning_content: 'Hm.' },
+    { ...user(), name: 7 },
+  ]
+  const places: object[] = [
+    { ...assistant(), reasoning_content: 'Hm.', refusal: '', name: 'Bob', tool_calls: [] },
+    { role: 'assistant', content: null, tool_calls: [], function_call: said },
+    { ...calling('find', '{}'), function_call: null, refusal: null },
+  ]
+  const countOf = (message: object) => {
+    const rendered_input = [user(), message, assistant()]
+    const recipe = completeRecipe('sft', null, { options: { reasoning: 'keep' } })
+    const content = contentOf({ rendered_input } as Call)
+    const [row] = openRowMaker(recipe)(candidate, content) as [Row]
+    return row.losses.members_dropped
+  }
+  for (const message of others) t.equal(countOf(message), 1, JSON.stringify(message))
+  for (const message of places) t.equal(countOf(message), 0, JSON.stringify(message))
 })
 
 t.test('tools come from the calls, else from the manifest, else from what was seen', async (t) => {

@@ -207,7 +207,7 @@ t.test('balancing leaves out a tenth at most, and stops once the lengths are eve
 })
 
 t.test(
-  'what a person compared makes the pairs that were compared, whatever their lengths',
+  'what a person compared makes the pairs that were compared, unless they are equal',
   async (t) => {
     const said = (no: number, preferred: boolean, pair_id: string | null, text: string) => ({
       ...attempt(no, Number(preferred), 'u:q', `a:${text}`),
@@ -222,14 +222,17 @@ t.test(
       said(5, true, null, 'd'),
       said(6, true, 'r', 'Same'),
       said(7, false, 'r', 'same!'),
+      said(8, true, 's', 'Same'),
+      said(9, false, 's', 'Same'),
     ])
     t.same(
       pairs.map(({ chosen, rejected }) => [chosen.index, rejected.index]),
       [
         [1, 2],
         [3, 4],
+        [6, 7],
       ],
     )
-    t.same(Object.fromEntries(dropped), { unpaired: 1, near_identical: 1 })
+    t.same(Object.fromEntries(dropped), { unpaired: 1, no_divergence: 1 })
   },
 )

@@ -240,6 +240,7 @@ t.test('OpenAI chat lines', async (t) => {
       return toTraceRow(trace).content_hash?.toString('hex')
     }
     const hashes = [{}, { refusal: 'No.' }, { refusal: 'Never.' }, { weight: 0 }].map(hashOf)
+    t.equal(hashOf({ weight: false }), hashes[3])
     t.equal(new Set(hashes).size, 4)
     t.equal(hashOf({ weight: 1, refusal: null }), hashes[0])
   })
@@ -308,10 +309,55 @@ t.test('OpenAI chat lines', async (t) => {
     t.equal(other?.trace.task_id, good?.trace.task_id)
     t.not(other?.trace.trace_id, good?.trace.trace_id)
     t.notSame(other?.scores.at(-1)?.metadata, good?.scores.at(-1)?.metadata)
+    const task_id = good?.trace.task_id
     const named = split(row('x', 'y', { trace_id: 'own', task_id: 't', eval_scores: [] }))
     t.match(named, [
-      { trace: { trace_id: 'own-preferred', task_id: 't' } },
-      { trace: { trace_id: 'own-non_preferred', task_id: 't' } },
+      { trace: { trace_id: 'own-preferred', task_id, metadata: { task_id: 't' } } },
+      { trace: { trace_id: 'own-non_preferred', task_id, metadata: { task_id: 't' } } },
     ])
+    const { input: _, ...flat } = row('A number.', 'A letter.')
+    const [top, below] = split({ ...flat, messages: input.messages })
+    t.same(top && conversationOf(top.trace), good && conversationOf(good.trace))
+    t.same(below && conversationOf(below.trace), bad && conversationOf(bad.trace))
+    t.equal(top?.trace.task_id, below?.trace.task_id)
+    t.notOk(top?.trace.metadata['extra'])
+  })
+
+  t.test('with a preference have two ids, however long their own is', async (t) => {
+    const sides = (trace_id: string) => {
+      const answers = { preferred_output: 'a', non_preferred_output: 'b' }
+      const split = openaiChat.split?.({ input: { messages }, trace_id, ...answers }) ?? []
+      return 'code' in split ? [] : split.map((each) => String(each['trace_id']))
+    }
+    t.same(sides('x'.repeat(114)).at(1), `${'x'.repeat(114)}-non_preferred`)
+    for (const length of [115, 128]) {
+      const ids = sides('x'.repeat(length))
+      t.match(ids, [/^preference-\w{32}-preferred$/, /^preference-\w{32}-non_preferred$/])
+      t.not(ids[0], sides('y'.repeat(length))[0])
+    }
+    t.ok((sides('x'.repeat(129))[0] ?? '').length > 128, 'what is no id is not made one')
+  })
+
+  t.test('with null for a preference have none', async (t) => {
+    const record = { messages, preferred_output: null, non_preferred_output: null }
+    t.same(openaiChat.split?.(record), [record])
+    const half = { ...record, preferred_output: 'x' }
+    t.match(openaiChat.split?.(half), { code: 'invalid_record' })
+  })
+
+  t.test('whose output is a list of messages hold all of them', async (t) => {
+    const [question, output] = [messages.slice(0, 2), messages.slice(2)]
+    const { trace, losses } = read({ agent_name: 'a', input: { messages: question }, output })
+    t.same(conversationOf(trace), messages)
+    t.same(losses, [])
+    t.notOk(trace.metadata['extra'])
+    const flat = read({ agent_name: 'a', messages: question, output: [{ content: 'A number.' }] })
+    t.same(conversationOf(flat.trace).at(-1), { role: 'assistant', content: 'A number.' })
+    t.not(
+      openaiChat.traceIdOf({ messages: question, output }),
+      openaiChat.traceIdOf({ messages: question, output: output.slice(1) }),
+    )
+    const other = read({ agent_name: 'a', messages, output: [{ score: 1 }] })
+    t.same(other.trace.metadata['extra'], { output: [{ score: 1 }] }, 'other lists are kept')
   })
 })

@@ -51,6 +51,14 @@ t.test('reading records', async (t) => {
     t.equal(detectFormat({ id: '1', run_type: 'llm', inputs: {} }), undefined)
   })
 
+  t.test('every faulty score is counted, and the first ones are told', async (t) => {
+    const scores = Array.from({ length: 100 }, (_, i) => ({ name: `s${i}`, score: 7 }))
+    const result = read('traces', { agent_name: 'a', scores })
+    if ('faults' in result) throw new Error('refused')
+    t.same(result.losses, Array(100).fill('invalid_score'))
+    t.equal((result.trace.metadata['import'] as { warnings: string[] }).warnings.length, 20)
+  })
+
   t.test('our own lines are traces with their scores beside', async (t) => {
     const result = read('traces', {
       trace_id: 't1',
