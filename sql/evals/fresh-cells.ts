@@ -32,7 +32,7 @@ export async function storeFreshCells(tx: Transaction, key: CellKey) {
   await tx`
     delete from score_cells where org_id = ${orgId} and project_id = ${projectId}
       and agent_name = ${agentName} and day = ${day}::date`
-  const cellColumns = tx.unsafe(CELL_COLUMNS)
+  const cellColumns = tx(CELL_COLUMNS)
   await tx`
     insert into score_cells (${cellColumns}, shared_clusters)
     select ${cellColumns}, (
@@ -97,10 +97,12 @@ interface CellClusters {
   clusters: number
 }
 
-const CELL_COLUMNS = `id, org_id, project_id, agent_name, manifest_id, manifest_hash, day, name, source,
-  verdict, n, passed, sum, sum_squares, min, max, histogram, lone_clusters, lone_ss, lone_sn, lone_nn`
+const CELL_COLUMNS =
+  'id org_id project_id agent_name manifest_id manifest_hash day name source verdict n passed sum sum_squares min max histogram lone_clusters lone_ss lone_sn lone_nn'.split(
+    ' ',
+  )
 /** Its name contains its columns: a session of a pooler, and this table with it, may outlive a release that adds one. */
-export const FRESH_CELLS = `fresh_cells_${createHash('sha256').update(CELL_COLUMNS).digest('hex').slice(0, 8)}`
+export const FRESH_CELLS = `fresh_cells_${createHash('sha256').update(CELL_COLUMNS.join()).digest('hex').slice(0, 8)}`
 export const FRESH_CLUSTERS = 'fresh_cell_clusters'
 /** Clusters that one statement compares. */
 const PART_CLUSTERS = 50_000
