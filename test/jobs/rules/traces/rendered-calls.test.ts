@@ -31,7 +31,9 @@ t.test('tool calls that stand only in the messages given to the last call', asyn
     ])
     t.match(factsOf(trace), {
       tools_called: ['close', 'plan', 'refund', 'search'],
-      tool_call_count: 4,
+      // The outcome of the others is not known.
+      tool_call_count: 2,
+      tool_error_count: 0,
     })
   })
 
