@@ -52,7 +52,11 @@ export const TRACE_TYPES = {
 export const TRACE_COLUMNS = Object.keys(TRACE_TYPES) as (keyof typeof TRACE_TYPES)[]
 
 /** A trace that was inserted, with the manifest it was tied to. */
-export type InsertedTrace = TraceKey & Pick<TraceRow, 'manifest_id'>
+export type InsertedTrace = TraceKey &
+  Pick<TraceRow, 'manifest_id'> & {
+    /** Its agent where it names a hash and no manifest has it; else null. */
+    untied_agent: string | null
+  }
 
 /**
  * Inserts the traces whose id their project does not have yet, each tied to the manifest it names (see
@@ -82,6 +86,10 @@ export const joinNamedManifest = `
     where org_id = t.org_id and project_id = t.project_id and agent_name = t.agent_name
       and manifest_hash = 'sha256:' || t.manifest_hash
     limit 1) m on true`
+
+/** SQL for the members of `InsertedTrace`, of a row of `traces`. */
+export const INSERTED = `org_id, project_id, trace_id, manifest_id,
+  case when manifest_id is null and manifest_hash is not null then agent_name end as untied_agent`
 
 /** SQL that is true when the id that row `t` names is none of the manifests of its agent. */
 const namesUnknownManifest = 't.manifest_id is not null and t.manifest_id is distinct from m.id'
@@ -139,6 +147,6 @@ const INSERT = `
   from unnest(${COLUMNS.map(({ type }, i) => `$${i + 1}::text::${AS_TEXT.has(type) ? 'text' : type}[]`).join()})
     as t (${NAMES}) ${joinNamedManifest}
   on conflict (org_id, project_id, trace_id) do nothing
-  returning org_id, project_id, trace_id, manifest_id`
+  returning ${INSERTED}`
 
 type Owner = Pick<TraceKey, 'org_id' | 'project_id'>

@@ -9,6 +9,8 @@ import { copyTied, insertTied } from '../../../sql/transactions/store-traces.ts'
 import { listMetricValues } from '../../../sql/regression/metric-values.ts'
 import { listSessions } from '../../../sql/regression/activations.ts'
 import { countClosedTraces, listClosedTraces } from '../../../sql/manifests/closed-traces.ts'
+import { linkNamedTraces } from '../../../sql/manifests/manifest-links.ts'
+import { findManifest, insertManifest, lockAgent } from '../../../sql/manifests/manifests.ts'
 import { makeAgent, toolComponent } from '../../support/agents.ts'
 import { gate } from '../../support/queues.ts'
 import { openService } from '../../support/service.ts'
@@ -86,26 +88,43 @@ for (const [way, insert] of [
 }
 
 t.test('traces wait for the manifest that is being registered, and are tied to it', async (t) => {
-  const agent = await makeAgent(service)
-  const manifest_hash = hashOf('first')
-  await agent.register([toolComponent('z')])
-  // Holds the registration where it reads the traces that it is to tie.
+  const { org, client, register } = await makeAgent(service)
+  const agent = { orgId: org.orgId, projectId: org.projectId, agentName: 'support' }
+  const first = await findManifest(
+    sql,
+    agent.orgId,
+    (await register([toolComponent('a')])).manifest_id,
+  )
+  if (!first) return t.fail('the manifest is gone')
+  const manifest_hash = hashOf('next')
+  const next = { ...first, id: randomUUIDv7(), manifest_hash: `sha256:${manifest_hash}` }
   const commit = gate()
-  const held = gate()
-  const holding = sql.begin(async (tx) => {
-    await tx`lock table traces in access exclusive mode`
-    held.open()
+  const linked = gate()
+  const registering = sql.begin(async (tx) => {
+    await lockAgent(tx, agent)
+    await insertManifest(tx, agent, { ...next, status: 'draft', components: [] })
+    await linkNamedTraces(tx, agent, next, 10)
+    linked.open()
     await commit.opened
   })
-  await held.opened
-  const registering = agent.register([toolComponent('a')], { manifest_hash })
-  await until(async () => (await listWaiting('relation')).length > 0)
-  const storing = agent.client.post('/traces', { agent_name: 'support', manifest_hash })
-  await until(async () => (await listWaiting('advisory')).length > 0)
+  await linked.opened
+  const storing = client.post('/traces', { agent_name: 'support', manifest_hash })
+  await until(async () => (await listWaiting()).length > 0)
   commit.open()
-  await holding
-  const [{ manifest_id }, stored] = await Promise.all([registering, storing])
-  t.equal((await agent.client.get(`/traces/${stored.body.id}`)).body.manifest_id, manifest_id)
+  await registering
+  const { body } = await storing
+  t.equal((await client.get(`/traces/${body.id}`)).body.manifest_id, next.id)
+})
+
+t.test('a trace of a known manifest does not wait for the next one', async (t) => {
+  const { org, client, register } = await makeAgent(service)
+  const { manifest_id, manifest_hash } = await register([toolComponent('a')])
+  const agent = { orgId: org.orgId, projectId: org.projectId, agentName: 'support' }
+  const stored = await sql.begin(async (tx) => {
+    await lockAgent(tx, agent)
+    return client.post('/traces', { agent_name: 'support', manifest_hash })
+  })
+  t.equal((await client.get(`/traces/${stored.body.id}`)).body.manifest_id, manifest_id)
 })
 
 t.test('every reader of a manifest’s traces takes those not tied yet', async (t) => {
@@ -193,8 +212,8 @@ function rowOf(org: { orgId: string; projectId: string }, more: object) {
 }
 
 /** The locks that somebody waits for in this database. */
-function listWaiting(type = 'advisory') {
+function listWaiting() {
   return sql`
     select 1 from pg_locks l join pg_stat_activity a using (pid)
-    where not l.granted and l.locktype = ${type} and a.datname = current_database()`
+    where not l.granted and l.locktype = 'advisory' and a.datname = current_database()`
 }
