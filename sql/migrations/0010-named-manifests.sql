@@ -1,5 +1,6 @@
 -- Traces hold a manifest's hash without `sha256:` before it, and as an id only that of one of the
--- manifests of their agent; other ids are kept as metadata.manifest_id.
+-- manifests of their agent; other ids are kept as
+-- metadata.unknown_manifest_id.
 
 update traces set manifest_hash = nullif(regexp_replace(manifest_hash, '^sha256:', '', 'i'), '')
 where manifest_hash ilike 'sha256:%';
@@ -8,7 +9,7 @@ update traces set manifest_hash = lower(manifest_hash)
 where manifest_hash ~* '^[0-9a-f]{64}$' and manifest_hash <> lower(manifest_hash);
 
 update traces t set manifest_id = null,
-  metadata = t.metadata || jsonb_build_object('manifest_id', t.manifest_id)
+  metadata = t.metadata || jsonb_build_object('unknown_manifest_id', t.manifest_id)
 where t.manifest_id is not null and not exists (
   select from manifests m
   where m.org_id = t.org_id and m.id = t.manifest_id and m.project_id = t.project_id

@@ -96,7 +96,7 @@ const namesUnknownManifest = 't.manifest_id is not null and t.manifest_id is dis
 
 /**
  * SQL for the value of a column of row `t` once the row is joined with manifest `m`. An id that is no
- * manifest of the agent is kept as `metadata.manifest_id`.
+ * manifest of the agent is kept as `metadata.unknown_manifest_id`.
  */
 export function tiedColumn(name: string) {
   switch (name) {
@@ -106,7 +106,7 @@ export function tiedColumn(name: string) {
       return 'coalesce(t.manifest_hash, substr(m.manifest_hash, 8))'
     case 'metadata':
       return `case when ${namesUnknownManifest}
-        then t.metadata::jsonb || jsonb_build_object('manifest_id', t.manifest_id) else t.metadata::jsonb end`
+        then t.metadata::jsonb || jsonb_build_object('unknown_manifest_id', t.manifest_id) else t.metadata::jsonb end`
     default:
       return `t.${name}`
   }

@@ -26,8 +26,8 @@ export interface TraceDefaults {
 /**
  * Checks and normalises one trace as a client sent it, in one pass that copies no message. Members it
  * does not know go to `metadata.extra` when together they are at most 16 KiB as JSON; larger ones
- * are left out. A manifest_id that is not one of ours by its form goes to `metadata.manifest_id`, with a
- * warning.
+ * are left out. A manifest_id that is not one of ours by its form goes to
+ * `metadata.unknown_manifest_id`, with a warning.
  */
 export function readTrace(
   value: unknown,
@@ -40,7 +40,7 @@ export function readTrace(
   const isUnknown = named !== null && !isUuid(named)
   const trace = traceOf(read, defaults, isUnknown ? null : named)
   if (faults.length > 0) return { faults }
-  if (isUnknown) trace.metadata = { ...trace.metadata, manifest_id: named }
+  if (isUnknown) trace.metadata = { ...trace.metadata, unknown_manifest_id: named }
   const messages = conversationOf(trace)
   trace.user_input_preview ??= preview(messages.find(({ role }) => role === 'user'))
   trace.final_output_preview ??= preview(messages.findLast(({ role }) => role === 'assistant'))

@@ -54,7 +54,7 @@ t.test('an id that is none of the agent’s manifests leaves the hash to decide'
   t.match(stored.body.warnings, [{ code: 'unknown_manifest' }])
   t.match((await client.get(`/traces/${stored.body.id}`)).body, {
     manifest_id,
-    metadata: { manifest_id: id },
+    metadata: { unknown_manifest_id: id },
   })
 })
 
@@ -198,7 +198,7 @@ t.test('traces stored by earlier releases name manifests in the same way', async
   for (const id of ['prefixed', 'capital', 'by_id']) {
     t.match(await shown(id), { manifest_id, manifest_hash: bare }, id)
   }
-  t.match(await shown('lost'), { manifest_id: null, metadata: { a: 1, manifest_id: unknown } })
+  t.match(await shown('lost'), { manifest_id: null, metadata: { a: 1, unknown_manifest_id: unknown } })
   t.match(await shown('free'), { manifest_id: null, manifest_hash: 'My hash' })
 })
 

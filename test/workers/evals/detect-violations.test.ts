@@ -56,6 +56,7 @@ t.test('detection in traces', async (t) => {
     const manifest_hash = hashOf('unknown')
     const trace_id = await store([['a', {}]], { manifest_hash })
     const other = await store([], { manifest_id: '0197a1b2-0000-7000-8000-000000000000' })
+    await store([], { metadata: { manifest_id: 'of another system' } })
     await settled()
     t.strictSame(
       new Set((await rows(org.orgId)).map((row) => row.trace_id)),
