@@ -127,6 +127,19 @@ t.test('a trace of a known manifest does not wait for the next one', async (t) =
   t.equal((await client.get(`/traces/${stored.body.id}`)).body.manifest_id, manifest_id)
 })
 
+t.test('traces of many agents take few locks', async (t) => {
+  const { org } = await makeAgent(service)
+  const rows = Array.from({ length: 2000 }, (_, i) =>
+    rowOf(org, { agent_name: `agent ${i}`, manifest_hash: hashOf('unknown') }),
+  )
+  await sql.begin(async (tx) => {
+    await insertTied(tx, rows)
+    const locks = await tx`
+      select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()`
+    t.equal(locks.length, 256)
+  })
+})
+
 t.test('every reader of a manifest’s traces takes those not tied yet', async (t) => {
   const { org, client, register, store } = await makeAgent(service)
   const { manifest_id, manifest_hash } = await register([toolComponent('a')])
@@ -198,7 +211,10 @@ t.test('traces stored by earlier releases name manifests in the same way', async
   for (const id of ['prefixed', 'capital', 'by_id']) {
     t.match(await shown(id), { manifest_id, manifest_hash: bare }, id)
   }
-  t.match(await shown('lost'), { manifest_id: null, metadata: { a: 1, unknown_manifest_id: unknown } })
+  t.match(await shown('lost'), {
+    manifest_id: null,
+    metadata: { a: 1, unknown_manifest_id: unknown },
+  })
   t.match(await shown('free'), { manifest_id: null, manifest_hash: 'My hash' })
 })
 
