@@ -36,7 +36,7 @@ export function readTrace(
   const faults: Fault[] = []
   const read = reader(value, '', faults)
   if (!read) return { faults }
-  const named = read.string('manifest_id') || null
+  const named = manifestIdOf(read)
   const isUnknown = named !== null && !isUuid(named)
   const trace = traceOf(read, defaults, isUnknown ? null : named)
   if (faults.length > 0) return { faults }
@@ -45,6 +45,13 @@ export function readTrace(
   trace.user_input_preview ??= preview(messages.find(({ role }) => role === 'user'))
   trace.final_output_preview ??= preview(messages.findLast(({ role }) => role === 'assistant'))
   return { trace, warnings: isUnknown ? [unknownManifest(named)] : [] }
+}
+
+/** Of any type that has a text; clients name manifests in their own ways. */
+function manifestIdOf(read: Reader) {
+  const given = read.any('manifest_id')
+  const isPlain = typeof given === 'number' || typeof given === 'boolean'
+  return cut(isPlain ? String(given) : (read.string('manifest_id') ?? ''), MAX_MANIFEST_ID) || null
 }
 
 function traceOf(read: Reader, defaults: TraceDefaults, manifestId: string | null): Trace {
@@ -235,6 +242,8 @@ const TRACE_MEMBERS = new Set(
 /** The agent of traces that name none. */
 const DEFAULT_AGENT = 'default'
 const MAX_ERROR = 4000
+/** Characters that are kept of an id that is none of ours. */
+const MAX_MANIFEST_ID = 256
 const MAX_DURATION_MS = 100 * 365 * 86_400_000
 const LAST_TIME_MS = Date.parse('9999-12-31T23:59:59Z')
 const MAX_EXTRA_BYTES = 16 << 10
