@@ -18,7 +18,9 @@ const tool = (name: string) => ({ component_type: 'tool', component_name: name }
 t.test('a check that is stopped goes on where it was', async (t) => {
   const agent = await registeredAgent(service)
   const v1 = await agent.register([tool('search'), tool('refund')])
-  await agent.traces(v1, 700, { tool: 'search' })
+  const [first] = await agent.traces(v1, 700, { tool: 'search' })
+  const scores = [{ name: 'ok', score: 1 }]
+  await agent.client.post(`/traces/${first}/eval-scores`, { source: 'human', scores })
   await agent.traces(v1, 800, { tool: 'refund', more: (i) => ({ started_at: before(i) }) })
   const v2 = await agent.register([tool('refund')])
   const payload = {
@@ -31,6 +33,7 @@ t.test('a check that is stopped goes on where it was', async (t) => {
   }
   let kept: Checkpoint<typeof checkRegression> | undefined
   const pages: number[] = []
+  const judged: string[] = []
   const { checkpoint } = checkRegression
   if (!checkpoint) throw new Error('The job declares no checkpoint')
   const run = (abort: AbortController) => ({
@@ -40,7 +43,7 @@ t.test('a check that is stopped goes on where it was', async (t) => {
     attempt: 1,
     checkpointed: kept,
     signal: abort.signal,
-    progress: () => undefined,
+    progress: ({ done, note }: Progress) => void judged.push(`${note} ${done}`),
     async checkpoint(_tx: unknown, { done, total }: Progress, cursor?: object) {
       t.equal(total, 1500)
       pages.push(done)
@@ -51,6 +54,7 @@ t.test('a check that is stopped goes on where it was', async (t) => {
   await t.rejects(checkRegressionHandler.work(payload, run(new AbortController())))
   const result = await checkRegressionHandler.work(payload, run(new AbortController()))
   t.same(pages, [1000, 1500])
+  t.same(judged, ['judging 1'], 'what waited is judged once, and told')
   t.match(result, {
     findings: {
       total_traces_analyzed: 1500,
