@@ -48,6 +48,14 @@ t.test('checks while nobody else judges', async (t) => {
     t.match((await check()).body.eval_breakdown, { passing_affected: 1, failing_affected: 3 })
   })
 
+  t.test('a trace from a clock that is ahead counts', async (t) => {
+    const agent = await makeAgent(service)
+    const { baseline, check } = await register(agent)
+    const started_at = new Date(Date.now() + 4 * 60_000).toISOString()
+    await agent.store([['search', { q: 'x' }]], { ...baseline, started_at })
+    t.equal((await check()).body.total_traces_analyzed, 1)
+  })
+
   t.test('a further check judges only what is new', async (t) => {
     const agent = await makeAgent(service)
     const { sql } = service
