@@ -42,7 +42,7 @@ const body: CheckedBody<SentTrace> = {
 export const createTrace = endpoint('POST', '/traces', {
   summary: 'Store a trace',
   description:
-    'Safe to repeat: a trace_id that the project has already answers 200 with the stored trace, which stays as it is. Members nobody knows are kept under metadata.extra when they are small. A faulty score, or a manifest_id that is none of the agent’s (kept as metadata.manifest_id), is a warning and the trace is stored.',
+    'Safe to repeat: a trace_id that the project has already answers 200 with the stored trace, which stays as it is. Members nobody knows are kept under metadata.extra when they are small. A faulty score, or a manifest_id that is none of the agent’s (kept as metadata.unknown_manifest_id), is a warning and the trace is stored.',
   access: 'key',
   query: shape({}, { project: projectField }),
   body,

@@ -114,7 +114,7 @@ export const traceRequest = Joi.object({
   ...givenFields,
   agent_name: nullable(Joi.string().max(256)).description('`default` when absent'),
   manifest_id: nullable(Joi.string()).description(
-    "One that is none of the agent's manifests is kept as metadata.manifest_id",
+    "One that is none of the agent's manifests is kept as metadata.unknown_manifest_id",
   ),
   ...contentFields,
   scores: Joi.alternatives(

@@ -111,11 +111,19 @@ function matching(sql: Queryable, orgId: string, filter: CellFilter) {
     value === undefined ? sql`` : sql`and ${sql(column)} = ${value}`
   return sql`org_id = ${orgId}
     ${inProjects(sql, sql`project_id`, projectIds)}
-    ${equal('agent_name', filter.agentName)} ${equal('manifest_id', filter.manifestId)}
+    ${equal('agent_name', filter.agentName)} ${filter.manifestId === undefined ? sql`` : sql`and ${ofManifest(sql, orgId, filter.manifestId)}`}
     ${equal('manifest_hash', filter.manifestHash)} ${equal('name', filter.name)}
     ${equal('source', filter.source)} ${equal('verdict', filter.verdict)}
     ${since ? sql`and day >= (${since}::timestamptz at time zone 'UTC')::date` : sql``}
     ${until ? sql`and day <= (${until}::timestamptz at time zone 'UTC')::date` : sql``}`
+}
+
+/** The cells of a manifest's traces, and of those that name its hash and are not tied yet. */
+function ofManifest(sql: Queryable, orgId: string, manifestId: string) {
+  return sql`(manifest_id = ${manifestId} or manifest_id = ''
+    and (project_id, agent_name, manifest_hash) = (
+      select m.project_id, m.agent_name, substr(m.manifest_hash, 8) from manifests m
+      where m.org_id = ${orgId} and m.id = ${manifestId}))`
 }
 
 /** Rows of clusters that one answer reads: about a second. */

@@ -93,11 +93,11 @@ export function hasQueueRowTimedOut(sql: Queryable) {
 
 /**
  * The ids that the jobs of a queue which have not ended name as `trace_ids` of a project, as a table with
- * the column `trace_id`. Two look-ups, because each half of the states has its own index.
+ * the columns `trace_id` and `created_on`, when the job was enqueued. Two look-ups, because each half of the states has its own index.
  */
 export function queuedTraces(sql: Queryable, queue: string, orgId: string, projectId: string) {
   const naming = sql`
-    select jsonb_array_elements_text(data -> 'payload' -> 'trace_ids') as trace_id
+    select jsonb_array_elements_text(data -> 'payload' -> 'trace_ids') as trace_id, created_on
     from pgboss.job
     where name = ${queue} and group_id = ${orgId}
       and data -> 'payload' ->> 'project_id' = ${projectId}`

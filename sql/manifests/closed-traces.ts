@@ -52,7 +52,7 @@ export async function listClosedTraces(
         'metadata', jsonb_build_object('replayable', t.metadata -> 'replayable',
           'not_replayable', t.metadata -> 'not_replayable'),
         'length', octet_length(t.content), 'manifest_id', m.id,
-        'named_manifest', coalesce(t.manifest_id::text, t.metadata ->> 'manifest_id', t.manifest_hash),
+        'named_manifest', coalesce(t.manifest_id::text, t.metadata ->> 'unknown_manifest_id', t.manifest_hash),
         'active_manifest_id', a.id) order by t.started_at, t.trace_id) as traces,
       string_agg(t.content, '' order by t.started_at, t.trace_id) as contents
     from (

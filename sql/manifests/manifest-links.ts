@@ -1,4 +1,7 @@
+import { arrayText } from '../core/array-text.ts'
 import type { Queryable } from '../core/db.ts'
+import { joinNamedManifest, tiedColumn } from '../traces/trace-inserts.ts'
+import type { TraceKey } from '../traces/traces.ts'
 import { ofAgent } from './manifests.ts'
 import type { AgentKey, ManifestRow } from './manifests.ts'
 
@@ -26,6 +29,20 @@ export async function linkNamedTraces(
 }
 
 /**
+ * Ties stored traces that have only the id or only the hash of a manifest, as `insertTraces` does, and
+ * takes `sha256:` off their hashes, which processes of an earlier release leave on. Returns the traces
+ * that it changed.
+ */
+export async function tieTraces(sql: Queryable, traces: readonly TraceKey[]) {
+  const keys = [
+    traces.map(({ org_id }) => org_id),
+    traces.map(({ project_id }) => project_id),
+    traces.map(({ trace_id }) => trace_id),
+  ]
+  return sql.unsafe<TraceKey[]>(TIE, keys.map(arrayText), { prepare: true })
+}
+
+/**
  * Drafts that are not held and under which production traces among these were recorded; imported ones
  * and fixtures do not count. The last condition spares reading traces in a project without such a draft.
  */
@@ -50,3 +67,22 @@ export async function listUsedDrafts(
         where d.org_id = ${orgId} and d.project_id = ${projectId} and d.status = 'draft' and not d.is_held)
     order by m.id`
 }
+
+const TIE = `
+  with tied as (
+    select t.org_id, t.project_id, t.trace_id, ${tiedColumn('manifest_id')} as manifest_id,
+      ${tiedColumn('manifest_hash')} as manifest_hash, ${tiedColumn('metadata')} as metadata
+    from (
+      select org_id, project_id, trace_id, agent_name, manifest_id, metadata,
+        nullif(regexp_replace(manifest_hash, '^sha256:', '', 'i'), '') as manifest_hash
+      from unnest($1::text::uuid[], $2::text::uuid[], $3::text::text[]) as k (org_id, project_id, trace_id)
+      join traces using (org_id, project_id, trace_id)
+      where (manifest_id is null) <> (manifest_hash is null) or manifest_hash ilike 'sha256:%') t
+    ${joinNamedManifest}
+  )
+  update traces t
+  set manifest_id = n.manifest_id, manifest_hash = n.manifest_hash, metadata = n.metadata
+  from tied n
+  where t.org_id = n.org_id and t.project_id = n.project_id and t.trace_id = n.trace_id
+    and (t.manifest_id, t.manifest_hash) is distinct from (n.manifest_id, n.manifest_hash)
+  returning t.org_id, t.project_id, t.trace_id`

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Component } from '../../jobs/rules/manifests/manifest.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText, onlyRow } from '../core/db.ts'
@@ -44,7 +45,10 @@ export function ofAgent(sql: Queryable, { orgId, projectId, agentName }: AgentKe
   return sql`org_id = ${orgId} and project_id = ${projectId} and agent_name = ${agentName}`
 }
 
-/** Locks an agent until the transaction ends: its versions are registered and activated one at a time. */
+/**
+ * Locks an agent until the transaction ends: its versions are registered and activated one at a time.
+ * Other agents of the project may share the lock, so a transaction locks one agent alone.
+ */
 export async function lockAgent(tx: Transaction, agent: AgentKey) {
   await tx`select pg_advisory_xact_lock(hashtextextended(${lockText(agent)}, 0))`
 }
@@ -55,7 +59,7 @@ export async function holdAgents(
   agents: readonly Pick<AgentKey, 'projectId' | 'agentName'>[],
 ) {
   if (agents.length === 0) return
-  // In one order, so that two transactions never wait for each other.
+  // Each lock once and in one order, so that two transactions never wait for each other.
   const texts = [...new Set(agents.map(lockText))].sort()
   await tx`
     select pg_advisory_xact_lock_shared(hashtextextended(agent, 0))
@@ -215,9 +219,12 @@ function matching(sql: Queryable, orgId: string, filter: ManifestFilter) {
     ${filter.status ? sql`and m.status = ${filter.status}` : sql``}`
 }
 
-/** Project ids are unique in the whole database. */
+/**
+ * One of 256 texts of a project, whose id is unique in the whole database. A lock of its own for each agent
+ * of a large import would exhaust the lock table of the server.
+ */
 function lockText({ projectId, agentName }: Pick<AgentKey, 'projectId' | 'agentName'>) {
-  return `agent ${projectId} ${agentName}`
+  return `agents ${projectId} ${hash('sha256', agentName, 'buffer').readUInt8()}`
 }
 
 function columns(sql: Queryable) {

@@ -1,9 +1,9 @@
 -- Traces hold a manifest's hash without `sha256:` before it, and as an id only that of one of the
--- manifests of their agent; other ids are kept as metadata.manifest_id. One pass, which writes only the
--- rows that change.
+-- manifests of their agent; other ids are kept as metadata.unknown_manifest_id. One pass, which writes
+-- only the rows that change.
 update traces t set manifest_id = tied.id, manifest_hash = tied.hash,
   metadata = case when t.manifest_id is null or t.manifest_id = tied.id then t.metadata
-    else t.metadata || jsonb_build_object('manifest_id', t.manifest_id) end
+    else t.metadata || jsonb_build_object('unknown_manifest_id', t.manifest_id) end
 from (
   select named.org_id, named.project_id, named.trace_id, coalesce(by_id.id, by_hash.id) as id,
     coalesce(named.hash, substr(by_id.manifest_hash, 8)) as hash

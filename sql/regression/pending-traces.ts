@@ -6,22 +6,29 @@ import type { AgentKey } from '../manifests/manifests.ts'
 import { ofManifest } from '../traces/traces.ts'
 
 /**
- * The traces of two manifests that wait to be judged, since they were stored or were given scores. The
- * queue tells exactly: a trace's job is enqueued with what is to be judged, and ends with the judgement.
+ * Up to `limit` traces of two manifests that wait to be judged, since they were stored or were given scores,
+ * by id and after `after`. The queue tells exactly: a trace's job is enqueued with what is to be judged,
+ * and ends with the judgement. Nothing is new to a job that was enqueued as the trace was stored, in the
+ * same transaction, once there is a verdict.
  */
 export async function listPendingTraces(
   sql: Queryable,
   agent: AgentKey,
-  { before, after, window }: Compared,
+  { before, after: candidate, window }: Compared,
+  { after, limit }: { after: string; limit: number },
 ) {
   const { orgId, projectId } = agent
   const rows = await sql<{ trace_id: string }[]>`
-    select t.trace_id
+    select distinct t.trace_id
     from ${queuedTraces(sql, judgeTraces.name, orgId, projectId)} q
     join traces t on t.org_id = ${orgId} and t.project_id = ${projectId} and t.trace_id = q.trace_id
     where ${ofAgent(sql, agent)} and t.started_at >= ${window[0]} and t.started_at < ${window[1]}
-      and (${ofManifest(sql, orgId, before.id)} or ${ofManifest(sql, orgId, after.id)})
-    order by t.trace_id`
+      and (${ofManifest(sql, orgId, before.id)} or ${ofManifest(sql, orgId, candidate.id)})
+      and t.status <> 'running' and t.trace_id > ${after}
+      and not (q.created_on = t.created_at and exists (
+        select from verdicts v
+        where v.org_id = t.org_id and v.project_id = t.project_id and v.trace_id = t.trace_id))
+    order by t.trace_id limit ${limit}`
   return rows.map(({ trace_id }) => trace_id)
 }
 

@@ -2,6 +2,7 @@ import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { ofAgent } from '../manifests/manifests.ts'
 import type { AgentKey } from '../manifests/manifests.ts'
+import { ofManifest } from '../traces/traces.ts'
 import { OBSERVED, QUALITY_METRIC } from './activations.ts'
 
 /** One version of a series, for display. Means are over sessions; null without any. */
@@ -87,7 +88,7 @@ export async function listDueSeries(sql: Queryable, looks: readonly number[], li
       select count(*) as n from (
         select from traces t
         where t.org_id = n.org_id and t.project_id = n.project_id and t.agent_name = n.agent_name
-          and t.manifest_id = n.manifest_id and t.started_at >= n.begins
+          and ${ofManifest(sql, sql`n.org_id`, sql`n.manifest_id`)} and t.started_at >= n.begins
           and t.source_type = any(${OBSERVED}::text[])
           and case when w.metric = ${QUALITY_METRIC} then exists (
               select from verdicts v where v.org_id = t.org_id and v.project_id = t.project_id

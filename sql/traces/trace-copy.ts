@@ -3,7 +3,14 @@ import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { copyRows, openRowWriter } from '../core/copy-rows.ts'
 import type { CopyRows } from '../core/copy-rows.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
-import { joinNamedManifest, tiedColumn, TRACE_COLUMNS, TRACE_TYPES } from './trace-inserts.ts'
+import {
+  INSERTED,
+  joinNamedManifest,
+  tiedColumn,
+  TRACE_COLUMNS,
+  TRACE_TYPES,
+} from './trace-inserts.ts'
+import type { InsertedTrace } from './trace-inserts.ts'
 import { ofTraces } from './traces.ts'
 
 /** Encodes rows of `traces` for `stageTraces`. Apart from it, so that another thread can do it. */
@@ -19,10 +26,7 @@ export function encodeTraces(orgId: string, projectId: string, rows: Iterable<Tr
   return writer.take()
 }
 
-/**
- * Brings rows `from` to `to`, exclusive, to the server for `insertStaged`, and returns the agents of those
- * that name a manifest by its hash.
- */
+/** Brings rows `from` to `to`, exclusive, to the server for `insertStaged`. */
 export async function stageTraces(tx: Transaction, rows: CopyRows, from: number, to: number) {
   await tx`
     create temporary table if not exists ${tx(STAGED)}
@@ -30,22 +34,18 @@ export async function stageTraces(tx: Transaction, rows: CopyRows, from: number,
   // An earlier part of the same rows may have been staged in this transaction.
   if (from > 0) await tx`truncate ${tx(STAGED)}`
   await copyRows(tx, STAGED, COLUMNS, rows, from, to)
-  return tx<{ projectId: string; agentName: string }[]>`
-    select distinct project_id as "projectId", agent_name as "agentName" from ${tx(STAGED)}
-    where manifest_hash is not null`
 }
 
-/** A trace that was inserted. */
-export interface CopiedTrace {
-  trace_id: string
+export type CopiedTrace = InsertedTrace & {
   /** The id it names that is none of the manifests of its agent; null for none. */
   unknown_manifest_id: string | null
 }
 
 /**
- * Inserts the staged rows, which were read from a file, but for those whose id their project has already, each tied to the manifest it
- * names. Many times faster than an insert of values. Ids go in the same order as in `insertTraces`, so
- * that two transactions that insert the same ones wait and do not deadlock.
+ * Inserts the staged rows, which were read from a file, but for those whose id their project has
+ * already, each tied to the manifest it names. Many times faster than an insert of values. Ids go in
+ * the same order as in `insertTraces`, so that two transactions that insert the same ones wait and do
+ * not deadlock.
  */
 export async function insertStaged(tx: Transaction) {
   return tx.unsafe<CopiedTrace[]>(INSERT_STAGED)
@@ -73,8 +73,8 @@ const INSERT_STAGED = `
     from ${STAGED} t ${joinNamedManifest}
     order by t.trace_id collate "C"
     on conflict (org_id, project_id, trace_id) do nothing
-    returning trace_id, manifest_id
+    returning ${INSERTED}
   )
-  select i.trace_id,
+  select i.*,
     case when t.manifest_id is distinct from i.manifest_id then t.manifest_id end as unknown_manifest_id
   from inserted i join ${STAGED} t using (trace_id)`

@@ -52,7 +52,11 @@ export const TRACE_TYPES = {
 export const TRACE_COLUMNS = Object.keys(TRACE_TYPES) as (keyof typeof TRACE_TYPES)[]
 
 /** A trace that was inserted, with the manifest it was tied to. */
-export type InsertedTrace = TraceKey & Pick<TraceRow, 'manifest_id'>
+export type InsertedTrace = TraceKey &
+  Pick<TraceRow, 'manifest_id'> & {
+    /** Its agent where it names a hash and no manifest has it; else null. */
+    untied_agent: string | null
+  }
 
 /**
  * Inserts the traces whose id their project does not have yet, each tied to the manifest it names (see
@@ -83,12 +87,16 @@ export const joinNamedManifest = `
       and manifest_hash = 'sha256:' || t.manifest_hash
     limit 1) m on true`
 
+/** SQL for the members of `InsertedTrace`, of a row of `traces`. */
+export const INSERTED = `org_id, project_id, trace_id, manifest_id,
+  case when manifest_id is null and manifest_hash is not null then agent_name end as untied_agent`
+
 /** SQL that is true when the id that row `t` names is none of the manifests of its agent. */
 const namesUnknownManifest = 't.manifest_id is not null and t.manifest_id is distinct from m.id'
 
 /**
  * SQL for the value of a column of row `t` once the row is joined with manifest `m`. An id that is no
- * manifest of the agent is kept as `metadata.manifest_id`.
+ * manifest of the agent is kept as `metadata.unknown_manifest_id`.
  */
 export function tiedColumn(name: string) {
   switch (name) {
@@ -98,7 +106,7 @@ export function tiedColumn(name: string) {
       return 'coalesce(t.manifest_hash, substr(m.manifest_hash, 8))'
     case 'metadata':
       return `case when ${namesUnknownManifest}
-        then t.metadata::jsonb || jsonb_build_object('manifest_id', t.manifest_id) else t.metadata::jsonb end`
+        then t.metadata::jsonb || jsonb_build_object('unknown_manifest_id', t.manifest_id) else t.metadata::jsonb end`
     default:
       return `t.${name}`
   }
@@ -139,6 +147,6 @@ const INSERT = `
   from unnest(${COLUMNS.map(({ type }, i) => `$${i + 1}::text::${AS_TEXT.has(type) ? 'text' : type}[]`).join()})
     as t (${NAMES}) ${joinNamedManifest}
   on conflict (org_id, project_id, trace_id) do nothing
-  returning org_id, project_id, trace_id, manifest_id`
+  returning ${INSERTED}`
 
 type Owner = Pick<TraceKey, 'org_id' | 'project_id'>

@@ -134,7 +134,11 @@ export function ofTraces(
  * The condition that trace `t` is of a manifest: tied to it, or not tied yet and of its agent and naming
  * its hash, as traces do that came before the manifest.
  */
-export function ofManifest(sql: Queryable, orgId: string, manifestId: string | Fragment) {
+export function ofManifest(
+  sql: Queryable,
+  orgId: string | Fragment,
+  manifestId: string | Fragment,
+) {
   return sql`(t.manifest_id = ${manifestId} or t.manifest_id is null
     and (t.project_id, t.agent_name, t.manifest_hash) = (
       select m.project_id, m.agent_name, substr(m.manifest_hash, 8) from manifests m

@@ -6,6 +6,7 @@ import type { CopyRows } from '../core/copy-rows.ts'
 import type { Transaction } from '../core/db.ts'
 import { upsertScores } from '../evals/eval-scores.ts'
 import type { TraceScore } from '../evals/eval-scores.ts'
+import { tieTraces } from '../manifests/manifest-links.ts'
 import { holdAgents } from '../manifests/manifests.ts'
 import type { Charge } from '../org/usage.ts'
 import { insertStaged, stageTraces } from '../traces/trace-copy.ts'
@@ -15,25 +16,21 @@ import { activateUsedDrafts } from './activate-draft.ts'
 import { chargeUsage } from './charge-usage.ts'
 
 /**
- * Inserts traces as `insertTraces` does. Versions of their agents cannot be registered meanwhile when
- * they name manifests by hash, so that a manifest registered at the same time finds the traces or is
- * found by them.
+ * Inserts traces as `insertTraces` does. A manifest that is registered at the same time finds those that
+ * name its hash, or is found by them.
  */
-export async function insertTied(
-  tx: Transaction,
-  rows: Parameters<typeof insertTraces>[1],
-): Promise<readonly InsertedTrace[]> {
-  const naming = rows.filter(({ manifest_hash: hash }) => hash !== null)
-  const agents = naming.map((row) => ({ projectId: row.project_id, agentName: row.agent_name }))
-  // Both are sent at once. The second waits for the locks, and sees what was committed until then.
-  const [, inserted] = await allEnded([holdAgents(tx, agents), insertTraces(tx, rows)])
+export async function insertTied(tx: Transaction, rows: Parameters<typeof insertTraces>[1]) {
+  const inserted = await insertTraces(tx, rows)
+  await tieLate(tx, inserted)
   return inserted
 }
 
 /** Inserts encoded rows `from` to `to`, exclusive, with the same guarantee. */
 export async function copyTied(tx: Transaction, rows: CopyRows, from: number, to: number) {
-  await holdAgents(tx, await stageTraces(tx, rows, from, to))
-  return insertStaged(tx)
+  await stageTraces(tx, rows, from, to)
+  const inserted = await insertStaged(tx)
+  await tieLate(tx, inserted)
+  return inserted
 }
 
 /** Traces of one project that a transaction has inserted. */
@@ -56,7 +53,7 @@ export async function completeTraces(
 }
 
 /**
- * Counts new traces. Locks the organization's counter until the transaction ends, so it comes last.
+ * Counts new traces. Locks the organization's counter until the transaction ends, so it is called last.
  * @returns undefined when the month's quota holds them; else how many of them it would hold, and the
  * caller has to roll back
  */
@@ -74,8 +71,8 @@ export async function chargeTraces(
 
 /**
  * Completes and counts the few traces of requests, and has the drafts activated that they run under, as
- * imported traces never do. All statements are sent at once, which saves round
- * trips; the server runs them one after the other.
+ * imported traces never do. All statements are sent at once, which saves round trips; the server runs
+ * them one after the other.
  * @returns as `chargeTraces` does
  */
 export async function acceptTraces(
@@ -93,6 +90,20 @@ export async function acceptTraces(
     chargeTraces(tx, queue, charge, n),
   ])
   return over
+}
+
+/**
+ * Ties new traces to the manifests that were registered while they were inserted. From here to the end
+ * of the transaction none of their agents gets a new version; the next one finds the traces.
+ */
+async function tieLate(tx: Transaction, inserted: readonly InsertedTrace[]) {
+  const untied = inserted.flatMap(({ untied_agent: agentName, ...trace }) =>
+    agentName === null ? [] : { ...trace, agentName },
+  )
+  if (untied.length === 0) return
+  const agents = untied.map(({ project_id: projectId, agentName }) => ({ projectId, agentName }))
+  // Both are sent at once. The second waits for the locks, and sees what was committed until then.
+  await allEnded([holdAgents(tx, agents), tieTraces(tx, untied)])
 }
 
 /** A statement sent after the transaction would be outside of it, so all have to end, even if one fails. */

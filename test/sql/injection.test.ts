@@ -11,6 +11,7 @@ t.test('SQL is not put together from texts', async (t) => {
   t.same(unsafe.sort(), [
     'jobs/pg-boss.ts',
     'sql/core/migrate.ts',
+    'sql/manifests/manifest-links.ts',
     'sql/traces/trace-copy.ts',
     'sql/traces/trace-inserts.ts',
     'workers/datasets/select-traces.ts',

@@ -11,6 +11,7 @@ import type { ClosedTraceRow } from '../../sql/manifests/closed-traces.ts'
 import { replaceViolations } from '../../sql/manifests/contract-violations.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { emitEvent } from '../../sql/transactions/emit-event.ts'
+import { tieStoredTraces } from '../../sql/transactions/link-traces.ts'
 import { findActiveHashes, insertDrifts } from '../../sql/manifests/subagent-drifts.ts'
 import type { Drift } from '../../sql/manifests/subagent-drifts.ts'
 import { upsertExaminations } from '../../sql/manifests/trace-examinations.ts'
@@ -22,6 +23,9 @@ import type { ExaminedTrace } from '../examination/examine-traces.ts'
 export const detectViolationsHandler = handler(
   detectViolations,
   async ({ project_id: projectId, trace_ids }, run) => {
+    await run.queue.transaction(run.sql, (tx: Transaction) =>
+      tieStoredTraces(tx, run.queue, run.orgId, projectId, trace_ids),
+    )
     const filter = { orgId: run.orgId, projectId, traceIds: trace_ids }
     let after: TracePosition | undefined
     for (;;) {

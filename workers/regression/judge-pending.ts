@@ -1,4 +1,4 @@
-import { traceBatches } from '../../jobs/trace-batches.ts'
+import { TRACE_BATCH, traceBatches } from '../../jobs/trace-batches.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import type { AgentKey } from '../../sql/manifests/manifests.ts'
 import { listPendingTraces } from '../../sql/regression/pending-traces.ts'
@@ -12,11 +12,23 @@ import type { Run } from '../runtime/handler.ts'
  */
 export async function judgePending(run: Run, agent: AgentKey, compared: Compared) {
   const { queue, sql, signal } = run
-  const pending = await listPendingTraces(sql, agent, compared)
-  for (const ids of traceBatches(pending)) {
-    signal.throwIfAborted()
-    await queue.transaction(sql, (tx: Transaction) =>
-      judgeTraces(tx, queue, agent.orgId, agent.projectId, ids),
-    )
+  let judged = 0
+  let after = ''
+  for (;;) {
+    const pending = await listPendingTraces(sql, agent, compared, { after, limit: PENDING_PAGE })
+    for (const ids of traceBatches(pending)) {
+      signal.throwIfAborted()
+      await queue.transaction(sql, (tx: Transaction) =>
+        judgeTraces(tx, queue, agent.orgId, agent.projectId, ids),
+      )
+      judged += ids.length
+      run.progress({ done: judged, unit: 'traces', note: 'judging' })
+    }
+    const last = pending.at(-1)
+    if (last === undefined || pending.length < PENDING_PAGE) return
+    after = last
   }
 }
+
+/** Each page reads the queue anew, so it has several batches. */
+const PENDING_PAGE = 10 * TRACE_BATCH

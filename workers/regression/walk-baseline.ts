@@ -39,7 +39,7 @@ export async function walkBaseline(
   agent: AgentKey,
   { before, after, window, changes }: Comparison,
 ): Promise<WalkedTraces> {
-  await judgePending(run, agent, { before, after, window })
+  if (!run.checkpointed) await judgePending(run, agent, { before, after, window })
   const { sql, signal } = run
   const { orgId, projectId, agentName } = agent
   const filter = { orgId, projectId, agentName, manifestId: before.id, window }

@@ -87,16 +87,19 @@ function agentOfSpan({ attributes, name, parent_span_id }: Span): string | null 
 
 function handoffOf(span: Span, own: string, agents: ReturnType<typeof agentsOfSpans>): AgentEdge[] {
   const { attributes, name } = span
-  const [, from, to] = /^(\S+)\s*(?:->|→)\s*(\S+)$/.exec(name) ?? []
-  const child = firstName(attributes, HANDOFF_TO) ?? to ?? targetInName(name)
+  const [from, to] = endsInName(name.trim())
+  const child = firstName(attributes, HANDOFF_TO) ?? to
   const parent = firstName(attributes, HANDOFF_FROM) ?? from ?? agents.around(span) ?? own
   return child ? [{ parent, child, via: 'handoff' }] : []
 }
 
-/** The name of a hand-off, without words such as `handoff to`; null for a name that is nothing else. */
-function targetInName(name: string) {
-  if (name.length > MAX_AGENT_NAME || HANDOFF_WORD.test(name)) return null
-  return HANDOFF_NAME.exec(name)?.[1] ?? name
+/** Who hands over to whom by the name of a hand-off, such as `a -> b` or `handoff to b`. */
+function endsInName(name: string): (string | null)[] {
+  const arrow = HANDOFF_ARROW.exec(name)
+  const ends = arrow
+    ? arrow.slice(1)
+    : ['', HANDOFF_WORD.test(name) ? '' : (HANDOFF_NAME.exec(name)?.[1] ?? name)]
+  return ends.map((end) => (end.length <= MAX_AGENT_NAME && end.trim()) || null)
 }
 
 /** Judges look at an agent's work from outside. */
@@ -134,6 +137,7 @@ export const HANDOFF_FROM = [
   'handoff.source',
   'from',
 ] as const
-const HANDOFF_WORD = /^(?:hand[ -_]?(?:off|over)|transfer|delegate)$/i
-const HANDOFF_NAME = /^(?:hand[ -_]?off|transfer|delegate)(?:[ _-]to)?[ _:-]+([\w.-]{1,128})$/i
+const HANDOFF_WORD = /^(?:hand[ _-]?(?:off|over)|transfer|delegate)(?:[ _-]to)?$/i
+const HANDOFF_NAME = /^(?:hand[ _-]?(?:off|over)|transfer|delegate)(?:[ _-]to)?[ _:-]+(\S.*)$/i
+const HANDOFF_ARROW = /^(.*?)(?:->|→)(.*)$/
 const MAX_AGENT_NAME = 256

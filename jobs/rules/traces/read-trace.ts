@@ -26,8 +26,8 @@ export interface TraceDefaults {
 /**
  * Checks and normalises one trace as a client sent it, in one pass that copies no message. Members it
  * does not know go to `metadata.extra` when together they are at most 16 KiB as JSON; larger ones
- * are left out. A manifest_id that is not one of ours by its form goes to `metadata.manifest_id`, with a
- * warning.
+ * are left out. A manifest_id that is not one of ours by its form goes to
+ * `metadata.unknown_manifest_id`, with a warning.
  */
 export function readTrace(
   value: unknown,
@@ -36,15 +36,22 @@ export function readTrace(
   const faults: Fault[] = []
   const read = reader(value, '', faults)
   if (!read) return { faults }
-  const named = read.string('manifest_id') || null
+  const named = manifestIdOf(read)
   const isUnknown = named !== null && !isUuid(named)
   const trace = traceOf(read, defaults, isUnknown ? null : named)
   if (faults.length > 0) return { faults }
-  if (isUnknown) trace.metadata = { ...trace.metadata, manifest_id: named }
+  if (isUnknown) trace.metadata = { ...trace.metadata, unknown_manifest_id: named }
   const messages = conversationOf(trace)
   trace.user_input_preview ??= preview(messages.find(({ role }) => role === 'user'))
   trace.final_output_preview ??= preview(messages.findLast(({ role }) => role === 'assistant'))
   return { trace, warnings: isUnknown ? [unknownManifest(named)] : [] }
+}
+
+/** Of any type that has a text; clients name manifests in their own ways. */
+function manifestIdOf(read: Reader) {
+  const given = read.any('manifest_id')
+  const isPlain = typeof given === 'number' || typeof given === 'boolean'
+  return cut(isPlain ? String(given) : (read.string('manifest_id') ?? ''), MAX_MANIFEST_ID) || null
 }
 
 function traceOf(read: Reader, defaults: TraceDefaults, manifestId: string | null): Trace {
@@ -235,6 +242,8 @@ const TRACE_MEMBERS = new Set(
 /** The agent of traces that name none. */
 const DEFAULT_AGENT = 'default'
 const MAX_ERROR = 4000
+/** Characters that are kept of an id that is none of ours. */
+const MAX_MANIFEST_ID = 256
 const MAX_DURATION_MS = 100 * 365 * 86_400_000
 const LAST_TIME_MS = Date.parse('9999-12-31T23:59:59Z')
 const MAX_EXTRA_BYTES = 16 << 10

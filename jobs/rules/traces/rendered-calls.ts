@@ -3,43 +3,49 @@ import type { LlmCall, MessageToolCall, ToolCall } from './trace.ts'
 
 /**
  * The tool calls that stand only in the messages given to the last of these LLM calls, with their results:
- * the conversation was recorded once, at its end. A call of a message is recorded elsewhere when one in
- * `tool_calls` has its id or, where one of the two has no id, its name.
+ * the conversation was recorded once, at its end. What the messages of the first of several LLM calls ask
+ * for was there before the trace. A call of a message is recorded elsewhere when one in `tool_calls` has
+ * its id or, where the ids tell nothing, its name.
  */
 export function renderedCalls(calls: readonly LlmCall[]): ToolCall[] {
   const messages = calls.at(-1)?.rendered_input ?? []
   const asked = messages.flatMap(callsIn)
   if (asked.length === 0) return []
-  const isRecorded = openRecorded(calls)
+  const isKnown = openKnown(calls, asked)
   const results = new Map(
     messages
       .filter(({ role }) => role === 'tool')
       .map(({ tool_call_id: id, content }) => [id, content ?? null]),
   )
   return asked
-    .filter((call) => !isRecorded(call))
+    .filter((call) => !isKnown(call))
     .map((call) => toolCallOf(call, (call.id && results.get(call.id)) ?? null))
 }
 
-/** Tells for one call after the other whether it is recorded; each recorded one stands for one at most. */
-function openRecorded(calls: readonly LlmCall[]) {
+/**
+ * Tells for one asked call after the other whether it is recorded or from before; by name, each known
+ * one stands for one at most.
+ */
+function openKnown(calls: readonly LlmCall[], asked: readonly MessageToolCall[]) {
   const recorded = calls.flatMap(({ tool_calls }) => tool_calls)
-  const ids = new Set(recorded.map(({ id }) => id))
-  const withId = countNames(recorded.filter(({ id }) => id !== null))
-  const withoutId = countNames(recorded.filter(({ id }) => id === null))
-  const takeFrom = (counts: Map<string, number>, name: string) => {
-    const left = counts.get(name) ?? 0
-    counts.set(name, left - 1)
-    return left > 0
-  }
+  const earlier = calls.length > 1 ? (calls[0]?.rendered_input.flatMap(callsIn) ?? []) : []
+  const ids = new Set([...recorded, ...earlier].map(({ id }) => id))
+  // What the conversation has under its own id stands for no other call.
+  const told = new Set([...asked, ...callsIn(calls.at(-1)?.output ?? {})].map(({ id }) => id))
+  const left = countEach([
+    ...recorded.filter(({ id }) => !id || !told.has(id)).map(({ tool_name }) => tool_name),
+    ...earlier.filter(({ id }) => !id).map((call) => call.function.name),
+  ])
   return ({ id, function: { name } }: MessageToolCall) => {
-    if (id !== undefined && ids.has(id)) return true
-    return takeFrom(withoutId, name) || (id === undefined && takeFrom(withId, name))
+    if (id && ids.has(id)) return true
+    const n = left.get(name) ?? 0
+    left.set(name, n - 1)
+    return n > 0
   }
 }
 
-function countNames(calls: readonly ToolCall[]) {
+function countEach(names: readonly string[]) {
   const counts = new Map<string, number>()
-  for (const { tool_name } of calls) counts.set(tool_name, (counts.get(tool_name) ?? 0) + 1)
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
   return counts
 }

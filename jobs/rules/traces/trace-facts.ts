@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { renderedCalls } from './rendered-calls.ts'
 import { ownCalls, toolsUsed } from './trace-use.ts'
 import { conversationOf, isTrainable } from './conversation.ts'
 import type { Message, Trace } from './trace.ts'
@@ -10,6 +9,7 @@ export interface TraceFacts {
   tools_called: string[]
   span_count: number
   llm_call_count: number
+  /** Those whose outcome was recorded, which a conversation alone does not tell. */
   tool_call_count: number
   tool_error_count: number
   input_tokens: number
@@ -49,9 +49,7 @@ export function factsOf(trace: Trace): TraceFacts {
       if (tool.status === 'error') facts.tool_error_count++
     }
   }
-  const own = ownCalls(trace)
-  facts.tool_call_count += renderedCalls(own).length
-  for (const { tool } of toolsUsed(trace, own)) tools.add(tool)
+  for (const { tool } of toolsUsed(trace, ownCalls(trace))) tools.add(tool)
   facts.tools_called = [...tools].sort()
   // Counts of single calls are safe integers, their sum need not be one.
   facts.input_tokens = Math.min(facts.input_tokens, Number.MAX_SAFE_INTEGER)

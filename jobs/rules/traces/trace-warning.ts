@@ -9,7 +9,7 @@ export interface TraceWarning {
 
 /** The warning for a manifest_id that is none of the manifests of the trace's agent. */
 export function unknownManifest(id: string): TraceWarning {
-  const message = `manifest_id ${cut(id, MAX_SHOWN)} is none of the agent's manifests; it is kept as metadata.manifest_id`
+  const message = `manifest_id ${cut(id, MAX_SHOWN)} is none of the agent's manifests; it is kept as metadata.unknown_manifest_id`
   return { code: 'unknown_manifest', message }
 }
 

@@ -131,6 +131,19 @@ t.test('GET /eval-scores/aggregate', async (t) => {
     t.same(await ofSource('gods'), [])
   })
 
+  t.test(
+    'counts scores of traces that are not tied yet to the manifest of their hash',
+    async (t) => {
+      const { manifest_id } = manifests[1]
+      await service.sql`update score_cells set manifest_id = '' where manifest_id = ${manifest_id}`
+      const { groups } = await aggregate(`name=reward&manifest_id=${manifest_id}`)
+      t.equal(groups[0]?.count, 40)
+      await service.sql`
+      update score_cells set manifest_id = ${manifest_id}
+      where manifest_hash = ${manifests[1].manifest_hash.replace('sha256:', '')}`
+    },
+  )
+
   t.test('is stale from a push until the cells are summed up again', async (t) => {
     await client.post('/traces/t0/eval-scores', { scores: [{ name: 'reward', score: 1 }] })
     t.equal((await aggregate('name=reward')).stale, true)

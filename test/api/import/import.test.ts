@@ -177,13 +177,13 @@ t.test('imports', async (t) => {
       {
         trace_id: 't4',
         manifest_id: null,
-        metadata: { manifest_id: '0197a1b2-0000-7000-8000-000000000000' },
+        metadata: { unknown_manifest_id: '0197a1b2-0000-7000-8000-000000000000' },
       },
       {
         trace_id: 't5',
         manifest_id: null,
         metadata: {
-          manifest_id: 'v7',
+          unknown_manifest_id: 'v7',
           import: { warnings: [/v7 is none of/, /^scores.s.value must be a number/] },
         },
       },

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { makeAgent, openAgentService, toolComponent } from '../../support/agents.ts'
 import { openService } from '../../support/service.ts'
+import { listPendingTraces } from '../../../sql/regression/pending-traces.ts'
 import { checkRegressionHandler } from '../../../workers/regression/check-regression.ts'
 
 const SEARCH = toolComponent('search', { q: { type: 'string' } }, ['q'])
@@ -47,6 +48,41 @@ t.test('checks while nobody else judges', async (t) => {
     t.match((await check()).body.eval_breakdown, { passing_affected: 1, failing_affected: 3 })
   })
 
+  t.test('a trace from a clock that is ahead counts', async (t) => {
+    const agent = await makeAgent(service)
+    const { baseline, check } = await register(agent)
+    const started_at = new Date(Date.now() + 4 * 60_000).toISOString()
+    await agent.store([['search', { q: 'x' }]], { ...baseline, started_at })
+    t.equal((await check()).body.total_traces_analyzed, 1)
+  })
+
+  t.test('a further check judges only what is new', async (t) => {
+    const agent = await makeAgent(service)
+    const { sql } = service
+    const { orgId, projectId } = agent.org
+    const { baseline, before, after, check } = await register(agent)
+    for (let n = 0; n < 3; n++) await agent.store([['search', { q: 'x' }]], baseline)
+    await agent.store([], { ...baseline, status: 'running' })
+    const key = { orgId, projectId, agentName: 'support' }
+    const window = [new Date(0), new Date(Date.now() + 60_000)] as const
+    const compared = {
+      before: { id: before.manifest_id },
+      after: { id: after.manifest_id },
+      window,
+    }
+    const pending = (after: string, limit: number) =>
+      listPendingTraces(sql, key, compared, { after, limit })
+    const all = await pending('', 10)
+    t.equal(all.length, 3)
+    t.same(await pending('', 2), all.slice(0, 2))
+    t.same(await pending(all[1] ?? '', 2), all.slice(2))
+    await check()
+    t.same(await pending('', 10), [])
+    const scores = [{ trace_id: all[0], name: 'reward', score: 0 }]
+    await agent.client.post('/eval-scores', { scores })
+    t.same(await pending('', 10), all.slice(0, 1))
+  })
+
   t.test('the metrics of a check have the scores of both versions', async (t) => {
     const agent = await makeAgent(service)
     const { baseline, candidate, check } = await register(agent)
@@ -88,6 +124,8 @@ async function register({ client, register }: Agent) {
   const before = await register([SEARCH, REFUND])
   const after = await register([REFUND])
   return {
+    before,
+    after,
     baseline: { manifest_hash: before.manifest_hash },
     candidate: { manifest_id: after.manifest_id },
     check: () =>

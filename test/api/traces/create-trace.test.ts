@@ -154,7 +154,7 @@ t.test('POST /traces', async (t) => {
     const { status, body } = await client.post('/traces', {
       trace_id: 'x'.repeat(129),
       agent_name: 5,
-      manifest_id: 5,
+      manifest_id: {},
       session_id: {},
       turn_index: -1,
       status: 'great',
@@ -235,14 +235,25 @@ t.test('POST /traces', async (t) => {
       components: [{ type: 'tool', name: 'x' }],
     })
     for (const manifest_id of ['v7', '0197a1b2-0000-7000-8000-000000000000', body.manifest_id]) {
-      const stored = await client.post('/traces', { agent_name: 'a', manifest_id })
+      const metadata = { manifest_id: 'own' }
+      const stored = await client.post('/traces', { agent_name: 'a', manifest_id, metadata })
       t.match(stored, { status: 201, body: { warnings: [{ code: 'unknown_manifest' }] } })
       t.equal(stored.body.warnings.length, 1)
       t.match((await client.get(`/traces/${stored.body.id}`)).body, {
         manifest_id: null,
         manifest_hash: null,
-        metadata: { manifest_id },
+        metadata: { ...metadata, unknown_manifest_id: manifest_id },
       })
+    }
+    for (const [manifest_id, kept] of [
+      [42, '42'],
+      [true, 'true'],
+      ['v'.repeat(300), 'v'.repeat(256)],
+    ]) {
+      const stored = await client.post('/traces', { agent_name: 'a', manifest_id })
+      t.match(stored, { status: 201, body: { warnings: [{ code: 'unknown_manifest' }] } })
+      const { metadata } = (await client.get(`/traces/${stored.body.id}`)).body
+      t.equal(metadata.unknown_manifest_id, kept)
     }
   })
 

@@ -8,7 +8,10 @@ import { encodeTraces } from '../../../sql/traces/trace-copy.ts'
 import { copyTied, insertTied } from '../../../sql/transactions/store-traces.ts'
 import { listMetricValues } from '../../../sql/regression/metric-values.ts'
 import { listSessions } from '../../../sql/regression/activations.ts'
+import { listDueSeries, lockSeries, updateSeries } from '../../../sql/regression/series.ts'
 import { countClosedTraces, listClosedTraces } from '../../../sql/manifests/closed-traces.ts'
+import { linkNamedTraces } from '../../../sql/manifests/manifest-links.ts'
+import { findManifest, insertManifest, lockAgent } from '../../../sql/manifests/manifests.ts'
 import { makeAgent, toolComponent } from '../../support/agents.ts'
 import { gate } from '../../support/queues.ts'
 import { openService } from '../../support/service.ts'
@@ -52,7 +55,7 @@ t.test('an id that is none of the agent’s manifests leaves the hash to decide'
   t.match(stored.body.warnings, [{ code: 'unknown_manifest' }])
   t.match((await client.get(`/traces/${stored.body.id}`)).body, {
     manifest_id,
-    metadata: { manifest_id: id },
+    metadata: { unknown_manifest_id: id },
   })
 })
 
@@ -86,26 +89,61 @@ for (const [way, insert] of [
 }
 
 t.test('traces wait for the manifest that is being registered, and are tied to it', async (t) => {
-  const agent = await makeAgent(service)
-  const manifest_hash = hashOf('first')
-  await agent.register([toolComponent('z')])
-  // Holds the registration where it reads the traces that it is to tie.
+  const { org, client, register } = await makeAgent(service)
+  const agent = { orgId: org.orgId, projectId: org.projectId, agentName: 'support' }
+  const first = await findManifest(
+    sql,
+    agent.orgId,
+    (await register([toolComponent('a')])).manifest_id,
+  )
+  if (!first) return t.fail('the manifest is gone')
+  const manifest_hash = hashOf('next')
+  const next = { ...first, id: randomUUIDv7(), manifest_hash: `sha256:${manifest_hash}` }
   const commit = gate()
-  const held = gate()
-  const holding = sql.begin(async (tx) => {
-    await tx`lock table traces in access exclusive mode`
-    held.open()
+  const linked = gate()
+  const registering = sql.begin(async (tx) => {
+    await lockAgent(tx, agent)
+    await insertManifest(tx, agent, {
+      ...next,
+      status: 'draft',
+      components: [],
+      created_by: org.keyId,
+    })
+    await linkNamedTraces(tx, agent, next, 10)
+    linked.open()
     await commit.opened
   })
-  await held.opened
-  const registering = agent.register([toolComponent('a')], { manifest_hash })
-  await until(async () => (await listWaiting('relation')).length > 0)
-  const storing = agent.client.post('/traces', { agent_name: 'support', manifest_hash })
-  await until(async () => (await listWaiting('advisory')).length > 0)
+  await linked.opened
+  const storing = client.post('/traces', { agent_name: 'support', manifest_hash })
+  await until(async () => (await listWaiting()).length > 0)
   commit.open()
-  await holding
-  const [{ manifest_id }, stored] = await Promise.all([registering, storing])
-  t.equal((await agent.client.get(`/traces/${stored.body.id}`)).body.manifest_id, manifest_id)
+  await registering
+  const { body } = await storing
+  t.equal((await client.get(`/traces/${body.id}`)).body.manifest_id, next.id)
+})
+
+t.test('a trace of a known manifest does not wait for the next one', async (t) => {
+  const { org, client, register } = await makeAgent(service)
+  const { manifest_id, manifest_hash } = await register([toolComponent('a')])
+  const agent = { orgId: org.orgId, projectId: org.projectId, agentName: 'support' }
+  const stored = await sql.begin(async (tx) => {
+    await lockAgent(tx, agent)
+    return client.post('/traces', { agent_name: 'support', manifest_hash })
+  })
+  t.equal((await client.get(`/traces/${stored.body.id}`)).body.manifest_id, manifest_id)
+})
+
+t.test('traces of many agents take few locks', async (t) => {
+  const { org } = await makeAgent(service)
+  const rows = Array.from({ length: 2000 }, (_, i) =>
+    rowOf(org, { agent_name: `agent ${i}`, manifest_hash: hashOf('unknown') }),
+  )
+  await sql.begin(async (tx) => {
+    await insertTied(tx, rows)
+    const locks = await tx`
+      select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()`
+    t.equal(locks.length, 256)
+  })
 })
 
 t.test('every reader of a manifest’s traces takes those not tied yet', async (t) => {
@@ -152,6 +190,30 @@ t.test('every reader of a manifest’s traces takes those not tied yet', async (
   t.ok([200, 202].includes(decided.status))
 })
 
+t.test('a series is due by traces that are not tied yet', async (t) => {
+  const { org, register, store } = await makeAgent(service)
+  const { manifest_hash } = await register([toolComponent('a')])
+  await store([], { manifest_hash, scores: { reward: 1 } })
+  const agent = { orgId: org.orgId, projectId: org.projectId, agentName: 'support' }
+  await sql.begin(async (tx) => {
+    await lockSeries(tx, agent, 'reward')
+    await updateSeries(tx, agent, 'reward', {
+      ordinal: 1,
+      looks: 0,
+      versions: [],
+      computed_at: null,
+    })
+  })
+  const due = async () => {
+    const listed = await listDueSeries(sql, [2], 1000)
+    return listed.some(({ org_id, metric }) => org_id === org.orgId && metric === 'reward')
+  }
+  t.notOk(await due())
+  await store([], { manifest_hash, scores: { reward: 1 } })
+  await sql`update traces set manifest_id = null where org_id = ${org.orgId}`
+  t.ok(await due())
+})
+
 t.test('traces stored by earlier releases name manifests in the same way', async (t) => {
   const { org, client, register } = await makeAgent(service)
   const { manifest_id, manifest_hash } = await register([toolComponent('a')])
@@ -187,8 +249,11 @@ t.test('traces stored by earlier releases name manifests in the same way', async
   for (const id of ['prefixed', 'capital', 'by_id']) {
     t.match(await shown(id), { manifest_id, manifest_hash: bare }, id)
   }
-  t.match(await shown('lost'), { manifest_id: null, metadata: { a: 1, manifest_id: unknown } })
-  t.match(await shown('both'), { manifest_id, metadata: { manifest_id: unknown } })
+  t.match(await shown('lost'), {
+    manifest_id: null,
+    metadata: { a: 1, unknown_manifest_id: unknown },
+  })
+  t.match(await shown('both'), { manifest_id, metadata: { unknown_manifest_id: unknown } })
   t.match(await shown('free'), { manifest_id: null, manifest_hash: 'My hash' })
 })
 
@@ -202,8 +267,8 @@ function rowOf(org: { orgId: string; projectId: string }, more: object) {
 }
 
 /** The locks that somebody waits for in this database. */
-function listWaiting(type = 'advisory') {
+function listWaiting() {
   return sql`
     select 1 from pg_locks l join pg_stat_activity a using (pid)
-    where not l.granted and l.locktype = ${type} and a.datname = current_database()`
+    where not l.granted and l.locktype = 'advisory' and a.datname = current_database()`
 }

@@ -1,5 +1,7 @@
 import t from 'tap'
 import { createHash } from 'node:crypto'
+import { detectViolations } from '../../../jobs/detect-violations.ts'
+import type { Transaction } from '../../../sql/core/db.ts'
 import { makeAgent, openAgentService, toolComponent } from '../../support/agents.ts'
 
 const string = { type: 'string' }
@@ -56,6 +58,7 @@ t.test('detection in traces', async (t) => {
     const manifest_hash = hashOf('unknown')
     const trace_id = await store([['a', {}]], { manifest_hash })
     const other = await store([], { manifest_id: '0197a1b2-0000-7000-8000-000000000000' })
+    await store([], { metadata: { manifest_id: 'of another system' } })
     await settled()
     t.strictSame(
       new Set((await rows(org.orgId)).map((row) => row.trace_id)),
@@ -79,6 +82,42 @@ t.test('detection in traces', async (t) => {
     const trace_id = await store([['a', {}]], { manifest_hash: `sha256:${hashOf('known')}` })
     await settled()
     t.equal((await client.get(`/traces/${trace_id}`)).body.manifest_id, manifest_id)
+  })
+
+  t.test('traces that a process of an earlier release stored are tied', async (t) => {
+    const { org, client, register, store, settled } = await makeAgent(service)
+    const { manifest_id, manifest_hash } = await register([
+      toolComponent('a', { q: string }, ['q']),
+    ])
+    const bare = manifest_hash.replace('sha256:', '')
+    const unknown = '0197a1b2-0000-7000-8000-000000000000'
+    const named = {
+      prefixed: { manifest_hash },
+      by_id: { manifest_id },
+      free: { manifest_hash: 'sha256:free' },
+      lost: { manifest_id: unknown },
+    }
+    for (const trace_id of Object.keys(named)) await store([['a', {}]], { trace_id })
+    await settled()
+    for (const [id, names] of Object.entries(named)) {
+      await sql`update traces set ${sql(names)} where org_id = ${org.orgId} and trace_id = ${id}`
+    }
+    const { queue } = service.context
+    const job = { project_id: org.projectId, trace_ids: Object.keys(named) }
+    await queue.transaction(sql, (tx: Transaction) =>
+      queue.enqueue(tx, detectViolations, job, { orgId: org.orgId }),
+    )
+    await settled()
+    const shown = async (id: string) => (await client.get(`/traces/${id}`)).body
+    for (const id of ['prefixed', 'by_id']) {
+      t.match(await shown(id), { manifest_id, manifest_hash: bare }, id)
+    }
+    t.match(await shown('free'), { manifest_id: null, manifest_hash: 'free' })
+    t.match(await shown('lost'), { manifest_id: null, metadata: { unknown_manifest_id: unknown } })
+    t.same(
+      new Set((await rows(org.orgId)).map(({ trace_id }) => trace_id)),
+      new Set(Object.keys(named)),
+    )
   })
 
   t.test('traces that come while their manifest is registered are all tied to it', async (t) => {

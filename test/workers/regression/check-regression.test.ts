@@ -18,10 +18,11 @@ const tool = (name: string) => ({ component_type: 'tool', component_name: name }
 const checkpointShape = checkRegression.checkpoint as Joi.Schema
 
 t.test('a check that is stopped goes on where it was', async (t) => {
-  const { run, pages } = await checked()
+  const { run, pages, judged } = await checked()
   await t.rejects(run('stopped after a page'))
   t.match(await run(), FOUND)
   t.same(pages, ['1000 of 1500', '1500 of 1500'])
+  t.same(judged, ['judging 1'], 'what waited is judged once, and told')
 })
 
 t.test('a check that a process of an earlier release has begun begins anew', async (t) => {
@@ -46,7 +47,9 @@ const FOUND = {
 async function checked() {
   const agent = await registeredAgent(service)
   const v1 = await agent.register([tool('search'), tool('refund')])
-  await agent.traces(v1, 700, { tool: 'search' })
+  const [first] = await agent.traces(v1, 700, { tool: 'search' })
+  const scores = [{ name: 'ok', score: 1 }]
+  await agent.client.post(`/traces/${first}/eval-scores`, { source: 'human', scores })
   await agent.traces(v1, 800, { tool: 'refund', more: (i) => ({ started_at: before(i) }) })
   const v2 = await agent.register([tool('refund')])
   const payload = {
@@ -58,6 +61,7 @@ async function checked() {
     until: new Date(Date.now() + 60_000),
   }
   const pages: string[] = []
+  const judged: string[] = []
   const kept: { checkpoint?: Checkpoint<typeof checkRegression> } = {}
   async function run(stop?: 'stopped after a page') {
     const abort = new AbortController()
@@ -68,7 +72,7 @@ async function checked() {
       attempt: 1,
       checkpointed: kept.checkpoint && Joi.attempt(kept.checkpoint, checkpointShape),
       signal: abort.signal,
-      progress: () => undefined,
+      progress: ({ done, note }: Progress) => void judged.push(`${note} ${done}`),
       async checkpoint(_tx: unknown, { done, total }: Progress, cursor?: object) {
         pages.push(`${done} of ${total}`)
         kept.checkpoint = JSON.parse(JSON.stringify(cursor))
@@ -76,7 +80,7 @@ async function checked() {
       },
     })
   }
-  return { run, pages, kept }
+  return { run, pages, judged, kept }
 }
 
 /** An hour ago and later. */

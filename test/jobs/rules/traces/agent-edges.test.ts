@@ -11,7 +11,8 @@ t.test('edges between agents', async (t) => {
   t.test('are told by hand-off spans, by attributes or by name', async (t) => {
     const named = (name: string, attributes = {}) => ({ span_type: 'handoff', name, attributes })
     const expected = [{ parent: 'support', child: 'billing', via: 'handoff' }]
-    for (const name of ['handoff to billing', 'transfer_to_billing', 'support -> billing']) {
+    for (const name of `handoff to billing|transfer_to_billing|support -> billing|handover: billing|
+      hand-over to billing|delegate billing|support→billing|-> billing`.split(/\|\s*/)) {
       t.same(of({ spans: [named(name)] }), expected, name)
     }
     t.same(of({ spans: [named('x', { to_agent: 'billing' })] }), expected)
@@ -19,7 +20,23 @@ t.test('edges between agents', async (t) => {
       { parent: 'a', child: 'b', via: 'handoff' },
     ])
     t.same(of({ spans: [named('billing')] }), expected)
-    for (const name of ['', 'handoff', 'hand-off', 'x'.repeat(257)]) {
+    const agents = [{ parent: 'Triage Agent', child: 'Billing Agent', via: 'handoff' }]
+    t.same(of({ spans: [named('Triage Agent -> Billing Agent')] }), agents)
+    for (const name of ['handoff to Billing Agent', 'Transfer: Billing Agent', 'Billing Agent']) {
+      t.match(of({ spans: [named(name)] }), [{ child: 'Billing Agent' }], name)
+    }
+    t.match(of({ spans: [named('hand2off')] }), [{ child: 'hand2off' }])
+    const nothing = [
+      '',
+      ' ',
+      'handoff',
+      'hand-off',
+      'hand over',
+      'transfer_to',
+      'handoff to ',
+      'a ->',
+    ]
+    for (const name of [...nothing, 'x'.repeat(257), `transfer to ${'x'.repeat(257)}`]) {
       t.same(of({ spans: [named(name)] }), [], name)
     }
   })
@@ -62,6 +79,14 @@ t.test('edges between agents', async (t) => {
       { agent_name: 'grader', call_role: 'judge' },
     ]
     t.same(of({ llm_calls }), [{ parent: 'support', child: 'billing', via: 'span' }])
+  })
+
+  t.test('are found in time in long names of hand-offs', async (t) => {
+    for (const name of ['a' + ' '.repeat(10_000) + 'b', `transfer${'_'.repeat(10_000)}`]) {
+      const spans = Array.from({ length: 1000 }, () => ({ span_type: 'handoff', name }))
+      const took = measureCpuMs(() => of({ spans }))
+      t.ok(took < 2000, `${took} ms`)
+    }
   })
 
   t.test('come to an end among spans that enclose each other', async (t) => {
