@@ -11,7 +11,7 @@ import { checkPath, findVisibleCheck, viewCheck } from './check.ts'
 export const decideCheck = endpoint('POST', '/regression-check/{check_id}/decision', {
   summary: 'Accept or reject the candidate of a regression check',
   description:
-    'A draft that is accepted becomes the active version, which later checks of the agent compare with; one that is rejected stays a draft. A decision can be changed, which activates nothing else again.',
+    'A draft that is accepted becomes the active version, which later checks of the agent compare with; one that is rejected stays a draft, unless production traffic runs it. A decision can be changed, which activates nothing else again.',
   access: 'key',
   params: checkPath,
   body: shape(

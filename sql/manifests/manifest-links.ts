@@ -30,8 +30,8 @@ export async function linkNamedTraces(
 
 /**
  * Ties stored traces that have only the id or only the hash of a manifest, as `insertTraces` does, and
- * takes `sha256:` off their hashes, which processes of an earlier release leave on. Returns the traces
- * that it changed.
+ * takes `sha256:` off their hashes, which processes of an earlier release leave on. Locks them in the
+ * order of their ids, as judgement does. Returns the traces that it changed.
  */
 export async function tieTraces(sql: Queryable, traces: readonly TraceKey[]) {
   const keys = [
@@ -77,7 +77,8 @@ const TIE = `
         nullif(regexp_replace(manifest_hash, '^sha256:', '', 'i'), '') as manifest_hash
       from unnest($1::text::uuid[], $2::text::uuid[], $3::text::text[]) as k (org_id, project_id, trace_id)
       join traces using (org_id, project_id, trace_id)
-      where (manifest_id is null) <> (manifest_hash is null) or manifest_hash ilike 'sha256:%') t
+      where (manifest_id is null) <> (manifest_hash is null) or manifest_hash ilike 'sha256:%'
+      order by org_id, project_id, trace_id for no key update of traces) t
     ${joinNamedManifest}
   )
   update traces t

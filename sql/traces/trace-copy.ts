@@ -13,7 +13,7 @@ import {
 import type { InsertedTrace } from './trace-inserts.ts'
 import { ofTraces } from './traces.ts'
 
-/** Encodes rows of `traces` for `stageTraces`. Apart from it, so that another thread can do it. */
+/** Encodes rows of `traces` for `copyTraces`. Apart from it, so that another thread can do it. */
 export function encodeTraces(orgId: string, projectId: string, rows: Iterable<TraceRow>): CopyRows {
   const writer = openRowWriter()
   for (const row of rows) {
@@ -26,28 +26,24 @@ export function encodeTraces(orgId: string, projectId: string, rows: Iterable<Tr
   return writer.take()
 }
 
-/** Brings rows `from` to `to`, exclusive, to the server for `insertStaged`. */
-export async function stageTraces(tx: Transaction, rows: CopyRows, from: number, to: number) {
-  await tx`
-    create temporary table if not exists ${tx(STAGED)}
-      (like traces including defaults including storage) on commit delete rows`
-  // An earlier part of the same rows may have been staged in this transaction.
-  if (from > 0) await tx`truncate ${tx(STAGED)}`
-  await copyRows(tx, STAGED, COLUMNS, rows, from, to)
-}
-
 export type CopiedTrace = InsertedTrace & {
   /** The id it names that is none of the manifests of its agent; null for none. */
   unknown_manifest_id: string | null
 }
 
 /**
- * Inserts the staged rows, which were read from a file, but for those whose id their project has
- * already, each tied to the manifest it names. Many times faster than an insert of values. Ids go in
- * the same order as in `insertTraces`, so that two transactions that insert the same ones wait and do
- * not deadlock.
+ * Inserts encoded rows `from` to `to`, exclusive, which were read from a file, but for those whose id
+ * their project has already, each tied to the manifest it names. Many times faster than an insert of
+ * values. Ids go in the same order as in `insertTraces`, so that two transactions that insert the same
+ * ones wait and do not deadlock.
  */
-export async function insertStaged(tx: Transaction) {
+export async function copyTraces(tx: Transaction, rows: CopyRows, from: number, to: number) {
+  await tx`
+    create temporary table if not exists ${tx(STAGED)}
+      (like traces including defaults including storage) on commit delete rows`
+  // An earlier part of the same rows may have been staged in this transaction.
+  if (from > 0) await tx`truncate ${tx(STAGED)}`
+  await copyRows(tx, STAGED, COLUMNS, rows, from, to)
   return tx.unsafe<CopiedTrace[]>(INSERT_STAGED)
 }
 

@@ -25,18 +25,26 @@ export async function indexTraces(
 }
 
 /**
- * Adds the stems to at most `limit` rows that processes older than them have written, and returns how
- * many it was.
+ * Adds the stems to at most `limit` rows that processes older than them have written, and deletes those
+ * of them whose trace is gone. Returns how many rows it took.
  */
 export async function addStems(sql: Queryable, limit: number) {
-  const updated = await sql`
-    update trace_search s set document = ${document(sql)}, has_stems = true
-    from traces t
-    where t.org_id = s.org_id and t.project_id = s.project_id and t.trace_id = s.trace_id
-      and (s.org_id, s.project_id, s.trace_id) in (
-        select org_id, project_id, trace_id from trace_search
-        where not has_stems limit ${limit} for update skip locked)`
-  return updated.count
+  const [taken] = await sql<{ n: number }[]>`
+    with picked as materialized (
+      select org_id, project_id, trace_id from trace_search
+      where not has_stems limit ${limit} for update skip locked
+    ), stemmed as (
+      update trace_search s set document = ${document(sql)}, has_stems = true
+      from picked p join traces t using (org_id, project_id, trace_id)
+      where s.org_id = p.org_id and s.project_id = p.project_id and s.trace_id = p.trace_id
+    ), gone as (
+      delete from trace_search s using picked p
+      where s.org_id = p.org_id and s.project_id = p.project_id and s.trace_id = p.trace_id
+        and not exists (select from traces t where t.org_id = p.org_id
+          and t.project_id = p.project_id and t.trace_id = p.trace_id)
+    )
+    select count(*)::int as n from picked`
+  return taken?.n ?? 0
 }
 
 /**

@@ -2,14 +2,12 @@ import { order } from '../../jobs/rules/core/order.ts'
 import { judgeTraces } from '../../jobs/judge-traces.ts'
 import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Queue } from '../../jobs/queue.ts'
-import type { CopyRows } from '../core/copy-rows.ts'
 import type { Transaction } from '../core/db.ts'
 import { upsertScores } from '../evals/eval-scores.ts'
 import type { TraceScore } from '../evals/eval-scores.ts'
 import { tieTraces } from '../manifests/manifest-links.ts'
 import { holdAgents } from '../manifests/manifests.ts'
 import type { Charge } from '../org/usage.ts'
-import { insertStaged, stageTraces } from '../traces/trace-copy.ts'
 import { insertTraces } from '../traces/trace-inserts.ts'
 import type { InsertedTrace } from '../traces/trace-inserts.ts'
 import { activateUsedDrafts } from './activate-draft.ts'
@@ -21,14 +19,6 @@ import { chargeUsage } from './charge-usage.ts'
  */
 export async function insertTied(tx: Transaction, rows: Parameters<typeof insertTraces>[1]) {
   const inserted = await insertTraces(tx, rows)
-  await tieLate(tx, inserted)
-  return inserted
-}
-
-/** Inserts encoded rows `from` to `to`, exclusive, with the same guarantee. */
-export async function copyTied(tx: Transaction, rows: CopyRows, from: number, to: number) {
-  await stageTraces(tx, rows, from, to)
-  const inserted = await insertStaged(tx)
   await tieLate(tx, inserted)
   return inserted
 }
@@ -94,9 +84,10 @@ export async function acceptTraces(
 
 /**
  * Ties new traces to the manifests that were registered while they were inserted. From here to the end
- * of the transaction none of their agents gets a new version; the next one finds the traces.
+ * of the transaction none of their agents gets a new version; the next one finds the traces. It comes
+ * after the last insertion: one behind it could wait for a transaction that waits for these locks.
  */
-async function tieLate(tx: Transaction, inserted: readonly InsertedTrace[]) {
+export async function tieLate(tx: Transaction, inserted: readonly InsertedTrace[]) {
   const untied = inserted.flatMap(({ untied_agent: agentName, ...trace }) =>
     agentName === null ? [] : { ...trace, agentName },
   )

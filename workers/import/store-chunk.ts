@@ -7,12 +7,13 @@ import type { Transaction } from '../../sql/core/db.ts'
 import { upsertScores } from '../../sql/evals/eval-scores.ts'
 import { addImportStep } from '../../sql/import/imports.ts'
 import type { ImportRow } from '../../sql/import/imports.ts'
+import { copyTraces } from '../../sql/traces/trace-copy.ts'
 import type { CopiedTrace } from '../../sql/traces/trace-copy.ts'
 import {
   chargeTraces,
   completeTraces,
-  copyTied,
   storeByHalves,
+  tieLate,
 } from '../../sql/transactions/store-traces.ts'
 import type { NewTraces } from '../../sql/transactions/store-traces.ts'
 import type { ResumableRun, Run } from '../runtime/handler.ts'
@@ -58,6 +59,7 @@ export async function storeChunk(
     const copied = item.dry_run
       ? []
       : await insertRows(tx, encoded, { refused, signal: run.signal })
+    await tieLate(tx, copied)
     const stored = item.dry_run ? encoded.traceIds : copied.map(({ trace_id }) => trace_id)
     run.signal.throwIfAborted()
     const isStored = new Set(stored)
@@ -121,7 +123,7 @@ function insertRows(
     {
       store(from, to) {
         signal.throwIfAborted()
-        return tx.savepoint((inner) => copyTied(inner, rows, from, to))
+        return tx.savepoint((inner) => copyTraces(inner, rows, from, to))
       },
       isOfItem: isRowRefused,
       refuse(index, error) {

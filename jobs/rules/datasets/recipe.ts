@@ -110,6 +110,11 @@ export class RecipeError extends Error {}
 /** Clients ask for a verdict under `eval_verdict` too. */
 function verdictsIn({ verdicts, eval_verdict }: RequestedFilters, type: DatasetType) {
   const verdict = VERDICTS.find((word) => word === eval_verdict)
+  if (verdict && verdicts?.some((word) => word !== verdict)) {
+    throw new RecipeError(
+      'filters.eval_verdict asks for another verdict than filters.verdicts: give one of them',
+    )
+  }
   if (verdict) return { verdicts: [verdict], eval_verdict: null }
   return {
     verdicts: verdicts ? [...new Set(verdicts)].sort() : DEFAULT_VERDICTS[type],

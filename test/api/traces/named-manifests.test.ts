@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises'
 import type { Transaction } from '../../../sql/core/db.ts'
 import { readTrace } from '../../../jobs/rules/traces/read-trace.ts'
 import { toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
-import { encodeTraces } from '../../../sql/traces/trace-copy.ts'
-import { copyTied, insertTied } from '../../../sql/transactions/store-traces.ts'
+import { copyTraces, encodeTraces } from '../../../sql/traces/trace-copy.ts'
+import { insertTied, tieLate } from '../../../sql/transactions/store-traces.ts'
 import { listMetricValues } from '../../../sql/regression/metric-values.ts'
 import { listSessions } from '../../../sql/regression/activations.ts'
 import { listDueSeries, lockSeries, updateSeries } from '../../../sql/regression/series.ts'
@@ -63,8 +63,11 @@ for (const [way, insert] of [
   ['inserted', insertTied],
   [
     'copied',
-    (tx: Transaction, [row]: ReturnType<typeof rowOf>[]) =>
-      row && copyTied(tx, encodeTraces(row.org_id, row.project_id, [row]), 0, 1),
+    async (tx: Transaction, [row]: ReturnType<typeof rowOf>[]) => {
+      if (!row) return
+      const rows = encodeTraces(row.org_id, row.project_id, [row])
+      await tieLate(tx, await copyTraces(tx, rows, 0, 1))
+    },
   ],
 ] as const) {
   t.test(`a manifest waits for the traces that are being ${way}, and ties them`, async (t) => {

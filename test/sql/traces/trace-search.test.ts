@@ -16,7 +16,8 @@ t.test('a trace that an older process indexed', async (t) => {
   // As the release before the stems wrote it.
   await sql`
     insert into trace_search (org_id, project_id, trace_id, document)
-    values (${org.orgId}, ${org.projectId}, 'old', to_tsvector('simple', ${text}))`
+    select ${org.orgId}, ${org.projectId}, id, to_tsvector('simple', ${text})
+    from unnest('{old,deleted}'::text[]) as id`
   const find = async (q: string) =>
     (await client.get(`/traces?q=${encodeURIComponent(q)}`)).body.total as number
 
@@ -38,5 +39,6 @@ t.test('a trace that an older process indexed', async (t) => {
       t.equal(await find(q), 1, q)
     }
     for (const q of ['two -refund', 'two -refunds']) t.equal(await find(q), 0, q)
+    t.same(await sql`select trace_id from trace_search`, [{ trace_id: 'old' }])
   })
 })

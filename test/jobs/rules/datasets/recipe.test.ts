@@ -41,6 +41,10 @@ t.test('a verdict under eval_verdict means the traces of that verdict', async (t
   for (const word of VERDICTS) {
     const { filters } = completeRecipe('sft', null, { filters: { eval_verdict: word } })
     t.match(filters, { verdicts: [word], eval_verdict: null })
+    const both = { eval_verdict: word, verdicts: [word] }
+    t.same(completeRecipe('sft', null, { filters: both }).filters, filters)
+    const other = { ...both, verdicts: VERDICTS.filter((verdict) => verdict !== word) }
+    t.throws(() => completeRecipe('sft', null, { filters: other }), { message: /give one of them/ })
     const named = completeRecipe('sft', null, { filters: { verdicts: [word] } })
     t.equal(hashFilters(filters), hashFilters(named.filters))
   }
