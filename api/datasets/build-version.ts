@@ -30,29 +30,28 @@ import { answerLongWork } from '../wait.ts'
 import { datasetPath, findVisibleDataset } from './dataset.ts'
 import { findVisibleVersion, versionBody, viewVersion } from './version.ts'
 
-const fraction = () => Joi.number().min(0).max(1).empty(null)
+const fraction = () => Joi.number().min(0).max(1)
 
 const filters = shape(
   {},
   {
-    agent_name: text(256).min(1).empty(null).description("Default the dataset's target agent"),
-    manifest_ids: listOf(uuidReference()).max(100).empty(null),
+    agent_name: text(256).min(1).description("Default the dataset's target agent"),
+    manifest_ids: listOf(uuidReference()).max(100),
     verdicts: listOf(oneOf(...VERDICTS))
       .min(1)
       .max(50)
-      .empty(null)
       .description('Default keep for sft, all four for dpo and kto'),
-    eval_verdict: oneOf(...EVAL_VERDICTS, ...VERDICTS)
-      .empty(null)
-      .description('What the scores alone say; a word of `verdicts` means that one of those'),
-    min_eval_score: Joi.number().min(0).max(1).empty(null),
-    tags: listOf(text(256)).max(50).empty(null).description('A trace must have all of them'),
-    since: time().empty(null).description('Started at or after'),
-    until: time().empty(null).description('Started before'),
-    status: oneOf(...TRACE_STATUSES).empty(null),
-    tool: text(256).min(1).empty(null).description('A tool that was called'),
-    source_type: oneOf(...SOURCE_TYPES).empty(null),
-    max_rows: int(1, 1_000_000_000).empty(null).description('Of more rows, a fair sample stays'),
+    eval_verdict: oneOf(...EVAL_VERDICTS, ...VERDICTS).description(
+      'What the scores alone say; a word of `verdicts` means that one of those',
+    ),
+    min_eval_score: Joi.number().min(0).max(1),
+    tags: listOf(text(256)).max(50).description('A trace must have all of them'),
+    since: time().description('Started at or after'),
+    until: time().description('Started before'),
+    status: oneOf(...TRACE_STATUSES),
+    tool: text(256).min(1).description('A tool that was called'),
+    source_type: oneOf(...SOURCE_TYPES),
+    max_rows: int(1, 1_000_000_000).description('Of more rows, a fair sample stays'),
   },
 ).label('DatasetFilters')
 
@@ -63,27 +62,22 @@ const split = shape({}, { train: fraction(), validation: fraction(), test: fract
 const options = shape(
   {},
   {
-    format: oneOf(...ROW_FORMATS).empty(null),
-    rows: oneOf(...ROW_STYLES).empty(null),
-    dedupe: oneOf(...DEDUPES)
-      .empty(null)
-      .messages({
-        'any.only': '{{#label}} must be exact or none: near duplicates cannot be removed yet',
-      }),
+    format: oneOf(...ROW_FORMATS),
+    rows: oneOf(...ROW_STYLES),
+    dedupe: oneOf(...DEDUPES).messages({
+      'any.only': '{{#label}} must be exact or none: near duplicates cannot be removed yet',
+    }),
     redact: Joi.array()
       .max(0)
-      .empty(null)
       .messages({ 'array.max': '{{#label}} must be empty: rows cannot be redacted yet' }),
-    max_tokens: int(1, 10_000_000).empty(null).description('Longer rows are left out'),
-    include_needs_review: bool().empty(null),
-    reasoning: oneOf(...REASONINGS)
-      .empty(null)
-      .description('`reasoning_content` of messages; default drop, counted in `losses`'),
-    length_balance: bool()
-      .empty(null)
-      .description(
-        'Leave out pairs, at most a tenth, until chosen turns are about as long as rejected ones; default true, dpo only',
-      ),
+    max_tokens: int(1, 10_000_000).description('Longer rows are left out'),
+    include_needs_review: bool(),
+    reasoning: oneOf(...REASONINGS).description(
+      '`reasoning_content` of messages; default drop, counted in `losses`',
+    ),
+    length_balance: bool().description(
+      'Leave out pairs, at most a tenth, until chosen turns are about as long as rejected ones; default true, dpo only',
+    ),
   },
 ).label('DatasetOptions')
 
@@ -96,12 +90,10 @@ export const buildVersion = endpoint('POST', '/datasets/{dataset_id}/build', {
   body: shape(
     {},
     {
-      filters: filters.empty(null),
-      split: split.empty(null),
-      seed: int(0, Number.MAX_SAFE_INTEGER)
-        .empty(null)
-        .description('Salt of the splits; default 0'),
-      options: options.empty(null),
+      filters: filters,
+      split: split,
+      seed: int(0, Number.MAX_SAFE_INTEGER).description('Salt of the splits; default 0'),
+      options: options,
     },
   )
     .label('DatasetBuildRequest')

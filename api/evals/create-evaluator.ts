@@ -28,16 +28,14 @@ const body = shape(
     template_id: textReference().description(
       'Of GET /evaluators/templates; with config where the template has none',
     ),
-    type: checkType.empty(null).description('Of a check that runs here'),
-    eval_type: oneOf('deterministic', 'llm_judge')
-      .empty(null)
-      .description(
-        'Without template_id and type: of an evaluator whose scores the client pushes; deterministic under the name of a template is that template',
-      ),
-    config: freeForm().empty(null),
+    type: checkType.description('Of a check that runs here'),
+    eval_type: oneOf('deterministic', 'llm_judge').description(
+      'Without template_id and type: of an evaluator whose scores the client pushes; deterministic under the name of a template is that template',
+    ),
+    config: freeForm(),
     agent_name: text().empty([null, '']).description('Default every agent'),
     ...evaluatorMembers,
-    project: projectField.empty(null),
+    project: projectField,
   },
 )
   .or('name', 'template_id')

@@ -40,7 +40,7 @@ export const evaluatorMembers = {
   category: text().empty([null, '']),
   description: text(1000).empty([null, '']),
   prompt_template: text(20_000).empty([null, '']).description('Of a judge that the client runs'),
-  threshold: Joi.number().min(0).max(1).empty(null),
+  threshold: Joi.number().min(0).max(1),
 }
 
 /** The configuration of each type of check. */

@@ -117,7 +117,10 @@ export async function listKeys(sql: Queryable, orgId: string, limit: number, off
     order by k.created_at desc, k.id desc limit ${limit} offset ${offset}`
 }
 
-/** The time of the revocation and the key's label, or undefined when there is no such key that is not revoked yet. */
+/**
+ * The time of the revocation and the key's label, or undefined when there is no such key that is not
+ * revoked yet.
+ */
 export async function revokeKey(sql: Queryable, orgId: string, id: string) {
   const [row] = await sql<{ revoked_at: Date; label: string }[]>`
     update api_keys set revoked_at = now()

@@ -114,8 +114,7 @@ function judgedTraces(sql: Queryable) {
     on v.org_id = t.org_id and v.project_id = t.project_id and v.trace_id = t.trace_id
     left join manifests m on t.manifest_id is null and m.org_id = t.org_id
       and m.project_id = t.project_id and m.agent_name = t.agent_name
-      and m.manifest_hash = 'sha256:' || lower(
-        case when t.manifest_hash like 'sha256:%' then substr(t.manifest_hash, 8) else t.manifest_hash end)`
+      and m.manifest_hash = 'sha256:' || t.manifest_hash`
 }
 
 /** The manifest of trace `t`, also while it is tied to it by its hash alone. */

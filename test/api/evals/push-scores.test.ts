@@ -15,6 +15,15 @@ t.test('scores', async (t) => {
       ...more,
     })
   const push = (id: string, body: unknown) => client.post(`/traces/${id}/eval-scores`, body)
+  const breakdown = async (id: string) => {
+    const { body } = await client.get(`/traces/${id}/eval-breakdown`)
+    const groups = body.source_groups.map(({ source, source_avg, weight }: SourceGroup) => [
+      source,
+      source_avg,
+      weight,
+    ])
+    return { body, groups }
+  }
   const settled = async (jobId: string) => (await client.get(`/jobs/${jobId}?wait=20`)).body.state
 
   t.test('are stored for a trace, which is judged by the job that is named', async (t) => {
@@ -186,12 +195,7 @@ t.test('scores', async (t) => {
       ],
     })
     await client.post('/traces/explained/decision')
-    const { body } = await client.get('/traces/explained/eval-breakdown')
-    const groups = body.source_groups.map((group: Record<string, unknown>) => [
-      group['source'],
-      group['source_avg'],
-      group['weight'],
-    ])
+    const { body, groups } = await breakdown('explained')
     t.same(groups, [
       ['built_in', 1, 0],
       ['human', 0.6, 1],
@@ -214,13 +218,8 @@ t.test('scores', async (t) => {
       ],
     })
     t.equal(await settled(pushed.body.verdict_job_id), 'succeeded')
-    const { body } = await client.get('/traces/weighed/eval-breakdown')
-    const shown = body.source_groups.map(({ source, source_avg, weight }: SourceGroup) => [
-      source,
-      source_avg,
-      weight,
-    ])
-    t.same(shown, [
+    const { body, groups } = await breakdown('weighed')
+    t.same(groups, [
       ['built_in', 1, 0.1],
       ['deepeval', 0.2, 0.233333],
       ['external', 0.6, 0.233333],
