@@ -26,15 +26,17 @@ export interface Opened<Context> {
 
 /** Brings the database up to date: our schema, the queue's, and the queues themselves. */
 export async function migrateAll(databaseUrl: string, log: Log) {
-  const sql = openDatabase(databaseUrl, { max: 3, pooled: true })
+  const pooled = await isPooled(databaseUrl)
+  const sql = openDatabase(databaseUrl, { max: 3, pooled, statementTimeoutMs: 0 })
+  async function migrateQueue() {
+    const boss = await openBoss(sql, { log })
+    await ensureTurnIndex(sql)
+    await reconcileQueues(boss)
+    await reconcileSchedules(boss)
+    await boss.stop({ graceful: false })
+  }
   try {
-    await migrate(sql, async () => {
-      const boss = await openBoss(sql, { log })
-      await ensureTurnIndex(sql)
-      await reconcileQueues(boss)
-      await reconcileSchedules(boss)
-      await boss.stop({ graceful: false })
-    })
+    await migrate(sql, { also: migrateQueue, report: (sentence) => log.warn({}, sentence) })
   } finally {
     await sql.end()
   }

@@ -1,5 +1,6 @@
 import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { SchemaTooNew } from '../sql/core/migrate.ts'
+import { MigrationBlocked } from '../sql/core/migration-files.ts'
 import { ConfigError, readConfig } from './config.ts'
 import type { Config } from './config.ts'
 import { startHealth } from './health.ts'
@@ -59,7 +60,7 @@ export async function runProcess(
 
 /** The sentence for a foreseen failure; undefined for a fault of the program. */
 export function sentenceOf(error: unknown): string | undefined {
-  const known = [OperatorError, ConfigError, PostgresError, SchemaTooNew]
+  const known = [OperatorError, ConfigError, PostgresError, SchemaTooNew, MigrationBlocked]
   return known.some((kind) => error instanceof kind) ? messageOf(error) : undefined
 }
 
