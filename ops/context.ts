@@ -46,7 +46,7 @@ export async function migrateAll(databaseUrl: string, log: Log) {
 export async function openApiContext(
   config: Config,
   databaseUrl: string,
-): Promise<Opened<ApiContext> & { boss: PgBoss; drain(): Promise<void> }> {
+): Promise<Opened<ApiContext> & { boss: PgBoss; leave(): void; drain(): Promise<void> }> {
   const opened = await openShared(config, databaseUrl, 'api', API_CONNECTIONS)
   const waiter = await openJobWaiter(opened.sql, opened.context.listener)
   let stopping = false
@@ -64,11 +64,12 @@ export async function openApiContext(
       isStopping: () => stopping,
     },
     boss: opened.boss,
-    /** Takes the process out of readiness and lets requests that wait for a job answer at once. */
-    drain() {
+    /** Takes the process out of readiness. */
+    leave() {
       stopping = true
-      return waiter.close()
     },
+    /** Lets requests that wait for a job answer at once. */
+    drain: () => waiter.close(),
     close: opened.close,
   }
 }
