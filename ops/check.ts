@@ -1,6 +1,7 @@
 // Everything a change must pass, as `npm run check` and .ci/run do it. Runs all checks, whatever the
 // earlier ones found; the last line counts the checks and the assertions of the tests, and the lines
-// before it tell which tests this machine could not run. With REQUIRE_ALL=1 those have failed.
+// before it tell which tests this machine could not run. With REQUIRE_ALL=1 those have failed, but for
+// what needs the history of the repository, which a copy of its files does not have.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -15,7 +16,10 @@ async function main() {
   for (const test of skipped) say(`skipped: ${test}`)
   if (skipped.length > 0) say(`${skipped.length} skipped`)
   const passed = counts.passed + tests.passed
-  const failed = counts.failed + tests.failed + (REQUIRE_ALL ? skipped.length : 0)
+  const failed =
+    counts.failed +
+    tests.failed +
+    (REQUIRE_ALL ? skipped.filter((test) => !NO_HISTORY.test(test)).length : 0)
   say(`${passed} passed, ${failed} failed`)
   process.exitCode = failed > 0 ? 1 : 0
 }
@@ -70,8 +74,9 @@ function say(line: string) {
   process.stdout.write(`${line}\n`)
 }
 
-/** No test may be skipped. */
+/** No test may be skipped, but for this one reason. */
 const REQUIRE_ALL = process.env['REQUIRE_ALL'] === '1'
+const NO_HISTORY = /: this checkout has no history/
 const ON_WINDOWS = process.platform === 'win32'
 
 await main()

@@ -34,6 +34,33 @@ export async function prepareDatabase(url: string, log: Log, stop: AbortSignal):
   }
 }
 
+/**
+ * Looks every minute whether the database is as this release declares it, and makes it so. A process of
+ * the release before that starts while this one is rolled out declares its own queues and schedules.
+ * @returns ends it, when the last look has ended
+ */
+export function keepCurrent(
+  { sql, url, log }: { sql: Sql; url: string; log: Log },
+  everyMs = 60_000,
+): () => Promise<void> {
+  let looking: Promise<void> | undefined
+  async function look() {
+    try {
+      if ((await stateOf(sql)) === 'behind') await migrateAll(url, log)
+    } catch (err) {
+      log.warn({ err }, 'queues and schedules could not be compared with their declarations')
+    }
+    looking = undefined
+  }
+  const ticking = setInterval(() => {
+    looking ??= look()
+  }, everyMs)
+  return async () => {
+    clearInterval(ticking)
+    await looking
+  }
+}
+
 /** What is checked before a process relies on its database; each throws a sentence when it is not so. */
 export async function checkDatabase(sql: Sql): Promise<void> {
   const [row] = await sql<{ version: string; number: number }[]>`
@@ -48,12 +75,16 @@ async function findState(url: string): Promise<SchemaState> {
   const sql = openDatabase(url, { max: 2, pooled: true })
   try {
     await checkDatabase(sql)
-    const state = await checkSchema(sql)
-    // On a schema that is ahead the queues are as a newer release declares them.
-    return state === 'current' && !(await isQueueCurrent(sql)) ? 'behind' : state
+    return await stateOf(sql)
   } finally {
     await sql.end({ timeout: 1 })
   }
+}
+
+/** The state of schema and queue. On a schema that is ahead the queues are those of a newer release. */
+async function stateOf(sql: Sql): Promise<SchemaState> {
+  const state = await checkSchema(sql)
+  return state === 'current' && !(await isQueueCurrent(sql)) ? 'behind' : state
 }
 
 async function bringUpToDate(url: string, log: Log) {

@@ -6,6 +6,7 @@ import { pools } from '../workers/pools.ts'
 import { startWorkers } from '../workers/runtime/start-workers.ts'
 import type { Config } from './config.ts'
 import { openWorkerContext } from './context.ts'
+import { keepCurrent } from './migrate.ts'
 import { meterWorkers, openMetrics, showQueues, showSlots } from './metrics.ts'
 import { runProcess } from './process.ts'
 import { OperatorError } from './operator-error.ts'
@@ -30,6 +31,7 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
   const running = await startWorkers(opened.context, opened.boss, handlers)
   showSlots(metrics, running)
   if (supervise) showQueues(metrics, opened.boss)
+  const endKeeping = supervise ? keepCurrent({ sql, url: databaseUrl, log }) : async () => {}
   let stopping = false
   const parts = { sql, boss: opened.boss, pools: running }
   const health = workerHealth(parts, () => stopping, now)
@@ -40,6 +42,7 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
       stopping = true
     },
     async stop() {
+      await endKeeping()
       const left = await running.stop(config.DRAIN_SECONDS * 1000)
       if (left > 0) {
         log.warn(

@@ -1,21 +1,24 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import type { Test } from 'tap'
 import { bareEnv } from './bare-env.ts'
 
 /**
  * Starts a program of ops/ in a process of its own, which is killed when the test ends. It sees no
  * environment but that of `bareEnv`, a free port, a folder for its data, and what is given.
+ * @param root folder of the code
  */
 export function launch(
   t: Test,
   script: string,
   env: Record<string, string>,
   args: readonly string[] = [],
+  root = '.',
 ) {
   // Asking for the folder of a test anew empties it.
   const DATA_DIR = env['DATA_DIR'] ?? t.testdir()
-  const child = spawn(process.execPath, [`ops/${script}`, ...args], {
+  const child = spawn(process.execPath, [join(root, 'ops', script), ...args], {
     env: { ...bareEnv(), PORT: '0', ...env, DATA_DIR },
   })
   let stderr = ''

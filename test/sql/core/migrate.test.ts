@@ -3,13 +3,14 @@ import { basename } from 'node:path'
 import t from 'tap'
 import { jobs } from '../../../jobs/index.ts'
 import { migrateAll } from '../../../ops/context.ts'
-import { prepareDatabase } from '../../../ops/migrate.ts'
+import { keepCurrent, prepareDatabase } from '../../../ops/migrate.ts'
 import { openDatabase } from '../../../sql/core/db.ts'
 import type { Sql } from '../../../sql/core/db.ts'
 import { checkSchema, migrate, SchemaTooNew } from '../../../sql/core/migrate.ts'
 import { listMigrations, readMigration } from '../../../sql/core/migration-files.ts'
 import type { MigrationFile } from '../../../sql/core/migration-files.ts'
 import { createDatabase } from '../../support/database.ts'
+import { until } from '../../support/until.ts'
 import { plantMigrations } from '../../support/planted-migrations.ts'
 
 t.test('migrations', async (t) => {
@@ -105,6 +106,24 @@ t.test('migrations', async (t) => {
     t.same(await describeSchema(sql), before)
     const crons = await sql`select distinct cron from pgboss.schedule`
     t.same(crons, [{ cron: '1 2 3 4 5' }], 'and so are the queues')
+  })
+
+  t.test('what an older release declares of the queues is declared anew', async (t) => {
+    const { url, sql } = await createEmpty()
+    await migrateAll(url, silent)
+    const end = keepCurrent({ sql, url, log: silent }, 20)
+    t.teardown(end)
+    const [lost] =
+      await sql`delete from pgboss.schedule where name = 'maint.retention' returning cron`
+    t.ok(lost)
+    await sql`update pgboss.queue set retry_limit = 9 where name = 'evals.judge'`
+    await until(async () => {
+      const found = await sql`
+        select cron from pgboss.schedule where name = 'maint.retention'`
+      return found.length > 0
+    })
+    const [queue] = await sql`select retry_limit from pgboss.queue where name = 'evals.judge'`
+    t.not(queue?.['retry_limit'], 9)
   })
 
   t.test('a schema that does not serve this release is refused in a sentence', async (t) => {
