@@ -26,7 +26,7 @@ const SAMPLES = 20
 /** The balancer learns from /readyz alone that a process of the new release stops. */
 const DELAY = { DRAIN_DELAY_SECONDS: '2' }
 
-t.test('F20: a release is rolled out and back', { skip: noPreviousRelease }, async (t) => {
+t.test('F22: a release is rolled out and back', { skip: noPreviousRelease }, async (t) => {
   const old = await checkOutPreviousRelease(t)
   const url = await createEmptyDatabase(t)
   const fleet = await openFleet(t, url)
