@@ -1,13 +1,11 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import Joi from 'joi'
 import { makeKey } from '../jobs/rules/access/api-key.ts'
-import { sealSecret } from '../jobs/rules/core/secret-box.ts'
 import { PLAN_RATES } from '../jobs/rules/org/plan.ts'
 import { int, oneOf, shape, text, time, uuid } from '../jobs/shape.ts'
 import { findKeyOrganization, revokeKey } from '../sql/access/api-keys.ts'
 import { insertAuditEvent } from '../sql/org/audit-events.ts'
 import type { Queryable, Sql } from '../sql/core/db.ts'
-import { setWebhookSecret } from '../sql/webhooks/notifications.ts'
 import {
   findOrganization,
   findProject,
@@ -21,9 +19,9 @@ import type { Access, Command } from './command.ts'
 import { migrateAll } from './context.ts'
 import { examine } from './doctor.ts'
 import { createKey, createOrganization } from './organizations.ts'
-import { readMasterKey } from './outbound.ts'
 import { queueCommands } from './queue-commands.ts'
 import { OperatorError } from './operator-error.ts'
+import { secretCommands } from './secret-commands.ts'
 
 const plan = oneOf('free', 'core', 'pro', 'enterprise')
 
@@ -48,18 +46,6 @@ export const commands: readonly Command[] = [
       const { sql } = await database()
       if (!(await updatePlan(sql, org, plan))) throw noOrganization(org)
       return { org_id: org, plan }
-    },
-  }),
-
-  command('org set-webhook-secret', {
-    usage: '--org ID --secret SECRET',
-    options: shape({ org: uuid(), secret: text().min(8) }),
-    async run({ org, secret }, { config, database }) {
-      const { sql } = await database()
-      if (!(await findOrganization(sql, org))) throw noOrganization(org)
-      const sealed = sealSecret(await readMasterKey(config), randomBytes(12), secret)
-      await setWebhookSecret(sql, org, sealed)
-      return { org_id: org, signing_secret_configured: true }
     },
   }),
 
@@ -153,6 +139,7 @@ export const commands: readonly Command[] = [
   }),
 
   ...queueCommands,
+  ...secretCommands,
 
   command('migrate', {
     usage: '',
