@@ -1,5 +1,6 @@
 // The operator's command line: node ops/admin.ts. Prints JSON, or its usage on standard error.
 import { parseArgs } from 'node:util'
+import type Joi from 'joi'
 import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { isDatabaseAway, openDatabase } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
@@ -54,7 +55,7 @@ function parseWords({ name, options, positional }: Command, args: string[]) {
   const names = Object.keys(options.describe().keys ?? {}).filter((key) => key !== positional)
   try {
     const { values, positionals } = parseArgs({
-      args,
+      args: fillFlags(args, options),
       options: Object.fromEntries(names.map((key) => [key, { type: 'string' as const }])),
       allowPositionals: positional !== undefined,
     })
@@ -64,6 +65,15 @@ function parseWords({ name, options, positional }: Command, args: string[]) {
   } catch (error) {
     throw new UsageError(`${name}: ${messageOf(error)}`)
   }
+}
+
+/** `--dry-run` says as much as `--dry-run true`. */
+function fillFlags(args: readonly string[], options: Joi.ObjectSchema) {
+  const isFlag = (word: string) =>
+    word.startsWith('--') && options.extract(word.slice(2)).type === 'boolean'
+  return args.flatMap((word, i) =>
+    isFlag(word) && !/^(true|false)$/.test(args[i + 1] ?? '') ? [word, 'true'] : [word],
+  )
 }
 
 async function runCommand(command: Command, options: object): Promise<object> {

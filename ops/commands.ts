@@ -1,11 +1,10 @@
-import { randomBytes, randomUUIDv7 } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import Joi from 'joi'
 import { makeKey } from '../jobs/rules/access/api-key.ts'
 import { PLAN_RATES } from '../jobs/rules/org/plan.ts'
 import { int, oneOf, shape, text, time, uuid } from '../jobs/shape.ts'
 import { findKeyOrganization, revokeKey } from '../sql/access/api-keys.ts'
-import { insertAuditEvent } from '../sql/org/audit-events.ts'
-import type { Queryable, Sql } from '../sql/core/db.ts'
+import type { Sql } from '../sql/core/db.ts'
 import {
   findOrganization,
   findProject,
@@ -14,14 +13,17 @@ import {
   setSuspended,
   updateRate,
 } from '../sql/org/organizations.ts'
+import { auditOperator } from './audit.ts'
 import { command } from './command.ts'
 import type { Access, Command } from './command.ts'
 import { migrateAll } from './context.ts'
 import { examine } from './doctor.ts'
+import { jobCommands } from './job-commands.ts'
 import { createKey, createOrganization } from './organizations.ts'
 import { queueCommands } from './queue-commands.ts'
 import { OperatorError } from './operator-error.ts'
 import { secretCommands } from './secret-commands.ts'
+import { usageCommands } from './usage-commands.ts'
 
 const plan = oneOf('free', 'core', 'pro', 'enterprise')
 
@@ -106,7 +108,7 @@ export const commands: readonly Command[] = [
       }
       const { id, api_key } = await sql.begin(async (tx) => {
         const made = await createKey(tx, config.KEY_PREFIX, key)
-        await auditKey(tx, org_id, 'api_key.created', made.id, { label, scope, permissions })
+        await auditOperator(tx, org_id, 'api_key.created', made.id, { label, scope, permissions })
         return made
       })
       return { id, ...key, api_key }
@@ -124,7 +126,7 @@ export const commands: readonly Command[] = [
         org_id &&
         (await sql.begin(async (tx) => {
           const key = await revokeKey(tx, org_id, id)
-          if (key) await auditKey(tx, org_id, 'api_key.revoked', id, { label: key.label })
+          if (key) await auditOperator(tx, org_id, 'api_key.revoked', id, { label: key.label })
           return key
         }))
       if (!revoked) throw new OperatorError(`There is no key ${id} that could be revoked.`)
@@ -138,8 +140,10 @@ export const commands: readonly Command[] = [
     run: async (_, { config }) => ({ api_key: makeKey(config.KEY_PREFIX, randomBytes(64)) }),
   }),
 
+  ...jobCommands,
   ...queueCommands,
   ...secretCommands,
+  ...usageCommands,
 
   command('migrate', {
     usage: '',
@@ -162,18 +166,6 @@ export const commands: readonly Command[] = [
     },
   }),
 ]
-
-/** The actor is the operator, who has no key. */
-async function auditKey(
-  tx: Queryable,
-  org_id: string,
-  action: 'api_key.created' | 'api_key.revoked',
-  resource_id: string,
-  data: Record<string, unknown>,
-) {
-  const event = { id: randomUUIDv7(), org_id, action, resource_id, data }
-  await insertAuditEvent(tx, { ...event, actor_key_id: null, resource_type: 'api_key' })
-}
 
 async function suspend(orgId: string, isSuspended: boolean, { database }: Access) {
   const { sql } = await database()

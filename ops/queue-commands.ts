@@ -1,12 +1,16 @@
 import Joi from 'joi'
 import type { PgBoss } from 'pg-boss'
-import { int, shape, text } from '../jobs/shape.ts'
+import { int, shape, text, time, uuid } from '../jobs/shape.ts'
 import type { Sql } from '../sql/core/db.ts'
 import { listPausedQueues, pauseQueue, resumeQueue } from '../sql/jobs/queue-control.ts'
-import { countQueuedJobs, openBoss, openProcessQueue } from './boss.ts'
+import { countQueuedJobs, openProcessQueue, withBoss } from './boss.ts'
 import { command } from './command.ts'
 import type { Command } from './command.ts'
 import { findJobOf, listDeadLetters, redriveDeadLetters } from './dead-letters.ts'
+
+/** Which dead letters are meant; `--error` is a part of what they died of. */
+const letterOptions = { org: uuid(), error: text(), since: time(), until: time() }
+const LETTER_USAGE = '[--org ID] [--error TEXT] [--since TIME] [--until TIME] [--limit N]'
 
 export const queueCommands: readonly Command[] = [
   command('queue list', {
@@ -44,30 +48,31 @@ export const queueCommands: readonly Command[] = [
   }),
 
   command('dead-letters list', {
-    usage: 'NAME [--limit N]',
-    options: shape({ name: text() }, { limit: int(1, 10_000).default(100) }),
+    usage: `NAME ${LETTER_USAGE}`,
+    options: shape({ name: text() }, { ...letterOptions, limit: int(1, 10_000).default(100) }),
     positional: 'name',
-    async run({ name, limit }, { database }) {
+    async run({ name, org: orgId, ...filter }, { database }) {
       const { sql } = await database()
-      return withBoss(sql, async (boss) => ({
-        queue: name,
-        dead_letters: await listDeadLetters(boss, name, limit),
-      }))
+      return { queue: name, dead_letters: await listDeadLetters(sql, name, { ...filter, orgId }) }
     },
   }),
 
   command('dead-letters redrive', {
-    usage: 'NAME [--limit N] [--dry-run true]',
+    usage: `NAME ${LETTER_USAGE} [--dry-run true] # puts back those that match`,
     options: shape(
       { name: text() },
-      { limit: int(1, 10_000).default(1000), 'dry-run': Joi.boolean().default(false) },
+      {
+        ...letterOptions,
+        limit: int(1, 10_000).default(1000),
+        'dry-run': Joi.boolean().default(false),
+      },
     ),
     positional: 'name',
-    async run({ name, limit, 'dry-run': dryRun }, { database }) {
+    async run({ name, org: orgId, 'dry-run': dryRun, ...filter }, { database }) {
       const { sql } = await database()
       return withBoss(sql, (boss) => {
         const queue = openProcessQueue(boss, sql)
-        return redriveDeadLetters({ boss, sql, queue }, name, { limit, dryRun })
+        return redriveDeadLetters({ boss, sql, queue }, name, { ...filter, orgId, dryRun })
       })
     },
   }),
@@ -81,15 +86,6 @@ export const queueCommands: readonly Command[] = [
     },
   }),
 ]
-
-async function withBoss<T>(sql: Sql, work: (boss: PgBoss) => Promise<T>) {
-  const boss = await openBoss(sql, { log: { warn: () => undefined } })
-  try {
-    return await work(boss)
-  } finally {
-    await boss.stop({ graceful: false })
-  }
-}
 
 async function describeQueues(boss: PgBoss, sql: Sql) {
   const paused = new Map((await listPausedQueues(sql)).map((one) => [one.queue, one]))
