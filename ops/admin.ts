@@ -1,6 +1,5 @@
 // The operator's command line: node ops/admin.ts. Prints JSON, or its usage on standard error.
 import { parseArgs } from 'node:util'
-import type Joi from 'joi'
 import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { isDatabaseAway, openDatabase } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
@@ -52,11 +51,13 @@ function readOptions(command: Command, words: string[]) {
 }
 
 function parseWords({ name, options, positional }: Command, args: string[]) {
-  const names = Object.keys(options.describe().keys ?? {}).filter((key) => key !== positional)
+  const keys = Object.entries((options.describe().keys ?? {}) as Record<string, { type: string }>)
+  const named = keys.filter(([key]) => key !== positional)
+  const flags = new Set(named.flatMap(([key, { type }]) => (type === 'boolean' ? `--${key}` : [])))
   try {
     const { values, positionals } = parseArgs({
-      args: fillFlags(args, options),
-      options: Object.fromEntries(names.map((key) => [key, { type: 'string' as const }])),
+      args: fillFlags(args, flags),
+      options: Object.fromEntries(named.map(([key]) => [key, { type: 'string' as const }])),
       allowPositionals: positional !== undefined,
     })
     const [only, ...more] = positionals
@@ -68,11 +69,9 @@ function parseWords({ name, options, positional }: Command, args: string[]) {
 }
 
 /** `--dry-run` says as much as `--dry-run true`. */
-function fillFlags(args: readonly string[], options: Joi.ObjectSchema) {
-  const isFlag = (word: string) =>
-    word.startsWith('--') && options.extract(word.slice(2)).type === 'boolean'
+function fillFlags(args: readonly string[], flags: ReadonlySet<string>) {
   return args.flatMap((word, i) =>
-    isFlag(word) && !/^(true|false)$/.test(args[i + 1] ?? '') ? [word, 'true'] : [word],
+    flags.has(word) && !/^(true|false)$/.test(args[i + 1] ?? '') ? [word, 'true'] : [word],
   )
 }
 

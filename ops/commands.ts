@@ -17,11 +17,12 @@ import { auditOperator } from './audit.ts'
 import { command } from './command.ts'
 import type { Access, Command } from './command.ts'
 import { migrateAll } from './context.ts'
+import { deadLetterCommands } from './dead-letter-commands.ts'
 import { examine } from './doctor.ts'
 import { jobCommands } from './job-commands.ts'
 import { createKey, createOrganization } from './organizations.ts'
 import { queueCommands } from './queue-commands.ts'
-import { OperatorError } from './operator-error.ts'
+import { noOrganization, OperatorError } from './operator-error.ts'
 import { secretCommands } from './secret-commands.ts'
 import { usageCommands } from './usage-commands.ts'
 
@@ -142,6 +143,7 @@ export const commands: readonly Command[] = [
 
   ...jobCommands,
   ...queueCommands,
+  ...deadLetterCommands,
   ...secretCommands,
   ...usageCommands,
 
@@ -171,10 +173,6 @@ async function suspend(orgId: string, isSuspended: boolean, { database }: Access
   const { sql } = await database()
   if (!(await setSuspended(sql, orgId, isSuspended))) throw noOrganization(orgId)
   return { org_id: orgId, suspended: isSuspended }
-}
-
-function noOrganization(id: string) {
-  return new OperatorError(`There is no organization ${id}.`)
 }
 
 /** What the key is fixed to, by id or name. @throws OperatorError when the organization does not have it */

@@ -1,16 +1,20 @@
-import Joi from 'joi'
 import type { PgBoss } from 'pg-boss'
-import { int, shape, text, time, uuid } from '../jobs/shape.ts'
+import { bool, int, shape, text, uuid } from '../jobs/shape.ts'
 import type { Sql } from '../sql/core/db.ts'
-import { listPausedQueues, pauseQueue, resumeQueue } from '../sql/jobs/queue-control.ts'
-import { countQueuedJobs, openProcessQueue, withBoss } from './boss.ts'
+import {
+  clearOrgLimit,
+  listOrgLimits,
+  listPausedQueues,
+  pauseQueue,
+  resumeQueue,
+  setOrgLimit,
+} from '../sql/jobs/queue-control.ts'
+import { findOrganization } from '../sql/org/organizations.ts'
+import { countQueuedJobs, withBoss } from './boss.ts'
 import { command } from './command.ts'
 import type { Command } from './command.ts'
-import { findJobOf, listDeadLetters, redriveDeadLetters } from './dead-letters.ts'
-
-/** Which dead letters are meant; `--error` is a part of what they died of. */
-const letterOptions = { org: uuid(), error: text(), since: time(), until: time() }
-const LETTER_USAGE = '[--org ID] [--error TEXT] [--since TIME] [--until TIME] [--limit N]'
+import { findJobOf } from './dead-letters.ts'
+import { noOrganization, OperatorError } from './operator-error.ts'
 
 export const queueCommands: readonly Command[] = [
   command('queue list', {
@@ -47,33 +51,42 @@ export const queueCommands: readonly Command[] = [
     },
   }),
 
-  command('dead-letters list', {
-    usage: `NAME ${LETTER_USAGE}`,
-    options: shape({ name: text() }, { ...letterOptions, limit: int(1, 10_000).default(100) }),
+  command('queue limit', {
+    usage: 'NAME --org ID [--max-running N] [--pause] [--reason TEXT] # of one organization',
+    options: shape(
+      { name: text(), org: uuid() },
+      { 'max-running': int(1, 10_000), pause: bool().default(false), reason: text() },
+    ),
     positional: 'name',
-    async run({ name, org: orgId, ...filter }, { database }) {
+    async run({ name, org, 'max-running': maxRunning, pause: paused, reason }, { database }) {
+      if (!paused && maxRunning === undefined)
+        throw new OperatorError('Say how much it may do: --max-running N, or --pause.')
       const { sql } = await database()
-      return { queue: name, dead_letters: await listDeadLetters(sql, name, { ...filter, orgId }) }
+      const { name: queue } = findJobOf(name)
+      if (!(await findOrganization(sql, org))) throw noOrganization(org)
+      const limit = { queue, org_id: org, paused, max_running: maxRunning ?? null }
+      await setOrgLimit(sql, { ...limit, reason: reason ?? null })
+      return limit
     },
   }),
 
-  command('dead-letters redrive', {
-    usage: `NAME ${LETTER_USAGE} [--dry-run true] # puts back those that match`,
-    options: shape(
-      { name: text() },
-      {
-        ...letterOptions,
-        limit: int(1, 10_000).default(1000),
-        'dry-run': Joi.boolean().default(false),
-      },
-    ),
+  command('queue unlimit', {
+    usage: 'NAME --org ID',
+    options: shape({ name: text(), org: uuid() }),
     positional: 'name',
-    async run({ name, org: orgId, 'dry-run': dryRun, ...filter }, { database }) {
+    async run({ name, org: org_id }, { database }) {
       const { sql } = await database()
-      return withBoss(sql, (boss) => {
-        const queue = openProcessQueue(boss, sql)
-        return redriveDeadLetters({ boss, sql, queue }, name, { ...filter, orgId, dryRun })
-      })
+      const { name: queue } = findJobOf(name)
+      return { queue, org_id, was_limited: await clearOrgLimit(sql, { queue, org_id }) }
+    },
+  }),
+
+  command('queue limits', {
+    usage: '[--org ID] # what is set for single organizations',
+    options: shape({}, { org: uuid() }),
+    async run({ org }, { database }) {
+      const { sql } = await database()
+      return { limits: await listOrgLimits(sql, org ? { org_id: org } : {}) }
     },
   }),
 

@@ -5,7 +5,7 @@ import { findOrganization } from '../sql/org/organizations.ts'
 import { setWebhookSecret } from '../sql/webhooks/notifications.ts'
 import { command } from './command.ts'
 import type { Command } from './command.ts'
-import { OperatorError } from './operator-error.ts'
+import { noOrganization, OperatorError } from './operator-error.ts'
 import { readMasterKey } from './outbound.ts'
 import { rewrapSecrets } from './rewrap.ts'
 
@@ -19,8 +19,7 @@ export const secretCommands: readonly Command[] = [
     async run({ org, secret, 'secret-env': variable }, { config, database }) {
       const given = await readSecret(secret, variable)
       const { sql } = await database()
-      if (!(await findOrganization(sql, org)))
-        throw new OperatorError(`There is no organization ${org}.`)
+      if (!(await findOrganization(sql, org))) throw noOrganization(org)
       const sealed = sealSecret(await readMasterKey(config), randomBytes(12), given)
       await setWebhookSecret(sql, org, sealed)
       return { org_id: org, signing_secret_configured: true }

@@ -115,6 +115,16 @@ t.test('the admin command line', async (t) => {
     ])
   })
 
+  t.test('an option that is only said or not needs no value', async (t) => {
+    const id = String(org['org_id'])
+    const limit = ['queue', 'limit', 'import.run', '--org', id]
+    t.match(await admin(...limit, '--pause', '--reason', 'too much'), { printed: { paused: true } })
+    t.match(await admin(...limit, '--pause', 'false'), { code: 1, stderr: /--max-running N, or/ })
+    t.match(await admin('dead-letters', 'redrive', 'import.run', '--dry-run'), {
+      printed: { found: 0, dry_run: true },
+    })
+  })
+
   t.test('what is not a command gets the usage and exit code 2', async (t) => {
     for (const words of [
       [],
