@@ -152,7 +152,7 @@ export const commands: readonly Command[] = [
     options: shape({}),
     async run(_, { database }) {
       const { url } = await database()
-      await migrateAll(url, { warn: () => undefined })
+      await migrateAll(url, { warn: (_, message) => process.stderr.write(`${message}\n`) })
       return { migrated: true }
     },
   }),

@@ -26,15 +26,17 @@ export interface Opened<Context> {
 
 /** Brings the database up to date: our schema, the queue's, and the queues themselves. */
 export async function migrateAll(databaseUrl: string, log: Log) {
-  const sql = openDatabase(databaseUrl, { max: 3, pooled: true })
+  const pooled = await isPooled(databaseUrl)
+  const sql = openDatabase(databaseUrl, { max: 3, pooled, statementTimeoutMs: 0 })
+  async function migrateQueue() {
+    const boss = await openBoss(sql, { log })
+    await ensureTurnIndex(sql)
+    await reconcileQueues(boss)
+    await reconcileSchedules(boss)
+    await boss.stop({ graceful: false })
+  }
   try {
-    await migrate(sql, async () => {
-      const boss = await openBoss(sql, { log })
-      await ensureTurnIndex(sql)
-      await reconcileQueues(boss)
-      await reconcileSchedules(boss)
-      await boss.stop({ graceful: false })
-    })
+    await migrate(sql, { also: migrateQueue, report: (sentence) => log.warn({}, sentence) })
   } finally {
     await sql.end()
   }
@@ -44,7 +46,7 @@ export async function migrateAll(databaseUrl: string, log: Log) {
 export async function openApiContext(
   config: Config,
   databaseUrl: string,
-): Promise<Opened<ApiContext> & { boss: PgBoss; drain(): Promise<void> }> {
+): Promise<Opened<ApiContext> & { boss: PgBoss; leave(): void; drain(): Promise<void> }> {
   const opened = await openShared(config, databaseUrl, 'api', API_CONNECTIONS)
   const waiter = await openJobWaiter(opened.sql, opened.context.listener)
   let stopping = false
@@ -62,11 +64,12 @@ export async function openApiContext(
       isStopping: () => stopping,
     },
     boss: opened.boss,
-    /** Takes the process out of readiness and lets requests that wait for a job answer at once. */
-    drain() {
+    /** Takes the process out of readiness. */
+    leave() {
       stopping = true
-      return waiter.close()
     },
+    /** Lets requests that wait for a job answer at once. */
+    drain: () => waiter.close(),
     close: opened.close,
   }
 }

@@ -41,12 +41,13 @@ export async function examine(config: Config, sql: Sql, url: string): Promise<Re
 }
 
 async function checkSchemaNumber(sql: Sql) {
-  if ((await checkSchema(sql)) === 'current') return
+  if ((await checkSchema(sql)) !== 'behind') return
   throw new OperatorError(`The schema is behind this program. Run: ${adminCommand('migrate')}`)
 }
 
 async function checkQueues(sql: Sql) {
-  if (await isQueueCurrent(sql)) return
+  // Those of a schema that is ahead are as a newer release declares them.
+  if ((await checkSchema(sql)) === 'ahead' || (await isQueueCurrent(sql))) return
   throw new OperatorError(`Queues are missing or out of date. Run: ${adminCommand('migrate')}`)
 }
 

@@ -119,6 +119,11 @@ export const environment = shape(
     DRAIN_SECONDS: int(0, 3600)
       .default(20)
       .description('Time a stopping process gives its running jobs and requests'),
+    DRAIN_DELAY_SECONDS: int(0, 300)
+      .default(0)
+      .description(
+        'Time for which a process that was asked to stop goes on serving while /readyz fails, so that load balancers turn away from it first',
+      ),
     LOG_LEVEL: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent').description(
       'Least level of the JSON lines on standard error; default info. npm start shows warn and above and writes all to DATA_DIR/logs',
     ),

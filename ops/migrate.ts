@@ -2,6 +2,7 @@ import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { isAccessRefused, isDatabaseAway, isTableMissing, openDatabase } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
 import { checkSchema } from '../sql/core/migrate.ts'
+import type { SchemaState } from '../sql/core/migrate.ts'
 import { adminCommand } from './admin-command.ts'
 import { isQueueCurrent } from './boss.ts'
 import { migrateAll } from './context.ts'
@@ -11,13 +12,15 @@ import { OperatorError } from './operator-error.ts'
 /**
  * Waits until the database answers, as long as it takes, and brings its schema up to date when it is
  * behind. Returns early when `stop` is aborted.
- * @throws OperatorError, SchemaTooNew
+ * @throws OperatorError, SchemaTooNew, MigrationBlocked
  */
 export async function prepareDatabase(url: string, log: Log, stop: AbortSignal): Promise<void> {
   let isReported = false
   while (!stop.aborted) {
     try {
-      if (await isBehind(url)) await bringUpToDate(url, log)
+      const state = await findState(url)
+      if (state === 'behind') await bringUpToDate(url, log)
+      if (state === 'ahead') log.warn({}, AHEAD)
       return
     } catch (error) {
       const fault = databaseError(error, url)
@@ -41,11 +44,13 @@ export async function checkDatabase(sql: Sql): Promise<void> {
   }
 }
 
-async function isBehind(url: string) {
+async function findState(url: string): Promise<SchemaState> {
   const sql = openDatabase(url, { max: 2, pooled: true })
   try {
     await checkDatabase(sql)
-    return (await checkSchema(sql)) === 'behind' || !(await isQueueCurrent(sql))
+    const state = await checkSchema(sql)
+    // On a schema that is ahead the queues are as a newer release declares them.
+    return state === 'current' && !(await isQueueCurrent(sql)) ? 'behind' : state
   } finally {
     await sql.end({ timeout: 1 })
   }
@@ -53,7 +58,7 @@ async function isBehind(url: string) {
 
 async function bringUpToDate(url: string, log: Log) {
   await migrateAll(url, log)
-  if (!(await isBehind(url))) return
+  if ((await findState(url)) !== 'behind') return
   throw new OperatorError('The queue in the database was made by a newer version of this program.')
 }
 
@@ -80,6 +85,8 @@ function placeOf(url: string) {
   return host + pathname
 }
 
+const AHEAD =
+  'The schema is that of a newer release and serves this one too; the queues are left as they are.'
 const OLDEST_SERVER = 150_000
 const RETRY_MS = 1000
 

@@ -1,5 +1,7 @@
+import { setTimeout } from 'node:timers/promises'
 import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { SchemaTooNew } from '../sql/core/migrate.ts'
+import { MigrationBlocked } from '../sql/core/migration-files.ts'
 import { ConfigError, readConfig } from './config.ts'
 import type { Config } from './config.ts'
 import { startHealth } from './health.ts'
@@ -15,6 +17,8 @@ import { OperatorError } from './operator-error.ts'
 export interface Running {
   /** Where it can be reached, if it listens. */
   readonly address?: string
+  /** From now on it is not ready, and serves as before. */
+  leave(): void
   /** Lets go of everything, so that the process ends by itself. */
   stop(): Promise<void>
 }
@@ -24,7 +28,7 @@ export type ChildMessage = { ready: true; address?: string } | { operatorError: 
 
 /**
  * Runs a part of the service as a process of its own: environment, health, database, part, until it is
- * asked to stop. A foreseen failure is reported in a sentence, to the parent if there is one.
+ * asked to stop. Then it leaves readiness, serves for DRAIN_DELAY_SECONDS more, and stops. A foreseen failure is reported in a sentence, to the parent if there is one.
  */
 export async function runProcess(
   name: string,
@@ -42,6 +46,8 @@ export async function runProcess(
     const running = await open(config, url, health)
     tellParent({ ready: true, ...(running.address && { address: running.address }) })
     await aborted(stop.signal)
+    running.leave()
+    await setTimeout(config.DRAIN_DELAY_SECONDS * 1000)
     await running.stop()
   } catch (error) {
     process.exitCode = 1
@@ -59,7 +65,7 @@ export async function runProcess(
 
 /** The sentence for a foreseen failure; undefined for a fault of the program. */
 export function sentenceOf(error: unknown): string | undefined {
-  const known = [OperatorError, ConfigError, PostgresError, SchemaTooNew]
+  const known = [OperatorError, ConfigError, PostgresError, SchemaTooNew, MigrationBlocked]
   return known.some((kind) => error instanceof kind) ? messageOf(error) : undefined
 }
 

@@ -1,4 +1,5 @@
 // One API process: node ops/start-api.ts, with DATABASE_URL. Any number of them may run.
+import type { ServerResponse } from 'node:http'
 import { createApi } from '../api/server.ts'
 import { checkSchema } from '../sql/core/migrate.ts'
 import { addressError, localAddress } from './address.ts'
@@ -20,6 +21,10 @@ await runProcess('api', async (config, databaseUrl, health) => {
   })
   const metrics = openMetrics()
   meterRequests(metrics, server)
+  // A client that sends its next request on a new connection reaches a process that stays.
+  server.listener.prependListener('request', (_, response: ServerResponse) => {
+    if (opened.context.isStopping()) response.shouldKeepAlive = false
+  })
   health.show({
     findDeadly: () => [],
     findUnready: async () => {
@@ -42,5 +47,5 @@ await runProcess('api', async (config, databaseUrl, health) => {
   }
   const address = localAddress(config.HOST, Number(server.info.port))
   log.info({ address }, 'listening')
-  return { address, stop }
+  return { address, leave: opened.leave, stop }
 })

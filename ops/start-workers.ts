@@ -36,8 +36,10 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
   listener.show({ ...health, metrics })
   log.info({ pools: names, slots, supervise }, 'working')
   return {
-    async stop() {
+    leave() {
       stopping = true
+    },
+    async stop() {
       const left = await running.stop(config.DRAIN_SECONDS * 1000)
       if (left > 0) {
         log.warn(

@@ -158,8 +158,8 @@ function say(sentence: string) {
   process.stdout.write(`${seconds} s  ${sentence}\n`)
 }
 
-function graceMs({ DRAIN_SECONDS }: Config) {
-  return DRAIN_SECONDS * 1000 + LINGER_MS
+function graceMs({ DRAIN_DELAY_SECONDS, DRAIN_SECONDS }: Config) {
+  return (DRAIN_DELAY_SECONDS + DRAIN_SECONDS) * 1000 + LINGER_MS
 }
 
 /** A process each: importing and building take memory, and neither may slow the other or the rest. */

@@ -142,7 +142,8 @@ t.test('the admin command line', async (t) => {
   t.test('doctor tells what is wrong and what to do', async (t) => {
     t.match(await admin('doctor'), { code: 0, printed: { ok: true } })
     const sql = service.sql
-    await sql`delete from schema_migrations where number = (select max(number) from schema_migrations)`
+    await sql`
+      delete from applied_migrations where number = (select max(number) from applied_migrations)`
     const behind = await admin('doctor')
     t.match(behind, { code: 1, printed: { ok: false } })
     t.match(failing(behind.printed), [{ name: 'schema', detail: /node ops\/admin.ts migrate/ }])

@@ -71,7 +71,8 @@ t.test('a process on its own', async (t) => {
       t.match(process.stderr(), sentence)
       t.notMatch(process.stderr(), /^ +at /m, 'no stack')
     }
-    await sql`insert into schema_migrations (number, name) values (9000, 'from-tomorrow')`
+    await sql`
+      insert into applied_migrations (number, name, serves) values (9000, 'from-tomorrow', 9000)`
     const old = launch(t, 'start-workers.ts', { DATABASE_URL })
     t.equal(await old.ended, 1)
     t.match(old.stderr(), /^The database has schema 9000, made by a newer version .*\n$/)

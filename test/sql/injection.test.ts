@@ -10,6 +10,7 @@ t.test('SQL is not put together from texts', async (t) => {
   // trace, whose values are parameters or copied; a constant in milliseconds.
   t.same(unsafe.sort(), [
     'jobs/pg-boss.ts',
+    'sql/core/concurrent-index.ts',
     'sql/core/migrate.ts',
     'sql/manifests/manifest-links.ts',
     'sql/traces/trace-copy.ts',

@@ -3,10 +3,14 @@ import { basename } from 'node:path'
 import t from 'tap'
 import { jobs } from '../../../jobs/index.ts'
 import { migrateAll } from '../../../ops/context.ts'
+import { prepareDatabase } from '../../../ops/migrate.ts'
 import { openDatabase } from '../../../sql/core/db.ts'
 import type { Sql } from '../../../sql/core/db.ts'
 import { checkSchema, migrate, SchemaTooNew } from '../../../sql/core/migrate.ts'
+import { listMigrations, readMigration } from '../../../sql/core/migration-files.ts'
+import type { MigrationFile } from '../../../sql/core/migration-files.ts'
 import { createDatabase } from '../../support/database.ts'
+import { plantMigrations } from '../../support/planted-migrations.ts'
 
 t.test('migrations', async (t) => {
   const url = await createDatabase(t)
@@ -20,7 +24,7 @@ t.test('migrations', async (t) => {
     await admin.unsafe(`create database ${name}`)
     t.teardown(() => admin.unsafe(`drop database ${name} with (force)`))
     const emptyUrl = url.replace(pathname, `/${name}`)
-    const sql = openDatabase(emptyUrl, { max: 2 })
+    const sql = openDatabase(emptyUrl, { max: 4 })
     t.teardown(() => sql.end({ timeout: 1 }))
     return { url: emptyUrl, sql }
   }
@@ -32,9 +36,11 @@ t.test('migrations', async (t) => {
     await Promise.all(Array.from({ length: 4 }, () => migrateAll(url, silent)))
     t.equal(await checkSchema(sql), 'current')
     const applied = await sql<{ number: number }[]>`
-      select number from schema_migrations order by number`
-    t.ok(applied.length > 0)
-    t.equal(new Set(applied.map(({ number }) => number)).size, applied.length)
+      select number from applied_migrations order by number`
+    t.same(
+      applied.map(({ number }) => number),
+      (await listMigrations()).map(({ number }) => number),
+    )
     const queues = await sql<{ name: string }[]>`select name from pgboss.queue`
     const names = queues.flatMap(({ name }) => (name.startsWith('__pgboss__') ? [] : [name]))
     t.same(names.sort(), jobs.flatMap(({ name }) => [name, `${name}.dlq`]).sort())
@@ -77,12 +83,37 @@ t.test('migrations', async (t) => {
     t.same(await sql`select status from manifests where is_held`, [{ status: 'draft' }])
   })
 
-  t.test('a schema of a newer version is refused in a sentence', async (t) => {
+  t.test('a schema that is ahead and serves this release is left as it is', async (t) => {
+    const { url, sql } = await createEmpty()
+    await migrateAll(url, silent)
+    const ours = Math.max(...(await listMigrations()).map(({ number }) => number))
+    const folder = await plantMigrations(t, {
+      '9000-next.sql': `-- serves: ${ours}\ncreate table next ();`,
+    })
+    t.equal(await checkSchema(sql, folder), 'behind')
+    await migrate(sql, { folder })
+    t.equal(await checkSchema(sql, folder), 'current')
+    t.equal(await checkSchema(sql), 'ahead')
+
+    await sql`update pgboss.schedule set cron = '1 2 3 4 5'`
+    const before = await describeSchema(sql)
+    const told: string[] = []
+    const log = { warn: (_: object, sentence: string) => told.push(sentence) }
+    await prepareDatabase(url, log, new AbortController().signal)
+    t.match(told, [/newer release and serves this one/])
+    await migrateAll(url, silent)
+    t.same(await describeSchema(sql), before)
+    const crons = await sql`select distinct cron from pgboss.schedule`
+    t.same(crons, [{ cron: '1 2 3 4 5' }], 'and so are the queues')
+  })
+
+  t.test('a schema that does not serve this release is refused in a sentence', async (t) => {
     const { sql } = await createEmpty()
-    await migrate(sql)
-    await sql`insert into schema_migrations (number, name) values (9000, '9000-from-tomorrow.sql')`
+    const folder = await plantMigrations(t, { '9000-next.sql': 'create table next ();' })
+    await migrate(sql, { folder })
+    t.equal(await checkSchema(sql, folder), 'current')
     const sentence =
-      /^The database has schema 9000, made by a newer version .* Start the newer version\.$/
+      /^The database has schema 9000, made by a newer version .* know schema 9000; .* Start the newer version\.$/
     for (const look of [migrate, checkSchema]) {
       await t.rejects(
         async () => {
@@ -91,6 +122,48 @@ t.test('migrations', async (t) => {
         { constructor: SchemaTooNew, message: sentence },
       )
     }
+  })
+
+  t.test('releases up to schema 16 go on until a migration does not serve them', async (t) => {
+    const { sql } = await createEmpty()
+    /** All that those releases look at. */
+    const findGreatest = async () => {
+      const [row] = await sql<{ number: number }[]>`
+        select max(number) as number from schema_migrations`
+      return row?.number
+    }
+    const serving = await plantMigrations(t, {
+      '8000-next.sql': '-- serves: 16\ncreate table next ();',
+    })
+    await migrate(sql, { folder: serving })
+    const newest = (await listMigrations()).findLast(({ number }) => number > 16)
+    const { serves } = await readMigration(newest as MigrationFile)
+    if (serves === 16) t.equal(await findGreatest(), 16)
+    const leaving = await plantMigrations(t, {
+      '8000-next.sql': '-- serves: 16\ncreate table next ();',
+      '9000-after-next.sql': '-- serves: 17\ndrop table next;',
+    })
+    await migrate(sql, { folder: leaving })
+    t.equal(await findGreatest(), 9000)
+  })
+
+  t.test('a migration that waits for a table lets others pass', async (t) => {
+    const { sql } = await createEmpty()
+    await migrate(sql)
+    const folder = await plantMigrations(t, {
+      '9000-next.sql': '-- serves: 16\nalter table organizations add column next int;',
+    })
+    const reader = await sql.reserve()
+    await reader`begin`
+    await reader`select from organizations`
+    const waits = Promise.withResolvers<string>()
+    const migrating = migrate(sql, { folder, report: waits.resolve })
+    t.match(await waits.promise, /^9000-next.sql waits for a lock/)
+    t.same(await sql`select from organizations`, [], 'a second reader')
+    await reader`commit`
+    reader.release()
+    await migrating
+    t.equal(await checkSchema(sql, folder), 'current')
   })
 })
 

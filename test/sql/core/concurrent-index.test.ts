@@ -1,0 +1,124 @@
+import t from 'tap'
+import type { Test } from 'tap'
+import { openDatabase } from '../../../sql/core/db.ts'
+import type { Sql } from '../../../sql/core/db.ts'
+import { checkSchema, migrate } from '../../../sql/core/migrate.ts'
+import { createDatabase } from '../../support/database.ts'
+import { plantMigrations } from '../../support/planted-migrations.ts'
+import { until } from '../../support/until.ts'
+
+const INDEX = 'create index concurrently if not exists by_name on organizations (name);'
+
+t.test('writers go on while an index is built', async (t) => {
+  const { sql, url, folder } = await open(t)
+  const writer = await holdWrite(sql)
+  const migrating = migrate(openPool(t, url), { folder })
+  await findBuild(sql)
+  t.equal((await sql`update organizations set name = name`).count, 1)
+  await writer.end()
+  await migrating
+  t.equal(await isValid(sql), true)
+})
+
+t.test('processes that migrate at once build an index once, of any release', async (t) => {
+  const { sql, url, folder } = await open(t)
+  const writer = await holdWrite(sql)
+  const told: string[] = []
+  const report = (sentence: string) => told.push(sentence)
+  const migrating = [1, 2, 3].map(() => migrate(openPool(t, url), { folder, report }))
+  await findBuild(sql)
+  // As a release waits that knows only this lock: in one statement, for which a build would wait.
+  const old = openPool(t, url).begin((tx) => tx`select pg_advisory_xact_lock(7304511)`)
+  await writer.end()
+  await Promise.all([old, ...migrating])
+  t.equal(told.filter((sentence) => sentence.startsWith('Building index')).length, 1)
+  t.equal(await checkSchema(sql, folder), 'current')
+})
+
+t.test('a build that was killed is begun again', async (t) => {
+  const { sql, url, folder } = await open(t)
+  const writer = await holdWrite(sql)
+  const killed = t.rejects(migrate(openPool(t, url), { folder }))
+  await sql`select pg_terminate_backend(${await findBuild(sql)})`
+  await killed
+  await writer.end()
+  t.equal(await isValid(sql), false)
+  t.equal(await checkSchema(sql, folder), 'behind')
+  await migrate(openPool(t, url), { folder })
+  t.equal(await isValid(sql), true)
+  t.equal(await checkSchema(sql, folder), 'current')
+})
+
+t.test('a build whose process was killed is waited for', async (t) => {
+  const { sql, url, folder } = await open(t)
+  const writer = await holdWrite(sql)
+  const lost = openPool(t, url)
+  const killed = t.rejects(migrate(lost, { folder }))
+  const pid = await findBuild(sql)
+  await lost.end({ timeout: 0 })
+  await killed
+  const waits = Promise.withResolvers<string>()
+  const migrating = migrate(openPool(t, url), { folder, report: waits.resolve })
+  t.match(await waits.promise, /is being built by a process that is gone/)
+  t.equal(await findBuild(sql), pid)
+  await writer.end()
+  await migrating
+  t.equal(await isValid(sql), true)
+})
+
+t.test('a build that was canceled is told in a sentence', async (t) => {
+  const { sql, url, folder } = await open(t)
+  const writer = await holdWrite(sql)
+  const canceled = t.rejects(migrate(openPool(t, url), { folder }), {
+    message: /^The build of index by_name was canceled\./,
+  })
+  await sql`select pg_cancel_backend(${await findBuild(sql)})`
+  await canceled
+  await writer.end()
+})
+
+/** A database with an organization, and a release to come that has an index more. */
+async function open(t: Test) {
+  const url = await createDatabase(t)
+  const sql = openPool(t, url)
+  await sql`
+    insert into organizations (id, name) values ('00000000-0000-7000-8000-000000000001', 'o')`
+  return { url, sql, folder: await plantMigrations(t, { '9000-i.sql': `-- serves: 16\n${INDEX}` }) }
+}
+
+/** The connections of one process that migrates. */
+function openPool(t: Test, url: string) {
+  const sql = openDatabase(url, { max: 3, statementTimeoutMs: 0 })
+  t.teardown(() => sql.end({ timeout: 1 }))
+  return sql
+}
+
+/** A transaction that has written to the table, for whose end a build waits. */
+async function holdWrite(sql: Sql) {
+  const writer = await sql.reserve()
+  await writer`begin`
+  await writer`
+    insert into organizations (id, name) values ('00000000-0000-7000-8000-000000000002', 'p')`
+  return {
+    async end() {
+      await writer`rollback`
+      writer.release()
+    },
+  }
+}
+
+/** The session that builds the index, once it waits. */
+async function findBuild(sql: Sql) {
+  return until(async () => {
+    const [row] = await sql<{ pid: number }[]>`
+      select pid from pg_stat_progress_create_index
+      where datname = current_database() and phase like 'waiting for writers%'`
+    return row?.pid
+  })
+}
+
+async function isValid(sql: Sql) {
+  const [row] = await sql<{ valid: boolean }[]>`
+    select indisvalid as valid from pg_index where indexrelid = 'by_name'::regclass`
+  return row?.valid
+}
