@@ -2,11 +2,18 @@
 // them may run, on any number of machines.
 import { parseArgs } from 'node:util'
 import { messageOf } from '../jobs/rules/core/error-message.ts'
+import { findSupervisionAge } from '../sql/jobs/pg-boss.ts'
 import { pools } from '../workers/pools.ts'
 import { startWorkers } from '../workers/runtime/start-workers.ts'
 import type { Config } from './config.ts'
 import { openWorkerContext } from './context.ts'
-import { meterWorkers, openMetrics, showQueues, showSlots } from './metrics.ts'
+import {
+  meterWorkers,
+  openMetrics,
+  showQueues,
+  showSlots,
+  showSupervision,
+} from './metrics.ts'
 import { runProcess } from './process.ts'
 import { OperatorError } from './operator-error.ts'
 import { workerHealth } from './worker-health.ts'
@@ -30,6 +37,7 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
   const running = await startWorkers(opened.context, opened.boss, handlers)
   showSlots(metrics, running)
   if (supervise) showQueues(metrics, opened.boss)
+  showSupervision(metrics, () => findSupervisionAge(sql))
   let stopping = false
   const parts = { sql, boss: opened.boss, pools: running }
   const health = workerHealth(parts, () => stopping, now)

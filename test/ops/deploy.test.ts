@@ -6,6 +6,7 @@ import {
   openMetrics,
   showQueues,
   showSlots,
+  showSupervision,
 } from '../../ops/metrics.ts'
 
 const read = (file: string) => readFileSync(`ops/deploy/${file}`, 'utf8')
@@ -15,6 +16,7 @@ t.test('every metric of the dashboard and the alerts is one that is made', async
   meterWorkers(registry)
   showSlots(registry, { queues: () => [] } as never)
   showQueues(registry, { getQueues: async () => [] } as never)
+  showSupervision(registry, async () => 1)
   meterRequests(registry, { events: { on: () => undefined } } as never)
   const made = new Set(registry.getMetricsAsArray().map(({ name }) => name))
   for (const file of ['dashboard.json', 'alerts.yaml']) {
