@@ -1,7 +1,10 @@
 import t from 'tap'
 import { globSync, readFileSync } from 'node:fs'
 import { openMetrics } from '../../ops/metrics.ts'
+import { readSources } from '../support/sources.ts'
 
+/** What containers of the image run. */
+const PROGRAMS = ['ops/start-api.ts', 'ops/start-workers.ts', 'ops/admin.ts']
 const read = (file: string) => readFileSync(`ops/deploy/${file}`, 'utf8')
 
 t.test('every metric of the dashboard and the alerts is one that is made', async (t) => {
@@ -39,6 +42,30 @@ t.test('the image has no package of development, such as the embedded database',
   )
   t.ok(embedded.length > 2, `${embedded.length} packages`)
   for (const [path, { dev }] of embedded) t.ok(dev, path)
+})
+
+t.test('what the processes of the image import is in the image', async (t) => {
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    dependencies: object
+  }
+  const sources = readSources(['test/**'])
+  const inImage = [...sources.keys()].filter((file) => /^(api|jobs|sql|workers)\//.test(file))
+  const found = new Set<string>()
+  const walk = (file: string) => {
+    if (found.has(file)) return
+    found.add(file)
+    sources.get(file)?.local.forEach(walk)
+  }
+  for (const file of [...PROGRAMS, ...inImage]) walk(file)
+  t.ok(found.size > 400, `${found.size} files`)
+  const packages = new Set([...found].flatMap((file) => sources.get(file)?.packages ?? []))
+  t.ok(packages.has('@hapi/hapi') && packages.has('pg-boss'))
+  // A word after `from` in a statement is no package.
+  const named = [...packages].filter((name) => /^(?!node:)[@\w./:-]+$/.test(name))
+  for (const name of named) {
+    const [installed = ''] = /^(@[^/]+\/)?[^/]+/.exec(name) ?? []
+    t.ok(Object.hasOwn(dependencies, installed), name)
+  }
 })
 
 /** The metrics that the sources declare. */
