@@ -17,15 +17,7 @@ export async function audit(
     org_id: orgId,
     action,
     actor_key_id: keyId,
-    resource_type: RESOURCE_OF[action],
     resource_id: resourceId,
     data,
   })
-}
-
-const RESOURCE_OF: Readonly<Record<AuditEvent['action'], AuditEvent['resource_type']>> = {
-  'api_key.created': 'api_key',
-  'api_key.revoked': 'api_key',
-  'workspace.created': 'workspace',
-  'project.created': 'project',
 }

@@ -126,7 +126,7 @@ function replay(found: IdempotencyRow, fingerprint: Buffer, key: Buffer): Reply 
 /** Only the credential that got an answer can open it: not another session, nor the key behind it. */
 function unseal(body: Buffer, key: Buffer): string {
   try {
-    return openSecret(key, body)
+    return openSecret([key], body)
   } catch {
     throw reused()
   }

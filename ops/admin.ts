@@ -51,11 +51,13 @@ function readOptions(command: Command, words: string[]) {
 }
 
 function parseWords({ name, options, positional }: Command, args: string[]) {
-  const names = Object.keys(options.describe().keys ?? {}).filter((key) => key !== positional)
+  const keys = Object.entries((options.describe().keys ?? {}) as Record<string, { type: string }>)
+  const named = keys.filter(([key]) => key !== positional)
+  const flags = new Set(named.flatMap(([key, { type }]) => (type === 'boolean' ? `--${key}` : [])))
   try {
     const { values, positionals } = parseArgs({
-      args,
-      options: Object.fromEntries(names.map((key) => [key, { type: 'string' as const }])),
+      args: fillFlags(args, flags),
+      options: Object.fromEntries(named.map(([key]) => [key, { type: 'string' as const }])),
       allowPositionals: positional !== undefined,
     })
     const [only, ...more] = positionals
@@ -64,6 +66,13 @@ function parseWords({ name, options, positional }: Command, args: string[]) {
   } catch (error) {
     throw new UsageError(`${name}: ${messageOf(error)}`)
   }
+}
+
+/** `--dry-run` says as much as `--dry-run true`. */
+function fillFlags(args: readonly string[], flags: ReadonlySet<string>) {
+  return args.flatMap((word, i) =>
+    flags.has(word) && !/^(true|false)$/.test(args[i + 1] ?? '') ? [word, 'true'] : [word],
+  )
 }
 
 async function runCommand(command: Command, options: object): Promise<object> {

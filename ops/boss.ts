@@ -49,6 +49,16 @@ export async function openBoss(sql: Sql, options: BossOptions) {
   return boss
 }
 
+/** pg-boss for one piece of the operator's work, which supervises nothing and is not listed. */
+export async function withBoss<T>(sql: Sql, work: (boss: PgBoss) => Promise<T>): Promise<T> {
+  const boss = await openBoss(sql, { log: { warn: () => undefined } })
+  try {
+    return await work(boss)
+  } finally {
+    await boss.stop({ graceful: false })
+  }
+}
+
 /**
  * Whether queues and schedules are there as declared, in a schema of the queue library's version. In a
  * newer one they are the business of the newer processes.
@@ -57,10 +67,10 @@ export async function isQueueCurrent(sql: Sql): Promise<boolean> {
   const version = (await findQueueSchemaVersion(sql)) ?? 0
   const { schema: ours } = library.pgboss
   if (version !== ours) return version > ours
-  const boss = await openBoss(sql, { log: { warn: () => undefined } })
-  const queues = new Map((await boss.getQueues()).map((queue) => [queue.name, queue]))
-  const scheduled = await boss.getSchedules()
-  await boss.stop({ graceful: false })
+  const { queues, scheduled } = await withBoss(sql, async (boss) => ({
+    queues: new Map((await boss.getQueues()).map((queue) => [queue.name, queue])),
+    scheduled: await boss.getSchedules(),
+  }))
   return allJobs.every((job) => isAsDeclared(job, queues)) && areAsDeclared(scheduled)
 }
 

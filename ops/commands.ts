@@ -1,13 +1,10 @@
-import { randomBytes, randomUUIDv7 } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import Joi from 'joi'
 import { makeKey } from '../jobs/rules/access/api-key.ts'
-import { sealSecret } from '../jobs/rules/core/secret-box.ts'
 import { PLAN_RATES } from '../jobs/rules/org/plan.ts'
 import { int, oneOf, shape, text, time, uuid } from '../jobs/shape.ts'
 import { findKeyOrganization, revokeKey } from '../sql/access/api-keys.ts'
-import { insertAuditEvent } from '../sql/org/audit-events.ts'
-import type { Queryable, Sql } from '../sql/core/db.ts'
-import { setWebhookSecret } from '../sql/webhooks/notifications.ts'
+import type { Sql } from '../sql/core/db.ts'
 import {
   findOrganization,
   findProject,
@@ -16,14 +13,18 @@ import {
   setSuspended,
   updateRate,
 } from '../sql/org/organizations.ts'
+import { auditOperator } from './audit.ts'
 import { command } from './command.ts'
 import type { Access, Command } from './command.ts'
 import { migrateAll } from './context.ts'
+import { deadLetterCommands } from './dead-letter-commands.ts'
 import { examine } from './doctor.ts'
+import { jobCommands } from './job-commands.ts'
 import { createKey, createOrganization } from './organizations.ts'
-import { readMasterKey } from './outbound.ts'
 import { queueCommands } from './queue-commands.ts'
-import { OperatorError } from './operator-error.ts'
+import { noOrganization, OperatorError } from './operator-error.ts'
+import { secretCommands } from './secret-commands.ts'
+import { usageCommands } from './usage-commands.ts'
 
 const plan = oneOf('free', 'core', 'pro', 'enterprise')
 
@@ -48,18 +49,6 @@ export const commands: readonly Command[] = [
       const { sql } = await database()
       if (!(await updatePlan(sql, org, plan))) throw noOrganization(org)
       return { org_id: org, plan }
-    },
-  }),
-
-  command('org set-webhook-secret', {
-    usage: '--org ID --secret SECRET',
-    options: shape({ org: uuid(), secret: text().min(8) }),
-    async run({ org, secret }, { config, database }) {
-      const { sql } = await database()
-      if (!(await findOrganization(sql, org))) throw noOrganization(org)
-      const sealed = sealSecret(await readMasterKey(config), randomBytes(12), secret)
-      await setWebhookSecret(sql, org, sealed)
-      return { org_id: org, signing_secret_configured: true }
     },
   }),
 
@@ -120,7 +109,7 @@ export const commands: readonly Command[] = [
       }
       const { id, api_key } = await sql.begin(async (tx) => {
         const made = await createKey(tx, config.KEY_PREFIX, key)
-        await auditKey(tx, org_id, 'api_key.created', made.id, { label, scope, permissions })
+        await auditOperator(tx, org_id, 'api_key.created', made.id, { label, scope, permissions })
         return made
       })
       return { id, ...key, api_key }
@@ -138,7 +127,7 @@ export const commands: readonly Command[] = [
         org_id &&
         (await sql.begin(async (tx) => {
           const key = await revokeKey(tx, org_id, id)
-          if (key) await auditKey(tx, org_id, 'api_key.revoked', id, { label: key.label })
+          if (key) await auditOperator(tx, org_id, 'api_key.revoked', id, { label: key.label })
           return key
         }))
       if (!revoked) throw new OperatorError(`There is no key ${id} that could be revoked.`)
@@ -152,7 +141,11 @@ export const commands: readonly Command[] = [
     run: async (_, { config }) => ({ api_key: makeKey(config.KEY_PREFIX, randomBytes(64)) }),
   }),
 
+  ...jobCommands,
   ...queueCommands,
+  ...deadLetterCommands,
+  ...secretCommands,
+  ...usageCommands,
 
   command('migrate', {
     usage: '',
@@ -176,26 +169,10 @@ export const commands: readonly Command[] = [
   }),
 ]
 
-/** The actor is the operator, who has no key. */
-async function auditKey(
-  tx: Queryable,
-  org_id: string,
-  action: 'api_key.created' | 'api_key.revoked',
-  resource_id: string,
-  data: Record<string, unknown>,
-) {
-  const event = { id: randomUUIDv7(), org_id, action, resource_id, data }
-  await insertAuditEvent(tx, { ...event, actor_key_id: null, resource_type: 'api_key' })
-}
-
 async function suspend(orgId: string, isSuspended: boolean, { database }: Access) {
   const { sql } = await database()
   if (!(await setSuspended(sql, orgId, isSuspended))) throw noOrganization(orgId)
   return { org_id: orgId, suspended: isSuspended }
-}
-
-function noOrganization(id: string) {
-  return new OperatorError(`There is no organization ${id}.`)
 }
 
 /** What the key is fixed to, by id or name. @throws OperatorError when the organization does not have it */

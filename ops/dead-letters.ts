@@ -2,9 +2,12 @@ import type { PgBoss } from 'pg-boss'
 import { jobs } from '../jobs/index.ts'
 import { deadLetterName } from '../jobs/job.ts'
 import { bossDatabase } from '../jobs/pg-boss.ts'
-import type { Envelope, Queue } from '../jobs/queue.ts'
-import type { Sql, Transaction } from '../sql/core/db.ts'
+import type { Queue } from '../jobs/queue.ts'
+import type { Queryable, Sql, Transaction } from '../sql/core/db.ts'
 import { findJob, restartJob } from '../sql/jobs/jobs.ts'
+import { findDeadLetters } from '../sql/jobs/pg-boss.ts'
+import type { DeadLetterFilter } from '../sql/jobs/pg-boss.ts'
+import { auditOperator } from './audit.ts'
 import { OperatorError } from './operator-error.ts'
 
 /** What is left of a job whose attempts are used up. */
@@ -14,25 +17,24 @@ export interface DeadLetter {
   /** The job resource; null for an internal job. */
   readonly job_id: string | null
   readonly payload: object
-  readonly error: unknown
+  /** That of the last attempt. */
+  readonly error: object | null
   readonly died_at: Date
 }
 
 /** Oldest first. @throws OperatorError for a queue there is not */
 export async function listDeadLetters(
-  boss: PgBoss,
+  sql: Queryable,
   queue: string,
-  limit: number,
+  filter: DeadLetterFilter,
 ): Promise<DeadLetter[]> {
   findJobOf(queue)
-  const found = await boss.findJobs<Envelope>(deadLetterName(queue), { queued: true, limit })
-  return found.map(({ id, data, createdOn, output }) => ({
-    id,
+  const found = await findDeadLetters(sql, deadLetterName(queue), filter)
+  return found.map(({ data, ...letter }) => ({
+    ...letter,
     org_id: data.org_id,
     job_id: data.job_id ?? null,
     payload: data.payload,
-    error: output,
-    died_at: createdOn,
   }))
 }
 
@@ -44,12 +46,12 @@ export async function listDeadLetters(
 export async function redriveDeadLetters(
   { boss, sql, queue: sender }: { boss: PgBoss; sql: Sql; queue: Queue },
   queue: string,
-  options: { limit: number; dryRun: boolean },
+  { dryRun, ...filter }: DeadLetterFilter & { readonly dryRun: boolean },
 ) {
   const job = findJobOf(queue)
-  const letters = await listDeadLetters(boss, queue, options.limit)
+  const letters = await listDeadLetters(sql, queue, filter)
   const counts = { queue, found: letters.length, redriven: 0, obsolete: 0 }
-  if (options.dryRun) return { ...counts, dry_run: true }
+  if (dryRun) return { ...counts, dry_run: true }
   for (const letter of letters) {
     const redriven = await sender.transaction(sql, async (tx: Transaction) => {
       await boss.deleteJob(deadLetterName(queue), letter.id, { db: bossDatabase(tx) })
@@ -58,8 +60,10 @@ export async function redriveDeadLetters(
         orgId: letter.org_id,
         ...(letter.job_id && { jobId: letter.job_id, key: letter.job_id }),
       })
-      if (letter.job_id && letter.org_id && id)
+      if (letter.job_id && letter.org_id && id) {
         await restartJob(tx, letter.org_id, letter.job_id, id)
+        await auditOperator(tx, letter.org_id, 'job.redriven', letter.job_id, { label: queue })
+      }
       return true
     })
     counts[redriven ? 'redriven' : 'obsolete']++

@@ -101,6 +101,12 @@ export const environment = shape(
       .description(
         'Key that stored secrets are sealed with, 32 bytes as hex; default one kept in DATA_DIR. Set it when processes run on several machines',
       ),
+    MASTER_KEY_PREVIOUS: Joi.string()
+      .hex()
+      .length(64)
+      .description(
+        'The key before MASTER_KEY: secrets sealed with it can still be opened, until secrets rewrap has sealed them anew; default none',
+      ),
     PAYMENT_PROCESSOR: oneOf('stripe')
       .default('stripe')
       .description('Whose payment webhooks are received, under /api/v1/webhooks/<name>'),

@@ -110,6 +110,32 @@ export function showQueues(registry: Registry, boss: PgBoss) {
   })
 }
 
+/**
+ * How long ago the queues were last looked after. The scrape does not wait for the database: it starts a
+ * look and shows what the one before found, so that the age goes on growing while the database is away.
+ */
+export function showSupervision(registry: Registry, findAge: () => Promise<number | undefined>) {
+  let supervisedAtMs: number | undefined
+  let looking: Promise<void> | undefined
+  async function look() {
+    const age = await findAge().catch(() => undefined)
+    if (age !== undefined) supervisedAtMs = Date.now() - age * 1000
+    looking = undefined
+  }
+  const gauge = new Gauge({
+    name: 'adl_supervision_age_seconds',
+    help: 'Time since a maintenance process last looked after the queues, which is due every few seconds',
+    registers: [registry],
+    collect() {
+      looking ??= look()
+      if (supervisedAtMs !== undefined) gauge.set((Date.now() - supervisedAtMs) / 1000)
+    },
+  })
+  // Without a value it would say 0 until the first look has ended.
+  gauge.remove()
+  looking = look()
+}
+
 /** Counts the answers of an API server. */
 export function meterRequests(registry: Registry, server: Server) {
   const answered = new Histogram({

@@ -13,8 +13,14 @@ export async function openOutbound(config: Config): Promise<OutboundSettings> {
   return {
     agent: guardedAgent(parseNetworks(config.OUTBOUND_ALLOW_CIDRS), ca ? { ca } : {}),
     retrySchedule: config.WEBHOOK_RETRY_SCHEDULE.split(',').map(Number),
-    masterKey: await readMasterKey(config),
+    masterKeys: await readMasterKeys(config),
   }
+}
+
+/** The keys that may open a stored secret: the one that seals, then the one before it, if it is told. */
+export async function readMasterKeys(config: Config): Promise<Buffer[]> {
+  const { MASTER_KEY_PREVIOUS: previous } = config
+  return [await readMasterKey(config), ...(previous ? [Buffer.from(previous, 'hex')] : [])]
 }
 
 /**

@@ -1,12 +1,20 @@
-import Joi from 'joi'
 import type { PgBoss } from 'pg-boss'
-import { int, shape, text } from '../jobs/shape.ts'
+import { bool, int, shape, text, uuid } from '../jobs/shape.ts'
 import type { Sql } from '../sql/core/db.ts'
-import { listPausedQueues, pauseQueue, resumeQueue } from '../sql/jobs/queue-control.ts'
-import { countQueuedJobs, openBoss, openProcessQueue } from './boss.ts'
+import {
+  clearOrgLimit,
+  listOrgLimits,
+  listPausedQueues,
+  pauseQueue,
+  resumeQueue,
+  setOrgLimit,
+} from '../sql/jobs/queue-control.ts'
+import { findOrganization } from '../sql/org/organizations.ts'
+import { countQueuedJobs, withBoss } from './boss.ts'
 import { command } from './command.ts'
 import type { Command } from './command.ts'
-import { findJobOf, listDeadLetters, redriveDeadLetters } from './dead-letters.ts'
+import { findJobOf } from './dead-letters.ts'
+import { noOrganization, OperatorError } from './operator-error.ts'
 
 export const queueCommands: readonly Command[] = [
   command('queue list', {
@@ -43,32 +51,42 @@ export const queueCommands: readonly Command[] = [
     },
   }),
 
-  command('dead-letters list', {
-    usage: 'NAME [--limit N]',
-    options: shape({ name: text() }, { limit: int(1, 10_000).default(100) }),
+  command('queue limit', {
+    usage: 'NAME --org ID [--max-running N] [--pause] [--reason TEXT] # of one organization',
+    options: shape(
+      { name: text(), org: uuid() },
+      { 'max-running': int(1, 10_000), pause: bool().default(false), reason: text() },
+    ),
     positional: 'name',
-    async run({ name, limit }, { database }) {
+    async run({ name, org, 'max-running': maxRunning, pause: paused, reason }, { database }) {
+      if (!paused && maxRunning === undefined)
+        throw new OperatorError('Say how much it may do: --max-running N, or --pause.')
       const { sql } = await database()
-      return withBoss(sql, async (boss) => ({
-        queue: name,
-        dead_letters: await listDeadLetters(boss, name, limit),
-      }))
+      const { name: queue } = findJobOf(name)
+      if (!(await findOrganization(sql, org))) throw noOrganization(org)
+      const limit = { queue, org_id: org, paused, max_running: maxRunning ?? null }
+      await setOrgLimit(sql, { ...limit, reason: reason ?? null })
+      return limit
     },
   }),
 
-  command('dead-letters redrive', {
-    usage: 'NAME [--limit N] [--dry-run true]',
-    options: shape(
-      { name: text() },
-      { limit: int(1, 10_000).default(1000), 'dry-run': Joi.boolean().default(false) },
-    ),
+  command('queue unlimit', {
+    usage: 'NAME --org ID',
+    options: shape({ name: text(), org: uuid() }),
     positional: 'name',
-    async run({ name, limit, 'dry-run': dryRun }, { database }) {
+    async run({ name, org: org_id }, { database }) {
       const { sql } = await database()
-      return withBoss(sql, (boss) => {
-        const queue = openProcessQueue(boss, sql)
-        return redriveDeadLetters({ boss, sql, queue }, name, { limit, dryRun })
-      })
+      const { name: queue } = findJobOf(name)
+      return { queue, org_id, was_limited: await clearOrgLimit(sql, { queue, org_id }) }
+    },
+  }),
+
+  command('queue limits', {
+    usage: '[--org ID] # what is set for single organizations',
+    options: shape({}, { org: uuid() }),
+    async run({ org }, { database }) {
+      const { sql } = await database()
+      return { limits: await listOrgLimits(sql, org ? { org_id: org } : {}) }
     },
   }),
 
@@ -81,15 +99,6 @@ export const queueCommands: readonly Command[] = [
     },
   }),
 ]
-
-async function withBoss<T>(sql: Sql, work: (boss: PgBoss) => Promise<T>) {
-  const boss = await openBoss(sql, { log: { warn: () => undefined } })
-  try {
-    return await work(boss)
-  } finally {
-    await boss.stop({ graceful: false })
-  }
-}
 
 async function describeQueues(boss: PgBoss, sql: Sql) {
   const paused = new Map((await listPausedQueues(sql)).map((one) => [one.queue, one]))

@@ -2,12 +2,13 @@
 // them may run, on any number of machines.
 import { parseArgs } from 'node:util'
 import { messageOf } from '../jobs/rules/core/error-message.ts'
+import { findSupervisionAge } from '../sql/jobs/pg-boss.ts'
 import { pools } from '../workers/pools.ts'
 import { startWorkers } from '../workers/runtime/start-workers.ts'
 import type { Config } from './config.ts'
 import { openWorkerContext } from './context.ts'
 import { keepCurrent } from './migrate.ts'
-import { meterWorkers, openMetrics, showQueues, showSlots } from './metrics.ts'
+import { meterWorkers, openMetrics, showQueues, showSlots, showSupervision } from './metrics.ts'
 import { runProcess } from './process.ts'
 import { OperatorError } from './operator-error.ts'
 import { workerHealth } from './worker-health.ts'
@@ -32,6 +33,7 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
   showSlots(metrics, running)
   if (supervise) showQueues(metrics, opened.boss)
   const endKeeping = supervise ? keepCurrent({ sql, url: databaseUrl, log }) : async () => {}
+  showSupervision(metrics, () => findSupervisionAge(sql))
   let stopping = false
   const parts = { sql, boss: opened.boss, pools: running }
   const health = workerHealth(parts, () => stopping, now)

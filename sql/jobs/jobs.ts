@@ -72,7 +72,7 @@ export async function insertJob(sql: Queryable, job: NewJob) {
 
 export async function findJob(sql: Queryable, orgId: string, id: string) {
   const [row] = await sql<JobRow[]>`
-    select ${columns(sql)} from jobs where org_id = ${orgId} and id = ${id}`
+    select ${jobColumns(sql)} from jobs where org_id = ${orgId} and id = ${id}`
   return row
 }
 
@@ -99,7 +99,7 @@ export interface JobFilter extends VisibleWork {
 /** Newest first. */
 export async function listJobs(sql: Queryable, orgId: string, filter: JobFilter) {
   return sql<JobRow[]>`
-    select ${columns(sql)} from jobs j
+    select ${jobColumns(sql)} from jobs j
     where ${matching(sql, orgId, filter)}
       ${isOlder(sql, sql`(created_at, id)`, filter.before)}
     order by created_at desc, id desc
@@ -166,6 +166,13 @@ export async function restartJob(sql: Queryable, orgId: string, id: string, queu
   return updated.count === 1
 }
 
+/** The columns of a `JobRow`. */
+export function jobColumns(sql: Queryable) {
+  return sql`id, org_id, project_id, kind, queue_job_id, state, attempt, interruptions, progress_done,
+    progress_total, progress_unit, progress_note, request, result, result_ref, error, created_at,
+    started_at, updated_at, finished_at, cancel_requested_at, created_by`
+}
+
 interface CancelRow {
   kind: string
   before: JobState
@@ -179,12 +186,6 @@ function matching(sql: Queryable, orgId: string, filter: JobFilter) {
     ${filter.kind ? sql`and kind = ${filter.kind}` : sql``}
     ${filter.state ? sql`and state = ${filter.state}` : sql``}
     ${filter.createdAfter ? sql`and created_at > ${filter.createdAfter}` : sql``}`
-}
-
-function columns(sql: Queryable) {
-  return sql`id, org_id, project_id, kind, queue_job_id, state, attempt, interruptions, progress_done,
-    progress_total, progress_unit, progress_note, request, result, result_ref, error, created_at,
-    started_at, updated_at, finished_at, cancel_requested_at, created_by`
 }
 
 const JOBS_MEASURED = 20

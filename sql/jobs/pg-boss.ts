@@ -1,3 +1,4 @@
+import type { Envelope } from '../../jobs/queue.ts'
 import type { Queryable } from '../core/db.ts'
 
 /**
@@ -104,6 +105,56 @@ export function queuedTraces(sql: Queryable, queue: string, orgId: string, proje
   return sql`(${naming} and state < 'active' union ${naming} and state = 'active')`
 }
 
+/** Which dead letters of a queue are meant. */
+export interface DeadLetterFilter {
+  readonly orgId?: string | undefined
+  /** A part of what they died of, in any case: a code, or words of the message. */
+  readonly error?: string | undefined
+  /** Died at this time or later. */
+  readonly since?: Date | undefined
+  /** Died before. */
+  readonly until?: Date | undefined
+  readonly limit: number
+}
+
+/** Oldest first. @param queue the queue of dead letters */
+export async function findDeadLetters(sql: Queryable, queue: string, filter: DeadLetterFilter) {
+  const { orgId, error, since, until, limit } = filter
+  return sql<{ id: string; data: Envelope; error: object | null; died_at: Date }[]>`
+    select id, data, source_output as error, created_on as died_at from pgboss.job
+    where name = ${queue} and state < 'active'
+      ${orgId ? sql`and data ->> 'org_id' = ${orgId}` : sql``}
+      ${error ? sql`and strpos(lower(source_output::text), lower(${error})) > 0` : sql``}
+      ${since ? sql`and created_on >= ${since}` : sql``}
+      ${until ? sql`and created_on < ${until}` : sql``}
+    order by created_on, id
+    limit ${limit}`
+}
+
+/**
+ * The organizations that have most in the queues: jobs that wait and jobs that run, the most in all first.
+ * At most a million waiting jobs are looked at.
+ */
+export async function findLargestBacklogs(sql: Queryable, limit: number) {
+  return sql<{ org_id: string; waiting: number; running: number; queues: object }[]>`
+    with waiting as (
+      select name, group_id from pgboss.job
+      where state < 'active' and group_id is not null limit ${WAITING_COUNTED}
+    ), running as (
+      select name, group_id from pgboss.job where state = 'active' and group_id is not null
+    ), counted as (
+      select group_id, name, count(*) filter (where is_running = 0)::int as waiting,
+        count(*) filter (where is_running = 1)::int as running
+      from (select name, group_id, 0 as is_running from waiting
+        union all select name, group_id, 1 from running) as both_states
+      group by group_id, name
+    )
+    select group_id as org_id, sum(waiting)::int as waiting, sum(running)::int as running,
+      jsonb_object_agg(name, jsonb_build_object('waiting', waiting, 'running', running)) as queues
+    from counted group by group_id
+    order by sum(waiting) + sum(running) desc, group_id limit ${limit}`
+}
+
 /** The version of its schema; undefined before it is installed. */
 export async function findQueueSchemaVersion(sql: Queryable): Promise<number | undefined> {
   const [row] = await sql<{ exists: boolean }[]>`
@@ -133,5 +184,6 @@ function firstPriority(sql: Queryable, queue: string) {
 }
 
 const TIES_COUNTED = 1000
+const WAITING_COUNTED = 1_000_000
 /** The least priority, an int4; a queue that was never empty for two billion jobs is first in, first out. */
 const LAST_TURN = -2_000_000_000

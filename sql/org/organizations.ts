@@ -43,6 +43,11 @@ export async function findOrganization(sql: Queryable, id: string) {
   return row
 }
 
+export async function nameOrganizations(sql: Queryable, ids: readonly string[]) {
+  return sql<{ id: string; org_name: string; plan: Plan }[]>`
+    select id, name as org_name, plan from organizations where id = any(${ids}::uuid[])`
+}
+
 /** False when there is no such organization. */
 export async function updatePlan(sql: Queryable, orgId: string, plan: Plan) {
   const updated = await sql`update organizations set plan = ${plan} where id = ${orgId}`

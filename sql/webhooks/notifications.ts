@@ -6,6 +6,12 @@ export interface NotificationSettings {
   secret: Buffer | null
 }
 
+/** A sealed secret of an organization. */
+export interface WebhookSecret {
+  org_id: string
+  secret: Buffer
+}
+
 /** The settings, all null where nothing was ever set. */
 export async function findNotificationSettings(
   sql: Queryable,
@@ -48,4 +54,24 @@ export async function setWebhookSecret(sql: Queryable, orgId: string, secret: Bu
   await sql`
     insert into notification_settings (org_id, secret) values (${orgId}, ${secret})
     on conflict (org_id) do update set secret = excluded.secret, updated_at = now()`
+}
+
+/** The sealed secrets of the organizations after one, by its id. */
+export async function listWebhookSecrets(sql: Queryable, after: string | null, limit: number) {
+  return sql<WebhookSecret[]>`
+    select org_id, secret from notification_settings
+    where secret is not null ${after === null ? sql`` : sql`and org_id > ${after}`}
+    order by org_id limit ${limit}`
+}
+
+/** Replaces a sealed secret by the same one sealed anew; false when it was changed meanwhile. */
+export async function replaceWebhookSecret(
+  sql: Queryable,
+  orgId: string,
+  change: { from: Buffer; to: Buffer },
+) {
+  const updated = await sql`
+    update notification_settings set secret = ${change.to}
+    where org_id = ${orgId} and secret = ${change.from}`
+  return updated.count === 1
 }

@@ -62,6 +62,22 @@ t.test('the admin command line', async (t) => {
     t.equal((await client.get('/jobs')).status, 200)
   })
 
+  t.test('org set-webhook-secret reads the secret where nobody else sees it', async (t) => {
+    const set = ['org', 'set-webhook-secret', '--org', String(org['org_id'])]
+    const isSet = { code: 0, stderr: '', printed: { signing_secret_configured: true } }
+    const env = { DATABASE_URL: service.url, WHSEC: 'whsec_of_variable' }
+    t.match(await run(t, [...set, '--secret', '-'], env, 'whsec_of_input\n'), isSet)
+    t.match(await run(t, [...set, '--secret-env', 'WHSEC'], env), isSet)
+    const seen = await run(t, [...set, '--secret', 'whsec_of_words'], env)
+    t.match(seen, { code: 0, stderr: /Other users .* --secret -/ })
+    t.match(await run(t, [...set, '--secret', '-'], env, 'short'), {
+      code: 1,
+      stderr: /at least 8/,
+    })
+    t.match(await run(t, [...set, '--secret-env', 'NONE'], env), { code: 1, stderr: /required/ })
+    t.match(await run(t, set, env), { code: 2, stderr: /at least one of/ })
+  })
+
   t.test('key create makes keys of each scope, key revoke ends them', async (t) => {
     const create = (...args: string[]) =>
       admin('key', 'create', '--org', String(org['org_id']), ...args)
@@ -97,6 +113,16 @@ t.test('the admin command line', async (t) => {
       { action: 'api_key.created', actor_key_id: null },
       { action: 'api_key.revoked', actor_key_id: null },
     ])
+  })
+
+  t.test('an option that is only said or not needs no value', async (t) => {
+    const id = String(org['org_id'])
+    const limit = ['queue', 'limit', 'import.run', '--org', id]
+    t.match(await admin(...limit, '--pause', '--reason', 'too much'), { printed: { paused: true } })
+    t.match(await admin(...limit, '--pause', 'false'), { code: 1, stderr: /--max-running N, or/ })
+    t.match(await admin('dead-letters', 'redrive', 'import.run', '--dry-run'), {
+      printed: { found: 0, dry_run: true },
+    })
   })
 
   t.test('what is not a command gets the usage and exit code 2', async (t) => {
@@ -157,7 +183,8 @@ function failing(report: Record<string, unknown>) {
   return (report['checks'] as { ok: boolean }[]).filter(({ ok }) => !ok)
 }
 
-async function run(t: Test, args: string[], env: Record<string, string>) {
+/** @param input what it reads from standard input */
+async function run(t: Test, args: string[], env: Record<string, string>, input = '') {
   const result = await new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
     const child = execFile(
       process.execPath,
@@ -165,6 +192,7 @@ async function run(t: Test, args: string[], env: Record<string, string>) {
       { env: { ...bareEnv(), DATA_DIR: t.testdir(), ...env } },
       (_, stdout, stderr) => resolve({ code: child.exitCode ?? -1, stdout, stderr }),
     )
+    child.stdin?.end(input)
   })
   const printed = result.stdout.startsWith('{') ? (JSON.parse(result.stdout) as object) : {}
   return { ...result, printed: printed as Record<string, unknown> }

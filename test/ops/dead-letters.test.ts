@@ -14,8 +14,8 @@ t.test('dead letters', async (t) => {
   const { context, boss, sql, makeOrganization, startWorkers } = await openService(t)
   const org = await makeOrganization()
   const { queue } = context
-  const redrive = (dryRun = false) =>
-    redriveDeadLetters({ boss, sql, queue }, buildDataset.name, { limit: 100, dryRun })
+  const redrive = (dryRun = false, filter: object = {}) =>
+    redriveDeadLetters({ boss, sql, queue }, buildDataset.name, { limit: 100, dryRun, ...filter })
 
   /** A job whose attempts are used up. */
   async function makeDead() {
@@ -43,22 +43,46 @@ t.test('dead letters', async (t) => {
 
   t.test('are listed with what they carried and why they died', async (t) => {
     const id = await makeDead()
-    const [letter] = await listDeadLetters(boss, buildDataset.name, 10)
-    t.match(letter, { org_id: org.orgId, job_id: id, payload: { version_id: /-/ } })
+    const [letter] = await listDeadLetters(sql, buildDataset.name, { limit: 10 })
+    t.match(letter, {
+      org_id: org.orgId,
+      job_id: id,
+      payload: { version_id: /-/ },
+      error: { message: 'broken' },
+    })
     t.ok(letter?.died_at)
-    await t.rejects(listDeadLetters(boss, 'no.queue', 10), /There is no queue no.queue/)
+    await t.rejects(listDeadLetters(sql, 'no.queue', { limit: 10 }), /There is no queue no.queue/)
   })
 
   t.test('are counted and left alone by a dry run', async (t) => {
     t.match(await redrive(true), { found: 1, redriven: 0, dry_run: true })
-    t.equal((await listDeadLetters(boss, buildDataset.name, 10)).length, 1)
+    t.equal((await listDeadLetters(sql, buildDataset.name, { limit: 10 })).length, 1)
+  })
+
+  t.test('are chosen by organization, by what they died of and by when', async (t) => {
+    const found = async (filter: object) => {
+      const counts = await redrive(true, filter)
+      return counts.found
+    }
+    t.equal(await found({ orgId: org.orgId, error: 'BROKE' }), 1)
+    t.equal(await found({ orgId: randomUUIDv7() }), 0)
+    t.equal(await found({ error: 'whole' }), 0)
+    const [letter] = await listDeadLetters(sql, buildDataset.name, { limit: 10 })
+    const later = new Date(Number(letter?.died_at) + 1)
+    t.equal(await found({ since: letter?.died_at, until: later }), 1)
+    t.equal(await found({ since: later }), 0)
+    t.equal(await found({ until: letter?.died_at }), 0)
   })
 
   t.test('go back into their queue together with their job resource', async (t) => {
-    const [letter] = await listDeadLetters(boss, buildDataset.name, 10)
+    const [letter] = await listDeadLetters(sql, buildDataset.name, { limit: 10 })
     t.match(await redrive(), { found: 1, redriven: 1, obsolete: 0 })
     t.match(await findJob(sql, org.orgId, letter?.job_id ?? ''), { state: 'queued', error: null })
-    t.equal((await listDeadLetters(boss, buildDataset.name, 10)).length, 0)
+    t.match(
+      await sql`select action, actor_key_id from audit_events where resource_id = ${letter?.job_id ?? null}`,
+      [{ action: 'job.redriven', actor_key_id: null }],
+    )
+    t.equal((await listDeadLetters(sql, buildDataset.name, { limit: 10 })).length, 0)
     const worker = await startWorkers([handler(buildDataset, async () => ({ built: true }))])
     await until(
       async () => (await findJob(sql, org.orgId, letter?.job_id ?? ''))?.state === 'succeeded',
@@ -70,6 +94,6 @@ t.test('dead letters', async (t) => {
     const id = await makeDead()
     await sql`update jobs set state = 'queued', finished_at = null where id = ${id}`
     t.match(await redrive(), { found: 1, redriven: 0, obsolete: 1 })
-    t.equal((await listDeadLetters(boss, buildDataset.name, 10)).length, 0)
+    t.equal((await listDeadLetters(sql, buildDataset.name, { limit: 10 })).length, 0)
   })
 })

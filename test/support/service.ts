@@ -20,12 +20,15 @@ import { startWorkers } from '../../workers/runtime/start-workers.ts'
 import { createDatabase } from './database.ts'
 import { watchSecrets } from './secrets.ts'
 
-/** An API on a database of its own, without a port; call `startWorkers` for what it enqueues. */
+/**
+ * An API on a database of its own, unless the `url` of one that is migrated is given; without a port. Call
+ * `startWorkers` for what it enqueues.
+ */
 export async function openService(
   t: Test,
-  { env = {}, ...options }: ServerOptions & { env?: Record<string, string> } = {},
+  { env = {}, url: given, ...options }: ServerOptions & TestOptions = {},
 ) {
-  const url = await createDatabase(t)
+  const url = given ?? (await createDatabase(t))
   const dataDir = await mkdtemp(join(tmpdir(), 'adl-test-'))
   const config = readConfig({
     DATA_DIR: dataDir,
@@ -164,6 +167,11 @@ function makeClient(server: Awaited<ReturnType<typeof createApi>>, key: string) 
 
 function readBody(payload: string, type: string) {
   return payload && type.includes('application/json') ? (JSON.parse(payload) as unknown) : payload
+}
+
+interface TestOptions {
+  readonly env?: Record<string, string>
+  readonly url?: string
 }
 
 /** What no test uses up. */

@@ -29,8 +29,8 @@ export interface OutboundSettings {
   readonly agent: Agent
   /** Seconds before the second attempt, the third, ... */
   readonly retrySchedule: readonly number[]
-  /** 32 bytes; opens the secrets that deliveries are signed with. */
-  readonly masterKey: Uint8Array
+  /** 32 bytes each; one of them opens a secret that deliveries are signed with. */
+  readonly masterKeys: readonly Uint8Array[]
 }
 
 export interface Mailer {

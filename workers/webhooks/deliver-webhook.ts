@@ -77,7 +77,7 @@ async function send(
     'x-service-event': event,
     'x-service-event-id': id,
     ...(secret && {
-      'x-service-signature': signBody(openSecret(outbound.masterKey, secret), body),
+      'x-service-signature': signBody(openSecret(outbound.masterKeys, secret), body),
     }),
   })
 }

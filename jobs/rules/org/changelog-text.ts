@@ -113,4 +113,5 @@ const WHAT: Readonly<Record<string, string>> = {
   api_key: 'API key',
   workspace: 'Workspace',
   project: 'Project',
+  job: 'Job',
 }
