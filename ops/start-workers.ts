@@ -5,8 +5,9 @@ import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { pools } from '../workers/pools.ts'
 import { startWorkers } from '../workers/runtime/start-workers.ts'
 import type { Config } from './config.ts'
+import { slotsOf } from './connections.ts'
 import { openWorkerContext } from './context.ts'
-import { meterWorkers, openMetrics, showQueues, showSlots } from './metrics.ts'
+import { meterWorkers, openMetrics, showPools, showQueues, showSlots } from './metrics.ts'
 import { runProcess } from './process.ts'
 import { OperatorError } from './operator-error.ts'
 import { workerHealth } from './worker-health.ts'
@@ -20,7 +21,7 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
       concurrency: config.concurrency[name] ?? concurrency,
     }))
   })
-  const slots = handlers.reduce((sum, { concurrency }) => sum + concurrency, 0)
+  const slots = slotsOf(config, names)
   const supervise = names.includes('maintenance')
   const metrics = openMetrics()
   const name = `workers of ${names.join(',')}`
@@ -29,6 +30,7 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
   const { log, sql, now } = opened.context
   const running = await startWorkers(opened.context, opened.boss, handlers)
   showSlots(metrics, running)
+  showPools(metrics, opened.pools)
   if (supervise) showQueues(metrics, opened.boss)
   let stopping = false
   const parts = { sql, boss: opened.boss, pools: running }

@@ -6,8 +6,8 @@ import type { Attack, Stage } from './attack-stage.ts'
 import { peakMiB } from './figures.ts'
 
 /**
- * A trace that is small as sent and large once opened goes through an import into the workers, while the
- * traces of another organization are examined. Told is what the jobs of that organization lost by it.
+ * A trace that is small as sent and large once opened is imported and sent, and so reaches the workers, while
+ * the traces of another organization are examined. Told is what the jobs of that organization lost by it.
  */
 export const poisonTrace: Attack = {
   name: 'poison-trace',
@@ -19,6 +19,7 @@ export const poisonTrace: Attack = {
     const poison = `{"trace_id":"poison","agent_name":"support","spans":[${spans}]}\n`
     const headers = { 'content-type': 'application/x-ndjson', prefer: 'respond-async' }
     await stage.send('/api/v1/import/jsonl?source=auto', { body: poison, headers })
+    await stage.send('/api/v1/traces', { body: poison })
     const batches = isSmall ? 2 : 10
     for (let batch = 0; batch < batches; batch++) {
       await stage.send('/api/v1/traces/batch', { key: other.key, body: goodTraces(batch) })
