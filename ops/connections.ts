@@ -1,7 +1,5 @@
 import type { ApiPools } from '../api/context.ts'
 import type { DatabaseOptions } from '../sql/core/db.ts'
-import { POOLS } from '../workers/pool-names.ts'
-import type { PoolName } from '../workers/pool-names.ts'
 import { pools } from '../workers/pools.ts'
 import type { Config } from './config.ts'
 
@@ -34,14 +32,24 @@ export function slotsOf({ concurrency }: Config, names: readonly string[]): numb
 /** Connections of a worker's pool: one a slot, and some for claims, heartbeats, fetching and settling. */
 export const workerConnections = (slots: number) => slots + SPARE_CONNECTIONS
 
-/** Most connections that one process of each kind holds at once, by what it is. */
-export function connectionsByProcess(config: Config): Record<'api' | PoolName, number> {
-  const api = sum(Object.values(apiPools(config)).map(({ max = 0 }) => max)) + LISTENER
-  const workers = POOLS.map((pool) => {
-    const supervision = pool === 'maintenance' ? SUPERVISION_CONNECTIONS : 0
-    return [pool, workerConnections(slotsOf(config, [pool])) + LISTENER + supervision]
-  })
-  return { api, ...Object.fromEntries(workers) } as Record<'api' | PoolName, number>
+/** Most connections that an API process holds at once. */
+export function apiConnections(config: Config): number {
+  return sum(Object.values(apiPools(config)).map(({ max = 0 }) => max)) + LISTENER
+}
+
+/** Most connections that a worker process of some pools holds at once. */
+export function workersConnections(config: Config, names: readonly string[]): number {
+  const supervision = names.includes('maintenance') ? SUPERVISION_CONNECTIONS : 0
+  return workerConnections(slotsOf(config, names)) + LISTENER + supervision
+}
+
+/** The name that a worker process is listed under. */
+export const workersName = (names: readonly string[]) => `${WORKERS_OF}${names.join(',')}`
+
+/** Most connections that a process holds at once, by the name it is listed under. */
+export function connectionsOf(config: Config, name: string): number {
+  if (!name.startsWith(WORKERS_OF)) return apiConnections(config)
+  return workersConnections(config, name.slice(WORKERS_OF.length).split(','))
 }
 
 function sum(numbers: readonly number[]) {
@@ -53,3 +61,4 @@ export const SUPERVISION_CONNECTIONS = 2
 const SPARE_CONNECTIONS = 4
 /** Hears notifications. */
 const LISTENER = 1
+const WORKERS_OF = 'workers of '

@@ -25,7 +25,9 @@ await runProcess('api', async (config, databaseUrl, health) => {
     findDeadly: () => [],
     findUnready: async () => {
       if (opened.context.isStopping()) return ['stopping']
-      return (await checkSchema(pools.auth)) === 'behind' ? ['the schema is behind: run migrate'] : []
+      return (await checkSchema(pools.auth)) === 'behind'
+        ? ['the schema is behind: run migrate']
+        : []
     },
     metrics,
   })

@@ -5,7 +5,7 @@ import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { pools } from '../workers/pools.ts'
 import { startWorkers } from '../workers/runtime/start-workers.ts'
 import type { Config } from './config.ts'
-import { slotsOf } from './connections.ts'
+import { slotsOf, workersName } from './connections.ts'
 import { openWorkerContext } from './context.ts'
 import { meterWorkers, openMetrics, showPools, showQueues, showSlots } from './metrics.ts'
 import { runProcess } from './process.ts'
@@ -24,7 +24,7 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
   const slots = slotsOf(config, names)
   const supervise = names.includes('maintenance')
   const metrics = openMetrics()
-  const name = `workers of ${names.join(',')}`
+  const name = workersName(names)
   const options = { slots, supervise, name, meter: meterWorkers(metrics) }
   const opened = await openWorkerContext(config, databaseUrl, options)
   const { log, sql, now } = opened.context

@@ -99,7 +99,8 @@ export function openGate({ max, maxEach = max, waitMs }: GateOptions): Gate {
   }
 }
 
-const MAX_WAITING = 200
+/** More than all requests of an organization at once have statements. */
+export const MAX_WAITING = 1000
 
 interface Waiting {
   readonly owner: string | undefined
