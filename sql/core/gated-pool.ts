@@ -1,24 +1,20 @@
-import type postgres from 'postgres'
 import type { Gate } from './gate.ts'
 
-type Pool = postgres.Sql<{ int8: number }>
-
-const gates = new WeakMap<object, { readonly pool: Pool; readonly gate: Gate }>()
+const gates = new WeakMap<object, { readonly pool: DriverPool; readonly gate: Gate }>()
 
 /**
  * A pool whose statements and transactions pass a gate before they take a connection. The driver's own
  * queue has neither a bound nor a deadline, and with no connection free it sends a statement after another
  * one on a busy connection, where it may wait for the longest search.
  */
-export function gatedPool(pool: Pool, gate: Gate, owner?: string): Pool {
-  const gated = ((...given: Parameters<typeof pool>) =>
-    hold(pool(...given), gate, owner)) as unknown as Pool
+export function gatedPool<Pool extends DriverPool>(pool: Pool, gate: Gate, owner?: string): Pool {
+  const gated = (...given: unknown[]) => hold(pool(...given), gate, owner)
   // What is not gated, such as the types and `end`, is the pool's.
   Object.setPrototypeOf(gated, pool)
   gates.set(gated, { pool, gate })
   return Object.assign(gated, {
-    unsafe: (...given: Parameters<Pool['unsafe']>) => hold(pool.unsafe(...given), gate, owner),
-    async begin(...given: Parameters<Pool['begin']>) {
+    unsafe: (...given: unknown[]) => hold(pool.unsafe(...given), gate, owner),
+    async begin(...given: unknown[]) {
       const leave = await gate.enter(owner)
       try {
         return await pool.begin(...given)
@@ -26,36 +22,37 @@ export function gatedPool(pool: Pool, gate: Gate, owner?: string): Pool {
         leave()
       }
     },
-    async reserve() {
-      const leave = await gate.enter(owner)
-      try {
-        const connection = await pool.reserve()
-        const release = connection.release.bind(connection)
-        return Object.assign(connection, {
-          release() {
-            release()
-            leave()
-          },
-        })
-      } catch (error) {
-        leave()
-        throw error
-      }
-    },
-  })
+    reserve: () => reserve(pool, gate, owner),
+  }) as unknown as Pool
 }
 
 /** The same pool on behalf of an owner, who may hold only a share of its connections. */
-export function ownedBy(pool: Pool, owner: string): Pool {
+export function ownedBy<Pool extends DriverPool>(pool: Pool, owner: string): Pool {
   const known = gates.get(pool)
-  return known ? gatedPool(known.pool, known.gate, owner) : pool
+  return known ? gatedPool(known.pool as Pool, known.gate, owner) : pool
 }
 
 /** The gate before a pool that `openDatabase` has opened. */
-export function gateOf(pool: Pool): Gate {
+export function gateOf(pool: DriverPool): Gate {
   const known = gates.get(pool)
   if (!known) throw new TypeError('A pool without a gate')
   return known.gate
+}
+
+async function reserve(pool: DriverPool, gate: Gate, owner: string | undefined) {
+  const leave = await gate.enter(owner)
+  try {
+    const connection = await pool.reserve()
+    const release = connection.release
+    connection.release = () => {
+      release()
+      leave()
+    }
+    return connection
+  } catch (error) {
+    leave()
+    throw error
+  }
 }
 
 /**
@@ -91,6 +88,17 @@ function onEnd(query: DriverQuery, end: () => void) {
       },
     })
   }
+}
+
+/** What of a pool of the driver takes a connection. */
+interface DriverPool {
+  // oxlint-disable-next-line typescript/no-explicit-any
+  (...given: any[]): unknown
+  // oxlint-disable-next-line typescript/no-explicit-any
+  unsafe(...given: any[]): unknown
+  // oxlint-disable-next-line typescript/no-explicit-any
+  begin(...given: any[]): Promise<unknown>
+  reserve(): Promise<{ release: () => void }>
 }
 
 interface DriverQuery {
