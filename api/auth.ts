@@ -93,7 +93,7 @@ export function keyCredential(keyPrefix: string, key: string): Credential {
  */
 export async function findPrincipal(context: ApiContext, credential: CredentialHash) {
   const { isSession } = credential
-  const found = await admitKey(context, credential)
+  const found = await admitKey(context.pools, credential)
   if (isSession && (!found || found.revoked || found.expired)) {
     throw unauthorized('Session has expired')
   }

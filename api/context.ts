@@ -5,9 +5,28 @@ import type { Storage } from '../jobs/storage.ts'
 import type { Sql } from '../sql/core/db.ts'
 import type { JobRow } from '../sql/jobs/jobs.ts'
 
-/** What every operation works with; made once a process. */
+/**
+ * The connection pools of an API process by the statements that go over them. Each has a limit of its own
+ * for the time of a statement, and none waits for the connections of another.
+ */
+export interface ApiPools {
+  /** Credentials, at every request, and what keeps the process going. */
+  readonly auth: Sql
+  /** Single rows and lists. */
+  readonly read: Sql
+  /** Counts and sums over many rows. */
+  readonly aggregate: Sql
+  readonly write: Sql
+}
+
+/** What every operation works with; made once a process, but for `sql` and `requestId`. */
 export interface ApiContext {
+  /**
+   * The pool for the statements of an operation, on behalf of the caller's organization; outside of one,
+   * the pool for writing.
+   */
   readonly sql: Sql
+  readonly pools: ApiPools
   readonly queue: Queue
   readonly waiter: JobWaiter
   readonly storage: Storage

@@ -23,6 +23,11 @@ export interface Endpoint {
    * that it submitted. Otherwise such a repetition is answered with 202 and that job.
    */
   readonly attaches?: boolean
+  /**
+   * Of a GET: counts or sums many rows, so that its statements may take longer, over connections of their
+   * own. Default false.
+   */
+  readonly aggregates?: boolean
   /** Further paths of the same operation. */
   readonly aliases?: readonly string[]
   readonly params?: Joi.ObjectSchema

@@ -3,7 +3,7 @@ import type { Boom } from '@hapi/boom'
 import type { Request, ResponseToolkit } from '@hapi/hapi'
 import type Joi from 'joi'
 import { describeFault, MAX_FAULTS } from '../jobs/rules/core/reader.ts'
-import { isDatabaseAway } from '../sql/core/db.ts'
+import { isDatabaseAway, isStatementTimeout, NoConnection } from '../sql/core/db.ts'
 
 /**
  * An answer that is an error. The server turns it into `{detail, code, request_id}` with the members and
@@ -92,11 +92,17 @@ export function answerError(thrown: Boom, request: Request, h: ResponseToolkit, 
 
 function asApiError(thrown: unknown, request: Request, log: ErrorLog): ApiError {
   if (thrown instanceof ApiError) return thrown
+  if (thrown instanceof NoConnection) {
+    request.app.refused = 'no_connection'
+    return unavailable('The service is busy; try again', 2)
+  }
+  if (isStatementTimeout(thrown)) {
+    log.warn({ request_id: request.info.id, path: request.path }, 'a statement took too long')
+    return unavailable(request.method === 'get' ? NARROW : 'The database took too long', 5)
+  }
   if (isDatabaseAway(thrown)) {
     log.warn({ request_id: request.info.id, err: thrown }, 'the database is away')
-    return new ApiError(503, 'unavailable', 'The service is temporarily unavailable', {
-      headers: { 'Retry-After': '5' },
-    })
+    return unavailable('The service is temporarily unavailable', 5)
   }
   if (isBoom(thrown) && thrown.output.statusCode < 500) {
     const { statusCode } = thrown.output
@@ -108,6 +114,12 @@ function asApiError(thrown: unknown, request: Request, log: ErrorLog): ApiError 
   return new ApiError(500, 'internal_error', 'Internal server error')
 }
 
+function unavailable(detail: string, seconds: number) {
+  return new ApiError(503, 'unavailable', detail, { headers: { 'Retry-After': String(seconds) } })
+}
+
+const NARROW =
+  'The query took too long. Narrow it: a shorter time span, one project or agent, rarer words, a smaller page'
 const CODES: Readonly<Record<number, string>> = {
   400: 'bad_request',
   404: 'not_found',
@@ -116,6 +128,13 @@ const CODES: Readonly<Record<number, string>> = {
 }
 /** Faults that are told each on its own. */
 const MAX_SHOWN = 100
+
+declare module '@hapi/hapi' {
+  interface RequestApplicationState {
+    /** Why the request was refused although nothing was wrong with it. */
+    refused?: 'concurrency' | 'no_connection'
+  }
+}
 
 interface ErrorLog {
   warn(fields: object, message: string): void

@@ -1,7 +1,9 @@
 import type { Request, ResponseToolkit, RouteOptions, ServerRoute } from '@hapi/hapi'
 import type Joi from 'joi'
+import { ownedBy } from '../sql/core/db.ts'
 import { isTooDeep, MAX_DEPTH } from '../jobs/rules/core/depth.ts'
-import type { ApiContext } from './context.ts'
+import { whileCounted } from './concurrency.ts'
+import type { ApiContext, ApiPools } from './context.ts'
 import { Answer, pathsOf } from './endpoint.ts'
 import type { Call, Endpoint } from './endpoint.ts'
 import { ALL_FAULTS, faultsOf, validationError } from './errors.ts'
@@ -24,19 +26,22 @@ function routeOptions(operation: Endpoint, context: ApiContext): RouteOptions {
     app: { access: operation.access, operation },
     auth: operation.access === 'open' ? false : 'key',
     ...(operation.method !== 'GET' && { payload: UNREAD }),
-    handler: (request, h) => handleRequest(operation, context, request, h),
+    handler: (request, h) =>
+      whileCounted(request, () => handleRequest(operation, context, request, h)),
   }
 }
 
 async function handleRequest(
   operation: Endpoint,
-  context: ApiContext,
+  shared: ApiContext,
   request: Request,
   h: ResponseToolkit,
 ) {
-  const input = readInput(operation, request, context.now())
+  const input = readInput(operation, request, shared.now())
   const caller = request.auth.credentials?.user
   const principal = caller?.principal
+  const pool = shared.pools[poolOf(operation)]
+  const context = { ...shared, sql: principal ? ownedBy(pool, principal.orgId) : pool }
   // The declaration of the operation ties the schemas checked above to what its handler takes.
   const perform = async (context: ApiContext, body: unknown) =>
     replyOf(await operation.handle({ context, principal, ...input, body, request, h } as NeverCall))
@@ -47,6 +52,11 @@ async function handleRequest(
       )
     : await perform(context, input.body)
   return respond(reply, h)
+}
+
+function poolOf({ method, aggregates }: Endpoint): keyof ApiPools {
+  if (method !== 'GET') return 'write'
+  return aggregates ? 'aggregate' : 'read'
 }
 
 /** Checks path, query and body and throws one 422 with all their faults. */

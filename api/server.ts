@@ -6,6 +6,7 @@ import { ANONYMOUS_RATE } from '../jobs/rules/org/plan.ts'
 import type { Rate } from '../jobs/rules/org/plan.ts'
 import { registerAuth } from './auth.ts'
 import { readRanges } from './client-address.ts'
+import { limitConcurrency } from './concurrency.ts'
 import type { ApiContext } from './context.ts'
 import { serveDocumentation } from './documentation.ts'
 import { pathsOf } from './endpoint.ts'
@@ -55,6 +56,7 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
   })
   server.ext('onRequest', identify)
   answerUnparsable(listener)
+  limitConcurrency(server)
   server.ext('onPostAuth', async (request, h) => {
     const operation = request.route.settings.app?.operation
     if (!operation || operation.method === 'GET') return h.continue

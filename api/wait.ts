@@ -1,10 +1,12 @@
 import type { Request } from '@hapi/hapi'
 import { END_CHANNEL } from '../jobs/queue.ts'
 import { retryAfter } from '../jobs/rules/webhooks/retry-after.ts'
+import { ownedBy } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
 import type { Listener } from '../sql/core/listener.ts'
 import { findJob, findUsualSeconds } from '../sql/jobs/jobs.ts'
 import type { JobRow } from '../sql/jobs/jobs.ts'
+import { waitApart } from './concurrency.ts'
 import type { JobWaiter } from './context.ts'
 import { Answer } from './endpoint.ts'
 import { headerOf } from './header.ts'
@@ -37,7 +39,7 @@ export async function openJobWaiter(sql: Sql, listener: Listener): Promise<JobWa
     async wait(orgId, id, seconds) {
       const deadline = performance.now() + seconds * 1000
       for (;;) {
-        const job = await findJob(sql, orgId, id)
+        const job = await findJob(ownedBy(sql, orgId), orgId, id)
         const left = deadline - performance.now()
         if (!job || job.finished_at || left <= 0 || closed) return job
         await nextLook(id, Math.min(left, POLL_MS))
@@ -48,7 +50,7 @@ export async function openJobWaiter(sql: Sql, listener: Listener): Promise<JobWa
       const known = measured.get(key)
       if (known && performance.now() - known.at < MEASURED_MS) return known.seconds
       if (measured.size >= MEASURED_MAX) measured.clear()
-      const seconds = await findUsualSeconds(sql, orgId, kind)
+      const seconds = await findUsualSeconds(ownedBy(sql, orgId), orgId, kind)
       measured.set(key, { seconds, at: performance.now() })
       return seconds
     },
@@ -94,7 +96,9 @@ export async function answerLongWork(
   show: () => Promise<object>,
 ) {
   const { seconds, applied } = preferredWait(call.request)
-  const job = await call.context.waiter.wait(call.principal.orgId, jobId, seconds)
+  const job = await waitApart(call.request, seconds, (seconds) =>
+    call.context.waiter.wait(call.principal.orgId, jobId, seconds),
+  )
   const headers = applied ? { 'Preference-Applied': applied } : {}
   const body = { ...(await show()), job_id: jobId }
   if (job?.finished_at) return new Answer(doneStatus, body, headers)

@@ -1,20 +1,23 @@
 /**
  * Turns a function of many items into one of one item: items of a group that arrive while a call for it
  * is under way go together into the next one, `max` at most. Alone, an item waits for nothing. When a
- * call fails, each item of it is rejected with the same error. Every context, such as that of a
- * process, has groups of its own.
+ * call fails, each item of it is rejected with the same error. Every process has groups of its own; the
+ * first item of a group brings the context for all of it.
  * @param groupOf what items must have in common to go together; default nothing
+ * @param processOf what all contexts of a process have in common; default the context itself
  */
 export function batchCalls<Context extends object, Item, Result>(
   work: (context: Context, items: Item[]) => Promise<readonly Result[]>,
   max: number,
   groupOf: (item: Item) => string = () => '',
+  processOf: (context: Context) => object = (context) => context,
 ): (context: Context, item: Item) => Promise<Result> {
-  const contexts = new WeakMap<Context, Map<string, Waiting<Item, Result>[]>>()
+  const processes = new WeakMap<object, Map<string, Waiting<Item, Result>[]>>()
 
   function groupsOf(context: Context) {
-    const groups = contexts.get(context) ?? new Map<string, Waiting<Item, Result>[]>()
-    contexts.set(context, groups)
+    const process = processOf(context)
+    const groups = processes.get(process) ?? new Map<string, Waiting<Item, Result>[]>()
+    processes.set(process, groups)
     return groups
   }
 

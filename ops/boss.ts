@@ -74,6 +74,16 @@ export async function isQueueCurrent(sql: Sql): Promise<boolean> {
   return allJobs.every((job) => isAsDeclared(job, queues)) && areAsDeclared(scheduled)
 }
 
+/** The names of the processes that are alive. */
+export async function listProcesses(sql: Sql): Promise<string[]> {
+  const boss = await openBoss(sql, { log: { warn: () => undefined } })
+  try {
+    return (await boss.getInstances()).flatMap(({ live, name }) => (live && name ? [name] : []))
+  } finally {
+    await boss.stop({ graceful: false })
+  }
+}
+
 function isAsDeclared(job: Job, queues: ReadonlyMap<string, object>) {
   const found = new Map(Object.entries(queues.get(job.name) ?? {}))
   return Object.entries(queueOptions(job)).every(([name, value]) => found.get(name) === value)

@@ -1,8 +1,9 @@
 import type { PgBoss } from 'pg-boss'
 import { openJobWaiter } from '../api/wait.ts'
-import type { ApiContext } from '../api/context.ts'
+import type { ApiContext, ApiPools } from '../api/context.ts'
 import { parseNetworks } from '../jobs/rules/core/outbound-address.ts'
 import { isPooled, openDatabase } from '../sql/core/db.ts'
+import type { DatabaseOptions, Sql } from '../sql/core/db.ts'
 import { deafListener, openListener } from '../sql/core/listener.ts'
 import { ensureTurnIndex } from '../sql/jobs/pg-boss.ts'
 import { migrate } from '../sql/core/migrate.ts'
@@ -12,6 +13,7 @@ import { silentMeter } from '../workers/runtime/meter.ts'
 import type { Meter } from '../workers/runtime/meter.ts'
 import { openBoss, openProcessQueue, reconcileQueues, reconcileSchedules } from './boss.ts'
 import type { Config } from './config.ts'
+import { apiPools, SUPERVISION_CONNECTIONS, workerConnections } from './connections.ts'
 import { openLog } from './log.ts'
 import { openMailer } from './mail.ts'
 import { openOutbound } from './outbound.ts'
@@ -47,12 +49,15 @@ export async function openApiContext(
   config: Config,
   databaseUrl: string,
 ): Promise<Opened<ApiContext> & { boss: PgBoss; leave(): void; drain(): Promise<void> }> {
-  const opened = await openShared(config, databaseUrl, 'api', API_CONNECTIONS)
-  const waiter = await openJobWaiter(opened.sql, opened.context.listener)
+  const options = { name: 'api', pools: apiPools(config), main: 'write', signals: 'auth' } as const
+  const opened = await openShared<keyof ApiPools>(config, databaseUrl, options)
+  const { pools } = opened
+  const waiter = await openJobWaiter(pools.read, opened.context.listener)
   let stopping = false
   return {
     context: {
       ...opened.context,
+      pools,
       waiter,
       outboundNetworks: parseNetworks(config.OUTBOUND_ALLOW_CIDRS),
       payments: {
@@ -89,7 +94,13 @@ export async function openWorkerContext(
   databaseUrl: string,
   { slots, supervise, name = 'workers', meter = silentMeter }: WorkerOptions,
 ) {
-  const opened = await openShared(config, databaseUrl, name, slots + SPARE_CONNECTIONS, supervise)
+  const opened = await openShared(config, databaseUrl, {
+    name,
+    pools: { work: { max: workerConnections(slots) } },
+    main: 'work',
+    signals: 'work',
+    supervise,
+  })
   const context: WorkerContext = {
     ...opened.context,
     mailer: config.SMTP_URL ? openMailer(config.SMTP_URL, config.MAIL_FROM) : undefined,
@@ -100,6 +111,7 @@ export async function openWorkerContext(
   const endSupervision = supervise ? superviseJobs(context) : async () => {}
   return {
     context,
+    pools: opened.pools,
     boss: opened.boss,
     async close() {
       await endSupervision()
@@ -108,48 +120,58 @@ export async function openWorkerContext(
   }
 }
 
-async function openShared(
+async function openShared<Name extends string>(
   config: Config,
   databaseUrl: string,
-  name: string,
-  max: number,
-  supervise = false,
+  { name, pools: declared, main, signals, supervise = false }: SharedOptions<Name>,
 ) {
   const log = openLog(name, config.LOG_LEVEL)
   const pooled = await isPooled(databaseUrl)
   if (pooled) log.warn({}, POOLED)
-  const sql = openDatabase(databaseUrl, { max, pooled, applicationName: name })
-  const listener = pooled ? deafListener : openListener(databaseUrl, sql, log)
+  const entries = Object.entries<DatabaseOptions>(declared).map(([pool, options]) => {
+    const applicationName = pool === main ? name : `${name} ${pool}`
+    return [pool, openDatabase(databaseUrl, { ...options, pooled, applicationName })]
+  })
+  const pools = Object.fromEntries(entries) as Record<Name, Sql>
+  const sql = pools[main]
+  const listener = pooled ? deafListener : openListener(databaseUrl, pools[signals], log)
   // What supervision does may take longer than a request's statement, and must not wait for one.
   const supervisor = supervise
     ? openDatabase(databaseUrl, {
-        max: 2,
+        max: SUPERVISION_CONNECTIONS,
         pooled,
         statementTimeoutMs: 0,
         applicationName: 'supervision',
       })
     : undefined
   const boss = await openBoss(supervisor ?? sql, { log, supervise, name })
-  const queue = openProcessQueue(boss, sql)
+  const queue = openProcessQueue(boss, pools[signals])
   const storage = openFolderStorage(config.STORAGE_DIR)
   return {
-    sql,
+    pools,
     boss,
     context: { sql, listener, queue, storage, log, now: () => new Date(), quotas: config.quotas },
     async close() {
       await boss.stop({ graceful: false })
       await listener.close()
       await supervisor?.end({ timeout: 5 })
-      await sql.end({ timeout: 5 })
+      await Promise.all(Object.values<Sql>(pools).map((pool) => pool.end({ timeout: 5 })))
     },
   }
 }
 
+interface SharedOptions<Name extends string> {
+  readonly name: string
+  readonly pools: Readonly<Record<Name, DatabaseOptions>>
+  /** The pool of the context, which the queue library uses too. */
+  readonly main: Name
+  /** The pool that notifications are sent over. */
+  readonly signals: Name
+  readonly supervise?: boolean
+}
+
 const POOLED =
   'DATABASE_URL leads to a connection pooler: jobs are found by polling, up to 2 seconds later, and time limits are those of the database role. Workers better connect to PostgreSQL itself; see ops/docs/operating.md'
-const API_CONNECTIONS = 16
-/** For claims, heartbeats, fetching and settling beside the jobs themselves. */
-const SPARE_CONNECTIONS = 4
 interface Log {
   warn(fields: object, message: string): void
 }

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { isDatabaseAway } from '../sql/core/db.ts'
+import { findConnectionLimit } from '../sql/core/connection-limit.ts'
+import { isDatabaseAway, isPooled } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
 import { checkSchema } from '../sql/core/migrate.ts'
 import { adminCommand } from './admin-command.ts'
-import { isQueueCurrent } from './boss.ts'
+import { POOLS } from '../workers/pool-names.ts'
+import { isQueueCurrent, listProcesses } from './boss.ts'
 import type { Config } from './config.ts'
+import { connectionsOf, workersName } from './connections.ts'
 import { checkDatabase, doesNotAnswer } from './migrate.ts'
 import { openFolderStorage } from './storage.ts'
 import { OperatorError } from './operator-error.ts'
@@ -15,7 +18,7 @@ export interface Report {
 }
 
 export interface Check {
-  readonly name: 'database' | 'schema' | 'queues' | 'storage'
+  readonly name: 'database' | 'schema' | 'queues' | 'connections' | 'storage'
   readonly ok: boolean
   /** What is wrong and what to do. */
   readonly detail?: string
@@ -35,6 +38,7 @@ export async function examine(config: Config, sql: Sql, url: string): Promise<Re
   if (await check('database', () => checkDatabase(sql))) {
     await check('schema', () => checkSchemaNumber(sql))
     await check('queues', () => checkQueues(sql))
+    await check('connections', () => checkConnections(config, sql, url))
   }
   await check('storage', () => checkStorage(config))
   return { ok: checks.every(({ ok }) => ok), checks }
@@ -51,6 +55,22 @@ async function checkQueues(sql: Sql) {
   throw new OperatorError(`Queues are missing or out of date. Run: ${adminCommand('migrate')}`)
 }
 
+/** Whether the server admits the connections of the processes that are alive, or else of one of each kind. */
+async function checkConnections(config: Config, sql: Sql, url: string) {
+  // A pooler has limits of its own, and needs few of the server's.
+  if (await isPooled(url)) return
+  const alive = await listProcesses(sql)
+  const names = alive.length > 0 ? alive : ['api', ...POOLS.map((pool) => workersName([pool]))]
+  const counts = names.map((name) => ({ name, count: connectionsOf(config, name) }))
+  const needed = counts.reduce((sum, { count }) => sum + count, OWN_CONNECTIONS)
+  const limit = await findConnectionLimit(sql)
+  if (needed <= limit) return
+  const listed = counts.map(({ name, count }) => `${name}: ${count}`).join('; ')
+  throw new OperatorError(
+    `The processes may hold ${needed} connections at once (${listed}; commands: ${OWN_CONNECTIONS}), and the server admits ${limit}. Raise max_connections of the server, or lower DATABASE_*_CONNECTIONS or POOL_CONCURRENCY_*, or run fewer processes; ops/docs/operating.md has the arithmetic.`,
+  )
+}
+
 async function checkStorage({ STORAGE_DIR }: Config) {
   const storage = openFolderStorage(STORAGE_DIR)
   const key = `doctor/${randomUUID()}`
@@ -62,3 +82,6 @@ async function checkStorage({ STORAGE_DIR }: Config) {
   )
   await storage.delete(key)
 }
+
+/** Of admin commands and of a migration. */
+const OWN_CONNECTIONS = 3

@@ -51,6 +51,23 @@ export const environment = shape(
     DATABASE_URL: Joi.string()
       .uri({ scheme: ['postgres', 'postgresql'] })
       .description('PostgreSQL 15 or newer; without it an embedded PostgreSQL 18 under DATA_DIR'),
+    DATABASE_AUTH_CONNECTIONS: int(1, 100)
+      .default(2)
+      .description('Connections of an API process for looking up credentials'),
+    DATABASE_READ_CONNECTIONS: int(1, 1000)
+      .default(8)
+      .description(
+        'Connections of an API process for reading rows and lists; statements up to 5 s',
+      ),
+    DATABASE_AGGREGATE_CONNECTIONS: int(1, 1000)
+      .default(2)
+      .description('Connections of an API process for counts and sums; statements up to 15 s'),
+    DATABASE_WRITE_CONNECTIONS: int(1, 1000)
+      .default(8)
+      .description('Connections of an API process for writing; statements up to 30 s'),
+    DATABASE_WAIT_SECONDS: int(1, 60)
+      .default(2)
+      .description('How long a request waits for a connection before it is answered 503'),
     DATA_DIR: Joi.string()
       .default('.data')
       .description('Folder of the embedded database, stored files, scratch files and logs'),

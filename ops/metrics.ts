@@ -2,6 +2,8 @@ import type { Server } from '@hapi/hapi'
 import type { PgBoss } from 'pg-boss'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { countQueuedJobs } from './boss.ts'
+import { gateOf } from '../sql/core/db.ts'
+import type { Sql } from '../sql/core/db.ts'
 import type { Meter } from '../workers/runtime/meter.ts'
 import type { RunningWorkers } from '../workers/runtime/start-workers.ts'
 
@@ -136,6 +138,34 @@ export function showSupervision(registry: Registry, findAge: () => Promise<numbe
   looking = look()
 }
 
+/** The connection pools of this process, read when scraped, and how long was waited for a connection. */
+export function showPools(registry: Registry, pools: Readonly<Record<string, Sql>>) {
+  const registers = [registry]
+  const gauge = new Gauge({
+    name: 'adl_database_connections',
+    help: 'Connections of a pool by state, busy and free; waiting: those who wait for one',
+    labelNames: ['pool', 'state'],
+    registers,
+    collect() {
+      for (const [pool, sql] of Object.entries(pools)) {
+        for (const [state, count] of Object.entries(gateOf(sql).state())) {
+          gauge.set({ pool, state }, count)
+        }
+      }
+    },
+  })
+  const waited = new Histogram({
+    name: 'adl_database_wait_seconds',
+    help: 'Time that was waited for a connection, also where none became free in time',
+    labelNames: ['pool'],
+    buckets: [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 30],
+    registers,
+  })
+  for (const [pool, sql] of Object.entries(pools)) {
+    gateOf(sql).onWait((seconds) => waited.observe({ pool }, seconds))
+  }
+}
+
 /** Counts the answers of an API server. */
 export function meterRequests(registry: Registry, server: Server) {
   const answered = new Histogram({
@@ -145,7 +175,15 @@ export function meterRequests(registry: Registry, server: Server) {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
     registers: [registry],
   })
-  server.events.on('response', ({ method, route, response, info }) => {
+  const refused = new Counter({
+    name: 'adl_requests_refused_total',
+    help: 'Requests refused because the organization has too many at once, or no connection became free',
+    labelNames: ['reason'],
+    registers: [registry],
+  })
+  for (const reason of ['concurrency', 'no_connection']) refused.inc({ reason }, 0)
+  server.events.on('response', ({ method, route, response, info, app }) => {
+    if (app.refused) refused.inc({ reason: app.refused })
     const status = 'statusCode' in response ? String(response.statusCode) : 'aborted'
     const seconds = ((info.responded || Date.now()) - info.received) / 1000
     answered.observe({ method, route: route.path, status }, seconds)

@@ -6,9 +6,17 @@ import { findSupervisionAge } from '../sql/jobs/pg-boss.ts'
 import { pools } from '../workers/pools.ts'
 import { startWorkers } from '../workers/runtime/start-workers.ts'
 import type { Config } from './config.ts'
+import { slotsOf, workersName } from './connections.ts'
 import { openWorkerContext } from './context.ts'
 import { keepCurrent } from './migrate.ts'
-import { meterWorkers, openMetrics, showQueues, showSlots, showSupervision } from './metrics.ts'
+import {
+  meterWorkers,
+  openMetrics,
+  showPools,
+  showQueues,
+  showSlots,
+  showSupervision,
+} from './metrics.ts'
 import { runProcess } from './process.ts'
 import { OperatorError } from './operator-error.ts'
 import { workerHealth } from './worker-health.ts'
@@ -22,15 +30,16 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
       concurrency: config.concurrency[name] ?? concurrency,
     }))
   })
-  const slots = handlers.reduce((sum, { concurrency }) => sum + concurrency, 0)
+  const slots = slotsOf(config, names)
   const supervise = names.includes('maintenance')
   const metrics = openMetrics()
-  const name = `workers of ${names.join(',')}`
+  const name = workersName(names)
   const options = { slots, supervise, name, meter: meterWorkers(metrics) }
   const opened = await openWorkerContext(config, databaseUrl, options)
   const { log, sql, now } = opened.context
   const running = await startWorkers(opened.context, opened.boss, handlers)
   showSlots(metrics, running)
+  showPools(metrics, opened.pools)
   if (supervise) showQueues(metrics, opened.boss)
   const endKeeping = supervise ? keepCurrent({ sql, url: databaseUrl, log }) : async () => {}
   showSupervision(metrics, () => findSupervisionAge(sql))

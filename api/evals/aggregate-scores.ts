@@ -41,6 +41,7 @@ export const aggregateScores = endpoint('GET', '/eval-scores/aggregate', {
   description:
     'Averages are rounded to six digits. Read from sums a day that workers keep: since and until count whole days of UTC, both included. `stale` tells that scores have changed which the answer does not show yet; the sums of a day of many scores follow at most every half minute.',
   access: 'key',
+  aggregates: true,
   query: shape(
     {},
     {

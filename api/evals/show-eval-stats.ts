@@ -9,6 +9,7 @@ import { readableProjects } from '../projects.ts'
 export const showEvalStats = endpoint('GET', '/traces/eval/stats', {
   summary: 'Sum up the decisions',
   access: 'key',
+  aggregates: true,
   query: shape({}, { agent_name: textReference(), project: projectField }),
   answers: {
     200: Joi.object({

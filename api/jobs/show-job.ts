@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { int, shape } from '../../jobs/shape.ts'
 import { listJobAttempts } from '../../sql/jobs/job-attempts.ts'
+import { waitApart } from '../concurrency.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { errorBody } from '../fields.ts'
 import { jobRetryAfter } from '../wait.ts'
@@ -14,7 +15,11 @@ export const showJob = endpoint('GET', '/jobs/{job_id}', {
   answers: { 200: jobBody, 404: errorBody },
   async handle({ context, principal, params, query, request }) {
     let job = await findVisibleJob(context, principal, params.job_id)
-    if (query.wait) job = (await context.waiter.wait(principal.orgId, job.id, query.wait)) ?? job
+    if (query.wait) {
+      const { id } = job
+      const wait = (seconds: number) => context.waiter.wait(principal.orgId, id, seconds)
+      job = (await waitApart(request, query.wait, wait)) ?? job
+    }
     const history = await listJobAttempts(context.sql, job.org_id, job.id, ATTEMPTS_SHOWN)
     const body = { ...viewJob(job), history }
     const tag = `"${createHash('sha256').update(JSON.stringify(body)).digest('base64url').slice(0, 22)}"`

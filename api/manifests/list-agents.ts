@@ -10,6 +10,7 @@ import { agentFields, viewAgent } from './agent.ts'
 export const listAgents = endpoint('GET', '/agents', {
   summary: 'List agents, the ones that were active last first',
   access: 'key',
+  aggregates: true,
   query: shape(
     {},
     {

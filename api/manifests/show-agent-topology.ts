@@ -7,6 +7,7 @@ import { nodesOf, readTopology, topologyBody, topologyQuery } from './topology.t
 export const showAgentTopology = endpoint('GET', '/agents/{agent_name}/topology', {
   summary: 'The agents that an agent works for and that work for it, over any number of steps',
   access: 'key',
+  aggregates: true,
   params: agentPath,
   query: topologyQuery,
   answers: { 200: topologyBody, 404: errorBody },

@@ -9,6 +9,7 @@ import { verdictCountsBody } from './report.ts'
 export const showAgent = endpoint('GET', '/agents/{agent_name}', {
   summary: 'Read an agent with what its traces were decided to be',
   access: 'key',
+  aggregates: true,
   params: agentPath,
   query: shape({}, { project: projectField }),
   answers: {

@@ -32,6 +32,7 @@ export const showCompatSummary = endpoint('GET', '/agents/{agent_name}/compat-su
   summary: "What became of the traces of an agent's version before the latest change",
   description: 'Waits for the analysis as long as preferred: 202 while it runs.',
   access: 'key',
+  aggregates: true,
   params: agentPath,
   query: shape(
     {},

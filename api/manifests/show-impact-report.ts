@@ -32,6 +32,7 @@ export const showImpactReport = endpoint('GET', '/agents/{agent_name}/impact-rep
   description:
     'Of the latest change unless manifests are named. Where it has not been analysed yet that is started, and waited for as long as preferred: 202 while it runs.',
   access: 'key',
+  aggregates: true,
   params: agentPath,
   query: shape(
     {},

@@ -5,6 +5,7 @@ import { nodesOf, readTopology, topologyBody, topologyQuery } from './topology.t
 export const showTopology = endpoint('GET', '/agents/topology', {
   summary: 'Which agents give work to which, as their traces tell',
   access: 'key',
+  aggregates: true,
   query: topologyQuery,
   answers: { 200: topologyBody },
   async handle({ context: { sql }, principal, query: { since, project } }) {

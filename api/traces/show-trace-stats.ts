@@ -11,6 +11,7 @@ const counts = () => Joi.object().pattern(Joi.string(), Joi.number().integer())
 export const showTraceStats = endpoint('GET', '/traces/stats', {
   summary: 'Count traces by status, source type, verdict and day',
   access: 'key',
+  aggregates: true,
   query: shape(
     {},
     {

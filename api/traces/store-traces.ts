@@ -184,7 +184,12 @@ class OverQuota extends Error {
 
 /** Most traces in one transaction. */
 const TRACES_TOGETHER = 200
-const storeTogether = batchCalls(storeTraces, TRACES_TOGETHER, ({ principal }) => principal.orgId)
+const storeTogether = batchCalls(
+  storeTraces,
+  TRACES_TOGETHER,
+  ({ principal }) => principal.orgId,
+  ({ queue }) => queue,
+)
 
 /** A trace with the project it goes to. */
 interface AssignedTrace {

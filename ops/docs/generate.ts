@@ -2,12 +2,16 @@
 // they are up to date, by its exit code.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { operations } from '../../api/routes.ts'
+import { POOLS } from '../../workers/pool-names.ts'
+import { readConfig } from '../config.ts'
+import { apiConnections, slotsOf, workersConnections } from '../connections.ts'
 import { environment } from '../environment.ts'
 import { accessTable } from './access-table.ts'
 
 /** File and name of each generated part: it stands between `<!-- <name> -->` and `<!-- /<name> -->`. */
 const PARTS = [
   { path: 'ops/docs/operating.md', name: 'environment', write: environmentTable },
+  { path: 'ops/docs/operating.md', name: 'connections', write: connectionsTable },
   { path: 'ops/docs/access.md', name: 'access', write: accessPart },
 ] as const
 
@@ -42,6 +46,20 @@ function environmentTable() {
     return [`\`${name}\``, standard && `\`${standard}\``, description]
   })
   return table(['variable', 'default', 'meaning'], rows)
+}
+
+/** Connections of the processes with the default settings. */
+function connectionsTable() {
+  const config = readConfig({})
+  const rows = [
+    ['API', 'auth + read + aggregate + write + 1', String(apiConnections(config))],
+    ...POOLS.map((pool) => [
+      `workers of ${pool}`,
+      `${slotsOf(config, [pool])} slots + 4 + 1${pool === 'maintenance' ? ' + 2' : ''}`,
+      String(workersConnections(config, [pool])),
+    ]),
+  ]
+  return table(['process', 'connections', 'by default'], rows)
 }
 
 function accessPart() {

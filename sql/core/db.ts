@@ -1,9 +1,13 @@
 import postgres from 'postgres'
+import { NoConnection, openGate } from './gate.ts'
+import { gatedPool, gateOf, ownedBy } from './gated-pool.ts'
 
 /**
  * All that we know of the driver, postgres.js, beyond its documentation: the traps closed by its
  * options, what it does on its connections, and the codes of its errors and of the server's.
  */
+
+export { gateOf, NoConnection, ownedBy }
 
 /** The connection pool. */
 export type Sql = postgres.Sql<{ int8: number }>
@@ -18,6 +22,10 @@ export type Fragment = postgres.PendingQuery<postgres.Row[]>
 export interface DatabaseOptions {
   /** Connections at most; default 10. */
   readonly max?: number
+  /** Most of them that one owner holds at once (see `ownedBy`); default `max`. */
+  readonly maxEach?: number
+  /** How long one waits for a connection at most, then gets `NoConnection`; default 60,000. */
+  readonly waitMs?: number
   /** The server ends a statement that takes longer; default 30,000. 0 lifts the limit. */
   readonly statementTimeoutMs?: number
   /** Shown in `pg_stat_activity`. */
@@ -37,8 +45,9 @@ export interface DatabaseOptions {
  * string holding JSON. `int8` comes back as a number: our counts and sizes stay below 2^53.
  */
 export function openDatabase(url: string, options: DatabaseOptions = {}): Sql {
-  return postgres(url, {
-    max: options.max ?? 10,
+  const { max = 10, maxEach = max, waitMs = 60_000 } = options
+  const pool = postgres(url, {
+    max,
     connect_timeout: 5,
     idle_timeout: 60,
     // Seconds a lost connection waits before it tries again; a request waits as long to hear of it.
@@ -76,6 +85,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Sql {
       int8: { to: 20, from: [20], serialize: String, parse: Number },
     },
   }) as unknown as Sql
+  return gatedPool(pool, openGate({ max, maxEach, waitMs }))
 }
 
 /**
@@ -151,6 +161,11 @@ export function isDatabaseAway(error: unknown): boolean {
   return DATABASE_AWAY.test(codeOf(error))
 }
 
+/** The server ended a statement that took longer than its session allows, or was told to. */
+export function isStatementTimeout(error: unknown): boolean {
+  return codeOf(error) === '57014'
+}
+
 /** Data exceptions, limits of the program, and values that a constraint does not admit. */
 export function isRowRefused(error: unknown): boolean {
   return /^(22...|54...|23502|23514)$/.test(codeOf(error))
@@ -181,7 +196,7 @@ function codeOf(error: unknown) {
 }
 
 const DATABASE_AWAY =
-  /^(CONNECTION_\w+|CONNECT_TIMEOUT|E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH)|ENOTFOUND|EAI_AGAIN|57P0[1-3]|57014|53\d{3}|08\w{3})$/
+  /^(NO_CONNECTION|CONNECTION_\w+|CONNECT_TIMEOUT|E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH)|ENOTFOUND|EAI_AGAIN|57P0[1-3]|57014|53\d{3}|08\w{3})$/
 
 /** JSON writes what Postgres refuses, and only that and a few harmless others, as these escapes. */
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/i

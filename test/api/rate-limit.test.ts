@@ -196,7 +196,10 @@ t.test('callers without a good credential', async (t) => {
     const sql = () => {
       throw new Error('the database was asked')
     }
-    const server = await createApi({ ...context, sql: sql as never })
+    const server = await createApi({
+      ...context,
+      pools: { ...context.pools, auth: sql as never },
+    })
     t.teardown(() => server.stop())
     const invalid = `${(await service.makeOrganization()).key.slice(0, -1)}!`
     for (const key of ['', 'x', 'svc_sk_short', invalid]) {

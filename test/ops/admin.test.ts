@@ -142,6 +142,12 @@ t.test('the admin command line', async (t) => {
   t.test('doctor tells what is wrong and what to do', async (t) => {
     t.match(await admin('doctor'), { code: 0, printed: { ok: true } })
     const sql = service.sql
+    const { pathname } = new URL(service.url)
+    await sql.unsafe(`alter database ${pathname.slice(1)} connection limit 20`)
+    const narrow = await admin('doctor')
+    await sql.unsafe(`alter database ${pathname.slice(1)} connection limit -1`)
+    const detail = /hold \d+ connections .*api: 21.* admits 20\. Raise max_connections/
+    t.match(failing(narrow.printed), [{ name: 'connections', detail }])
     await sql`
       delete from applied_migrations where number = (select max(number) from applied_migrations)`
     const behind = await admin('doctor')

@@ -47,3 +47,14 @@ export const WAITING_JOBS: Readonly<Record<Plan, number>> = {
   pro: 500,
   enterprise: 10_000,
 }
+
+/**
+ * Requests of an organization that one API process works on at once, besides those that wait for jobs.
+ * Clients that send batches have 4 to 16 under way.
+ */
+export const CONCURRENT_REQUESTS: Readonly<Record<Plan, number>> = {
+  free: 24,
+  core: 32,
+  pro: 64,
+  enterprise: 128,
+}

@@ -1,0 +1,67 @@
+// A client of another organization, in a process of its own: asks GET /auth/me every 20 ms at ADDRESS with
+// KEY, each time over a new connection and without waiting for the answer before. Any message from the
+// parent ends it, and it sends back what it got.
+import { once } from 'node:events'
+import { request } from 'node:http'
+
+/** What the neighbour got; a request without an answer took until the end. */
+export interface NeighbourFigures {
+  readonly asked: number
+  /** Answered with another status than 200, or not at all. */
+  readonly failed: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+}
+
+const PERIOD_MS = 20
+/** What is on its way when the attack ends may still arrive. */
+const GRACE_MS = 1000
+/** Answers after which the neighbour says that it is running. */
+const WARM = 10
+
+const { ADDRESS = '', KEY = '' } = process.env
+const startedAt: number[] = []
+const tookMs: number[] = []
+let failed = 0
+
+const asking = setInterval(ask, PERIOD_MS)
+await once(process, 'message')
+clearInterval(asking)
+const deadline = performance.now() + GRACE_MS
+while (tookMs.length < startedAt.length && performance.now() < deadline) {
+  await new Promise((resolve) => setTimeout(resolve, PERIOD_MS))
+}
+process.send?.(figures(), () => process.disconnect?.())
+
+function ask() {
+  const at = performance.now()
+  const index = startedAt.push(at) - 1
+  const done = (isGood: boolean) => {
+    startedAt[index] = NaN
+    if (!isGood) failed++
+    if (tookMs.push(performance.now() - at) === WARM) process.send?.('warm')
+  }
+  request(`${ADDRESS}/api/v1/auth/me`, {
+    agent: false,
+    headers: { authorization: `Bearer ${KEY}` },
+  })
+    .on('response', (response) => {
+      response.resume().once('end', () => done(response.statusCode === 200))
+    })
+    .on('error', () => done(false))
+    .end()
+}
+
+function figures(): NeighbourFigures {
+  const waiting = startedAt.filter((at) => !Number.isNaN(at)).map((at) => performance.now() - at)
+  const sorted = [...tookMs, ...waiting].sort((a, b) => a - b)
+  const at = (share: number) => Math.round(sorted[Math.floor(share * (sorted.length - 1))] ?? 0)
+  return {
+    asked: sorted.length,
+    failed: failed + waiting.length,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+    maxMs: at(1),
+  }
+}

@@ -1,0 +1,64 @@
+import type { ApiPools } from '../api/context.ts'
+import type { DatabaseOptions } from '../sql/core/db.ts'
+import { pools } from '../workers/pools.ts'
+import type { Config } from './config.ts'
+
+/**
+ * The pools of an API process. A statement of an operation may take as long as its class; one organization
+ * gets at most half of a pool, so that the others find a connection.
+ */
+export function apiPools(config: Config): Record<keyof ApiPools, DatabaseOptions> {
+  const waitMs = config.DATABASE_WAIT_SECONDS * 1000
+  const shared = (max: number, statementTimeoutMs: number) => {
+    return { max, maxEach: Math.ceil(max / 2), statementTimeoutMs, waitMs }
+  }
+  return {
+    auth: { max: config.DATABASE_AUTH_CONNECTIONS, statementTimeoutMs: 5000, waitMs },
+    read: shared(config.DATABASE_READ_CONNECTIONS, 5000),
+    aggregate: shared(config.DATABASE_AGGREGATE_CONNECTIONS, 15_000),
+    write: shared(config.DATABASE_WRITE_CONNECTIONS, 30_000),
+  }
+}
+
+/** Jobs that a worker process of some pools runs at once. */
+export function slotsOf({ concurrency }: Config, names: readonly string[]): number {
+  const slots = names.map((name) => {
+    const { handlers = [], concurrency: usual = 1 } = pools[name] ?? {}
+    return handlers.length * (concurrency[name] ?? usual)
+  })
+  return sum(slots)
+}
+
+/** Connections of a worker's pool: one a slot, and some for claims, heartbeats, fetching and settling. */
+export const workerConnections = (slots: number) => slots + SPARE_CONNECTIONS
+
+/** Most connections that an API process holds at once. */
+export function apiConnections(config: Config): number {
+  return sum(Object.values(apiPools(config)).map(({ max = 0 }) => max)) + LISTENER
+}
+
+/** Most connections that a worker process of some pools holds at once. */
+export function workersConnections(config: Config, names: readonly string[]): number {
+  const supervision = names.includes('maintenance') ? SUPERVISION_CONNECTIONS : 0
+  return workerConnections(slotsOf(config, names)) + LISTENER + supervision
+}
+
+/** The name that a worker process is listed under. */
+export const workersName = (names: readonly string[]) => `${WORKERS_OF}${names.join(',')}`
+
+/** Most connections that a process holds at once, by the name it is listed under. */
+export function connectionsOf(config: Config, name: string): number {
+  if (!name.startsWith(WORKERS_OF)) return apiConnections(config)
+  return workersConnections(config, name.slice(WORKERS_OF.length).split(','))
+}
+
+function sum(numbers: readonly number[]) {
+  return numbers.reduce((total, each) => total + each, 0)
+}
+
+/** Of a process that supervises the queues, beside its pool. */
+export const SUPERVISION_CONNECTIONS = 2
+const SPARE_CONNECTIONS = 4
+/** Hears notifications. */
+const LISTENER = 1
+const WORKERS_OF = 'workers of '
