@@ -1,5 +1,5 @@
 import { order } from '../../jobs/rules/core/order.ts'
-import { ORGANIZATION_CEILING, PLANS, PLAN_RATES } from '../../jobs/rules/org/plan.ts'
+import { LIVE_KEYS, ORGANIZATION_CEILING, PLANS, PLAN_RATES } from '../../jobs/rules/org/plan.ts'
 import type { Plan } from '../../jobs/rules/org/plan.ts'
 import { onlyRow } from '../core/db.ts'
 import type { Queryable } from '../core/db.ts'
@@ -108,6 +108,26 @@ export async function findKeyByHash(sql: Queryable, hash: Buffer) {
     left join projects p on p.org_id = k.org_id and p.id = k.project_id
     where k.key_hash = ${hash}`
   return row
+}
+
+/**
+ * Why an organization gets no further key; undefined where it does. Others who ask wait until the
+ * transaction ends, so that it cannot pass its limit by making keys at once.
+ */
+export async function refuseKey(tx: Queryable, orgId: string): Promise<string | undefined> {
+  const { plan } = onlyRow(
+    await tx<{ plan: Plan }[]>`
+    select plan_in_force(plan, grace_period_ends) as plan from organizations
+    where id = ${orgId} for no key update`,
+  )
+  // A statement of its own: it has to see what was committed while the one above waited.
+  const { live } = onlyRow(
+    await tx<{ live: number }[]>`
+    select count(*)::int as live from api_keys
+    where org_id = ${orgId} and revoked_at is null and (expires_at is null or expires_at > now())`,
+  )
+  if (live < LIVE_KEYS[plan]) return undefined
+  return `An organization of plan ${plan} has at most ${LIVE_KEYS[plan]} live API keys: revoke one first`
 }
 
 export async function insertKey(
