@@ -1,11 +1,13 @@
 import { isBoom } from '@hapi/boom'
 import { server as hapiServer } from '@hapi/hapi'
-import type { Request, ResponseToolkit, RouteOptions, Server } from '@hapi/hapi'
+import type { Request, RouteOptions, Server } from '@hapi/hapi'
 import { randomUUIDv7 } from 'node:crypto'
 import { ANONYMOUS_RATE } from '../jobs/rules/org/plan.ts'
 import type { Rate } from '../jobs/rules/org/plan.ts'
 import { registerAuth } from './auth.ts'
 import { readRanges } from './client-address.ts'
+import { CONNECTION_LIMITS, limitConnections } from './connections.ts'
+import type { ConnectionLimits } from './connections.ts'
 import type { ApiContext } from './context.ts'
 import { serveDocumentation } from './documentation.ts'
 import { pathsOf } from './endpoint.ts'
@@ -29,6 +31,8 @@ export interface ServerOptions {
    * default none.
    */
   readonly trustedProxies?: string
+  /** Default CONNECTION_LIMITS. */
+  readonly connections?: ConnectionLimits
   /** Default PATIENCE. */
   readonly patience?: PatienceLimits
   readonly operations?: readonly Endpoint[]
@@ -37,7 +41,10 @@ export interface ServerOptions {
 /** Composes the API. It listens when the caller starts it; tests inject instead. */
 export async function createApi(context: ApiContext, options: ServerOptions = {}): Promise<Server> {
   const patience = options.patience ?? PATIENCE
+  const trustedProxies = readRanges(options.trustedProxies ?? '')
   const listener = createListener(patience)
+  const limits = options.connections ?? CONNECTION_LIMITS
+  const connections = limitConnections(listener, limits, trustedProxies)
   const server = hapiServer({
     host: options.host ?? '127.0.0.1',
     port: options.port ?? 0,
@@ -53,7 +60,12 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
       response: { ranges: false },
     },
   })
-  server.ext('onRequest', identify)
+  server.app.connections = connections
+  server.ext('onRequest', (request, h) => {
+    identify(request)
+    connections.check(request.raw.req)
+    return h.continue
+  })
   answerUnparsable(listener)
   server.ext('onPostAuth', async (request, h) => {
     const operation = request.route.settings.app?.operation
@@ -74,7 +86,7 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
   registerAuth(server, context, {
     addresses: openAddressLimiter(options.anonymousRate ?? ANONYMOUS_RATE),
     refusals: openRefusals(),
-    trustedProxies: readRanges(options.trustedProxies ?? ''),
+    trustedProxies,
   })
   const operations = options.operations ?? allOperations
   await serveDocumentation(server, operations)
@@ -86,10 +98,9 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
 }
 
 /** Echoes a well-formed `X-Request-ID`, else makes one. */
-function identify(request: Request, h: ResponseToolkit) {
+function identify(request: Request) {
   const given = headerOf(request, 'x-request-id')
   request.info.id = given && /^[\w-]{1,64}$/.test(given) ? given : randomUUIDv7()
-  return h.continue
 }
 
 /** 405 with `Allow` for a known path and another method, instead of hapi's 404. */
