@@ -89,7 +89,7 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
     trustedProxies,
   })
   const operations = options.operations ?? allOperations
-  await serveDocumentation(server, operations)
+  serveDocumentation(server, operations)
   server.route(operations.flatMap((operation) => routesOf(operation, context)))
   refuseOtherMethods(server, operations)
   refuseOtherPaths(server)
