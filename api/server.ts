@@ -16,7 +16,7 @@ import { answerError, notFound } from './errors.ts'
 import { headerOf } from './header.ts'
 import { answerUnparsable, createListener, PATIENCE, watchUpload } from './listener.ts'
 import type { PatienceLimits } from './listener.ts'
-import { openAddressLimiter, openRefusals, rateHeaders } from './rate-limit.ts'
+import { openAddressLimiter, rateHeaders } from './rate-limit.ts'
 import { takeBody } from './read-body.ts'
 import { operations as allOperations } from './routes.ts'
 import { routesOf, UNREAD } from './serve-endpoint.ts'
@@ -60,7 +60,11 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
       response: { ranges: false },
     },
   })
-  server.app.connections = connections
+  Object.assign(server.app, {
+    connections,
+    addresses: openAddressLimiter(options.anonymousRate ?? ANONYMOUS_RATE),
+    trustedProxies,
+  })
   server.ext('onRequest', (request, h) => {
     identify(request)
     connections.check(request.raw.req)
@@ -83,11 +87,7 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
     if (request.raw.req.complete === false) answer.header('Connection', 'close')
     return answer === response ? h.continue : answer
   })
-  registerAuth(server, context, {
-    addresses: openAddressLimiter(options.anonymousRate ?? ANONYMOUS_RATE),
-    refusals: openRefusals(),
-    trustedProxies,
-  })
+  registerAuth(server, context)
   const operations = options.operations ?? allOperations
   serveDocumentation(server, operations)
   server.route(operations.flatMap((operation) => routesOf(operation, context)))
