@@ -11,7 +11,7 @@ export interface ConnectionLimits {
   readonly maxPerAddress: number
 }
 
-export const CONNECTION_LIMITS: ConnectionLimits = { max: 10_000, maxPerAddress: 256 }
+export const DEFAULT_CONNECTIONS: ConnectionLimits = { max: 10_000, maxPerAddress: 256 }
 
 export interface Connections {
   /** How many are open. */

@@ -6,7 +6,7 @@ import { ANONYMOUS_RATE } from '../jobs/rules/org/plan.ts'
 import type { Rate } from '../jobs/rules/org/plan.ts'
 import { registerAuth } from './auth.ts'
 import { readRanges } from './client-address.ts'
-import { CONNECTION_LIMITS, limitConnections } from './connections.ts'
+import { DEFAULT_CONNECTIONS, limitConnections } from './connections.ts'
 import type { ConnectionLimits } from './connections.ts'
 import type { ApiContext } from './context.ts'
 import { serveDocumentation } from './documentation.ts'
@@ -31,7 +31,7 @@ export interface ServerOptions {
    * default none.
    */
   readonly trustedProxies?: string
-  /** Default CONNECTION_LIMITS. */
+  /** Default DEFAULT_CONNECTIONS. */
   readonly connections?: ConnectionLimits
   /** Default PATIENCE. */
   readonly patience?: PatienceLimits
@@ -43,7 +43,7 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
   const patience = options.patience ?? PATIENCE
   const trustedProxies = readRanges(options.trustedProxies ?? '')
   const listener = createListener(patience)
-  const limits = options.connections ?? CONNECTION_LIMITS
+  const limits = options.connections ?? DEFAULT_CONNECTIONS
   const connections = limitConnections(listener, limits, trustedProxies)
   const server = hapiServer({
     host: options.host ?? '127.0.0.1',
