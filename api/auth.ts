@@ -2,36 +2,27 @@ import type { Request, Server } from '@hapi/hapi'
 import { hashKey, isWellFormedKey } from '../jobs/rules/access/api-key.ts'
 import type { CredentialHash } from '../sql/access/api-keys.ts'
 import { admitKey } from './admissions.ts'
-import { addressOf } from './client-address.ts'
-import type { AddressRange } from './client-address.ts'
 import type { ApiContext } from './context.ts'
 import { ApiError, forbidden, unauthorized } from './errors.ts'
 import { headerOf } from './header.ts'
 import { isSameOrigin } from './origin.ts'
 import { scopeOf } from './principal.ts'
 import type { Access, Caller, Principal } from './principal.ts'
-import { admit } from './rate-limit.ts'
-import type { AddressLimiter, RateState, Refusals } from './rate-limit.ts'
+import { admit, admitAddress, openRefusals } from './rate-limit.ts'
+import type { RateState, Refusals } from './rate-limit.ts'
 import { hashSessionToken, readSessionCookie } from './session-cookie.ts'
-
-/** What authentication remembers from request to request; made once a process. */
-export interface AuthMemory {
-  readonly addresses: AddressLimiter
-  readonly refusals: Refusals
-  /** Proxies whose `X-Forwarded-For` is believed. */
-  readonly trustedProxies: readonly AddressRange[]
-}
 
 /**
  * The one place that decides who may call what: the credential (401), its rate limit (429), then
  * method, permission and class of scope (403), all before the body is read. Which projects a caller
  * may use is decided in `projects.ts`.
  */
-export function registerAuth(server: Server, context: ApiContext, memory: AuthMemory) {
+export function registerAuth(server: Server, context: ApiContext) {
+  const refusals = openRefusals()
   server.auth.scheme('key', () => ({
     async authenticate(request, h) {
       const { access = 'key' } = request.route.settings.app ?? {}
-      const caller = await identify(request, access, context, memory)
+      const caller = await identify(request, access, context, refusals)
       if (caller && access !== 'public') authorize(caller.principal, request, access)
       return h.authenticated({ credentials: caller ? { user: caller } : {} })
     },
@@ -43,12 +34,12 @@ export function registerAuth(server: Server, context: ApiContext, memory: AuthMe
  * Finds who calls; undefined where nobody needs to be known. A request without a good credential counts
  * against the limit of its address.
  */
-async function identify(request: Request, access: Access, context: ApiContext, memory: AuthMemory) {
+async function identify(request: Request, access: Access, context: ApiContext, refusals: Refusals) {
   try {
-    return await authenticate(request, context, memory.refusals)
+    return await authenticate(request, context, refusals)
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error
-    admit(request, memory.addresses.take(addressOf(request, memory.trustedProxies)))
+    admitAddress(request)
     if (access !== 'public') throw error
     return undefined
   }

@@ -43,6 +43,19 @@ export function clientAddress(
   return nearest ? networkOf(nearest) : 'unknown'
 }
 
+/**
+ * What a connection counts against: its IPv4 address or the /64 network of its IPv6 address. Undefined
+ * for a trusted proxy, whose connections are those of many clients.
+ */
+export function connectionAddress(
+  remote: string | undefined,
+  trusted: readonly AddressRange[],
+): string | undefined {
+  const address = normalise(remote ?? '')
+  if (!address) return 'unknown'
+  return isWithin(address, trusted) ? undefined : networkOf(address)
+}
+
 function normalise(text: string) {
   return ipaddr.isValid(text) ? ipaddr.process(text) : undefined
 }

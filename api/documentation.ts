@@ -1,43 +1,43 @@
-import type { Server } from '@hapi/hapi'
-import inert from '@hapi/inert'
-import vision from '@hapi/vision'
-import swagger from 'hapi-swagger'
-import type { Endpoint } from './endpoint.ts'
+import type { Request, ResponseToolkit, RouteOptions, Server } from '@hapi/hapi'
 import { INTERFACE_VERSION } from './core/interface-version.ts'
-import { describeInterface } from './openapi.ts'
+import { renderPage } from './documentation-page.ts'
+import type { Endpoint } from './endpoint.ts'
+import { notFound } from './errors.ts'
+import { describeInterface, TITLE } from './openapi.ts'
+import { answerFile, once, staticFile } from './static-file.ts'
 
 /**
  * The OpenAPI document at `/openapi.json`, and hapi-swagger's page to read it and try it out at
- * `/docs`. The document is written by `openapi.ts`, because hapi-swagger
- * leaves out a part of what joi schemas say; its own document is at a path that nothing links to. The
- * root redirects to the page.
+ * `/docs`. The document is written by `openapi.ts`, because hapi-swagger leaves out a part of what joi
+ * schemas say. The root redirects to the page. All count against the anonymous limit: the page is eight
+ * requests, of which a browser repeats two.
  */
-export async function serveDocumentation(server: Server, operations: readonly Endpoint[]) {
-  await server.register([inert, vision, { plugin: swagger, options: PAGE }] as never)
-  server.route({
-    method: 'GET',
-    path: '/',
-    handler: (_, h) => h.redirect(PAGE.documentationPath),
+export function serveDocumentation(server: Server, operations: readonly Endpoint[]) {
+  const document = once(async () => {
+    const described = await describeInterface(operations, INTERFACE_VERSION)
+    const bytes = Buffer.from(JSON.stringify(described))
+    return staticFile('application/json', bytes, { 'Cache-Control': 'no-cache' })
   })
-  let document: string | undefined
-  server.route({
-    method: 'GET',
-    path: DOCUMENT_PATH,
-    handler: (_, h) => {
-      document ??= JSON.stringify(describeInterface(operations, INTERFACE_VERSION))
-      return h.response(document).type('application/json')
+  async function answerPage(request: Request, h: ResponseToolkit) {
+    const file = (await page()).get(request.path.replace(/\/$/, ''))
+    if (!file) throw notFound('Path')
+    return answerFile(file, request, h)
+  }
+  server.route([
+    { method: 'GET', path: '/', options: PUBLIC, handler: (_, h) => h.redirect('/docs') },
+    { method: 'GET', path: '/docs/{file*}', options: PUBLIC, handler: answerPage },
+    {
+      method: 'GET',
+      path: DOCUMENT_PATH,
+      options: PUBLIC,
+      handler: async (request, h) => answerFile(await document(), request, h),
     },
-  })
+  ])
 }
 
 const DOCUMENT_PATH = '/openapi.json'
-const PAGE = {
-  OAS: 'v3.0',
-  info: { title: 'Agent Dataset Lifecycle Service', version: INTERFACE_VERSION },
-  jsonPath: DOCUMENT_PATH,
-  jsonRoutePath: '/docs/routes.json',
-  documentationPath: '/docs',
-  swaggerUIPath: '/docs/ui/',
-  routesBasePath: '/docs/ui/',
-  validatorUrl: null,
-}
+const PUBLIC: RouteOptions = { auth: 'key', app: { access: 'public' } }
+/** The same for every server of the process. */
+const page = once(() =>
+  renderPage({ title: TITLE, version: INTERFACE_VERSION, documentPath: DOCUMENT_PATH }),
+)

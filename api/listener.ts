@@ -21,14 +21,11 @@ export const PATIENCE: PatienceLimits = { headersMs: 10_000, bodyMs: 30_000, upl
  * bodies, because a streamed upload may take long: the reader of a body limits it.
  */
 export function createListener({ headersMs }: PatienceLimits): Server {
-  const listener = createServer({
+  return createServer({
     connectionsCheckingInterval: Math.min(1000, headersMs),
     headersTimeout: headersMs,
     requestTimeout: 0,
-    keepAliveTimeout: 65_000,
   })
-  listener.maxConnections = MAX_CONNECTIONS
-  return listener
 }
 
 /**
@@ -86,5 +83,4 @@ function unparsableAnswer(code: string | undefined) {
   ].join('\r\n')
 }
 
-const MAX_CONNECTIONS = 10_000
 const MIN_UPLOAD_BYTES = 64 << 10

@@ -102,9 +102,11 @@ const seconds = (description: string) => ({ description, schema: { type: 'intege
 /** The headers that answers refer to. */
 export const HEADERS = {
   'X-Request-ID': { description: 'Identifies the request', schema: { type: 'string' } },
-  'RateLimit-Limit': seconds('Requests a minute'),
-  'RateLimit-Remaining': seconds('Requests that would pass now'),
-  'RateLimit-Reset': seconds('Seconds until the whole burst passes again'),
+  'RateLimit-Limit': seconds('Requests a minute of this key, or of this address without one'),
+  'RateLimit-Remaining': seconds(
+    'Requests that would pass now, by the limit of the key and that of its organization',
+  ),
+  'RateLimit-Reset': seconds('Seconds until the whole burst passes again, by both'),
   'Retry-After': seconds('Seconds to wait before the next request'),
   Location: { description: 'The job to ask for the outcome', schema: { type: 'string' } },
   'X-Quota-Exceeded': {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { order } from '../jobs/rules/core/order.ts'
 import { fullPath } from './endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -5,8 +6,14 @@ import { Schemas } from './json-schema.ts'
 import type { Member } from './json-schema.ts'
 import { BINARY, describeAnswers, describeErrors, HEADERS, isKeyed } from './openapi-answers.ts'
 
-/** The OpenAPI document of the interface, written from the declarations of its operations. */
-export function describeInterface(operations: readonly Endpoint[], version: string): object {
+/**
+ * The OpenAPI document of the interface, written from the declarations of its operations. It is long
+ * work for one process, so requests have their turn after each operation.
+ */
+export async function describeInterface(
+  operations: readonly Endpoint[],
+  version: string,
+): Promise<object> {
   const schemas = new Schemas()
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations) {
@@ -14,6 +21,7 @@ export function describeInterface(operations: readonly Endpoint[], version: stri
       const methods = (paths[fullPath(path)] ??= {})
       methods[operation.method.toLowerCase()] = describeOperation(operation, path, schemas)
     }
+    await setImmediate()
   }
   const responses = describeErrors(operations, schemas)
   const tags = [...new Set(operations.flatMap(({ tag }) => tag ?? []))]
@@ -95,7 +103,7 @@ function operationId(method: string, path: string) {
 
 const byName = ([a]: [string, unknown], [b]: [string, unknown]) => order(a, b)
 
-const TITLE = 'Agent Dataset Lifecycle Service'
+export const TITLE = 'Agent Dataset Lifecycle Service'
 const DESCRIPTION =
   'Send in the traces of agents, learn for each one whether to keep, repair, replay or drop it, and build versioned training datasets of what is worth keeping.'
 const LICENSE = { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' }

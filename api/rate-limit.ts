@@ -1,6 +1,8 @@
 import type { Request } from '@hapi/hapi'
 import { takeToken } from '../jobs/rules/access/token-bucket.ts'
 import type { Rate } from '../jobs/rules/org/plan.ts'
+import { addressOf } from './client-address.ts'
+import type { AddressRange } from './client-address.ts'
 import { ApiError } from './errors.ts'
 
 /** The state of a bucket after a request; the answer's headers report it. */
@@ -81,6 +83,12 @@ export function admit(request: Request, state: RateState): void {
   if (state.waitSeconds > 0) throw tooManyRequests(state.waitSeconds)
 }
 
+/** Counts a request against the limit of its address. @throws ApiError 429 when that is used up */
+export function admitAddress(request: Request): void {
+  const { addresses, trustedProxies } = request.server.app
+  admit(request, addresses.take(addressOf(request, trustedProxies)))
+}
+
 /** The `RateLimit` headers of an answer; none for a request outside every limit. */
 export function rateHeaders(request: Request): Record<string, string> {
   const { rate } = request.app
@@ -118,6 +126,11 @@ const MAX_ADDRESSES = 100_000
 const MAX_REFUSALS = 100_000
 
 declare module '@hapi/hapi' {
+  interface ServerApplicationState {
+    addresses: AddressLimiter
+    /** Proxies whose `X-Forwarded-For` is believed. */
+    trustedProxies: readonly AddressRange[]
+  }
   interface RequestApplicationState {
     /** Undefined for a request outside every limit. */
     rate?: RateState

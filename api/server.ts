@@ -1,12 +1,14 @@
 import { isBoom } from '@hapi/boom'
 import { server as hapiServer } from '@hapi/hapi'
-import type { Request, ResponseToolkit, RouteOptions, Server } from '@hapi/hapi'
+import type { Request, RouteOptions, Server } from '@hapi/hapi'
 import { randomUUIDv7 } from 'node:crypto'
 import { ANONYMOUS_RATE } from '../jobs/rules/org/plan.ts'
 import type { Rate } from '../jobs/rules/org/plan.ts'
 import { registerAuth } from './auth.ts'
 import { readRanges } from './client-address.ts'
 import { limitConcurrency } from './concurrency.ts'
+import { DEFAULT_CONNECTIONS, limitConnections } from './connections.ts'
+import type { ConnectionLimits } from './connections.ts'
 import type { ApiContext } from './context.ts'
 import { serveDocumentation } from './documentation.ts'
 import { pathsOf } from './endpoint.ts'
@@ -15,7 +17,7 @@ import { answerError, notFound } from './errors.ts'
 import { headerOf } from './header.ts'
 import { answerUnparsable, createListener, PATIENCE, watchUpload } from './listener.ts'
 import type { PatienceLimits } from './listener.ts'
-import { openAddressLimiter, openRefusals, rateHeaders } from './rate-limit.ts'
+import { openAddressLimiter, rateHeaders } from './rate-limit.ts'
 import { takeBody } from './read-body.ts'
 import { operations as allOperations } from './routes.ts'
 import { routesOf, UNREAD } from './serve-endpoint.ts'
@@ -30,6 +32,8 @@ export interface ServerOptions {
    * default none.
    */
   readonly trustedProxies?: string
+  /** Default DEFAULT_CONNECTIONS. */
+  readonly connections?: ConnectionLimits
   /** Default PATIENCE. */
   readonly patience?: PatienceLimits
   readonly operations?: readonly Endpoint[]
@@ -38,7 +42,10 @@ export interface ServerOptions {
 /** Composes the API. It listens when the caller starts it; tests inject instead. */
 export async function createApi(context: ApiContext, options: ServerOptions = {}): Promise<Server> {
   const patience = options.patience ?? PATIENCE
+  const trustedProxies = readRanges(options.trustedProxies ?? '')
   const listener = createListener(patience)
+  const limits = options.connections ?? DEFAULT_CONNECTIONS
+  const connections = limitConnections(listener, limits, trustedProxies)
   const server = hapiServer({
     host: options.host ?? '127.0.0.1',
     port: options.port ?? 0,
@@ -54,7 +61,16 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
       response: { ranges: false },
     },
   })
-  server.ext('onRequest', identify)
+  Object.assign(server.app, {
+    connections,
+    addresses: openAddressLimiter(options.anonymousRate ?? ANONYMOUS_RATE),
+    trustedProxies,
+  })
+  server.ext('onRequest', (request, h) => {
+    identify(request)
+    connections.check(request.raw.req)
+    return h.continue
+  })
   answerUnparsable(listener)
   limitConcurrency(server)
   server.ext('onPostAuth', async (request, h) => {
@@ -73,13 +89,9 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
     if (request.raw.req.complete === false) answer.header('Connection', 'close')
     return answer === response ? h.continue : answer
   })
-  registerAuth(server, context, {
-    addresses: openAddressLimiter(options.anonymousRate ?? ANONYMOUS_RATE),
-    refusals: openRefusals(),
-    trustedProxies: readRanges(options.trustedProxies ?? ''),
-  })
+  registerAuth(server, context)
   const operations = options.operations ?? allOperations
-  await serveDocumentation(server, operations)
+  serveDocumentation(server, operations)
   server.route(operations.flatMap((operation) => routesOf(operation, context)))
   refuseOtherMethods(server, operations)
   refuseOtherPaths(server)
@@ -88,10 +100,9 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
 }
 
 /** Echoes a well-formed `X-Request-ID`, else makes one. */
-function identify(request: Request, h: ResponseToolkit) {
+function identify(request: Request) {
   const given = headerOf(request, 'x-request-id')
   request.info.id = given && /^[\w-]{1,64}$/.test(given) ? given : randomUUIDv7()
-  return h.continue
 }
 
 /** 405 with `Allow` for a known path and another method, instead of hapi's 404. */

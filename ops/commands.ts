@@ -3,7 +3,7 @@ import Joi from 'joi'
 import { makeKey } from '../jobs/rules/access/api-key.ts'
 import { PLAN_RATES } from '../jobs/rules/org/plan.ts'
 import { int, oneOf, shape, text, time, uuid } from '../jobs/shape.ts'
-import { findKeyOrganization, revokeKey } from '../sql/access/api-keys.ts'
+import { findKeyOrganization, refuseKey, revokeKey } from '../sql/access/api-keys.ts'
 import type { Sql } from '../sql/core/db.ts'
 import {
   findOrganization,
@@ -108,6 +108,8 @@ export const commands: readonly Command[] = [
         expires_at: options['expires-at'] ?? null,
       }
       const { id, api_key } = await sql.begin(async (tx) => {
+        const refusal = await refuseKey(tx, org_id)
+        if (refusal) throw new OperatorError(`${refusal}.`)
         const made = await createKey(tx, config.KEY_PREFIX, key)
         await auditOperator(tx, org_id, 'api_key.created', made.id, { label, scope, permissions })
         return made

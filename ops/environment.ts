@@ -48,6 +48,16 @@ export const environment = shape(
       .description(
         'Addresses and CIDR ranges, separated by commas, of proxies whose X-Forwarded-For tells the client address; default none',
       ),
+    MAX_CONNECTIONS: int(10, 100_000)
+      .default(10_000)
+      .description(
+        'Connections that one API process holds; near it, those idle the longest are ended',
+      ),
+    MAX_CONNECTIONS_PER_ADDRESS: int(1, 100_000)
+      .default(256)
+      .description(
+        'Connections of one client address to one API process; trusted proxies may have any number',
+      ),
     DATABASE_URL: Joi.string()
       .uri({ scheme: ['postgres', 'postgresql'] })
       .description('PostgreSQL 15 or newer; without it an embedded PostgreSQL 18 under DATA_DIR'),

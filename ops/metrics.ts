@@ -1,6 +1,7 @@
 import type { Server } from '@hapi/hapi'
 import type { PgBoss } from 'pg-boss'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Connections } from '../api/connections.ts'
 import { countQueuedJobs } from './boss.ts'
 import { gateOf } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
@@ -166,8 +167,9 @@ export function showPools(registry: Registry, pools: Readonly<Record<string, Sql
   }
 }
 
-/** Counts the answers of an API server. */
+/** Counts the answers of an API server, and its connections. */
 export function meterRequests(registry: Registry, server: Server) {
+  meterConnections(registry, server.app.connections)
   const answered = new Histogram({
     name: 'adl_http_request_seconds',
     help: 'Requests, by route and status',
@@ -187,6 +189,28 @@ export function meterRequests(registry: Registry, server: Server) {
     const status = 'statusCode' in response ? String(response.statusCode) : 'aborted'
     const seconds = ((info.responded || Date.now()) - info.received) / 1000
     answered.observe({ method, route: route.path, status }, seconds)
+  })
+}
+
+function meterConnections(registry: Registry, { count, refusals }: Connections) {
+  const registers = [registry]
+  new Gauge({
+    name: 'adl_http_connections',
+    help: 'Open connections of clients',
+    registers,
+    collect() {
+      this.set(count())
+    },
+  })
+  new Counter({
+    name: 'adl_http_connections_refused_total',
+    help: 'Connections refused, by the limit they passed: that of their address or that of all',
+    labelNames: ['reason'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [reason, times] of Object.entries(refusals)) this.inc({ reason }, times)
+    },
   })
 }
 

@@ -18,6 +18,10 @@ await runProcess('api', async (config, databaseUrl, health) => {
     host: config.HOST,
     port: config.PORT,
     trustedProxies: config.TRUSTED_PROXIES,
+    connections: {
+      max: config.MAX_CONNECTIONS,
+      maxPerAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
+    },
   })
   const metrics = openMetrics()
   meterRequests(metrics, server)

@@ -1,25 +1,26 @@
 import Joi from 'joi'
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import { oneOf, shape, text, textReference, time } from '../../jobs/shape.ts'
+import { LIVE_KEYS, PLANS } from '../../jobs/rules/org/plan.ts'
 import { keyCreatedMail } from '../../jobs/rules/org/alert-mail.ts'
 import type { AlertedKey } from '../../jobs/rules/org/alert-mail.ts'
 import { displayPrefix, hashKey, makeKey } from '../../jobs/rules/access/api-key.ts'
 import { sendAlertMail } from '../../jobs/send-alert-mail.ts'
-import { insertKey } from '../../sql/access/api-keys.ts'
+import { insertKey, refuseKey } from '../../sql/access/api-keys.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { insertMail } from '../../sql/org/mails.ts'
 import { findProject, findWorkspace } from '../../sql/org/organizations.ts'
 import { audit } from '../audit.ts'
 import type { ApiContext } from '../context.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { badRequest, notFound, validationError } from '../errors.ts'
+import { ApiError, badRequest, notFound, validationError } from '../errors.ts'
 import { errorBody } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 import { keyFields } from './key.ts'
 
 export const createKey = endpoint('POST', '/api-keys', {
   summary: 'Create an API key',
-  description: 'The raw key is in this answer only; the server keeps its SHA-256.',
+  description: `The raw key is in this answer only; the server keeps its SHA-256. By plan an organization has at most ${PLANS.map((plan) => `${LIVE_KEYS[plan]} (${plan})`).join(', ')} keys that are neither revoked nor expired; beyond, 409 with code too_many_keys.`,
   access: 'global-admin',
   body: shape(
     { label: text(128).min(1), scope: oneOf('global', 'workspace', 'project') },
@@ -35,6 +36,7 @@ export const createKey = endpoint('POST', '/api-keys', {
   answers: {
     201: Joi.object({ raw_key: Joi.string().required(), ...keyFields }).label('CreatedApiKey'),
     404: errorBody,
+    409: errorBody,
   },
   async handle({ context, principal, body }) {
     const expires = body.expires_at ?? null
@@ -54,6 +56,8 @@ export const createKey = endpoint('POST', '/api-keys', {
       expires_at: expires,
     }
     const created_at = await context.queue.transaction(context.sql, async (tx: Transaction) => {
+      const refusal = await refuseKey(tx, principal.orgId)
+      if (refusal) throw new ApiError(409, 'too_many_keys', refusal)
       const at = await insertKey(tx, { ...key, key_hash: hashKey(raw) })
       const { id, label, scope, permissions, key_prefix } = key
       await audit(tx, principal, 'api_key.created', id, { label, scope, permissions, key_prefix })

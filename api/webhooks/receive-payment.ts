@@ -1,9 +1,14 @@
+import type { Request } from '@hapi/hapi'
 import Joi from 'joi'
 import type { Readable } from 'node:stream'
 import { readPaymentEvent } from '../../jobs/rules/webhooks/payment-event.ts'
 import type { PaymentFacts } from '../../jobs/rules/webhooks/payment-event.ts'
 import { isObject } from '../../jobs/rules/core/reader.ts'
-import { checkPaymentSignature } from '../../jobs/rules/webhooks/signature.ts'
+import {
+  isSignedPayment,
+  isTimely,
+  readPaymentSignature,
+} from '../../jobs/rules/webhooks/signature.ts'
 import { bool, oneOf, shape } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { emitEvent } from '../../sql/transactions/emit-event.ts'
@@ -23,11 +28,12 @@ import { endpoint } from '../endpoint.ts'
 import { ApiError, badRequest, notFound, unauthorized } from '../errors.ts'
 import { errorBody } from '../fields.ts'
 import { headerOf } from '../header.ts'
+import { admitAddress } from '../rate-limit.ts'
 
 export const receivePayment = endpoint('POST', '/webhooks/{processor}', {
   summary: 'Receive an event of the payment processor',
   description:
-    'The signature is verified over the raw body. An event counts once, however often it is sent; after a failure here it is free to be sent again.',
+    'The signature is verified over the raw body. Requests that are not signed count against the limit of their address, and signed ones against none. An event counts once, however often it is sent; after a failure here it is free to be sent again.',
   access: 'open',
   aliases: ['/billing/webhook'],
   params: shape({}, { processor: oneOf('stripe') }),
@@ -38,15 +44,19 @@ export const receivePayment = endpoint('POST', '/webhooks/{processor}', {
       duplicate: Joi.boolean().required(),
     }).label('PaymentEventReceipt'),
     401: errorBody,
+    429: errorBody,
     501: errorBody,
   },
   async handle({ context, params, body, request }) {
     const { payments } = context
-    if (params.processor && params.processor !== payments.processor) throw notFound('Path')
-    if (payments.secrets.length === 0) {
-      throw new ApiError(501, 'not_implemented', 'Payment webhooks are not configured')
+    if (params.processor && params.processor !== payments.processor) {
+      throw refused(request, notFound('Path'))
     }
-    const event = await readVerified(context, body, headerOf(request, 'stripe-signature'))
+    if (payments.secrets.length === 0) {
+      const error = new ApiError(501, 'not_implemented', 'Payment webhooks are not configured')
+      throw refused(request, error)
+    }
+    const event = await readVerified(context, body, request)
     const claimed = await context.queue.transaction(context.sql, async (tx: Transaction) => {
       await tx`select set_config('lock_timeout', '3s', true), set_config('statement_timeout', '8s', true)`
       if (!(await claimPaymentEvent(tx, event))) return false
@@ -61,15 +71,26 @@ export const receivePayment = endpoint('POST', '/webhooks/{processor}', {
 async function readVerified(
   { payments, now }: ApiContext,
   body: Readable,
-  signature: string | undefined,
+  request: Request,
 ): Promise<PaymentEvent> {
-  if (!signature) throw unauthorized('Missing signature')
+  const header = headerOf(request, 'stripe-signature')
+  if (!header) throw refused(request, unauthorized('Missing signature'))
+  const signature = readPaymentSignature(header)
+  if (!signature) throw refused(request, badRequest('Signature mismatch'))
+  if (!isTimely(signature, Math.floor(now().getTime() / 1000))) {
+    throw refused(request, badRequest('Signature timestamp is too far from now'))
+  }
   const raw = await collect(body)
-  const nowSeconds = Math.floor(now().getTime() / 1000)
-  const check = checkPaymentSignature(signature, raw, payments.secrets, nowSeconds)
-  if (check === 'expired') throw badRequest('Signature timestamp is too far from now')
-  if (check === 'mismatch') throw badRequest('Signature mismatch')
+  if (!isSignedPayment(signature, raw, payments.secrets)) {
+    throw refused(request, badRequest('Signature mismatch'))
+  }
   return readEvent(raw)
+}
+
+/** The error for a request that is not the processor's. It counts against the limit of its address. */
+function refused(request: Request, error: ApiError) {
+  admitAddress(request)
+  return error
 }
 
 async function collect(body: Readable) {

@@ -1,5 +1,5 @@
 import { order } from '../../jobs/rules/core/order.ts'
-import { PLANS, PLAN_RATES } from '../../jobs/rules/org/plan.ts'
+import { LIVE_KEYS, ORGANIZATION_CEILING, PLANS, PLAN_RATES } from '../../jobs/rules/org/plan.ts'
 import type { Plan } from '../../jobs/rules/org/plan.ts'
 import { onlyRow } from '../core/db.ts'
 import type { Queryable } from '../core/db.ts'
@@ -19,7 +19,7 @@ export interface ApiKeyRow {
   created_at: Date
 }
 
-/** Who a credential stands for, and whether its token bucket admits one more request. */
+/** Who a credential stands for, and whether both its token buckets admit one more request. */
 export interface Admission {
   id: string
   org_id: string
@@ -35,13 +35,13 @@ export interface Admission {
   expired: boolean
   /** Null for a key that is revoked or expired, like all members below. */
   admitted: boolean | null
-  /** Requests a minute. */
+  /** Requests a minute of this key. */
   per_minute: number
-  /** Requests that would pass now. */
+  /** Requests that both buckets would let pass now. */
   remaining: number
   /** Until one passes again; 0 when this one did. */
   wait_seconds: number
-  /** Until the whole burst passes again. */
+  /** Until both buckets are full again. */
   full_seconds: number
 }
 
@@ -52,24 +52,47 @@ export interface CredentialHash {
 }
 
 /**
- * For each credential the key it is, or its session's, taking one token of that key's bucket. Asked at
- * every request and never cached, so that a revocation holds at once in every process. Undefined for
- * what is unknown or ended, and for every key of a suspended organization.
+ * For each credential the key it is, or its session's, taking one token of that key's bucket and one of
+ * its organization's. Asked at every request and never cached, so that a revocation holds at once in
+ * every process. Undefined for what is unknown or ended, and for every key of a suspended organization.
  */
 export async function admitKeys(sql: Queryable, credentials: readonly CredentialHash[]) {
-  // Buckets are locked in one order, so that two processes that admit the same keys cannot deadlock.
+  // Buckets are locked in one order, so that two processes that admit the same keys cannot deadlock:
+  // those of keys by hash, then those of organizations by id.
   const asked = credentials
     .map(({ hash, isSession }, i) => ({ hash: hash.toString('hex'), isSession, i }))
     .sort((a, b) => order(a.hash, b.hash))
   const rows = await sql<(Admission & { i: number })[]>`
-    select c.i, a.id, a.org_id, a.org_name, a.plan, a.label, a.scope, a.permissions, a.workspace_id,
-      a.project_id, a.revoked, a.expired, a.admitted, a.per_minute, a.remaining, a.wait_seconds,
-      a.full_seconds
-    from unnest(${asked.map(({ hash }) => hash)}::text[],
-      ${asked.map(({ isSession }) => Number(isSession))}::int[], ${asked.map(({ i }) => i)}::int[])
-      as c (hash, is_session, i),
-    admit_key(decode(c.hash, 'hex'), c.is_session = 1, ${PLANS}::text[],
-      ${RATES}::int[], ${BURSTS}::int[]) as a`
+    with keys as materialized (
+      select c.i, a.*, row_number() over (partition by a.org_id, a.plan, a.admitted order by c.i) as turn
+      from unnest(${asked.map(({ hash }) => hash)}::text[],
+        ${asked.map(({ isSession }) => Number(isSession))}::int[], ${asked.map(({ i }) => i)}::int[])
+        as c (hash, is_session, i),
+      admit_key(decode(c.hash, 'hex'), c.is_session = 1, ${PLANS}::text[],
+        ${RATES}::int[], ${BURSTS}::int[]) as a
+    ), organizations as materialized (
+      select g.org_id, g.plan, t.*
+      from (
+        select org_id, plan, count(*) as asked from keys where admitted
+        group by org_id, plan order by org_id
+      ) as g,
+      take_organization_tokens(g.org_id, g.plan, g.asked, ${PLANS}::text[],
+        ${RATES}::int[], ${BURSTS}::int[], ${ORGANIZATION_CEILING}) as t
+    ), refused as materialized (
+      select k.i, return_key_token(k.org_id, k.id, k.per_minute)
+      from keys k join organizations o using (org_id, plan)
+      where k.admitted and k.turn > o.taken
+    )
+    select k.i, k.id, k.org_id, k.org_name, k.plan, k.label, k.scope, k.permissions, k.workspace_id,
+      k.project_id, k.revoked, k.expired, k.per_minute,
+      k.admitted and r.i is null as admitted,
+      case when r.i is null then least(k.remaining, o.left_over + o.taken - k.turn)::int else 0 end
+        as remaining,
+      case when r.i is null then k.wait_seconds else o.wait_seconds end as wait_seconds,
+      greatest(k.full_seconds, o.full_seconds) as full_seconds
+    from keys k
+    left join refused r using (i)
+    left join organizations o on k.admitted and o.org_id = k.org_id and o.plan = k.plan`
   const admissions: (Admission | undefined)[] = credentials.map(() => undefined)
   for (const { i, ...admission } of rows) admissions[i] = admission
   return admissions
@@ -85,6 +108,26 @@ export async function findKeyByHash(sql: Queryable, hash: Buffer) {
     left join projects p on p.org_id = k.org_id and p.id = k.project_id
     where k.key_hash = ${hash}`
   return row
+}
+
+/**
+ * Why an organization gets no further key; undefined where it does. Others who ask wait until the
+ * transaction ends, so that it cannot pass its limit by making keys at once.
+ */
+export async function refuseKey(tx: Queryable, orgId: string): Promise<string | undefined> {
+  const { plan } = onlyRow(
+    await tx<{ plan: Plan }[]>`
+    select plan_in_force(plan, grace_period_ends) as plan from organizations
+    where id = ${orgId} for no key update`,
+  )
+  // A statement of its own: it has to see what was committed while the one above waited.
+  const { live } = onlyRow(
+    await tx<{ live: number }[]>`
+    select count(*)::int as live from api_keys
+    where org_id = ${orgId} and revoked_at is null and (expires_at is null or expires_at > now())`,
+  )
+  if (live < LIVE_KEYS[plan]) return undefined
+  return `An organization of plan ${plan} has at most ${LIVE_KEYS[plan]} live API keys: revoke one first`
 }
 
 export async function insertKey(

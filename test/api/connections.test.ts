@@ -1,150 +1,121 @@
 import t from 'tap'
-import { gateOf } from '../../sql/core/db.ts'
-import { openMetrics, meterRequests, showPools } from '../../ops/metrics.ts'
+import type { Test } from 'tap'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import type { Socket } from 'node:net'
+import { createApi } from '../../api/server.ts'
+import type { ServerOptions } from '../../api/server.ts'
+import { meterRequests, openMetrics } from '../../ops/metrics.ts'
 import { openService } from '../support/service.ts'
-import type { Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-const READS = 4
-const SHARE = READS / 2
-/** As `CONCURRENT_REQUESTS` has it for the plan of the organizations here. */
-const AT_ONCE = 128
+t.test('connections', async (t) => {
+  const { context } = await openService(t)
 
-t.test('while a search holds the share of its organization', async (t) => {
-  const service = await open(t, '1')
-  const { context } = service
-  const [crowd, other] = await openClients(service)
-  const unlock = await lockSearches(service)
-  // Its page and its count are two statements.
-  const search = crowd.get('/traces?q=order')
-  await until(async () => (await countLocked(service)) === SHARE)
-
-  await t.test('who finds no connection in time gets 503 and when to come again', async (t) => {
-    t.match(await crowd.get('/jobs'), {
-      status: 503,
-      headers: { 'retry-after': '2' },
-      body: { code: 'unavailable', detail: /busy/, request_id: String },
+  t.test('of one address are limited, and those of others are not its matter', async (t) => {
+    const { port, server } = await listen(t, { max: 1000, maxPerAddress: 20 })
+    const held = await Promise.all(Array.from({ length: 20 }, () => open(t, port, '127.0.0.1')))
+    const answer = await ask(await open(t, port, '127.0.0.1'))
+    t.match(answer, /^HTTP\/1\.1 429 /)
+    t.match(answer, /^retry-after: 5\r$/im)
+    t.match(answer, /^connection: close\r$/im)
+    t.match(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))), {
+      code: 'too_many_connections',
+      detail: String,
+      request_id: String,
     })
+    t.match(await ask(await open(t, port, '127.0.0.2')), /^HTTP\/1\.1 200 /)
+    t.match(await ask(held[0] as Socket), /^HTTP\/1\.1 200 /, 'and those within stay')
+    held.forEach((socket) => socket.destroy())
+    await until(() => server.app.connections.count() < 5)
+    t.match(await ask(await open(t, port, '127.0.0.1')), /^HTTP\/1\.1 200 /, 'and make room')
   })
 
-  await t.test('others are known, read and write', async (t) => {
-    t.equal((await other.get('/auth/me')).status, 200)
-    t.equal((await other.get('/jobs')).status, 200)
-    t.equal((await other.post('/traces', { agent_name: 'a' })).status, 201)
-    t.equal((await other.get('/traces/stats')).status, 200)
+  t.test('beyond the limit that ask for nothing are ended', async (t) => {
+    const { port, server } = await listen(t, { max: 10_000, maxPerAddress: 1 })
+    await open(t, port, '127.0.0.1')
+    const beyond = await Promise.all(Array.from({ length: 300 }, () => open(t, port, '127.0.0.1')))
+    await Promise.all(beyond.map((socket) => socket.closed || once(socket, 'close')))
+    await until(() => server.app.connections.count() === 1)
+    t.equal(server.app.connections.refusals.address, 300)
   })
 
-  await t.test('the crowd itself is known, sums and writes', async (t) => {
-    t.equal((await crowd.get('/auth/me')).status, 200)
-    t.equal((await crowd.get('/traces/stats')).status, 200)
-    t.equal((await crowd.post('/traces', { agent_name: 'a' })).status, 201)
+  t.test('of trusted proxies count among all alone', async (t) => {
+    const limits = { max: 1000, maxPerAddress: 5 }
+    const { port } = await listen(t, limits, { trustedProxies: '127.0.0.1' })
+    const sockets = await Promise.all(Array.from({ length: 20 }, () => open(t, port, '127.0.0.1')))
+    for (const socket of sockets) t.match(await ask(socket), /^HTTP\/1\.1 200 /)
   })
 
-  await t.test('the metrics say so', async (t) => {
+  t.test('that are idle make room for new ones, the longest idle first', async (t) => {
+    const { port, server } = await listen(t, { max: 100, maxPerAddress: 60 })
+    const old = await Promise.all(Array.from({ length: 50 }, () => open(t, port, '127.0.0.1')))
+    const asked = old[0] as Socket
+    await Promise.all(Array.from({ length: 35 }, () => open(t, port, '127.0.0.2')))
+    await until(() => server.app.connections.count() === 85)
+    t.match(await ask(asked), /^HTTP\/1\.1 200 /)
+    const newest = await open(t, port, '127.0.0.3')
+    for (let i = 0; i < 45; i++) {
+      t.match(await ask(await open(t, port, '127.0.0.3')), /^HTTP\/1\.1 200 /)
+    }
+    t.equal(old.filter(({ closed }) => closed).length > 30, true)
+    t.match(await ask(asked), /^HTTP\/1\.1 200 /, 'and who asked lately is not among them')
+    t.match(await ask(newest), /^HTTP\/1\.1 200 /)
+    t.equal(server.app.connections.refusals.total, 0)
+  })
+
+  t.test('are kept for less time the more there are', async (t) => {
+    const { port, server } = await listen(t, { max: 100, maxPerAddress: 100 })
+    const first = await open(t, port, '127.0.0.1')
+    t.match(await ask(first), /^keep-alive: timeout=65\r$/im)
+    const sockets = await Promise.all(Array.from({ length: 80 }, () => open(t, port, '127.0.0.1')))
+    await until(() => server.app.connections.count() === 81)
+    t.match(await ask(first), /^keep-alive: timeout=2\d\r$/im)
+    sockets.forEach((socket) => socket.destroy())
+    await until(() => server.app.connections.count() === 1)
+    t.match(await ask(first), /^keep-alive: timeout=65\r$/im)
+  })
+
+  t.test('are counted by the metrics', async (t) => {
+    const { port, server } = await listen(t, { max: 10, maxPerAddress: 2 })
     const metrics = openMetrics()
-    showPools(metrics, { ...context.pools })
-    meterRequests(metrics, service.server)
-    await crowd.get('/jobs')
+    meterRequests(metrics, server)
+    await Promise.all(Array.from({ length: 2 }, () => open(t, port, '127.0.0.1')))
+    await until(() => server.app.connections.count() === 2)
+    t.match(await metrics.metrics(), /^adl_http_connections 2$/m)
+    await open(t, port, '127.0.0.1')
+    await until(() => server.app.connections.refusals.address === 1)
     const text = await metrics.metrics()
-    t.match(text, `adl_database_connections{pool="read",state="busy"} ${SHARE}`)
-    t.match(text, `adl_database_connections{pool="write",state="free"} 8`)
-    t.match(text, 'adl_database_wait_seconds_count{pool="read"} 1')
-    t.match(text, 'adl_requests_refused_total{reason="no_connection"} 1')
+    t.match(text, /^adl_http_connections_refused_total\{reason="address"\} 1$/m)
+    t.match(text, /^adl_http_connections_refused_total\{reason="total"\} 0$/m)
   })
 
-  await unlock()
-  t.equal((await search).status, 200)
-})
-
-t.test('a search that takes too long', async (t) => {
-  const service = await open(t, '60')
-  const [client] = await openClients(service)
-  const unlock = await lockTraces(service)
-  const sums = client.get('/traces/stats')
-  const answer = await client.get('/traces?q=order')
-  await unlock()
-
-  await t.test('gets 503 with how to narrow it', async (t) => {
-    t.match(answer, {
-      status: 503,
-      headers: { 'retry-after': '5' },
-      body: { code: 'unavailable', detail: /Narrow it/ },
-    })
-  })
-
-  await t.test('does not end sums, which may take longer', async (t) => {
-    t.equal((await sums).status, 200)
-  })
-})
-
-t.test('more requests of an organization at once than its plan allows', async (t) => {
-  const service = await open(t, '60')
-  const [crowd, other] = await openClients(service)
-
-  await t.test('get 429, while others and its own later ones are served', async (t) => {
-    const unlock = await lockTraces(service)
-    const working = Array.from({ length: AT_ONCE }, () => crowd.get('/traces'))
-    const refused = await until(async () => {
-      const answer = await crowd.get('/auth/me')
-      return answer.status === 429 && answer
-    })
-    t.match(refused, {
-      headers: { 'retry-after': '1', 'x-quota-exceeded': 'concurrent_requests' },
-      body: { code: 'too_many_at_once', request_id: String },
-    })
-    t.equal((await other.get('/auth/me')).status, 200)
-    await unlock()
-    t.same(new Set((await Promise.all(working)).map(({ status }) => status)), new Set([200]))
-    t.equal((await crowd.get('/auth/me')).status, 200)
-  })
-
-  await t.test('are not those that wait for a job, which hold no connection', async (t) => {
-    const { body } = await crowd.post(
-      '/import/traces',
-      { traces: [{ agent_name: 'a' }] },
-      { prefer: 'respond-async' },
-    )
-    const path = `/jobs/${body.job_id}`
-    const waiting = Array.from({ length: AT_ONCE }, () => crowd.get(`${path}?wait=50`))
-    let answered = 0
-    for (const each of waiting) void each.then(() => answered++)
-    await until(async () => (await crowd.get('/auth/me')).status === 200)
-    t.equal(answered, 0)
-    await until(() => gateOf(service.context.pools.read).state().busy === 0)
-    t.equal((await crowd.post(`${path}/cancel`)).status, 200)
-    t.same(new Set((await Promise.all(waiting)).map(({ status }) => status)), new Set([200]))
-  })
-})
-
-function open(t: Parameters<typeof openService>[0], waitSeconds: string) {
-  return openService(t, {
-    env: { DATABASE_READ_CONNECTIONS: String(READS), DATABASE_WAIT_SECONDS: waitSeconds },
-  })
-}
-
-async function openClients(service: Service) {
-  const keys = [(await service.makeOrganization()).key, (await service.makeOrganization()).key]
-  return keys.map((key) => service.client(key)) as [Client, Client]
-}
-type Client = ReturnType<Service['client']>
-
-async function countLocked({ sql }: Service) {
-  const [row] = await sql<{ n: number }[]>`
-    select count(*)::int as n from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`
-  return row?.n
-}
-
-const lockSearches = (service: Service) => lock(service, 'trace_search')
-const lockTraces = (service: Service) => lock(service, 'traces')
-
-/** Makes every statement that reads a table wait. Returns what lets them go on. */
-async function lock({ sql }: Service, table: string) {
-  const holder = await sql.reserve()
-  await holder`begin`
-  await holder`lock table ${holder(table)} in access exclusive mode`
-  return async () => {
-    await holder`commit`
-    holder.release()
+  async function listen(
+    t: Test,
+    connections: ServerOptions['connections'],
+    options: ServerOptions = {},
+  ) {
+    const server = await createApi(context, { ...options, ...(connections && { connections }) })
+    await server.start()
+    t.teardown(() => server.stop({ timeout: 100 }))
+    return { server, port: Number(server.info.port) }
   }
+})
+
+async function open(t: Test, port: number, localAddress: string) {
+  const socket = connect({ port, host: '127.0.0.1', localAddress })
+  socket.on('error', () => undefined).resume()
+  t.teardown(() => socket.destroy())
+  await once(socket, 'connect')
+  return socket
+}
+
+/** What a connection is answered, empty when it was ended without an answer. */
+async function ask(socket: Socket) {
+  let answer = ''
+  const take = (part: Buffer) => (answer += part.toString())
+  socket.on('data', take).write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n')
+  await until(() => socket.closed || /\r\n\r\n.*\}$/s.test(answer))
+  socket.off('data', take)
+  return answer
 }

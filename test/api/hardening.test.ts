@@ -8,7 +8,8 @@ import { openService } from '../support/service.ts'
 const patience = { headersMs: 500, bodyMs: 2000, uploadCheckMs: 500 }
 
 t.test('a hostile client', async (t) => {
-  const service = await openService(t, { patience })
+  const connections = { max: 10_000, maxPerAddress: 1000 }
+  const service = await openService(t, { patience, connections })
   await service.server.start()
   const port = Number(service.server.info.port)
   const { key, orgId } = await service.makeOrganization()

@@ -171,7 +171,7 @@ async function fingerprint({ sql }: Service, orgId: string) {
   const tables = await sql<{ name: string }[]>`
     select table_name as name from information_schema.columns
     where table_schema = 'public' and column_name = 'org_id'
-      and table_name not in ('rate_buckets', 'idempotency_keys')
+      and table_name not in ('rate_buckets', 'organization_buckets', 'idempotency_keys')
     order by table_name`
   const hashes = await Promise.all(
     tables.map(async ({ name }) => {

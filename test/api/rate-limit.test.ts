@@ -3,9 +3,10 @@ import type { Test } from 'tap'
 import type { Server } from '@hapi/hapi'
 import { createApi } from '../../api/server.ts'
 import type { ServerOptions } from '../../api/server.ts'
+import { hashKey } from '../../jobs/rules/access/api-key.ts'
 import { ANONYMOUS_RATE } from '../../jobs/rules/org/plan.ts'
 import { openApiContext } from '../../ops/context.ts'
-import { saveKeyUses } from '../../sql/access/api-keys.ts'
+import { admitKeys, saveKeyUses } from '../../sql/access/api-keys.ts'
 import { makeTestKey, openService } from '../support/service.ts'
 import type { Service } from '../support/service.ts'
 
@@ -149,6 +150,88 @@ t.test('the rate limit', async (t) => {
   })
 })
 
+t.test('the ceiling of an organization', async (t) => {
+  const service = await openService(t)
+  const second = await openSecondServer(t, service)
+  const servers = [service.server, second]
+  const makeKeys = (orgId: string, count: number) =>
+    Promise.all(
+      Array.from({ length: count }, () =>
+        makeTestKey(service.sql, orgId, { scope: 'global', permissions: 'admin' }),
+      ),
+    )
+
+  t.test('lets six keys pass three times what one may, over two processes', async (t) => {
+    const { orgId } = await service.makeOrganization('free')
+    const keys = await makeKeys(orgId, 6)
+    const startedAt = performance.now()
+    const answers = await Promise.all(
+      keys.flatMap(({ raw }) =>
+        Array.from({ length: 10 }, (_, i) => ask(servers[i % 2] as Server, raw)),
+      ),
+    )
+    const refillable = 3 * Math.ceil((performance.now() - startedAt) / 1000)
+    const passed = answers.filter(({ statusCode }) => statusCode === 200)
+    const refused = answers.filter(({ statusCode }) => statusCode === 429)
+    t.ok(passed.length >= 30 && passed.length <= 30 + refillable, `${passed.length}`)
+    t.equal(passed.length + refused.length, 60)
+    for (const { headers } of refused) {
+      t.match(headers, { 'x-quota-exceeded': 'rate_limit', 'retry-after': /^[1-9]\d*$/ })
+    }
+  })
+
+  t.test('is exact in one call for many requests of several keys', async (t) => {
+    const { orgId } = await service.makeOrganization('free')
+    await service.sql`update organizations set plan = 'enterprise' where id = ${orgId}`
+    const keys = await makeKeys(orgId, 4)
+    const asked = keys.flatMap(({ raw }) =>
+      Array.from({ length: 200 }, () => ({ hash: hashKey(raw), isSession: false })),
+    )
+    const startedAt = performance.now()
+    const passed = (await admitKeys(service.sql, asked)).filter((found) => found?.admitted)
+    const refillable = Math.ceil((performance.now() - startedAt) / 20)
+    t.ok(passed.length >= 600 && passed.length <= 600 + refillable, `${passed.length}`)
+  })
+
+  t.test('takes no token of a key that it refuses', async (t) => {
+    const { orgId, key, keyId } = await service.makeOrganization('free')
+    // The 30 tokens take 10 seconds, so the first one is there after a good 5.
+    await exhaust(service, orgId, '15 seconds')
+    const { statusCode, headers } = await ask(second, key)
+    t.equal(statusCode, 429)
+    t.match(headers['retry-after'], /^[3-6]$/)
+    t.match(headers, { 'ratelimit-limit': '60', 'ratelimit-remaining': '0' })
+    const [bucket] = await service.sql<{ full: boolean }[]>`
+      select full_at <= clock_timestamp() as full from rate_buckets
+      where org_id = ${orgId} and key_id = ${keyId}`
+    t.equal(bucket?.full, true)
+  })
+
+  t.test('is what the headers tell of when less is left of it than of the key', async (t) => {
+    const { orgId, key } = await service.makeOrganization('free')
+    // Three tokens are there, one of which the request takes.
+    await exhaust(service, orgId, '9 seconds')
+    const { statusCode, headers } = await ask(second, key)
+    t.equal(statusCode, 200)
+    t.equal(headers['ratelimit-limit'], '60')
+    t.match(headers['ratelimit-remaining'], /^[2-8]$/)
+    t.match(headers['ratelimit-reset'], /^([789]|10)$/)
+  })
+
+  t.test('is taken of by several processes at once without waiting in a circle', async (t) => {
+    const organizations = await Promise.all(
+      Array.from({ length: 8 }, () => service.makeOrganization()),
+    )
+    const keys = await Promise.all(organizations.map(({ orgId }) => makeKeys(orgId, 4)))
+    // Calls at once have organizations in common, and no keys.
+    const calls = Array.from({ length: 200 }, (_, i) =>
+      keys.map((ofOrg) => ({ hash: hashKey(ofOrg[i % 4]?.raw ?? ''), isSession: false })),
+    )
+    const admissions = await Promise.all(calls.map((asked) => admitKeys(service.sql, asked)))
+    t.ok(admissions.flat().every((found) => found?.admitted))
+  })
+})
+
 t.test('callers without a good credential', async (t) => {
   const service = await openService(t, {
     anonymousRate: ANONYMOUS_RATE,
@@ -207,6 +290,13 @@ t.test('callers without a good credential', async (t) => {
     }
   })
 })
+
+/** Takes tokens of an organization's bucket, so that it is full again only after some time. */
+async function exhaust({ sql }: Service, orgId: string, until: string) {
+  await sql`
+    insert into organization_buckets (org_id, full_at)
+    values (${orgId}, clock_timestamp() + ${until}::interval)`
+}
 
 function ask(server: Server, key: string, url = '/api/v1/jobs') {
   return server.inject({ url, headers: bearer(key) })

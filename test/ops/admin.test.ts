@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { isWellFormedKey } from '../../jobs/rules/access/api-key.ts'
 import { adminCommand } from '../../ops/admin-command.ts'
 import { bareEnv } from '../support/bare-env.ts'
-import { openService } from '../support/service.ts'
+import { makeTestKey, openService } from '../support/service.ts'
 
 // Each command is a process of its own.
 t.setTimeout(120_000)
@@ -76,6 +76,16 @@ t.test('the admin command line', async (t) => {
     })
     t.match(await run(t, [...set, '--secret-env', 'NONE'], env), { code: 1, stderr: /required/ })
     t.match(await run(t, set, env), { code: 2, stderr: /at least one of/ })
+  })
+
+  t.test('key create makes no more keys than the plan allows', async (t) => {
+    const { orgId } = await service.makeOrganization('free')
+    const made = Array.from({ length: 9 }, () =>
+      makeTestKey(service.sql, orgId, { scope: 'global', permissions: 'read' }),
+    )
+    await Promise.all(made)
+    const refused = await admin('key', 'create', '--org', orgId)
+    t.match(refused, { code: 1, stderr: /at most 10 live API keys: revoke one first\.\n$/ })
   })
 
   t.test('key create makes keys of each scope, key revoke ends them', async (t) => {

@@ -15,6 +15,20 @@ export const PLAN_RATES: Readonly<Record<Plan, Rate>> = {
   enterprise: { perMinute: 1000, burst: 200 },
 }
 
+/**
+ * Over all its keys an organization has a bucket this many times that of one key, in rate and burst:
+ * more keys do not make more requests.
+ */
+export const ORGANIZATION_CEILING = 3
+
+/** Keys of an organization that are neither revoked nor expired. */
+export const LIVE_KEYS: Readonly<Record<Plan, number>> = {
+  free: 10,
+  core: 50,
+  pro: 200,
+  enterprise: 1000,
+}
+
 /** Requests of one client address that come without a good credential. */
 export const ANONYMOUS_RATE: Rate = { perMinute: 30, burst: 10 }
 

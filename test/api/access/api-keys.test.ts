@@ -98,6 +98,65 @@ t.test('API keys', async (t) => {
     t.notMatch(JSON.stringify(events), body.raw_key)
   })
 
+  t.test('are as many as the plan allows, however many are made at once', async (t) => {
+    const org = await service.makeOrganization()
+    const client = service.client(org.key)
+    const limits = { free: 10, core: 50, pro: 200, enterprise: 1000 }
+    for (const [plan, limit] of Object.entries(limits)) {
+      const missing = limit - (await countLive(org.orgId)) - 3
+      await Promise.all(
+        Array.from({ length: missing }, () =>
+          makeTestKey(service.sql, org.orgId, { scope: 'global', permissions: 'read' }),
+        ),
+      )
+      await setPlan(org.orgId, plan)
+      const made = await Promise.all(Array.from({ length: 8 }, () => makeKey(client)))
+      const refused = made.filter(({ status }) => status !== 201)
+      t.equal(refused.length, 5, plan)
+      for (const { status, body } of refused) {
+        t.equal(status, 409)
+        t.match(body, { code: 'too_many_keys', detail: new RegExp(`at most ${limit} .*revoke`) })
+      }
+      t.equal(await countLive(org.orgId), limit)
+    }
+  })
+
+  t.test('that are revoked or expired make room, and a smaller plan takes none away', async (t) => {
+    const org = await service.makeOrganization()
+    const client = service.client(org.key)
+    const keys = await Promise.all(
+      Array.from({ length: 11 }, () =>
+        makeTestKey(service.sql, org.orgId, { scope: 'global', permissions: 'admin' }),
+      ),
+    )
+    await setPlan(org.orgId, 'free')
+    t.equal((await makeKey(client)).status, 409)
+    t.equal((await service.client(keys[10]?.raw ?? '').get('/jobs')).status, 200)
+    for (const { id } of keys.slice(0, 2)) await client.delete(`/api-keys/${id}`)
+    t.equal((await makeKey(client)).status, 409)
+    await service.sql`
+      update api_keys set expires_at = now() where org_id = ${org.orgId} and id = ${keys[2]?.id ?? ''}`
+    t.equal((await makeKey(client)).status, 201)
+    t.equal((await makeKey(client)).status, 409)
+  })
+
+  const makeKey = (client: ReturnType<typeof service.client>) =>
+    client.post('/api-keys', { label: 'more', scope: 'global' })
+
+  /** Puts an organization on a plan, with full buckets. */
+  async function setPlan(orgId: string, plan: string) {
+    await service.sql`update organizations set plan = ${plan} where id = ${orgId}`
+    await service.sql`delete from rate_buckets where org_id = ${orgId}`
+    await service.sql`delete from organization_buckets where org_id = ${orgId}`
+  }
+
+  async function countLive(orgId: string) {
+    const [row] = await service.sql<{ n: number }[]>`
+      select count(*)::int as n from api_keys
+      where org_id = ${orgId} and revoked_at is null and (expires_at is null or expires_at > now())`
+    return row?.n ?? 0
+  }
+
   t.test('all faults of a request are listed', async (t) => {
     const { status, body } = await admin.post('/api-keys', { scope: 'galaxy', permissions: 1 })
     t.equal(status, 422)

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { randomUUID } from 'node:crypto'
 import Stripe from 'stripe'
+import { ANONYMOUS_RATE } from '../../../jobs/rules/org/plan.ts'
 import { openService } from '../../support/service.ts'
 
 const SECRET = 'whsec_test'
@@ -166,6 +167,65 @@ t.test('payment webhooks', async (t) => {
     const garbage = { ...bare, headers: { 'stripe-signature': '\u00e9=,,t=1' } }
     t.equal((await service.server.inject(garbage)).statusCode, 400)
     t.equal((await send([] as never)).status, 400, 'signed, but no event')
+  })
+})
+
+t.test('payment webhooks that are not signed', async (t) => {
+  const service = await openService(t, {
+    env: { PAYMENT_WEBHOOK_SECRET: SECRET },
+    anonymousRate: ANONYMOUS_RATE,
+    trustedProxies: '127.0.0.1',
+  })
+  const sign = (payload: string, more: { secret?: string; timestamp?: number } = {}) =>
+    webhooks.generateTestHeaderString({ payload, secret: SECRET, timestamp: seconds(), ...more })
+  const makePayload = () =>
+    JSON.stringify({ id: `evt_${randomUUID()}`, type: 'customer.created', created: seconds() })
+  function send(address: string, payload: string, signature?: string) {
+    const headers = {
+      'x-forwarded-for': address,
+      ...(signature !== undefined && { 'stripe-signature': signature }),
+    }
+    return service.server.inject({
+      method: 'POST',
+      url: '/api/v1/webhooks/stripe',
+      headers,
+      payload,
+    })
+  }
+  const kinds: Record<string, (payload: string) => string | undefined> = {
+    'without a signature': () => undefined,
+    'with a malformed one': () => 'é=,,t=1',
+    'with an old one': (payload) => sign(payload, { timestamp: seconds() - 301 }),
+    'with one of another secret': (payload) => sign(payload, { secret: 'wrong' }),
+  }
+  for (const [i, [kind, make]] of Object.entries(kinds).entries()) {
+    t.test(`count against their address ${kind}, which the processor still reaches`, async (t) => {
+      const address = `203.0.113.${i}`
+      const answers = []
+      for (let n = 0; n < 16; n++) {
+        const payload = makePayload()
+        answers.push(await send(address, payload, make(payload)))
+      }
+      const within = answers.slice(0, 10).map(({ statusCode }) => statusCode)
+      t.same(new Set(within), new Set([i === 0 ? 401 : 400]))
+      const refused = answers.find(({ statusCode }) => statusCode === 429)
+      t.match(refused?.headers, { 'retry-after': /^[12]$/, 'x-quota-exceeded': 'rate_limit' })
+      const payload = makePayload()
+      const genuine = await send(address, payload, sign(payload))
+      t.equal(genuine.statusCode, 200)
+      t.equal(genuine.headers['ratelimit-limit'], undefined)
+    })
+  }
+
+  t.test('are the only ones that count', async (t) => {
+    for (let n = 0; n < 20; n++) {
+      const payload = makePayload()
+      t.equal((await send('203.0.113.9', payload, sign(payload))).statusCode, 200)
+    }
+    t.match(await send('203.0.113.9', '{}'), {
+      statusCode: 401,
+      headers: { 'ratelimit-remaining': '9' },
+    })
   })
 })
 

@@ -1,0 +1,118 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { connectionAddress } from './client-address.ts'
+import type { AddressRange } from './client-address.ts'
+import { ApiError } from './errors.ts'
+
+/** How many connections a process holds open. */
+export interface ConnectionLimits {
+  readonly max: number
+  /** Of one client address. Those of trusted proxies count among all alone. */
+  readonly maxPerAddress: number
+}
+
+export const DEFAULT_CONNECTIONS: ConnectionLimits = { max: 10_000, maxPerAddress: 256 }
+
+export interface Connections {
+  /** How many are open. */
+  count(): number
+  /** How many were refused: beyond the limit of their address, or of all. */
+  readonly refusals: { readonly address: number; readonly total: number }
+  /** @throws ApiError 429 for a request on a connection beyond the limit of its address */
+  check(request: IncomingMessage): void
+}
+
+/**
+ * Limits the connections of a listener. When it nears its limit, each new connection ends the one that
+ * has been idle the longest, and keep-alive gets shorter before. So whoever holds connections and
+ * sends nothing keeps nobody out. Beyond the limit Node ends connections where it accepts them.
+ */
+export function limitConnections(
+  listener: Server,
+  { max, maxPerAddress }: ConnectionLimits,
+  trustedProxies: readonly AddressRange[],
+): Connections {
+  const byAddress = new Map<string, number>()
+  /** Those without a request, the longest idle first. */
+  const idle = new Set<Socket>()
+  const refused = new Set<Socket>()
+  const refusals = { address: 0, total: 0 }
+  let count = 0
+
+  function add(socket: Socket) {
+    count++
+    const address = connectionAddress(socket.remoteAddress, trustedProxies)
+    const ofAddress = address === undefined ? 0 : (byAddress.get(address) ?? 0) + 1
+    if (address !== undefined) byAddress.set(address, ofAddress)
+    socket.once('close', () => remove(socket, address))
+    if (ofAddress > maxPerAddress) refuse(socket)
+    else if (count > max * CROWDED) endLongestIdle()
+    if (!socket.destroyed) idle.add(socket)
+    listener.keepAliveTimeout = keepAliveMs(count / max)
+  }
+
+  function remove(socket: Socket, address: string | undefined) {
+    count--
+    idle.delete(socket)
+    refused.delete(socket)
+    listener.keepAliveTimeout = keepAliveMs(count / max)
+    if (address === undefined) return
+    const left = (byAddress.get(address) ?? 0) - 1
+    if (left > 0) byAddress.set(address, left)
+    else byAddress.delete(address)
+  }
+
+  function refuse(socket: Socket) {
+    refusals.address++
+    if (refused.size >= MAX_TOLD) return socket.destroy()
+    refused.add(socket)
+    const timer = setTimeout(() => socket.destroy(), TOLD_MS)
+    socket.once('close', () => clearTimeout(timer))
+  }
+
+  function endLongestIdle() {
+    for (const socket of idle) return socket.destroy()
+  }
+
+  function markBusy({ socket }: IncomingMessage, response: ServerResponse) {
+    idle.delete(socket)
+    response.once('close', () => {
+      if (!socket.destroyed) idle.add(socket)
+    })
+  }
+
+  listener.maxConnections = max
+  listener.on('connection', add)
+  listener.on('drop', () => refusals.total++)
+  listener.on('request', markBusy)
+  listener.on('checkContinue', markBusy)
+  return {
+    count: () => count,
+    refusals,
+    check({ socket }) {
+      if (!refused.has(socket)) return
+      throw new ApiError(429, 'too_many_connections', 'Too many connections from this address', {
+        headers: { 'Retry-After': '5', Connection: 'close' },
+      })
+    },
+  }
+}
+
+/** A minute while half of the connections are free, then less and less, down to a second. */
+function keepAliveMs(fill: number) {
+  return Math.max(1000, Math.min(1, 2 - 2 * fill) * KEEP_ALIVE_MS)
+}
+
+const KEEP_ALIVE_MS = 65_000
+/** Part of all connections from which on idle ones make room. */
+const CROWDED = 0.9
+/** Refused connections that are told so at once; further ones are ended without an answer. */
+const MAX_TOLD = 100
+/** Time that a refused connection has to send its request, which is then answered. */
+const TOLD_MS = 2000
+
+declare module '@hapi/hapi' {
+  interface ServerApplicationState {
+    connections: Connections
+  }
+}

@@ -1,0 +1,150 @@
+import t from 'tap'
+import { gateOf } from '../../sql/core/db.ts'
+import { openMetrics, meterRequests, showPools } from '../../ops/metrics.ts'
+import { openService } from '../support/service.ts'
+import type { Service } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const READS = 4
+const SHARE = READS / 2
+/** As `CONCURRENT_REQUESTS` has it for the plan of the organizations here. */
+const AT_ONCE = 128
+
+t.test('while a search holds the share of its organization', async (t) => {
+  const service = await open(t, '1')
+  const { context } = service
+  const [crowd, other] = await openClients(service)
+  const unlock = await lockSearches(service)
+  // Its page and its count are two statements.
+  const search = crowd.get('/traces?q=order')
+  await until(async () => (await countLocked(service)) === SHARE)
+
+  await t.test('who finds no connection in time gets 503 and when to come again', async (t) => {
+    t.match(await crowd.get('/jobs'), {
+      status: 503,
+      headers: { 'retry-after': '2' },
+      body: { code: 'unavailable', detail: /busy/, request_id: String },
+    })
+  })
+
+  await t.test('others are known, read and write', async (t) => {
+    t.equal((await other.get('/auth/me')).status, 200)
+    t.equal((await other.get('/jobs')).status, 200)
+    t.equal((await other.post('/traces', { agent_name: 'a' })).status, 201)
+    t.equal((await other.get('/traces/stats')).status, 200)
+  })
+
+  await t.test('the crowd itself is known, sums and writes', async (t) => {
+    t.equal((await crowd.get('/auth/me')).status, 200)
+    t.equal((await crowd.get('/traces/stats')).status, 200)
+    t.equal((await crowd.post('/traces', { agent_name: 'a' })).status, 201)
+  })
+
+  await t.test('the metrics say so', async (t) => {
+    const metrics = openMetrics()
+    showPools(metrics, { ...context.pools })
+    meterRequests(metrics, service.server)
+    await crowd.get('/jobs')
+    const text = await metrics.metrics()
+    t.match(text, `adl_database_connections{pool="read",state="busy"} ${SHARE}`)
+    t.match(text, `adl_database_connections{pool="write",state="free"} 8`)
+    t.match(text, 'adl_database_wait_seconds_count{pool="read"} 1')
+    t.match(text, 'adl_requests_refused_total{reason="no_connection"} 1')
+  })
+
+  await unlock()
+  t.equal((await search).status, 200)
+})
+
+t.test('a search that takes too long', async (t) => {
+  const service = await open(t, '60')
+  const [client] = await openClients(service)
+  const unlock = await lockTraces(service)
+  const sums = client.get('/traces/stats')
+  const answer = await client.get('/traces?q=order')
+  await unlock()
+
+  await t.test('gets 503 with how to narrow it', async (t) => {
+    t.match(answer, {
+      status: 503,
+      headers: { 'retry-after': '5' },
+      body: { code: 'unavailable', detail: /Narrow it/ },
+    })
+  })
+
+  await t.test('does not end sums, which may take longer', async (t) => {
+    t.equal((await sums).status, 200)
+  })
+})
+
+t.test('more requests of an organization at once than its plan allows', async (t) => {
+  const service = await open(t, '60')
+  const [crowd, other] = await openClients(service)
+
+  await t.test('get 429, while others and its own later ones are served', async (t) => {
+    const unlock = await lockTraces(service)
+    const working = Array.from({ length: AT_ONCE }, () => crowd.get('/traces'))
+    const refused = await until(async () => {
+      const answer = await crowd.get('/auth/me')
+      return answer.status === 429 && answer
+    })
+    t.match(refused, {
+      headers: { 'retry-after': '1', 'x-quota-exceeded': 'concurrent_requests' },
+      body: { code: 'too_many_at_once', request_id: String },
+    })
+    t.equal((await other.get('/auth/me')).status, 200)
+    await unlock()
+    t.same(new Set((await Promise.all(working)).map(({ status }) => status)), new Set([200]))
+    t.equal((await crowd.get('/auth/me')).status, 200)
+  })
+
+  await t.test('are not those that wait for a job, which hold no connection', async (t) => {
+    const { body } = await crowd.post(
+      '/import/traces',
+      { traces: [{ agent_name: 'a' }] },
+      { prefer: 'respond-async' },
+    )
+    const path = `/jobs/${body.job_id}`
+    const waiting = Array.from({ length: AT_ONCE }, () => crowd.get(`${path}?wait=50`))
+    let answered = 0
+    for (const each of waiting) void each.then(() => answered++)
+    await until(async () => (await crowd.get('/auth/me')).status === 200)
+    t.equal(answered, 0)
+    await until(() => gateOf(service.context.pools.read).state().busy === 0)
+    t.equal((await crowd.post(`${path}/cancel`)).status, 200)
+    t.same(new Set((await Promise.all(waiting)).map(({ status }) => status)), new Set([200]))
+  })
+})
+
+function open(t: Parameters<typeof openService>[0], waitSeconds: string) {
+  return openService(t, {
+    env: { DATABASE_READ_CONNECTIONS: String(READS), DATABASE_WAIT_SECONDS: waitSeconds },
+  })
+}
+
+async function openClients(service: Service) {
+  const keys = [(await service.makeOrganization()).key, (await service.makeOrganization()).key]
+  return keys.map((key) => service.client(key)) as [Client, Client]
+}
+type Client = ReturnType<Service['client']>
+
+async function countLocked({ sql }: Service) {
+  const [row] = await sql<{ n: number }[]>`
+    select count(*)::int as n from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`
+  return row?.n
+}
+
+const lockSearches = (service: Service) => lock(service, 'trace_search')
+const lockTraces = (service: Service) => lock(service, 'traces')
+
+/** Makes every statement that reads a table wait. Returns what lets them go on. */
+async function lock({ sql }: Service, table: string) {
+  const holder = await sql.reserve()
+  await holder`begin`
+  await holder`lock table ${holder(table)} in access exclusive mode`
+  return async () => {
+    await holder`commit`
+    holder.release()
+  }
+}
