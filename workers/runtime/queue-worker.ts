@@ -76,6 +76,7 @@ export function startQueueWorker(
   /** Whether the last fetch left jobs in the queue that may run when another one has ended. */
   let backlog = false
   let fetchedAt: Date | undefined
+  let looked: Promise<unknown> = Promise.resolve()
   const slots = openSlots(total, context.now, () => {
     if (backlog) polling.wake()
   })
@@ -84,7 +85,9 @@ export function startQueueWorker(
   /** Returns whether to look again at once. */
   async function take() {
     if (control.paused || slots.free() === 0 || solitude.isTaken()) return false
-    const taken = await takeJobs(boss, context.sql, queue, slots, control.limits)
+    const taking = takeJobs(boss, context.sql, queue, slots, control.limits)
+    looked = taking.catch(() => undefined)
+    const taken = await taking
     fetchedAt = context.now()
     backlog = taken.more || taken.withheld
     for (const queued of taken.jobs) slots.start(queued, (abort) => begin(queued, abort))
@@ -101,7 +104,7 @@ export function startQueueWorker(
     if (leave) leave()
   }
   const polling = openPolling(context, queue, take)
-  solitude.join(slots, polling.wake)
+  solitude.join({ slots, wake: polling.wake, looked: () => looked })
 
   return {
     queue,

@@ -8,8 +8,7 @@ import type { Slots } from './slots.ts'
 export interface Solitude {
   /** The queues take no jobs meanwhile. */
   isTaken(): boolean
-  /** @param wake looks for jobs of the queue */
-  join(slots: Slots, wake: () => void): void
+  join(queue: SolitudeQueue): void
   /**
    * Tells all other runs to stop, and resolves when they have; those that do not stop in time are left.
    * Call what it resolves to when the run has ended. Undefined while another run is alone.
@@ -17,8 +16,17 @@ export interface Solitude {
   enter(queueJobId: string): Promise<() => void> | undefined
 }
 
+/** A queue of the process. */
+export interface SolitudeQueue {
+  readonly slots: Slots
+  /** Looks for jobs. */
+  readonly wake: () => void
+  /** Resolves when no look for jobs is under way, and what it found has been given slots. */
+  readonly looked: () => Promise<unknown>
+}
+
 export function openSolitude(): Solitude {
-  const queues: { slots: Slots; wake: () => void }[] = []
+  const queues: SolitudeQueue[] = []
   let inside: string | undefined
 
   function leave(id: string) {
@@ -29,11 +37,16 @@ export function openSolitude(): Solitude {
 
   return {
     isTaken: () => inside !== undefined,
-    join: (slots, wake) => void queues.push({ slots, wake }),
+    join: (queue) => void queues.push(queue),
     enter(id) {
       if (inside !== undefined) return undefined
       inside = id
-      const ended = queues.map(({ slots }) => slots.stopAllBut(id, 'draining'))
+      const ended = queues.map(async ({ slots, looked }) => {
+        const stopped = slots.stopAllBut(id, 'draining')
+        await looked()
+        // What was found meanwhile goes back to the queue.
+        await Promise.all([stopped, slots.stopAllBut(id, 'draining')])
+      })
       return Promise.race([Promise.all(ended), pause(STOP_MS, undefined, { ref: false })]).then(
         () => {
           setTimeout(leave, ALONE_MS, id).unref()
