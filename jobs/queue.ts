@@ -1,4 +1,4 @@
-import type { PgBoss } from 'pg-boss'
+import type { PgBoss, SendOptions as BossSendOptions } from 'pg-boss'
 import type { Job } from './job.ts'
 import { bossDatabase } from './pg-boss.ts'
 import type { Executor } from './pg-boss.ts'
@@ -9,6 +9,19 @@ export interface Envelope {
   readonly org_id: string | null
   readonly job_id?: string
   readonly payload: object
+  /** Its worker died or went silent: the next one runs it beside nothing else. */
+  readonly alone?: true
+}
+
+/** A row of a queue whose worker died or went silent. */
+export interface LostClaim {
+  readonly id: string
+  readonly queue: string
+  readonly data: Envelope
+  readonly key: string | null
+  /** Claims so far, without the first, and how many there may be. */
+  readonly retryCount: number
+  readonly retryLimit: number
 }
 
 export interface EnqueueOptions {
@@ -21,6 +34,10 @@ export interface EnqueueOptions {
   /** Higher goes first; default the organization's fair turn, 0 or less. */
   readonly priority?: number
   readonly startAfterSeconds?: number
+  /** Attempts after the first one; default those that the job declares. */
+  readonly retryLimit?: number
+  /** It runs beside nothing else in its process. */
+  readonly alone?: boolean
 }
 
 /** Puts jobs into queues. Made once a process by `openQueue`. */
@@ -35,6 +52,11 @@ export interface Queue {
     payload: T,
     options: EnqueueOptions,
   ): Promise<string | null>
+  /**
+   * Puts a job whose claim was lost back into its queue, to be run alone. The lost claim counts as an
+   * attempt. Null as with `enqueue`.
+   */
+  enqueueLost(tx: Executor, lost: LostClaim): Promise<string | null>
   /** Takes a job that waits out of its queue, in the caller's transaction. */
   withdraw(tx: Executor, jobName: string, id: string): Promise<void>
   /** Runs `work` in a transaction and, once it has committed, wakes the workers of what it enqueued. */
@@ -70,6 +92,16 @@ export function openQueue(
     return turn
   }
 
+  async function send(tx: Executor, queue: string, envelope: Envelope, options: SendOptions) {
+    const id = await boss.send(queue, envelope, {
+      db: bossDatabase(tx),
+      ...options,
+      ...(envelope.org_id !== null && { group: { id: envelope.org_id } }),
+    })
+    transactions.get(tx)?.queues.add(queue)
+    return id
+  }
+
   return {
     async enqueue(tx, job, payload, options) {
       const { error, value } = job.payload.validate(payload)
@@ -81,16 +113,22 @@ export function openQueue(
         org_id: orgId,
         ...(options.jobId && { job_id: options.jobId }),
         payload: value,
+        ...(options.alone && { alone: true }),
       }
-      const id = await boss.send(job.name, envelope, {
+      return send(tx, job.name, envelope, {
         priority,
-        db: bossDatabase(tx),
-        ...(orgId !== null && { group: { id: orgId } }),
         ...(options.key && { singletonKey: options.key }),
         ...(options.startAfterSeconds && { startAfter: options.startAfterSeconds }),
+        ...(options.retryLimit !== undefined && { retryLimit: options.retryLimit }),
       })
-      transactions.get(tx)?.queues.add(job.name)
-      return id
+    },
+    async enqueueLost(tx, { queue, data, key, retryCount, retryLimit }) {
+      const envelope: Envelope = { ...data, alone: true }
+      return send(tx, queue, envelope, {
+        priority: RELEASED_PRIORITY,
+        retryLimit: Math.max(0, retryLimit - retryCount - 1),
+        ...(key && { singletonKey: key }),
+      })
     },
     async withdraw(tx, jobName, id) {
       await boss.cancel(jobName, id, { db: bossDatabase(tx) })
@@ -132,6 +170,8 @@ function throttle(send: (words: string) => Promise<unknown>) {
   }
 }
 
+type SendOptions = Pick<BossSendOptions, 'priority' | 'retryLimit' | 'singletonKey' | 'startAfter'>
+
 /** What a transaction has put into queues. */
 interface Enqueued {
   readonly queues: Set<string>
@@ -139,6 +179,8 @@ interface Enqueued {
   readonly turns: Map<string, number>
 }
 
+/** Waiting jobs have priorities of 0 and less, so an interrupted job goes on before them. */
+export const RELEASED_PRIORITY = 100
 const NOTIFY_INTERVAL_MS = 25
 const WORDS_A_NOTIFY = 200
 /** NOTIFY channel whose payload names queues that have work, separated by commas. */

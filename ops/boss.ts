@@ -13,7 +13,7 @@ import { schedules } from '../workers/runtime/schedule.ts'
 import type { Schedule } from '../workers/runtime/schedule.ts'
 
 export interface BossOptions {
-  /** Rescue lost claims, expire, delete, fire schedules; for the maintenance pool. Default false. */
+  /** Fire schedules and be ready to supervise; for the maintenance pool. Default false. */
   readonly supervise?: boolean
   /** Shown in the list of live processes; without one the process is not listed. */
   readonly name?: string
@@ -35,13 +35,14 @@ export async function openBoss(sql: Sql, options: BossOptions) {
     schema: QUEUE_SCHEMA,
     registerInstance: options.name !== undefined,
     ...(options.name && { instanceName: options.name }),
-    supervise: options.supervise ?? false,
+    // `superviseJobs` calls for it, when it has released what must not count as an attempt.
+    supervise: false,
     schedule: options.supervise ?? false,
     migrate: true,
     // What an upgrade leaves to be built in the background is for the processes that supervise.
     bamIntervalSeconds: options.supervise ? 60 : NEVER_SECONDS,
-    superviseIntervalSeconds: SUPERVISE_SECONDS,
-    monitorIntervalSeconds: SUPERVISE_SECONDS,
+    superviseIntervalSeconds: MONITOR_SECONDS,
+    monitorIntervalSeconds: MONITOR_SECONDS,
   })
   boss.on('error', (err) => options.log.warn({ err }, 'queue error'))
   boss.on('warning', ({ message, data }) => options.log.warn({ data }, message))
@@ -144,8 +145,8 @@ export function openProcessQueue(boss: PgBoss, sql: Sql) {
   )
 }
 
-/** How late it is noticed that a worker was lost, beyond its heartbeat. */
-const SUPERVISE_SECONDS = 3
+/** Less than the time between two passes of `superviseJobs`, so that none is refused. */
+const MONITOR_SECONDS = 2
 const NEVER_SECONDS = 86_400
 const DEAD_RETENTION_SECONDS = 90 * 86_400
 

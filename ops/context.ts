@@ -108,7 +108,7 @@ export async function openWorkerContext(
     outbound: await openOutbound(config),
     meter,
   }
-  const endSupervision = supervise ? superviseJobs(context) : async () => {}
+  const endSupervision = supervise ? superviseJobs(context, opened.boss) : async () => {}
   return {
     context,
     pools: opened.pools,

@@ -44,6 +44,11 @@ export function meterWorkers(registry: Registry): Meter {
     labelNames: ['queue'],
     registers,
   })
+  const givenUp = new Counter({
+    name: 'adl_traces_given_up_total',
+    help: 'Traces that ended the thread that examines traces, alone too, and are not examined',
+    registers,
+  })
   const looked = new Counter({
     name: 'adl_looks_for_jobs_total',
     help: 'Looks for jobs, by what caused them: notified or polled',
@@ -64,6 +69,7 @@ export function meterWorkers(registry: Registry): Meter {
       run.observe({ queue }, runSeconds)
     },
     claimLost: (queue) => lost.inc({ queue }),
+    traceGivenUp: () => givenUp.inc(),
     lookedForJobs: (queue, way) => looked.inc({ queue, way }),
     webhookAttempted: (event, error, seconds) =>
       attempted.observe({ event, result: error ?? 'delivered' }, seconds),

@@ -111,11 +111,11 @@ async function describeQueues(boss: PgBoss, sql: Sql) {
 
 async function describeFleet(boss: PgBoss) {
   const processes = (await boss.getInstances()).filter(({ live }) => live)
-  return processes.map(({ name, host, pid, supervise, startedOn, heartbeatOn, metrics }) => ({
+  return processes.map(({ name, host, pid, schedule, startedOn, heartbeatOn, metrics }) => ({
     name,
     host,
     pid,
-    supervises: supervise,
+    supervises: schedule,
     started_at: startedOn,
     heard_of_at: heartbeatOn,
     metrics,

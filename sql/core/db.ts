@@ -166,6 +166,14 @@ export function isStatementTimeout(error: unknown): boolean {
   return codeOf(error) === '57014'
 }
 
+/**
+ * The connection was lost or refused. Unlike a statement that takes too long or needs too much room, no
+ * work can be the cause of it.
+ */
+export function isConnectionLost(error: unknown): boolean {
+  return CONNECTION_LOST.test(codeOf(error))
+}
+
 /** Data exceptions, limits of the program, and values that a constraint does not admit. */
 export function isRowRefused(error: unknown): boolean {
   return /^(22...|54...|23502|23514)$/.test(codeOf(error))
@@ -197,6 +205,9 @@ function codeOf(error: unknown) {
 
 const DATABASE_AWAY =
   /^(NO_CONNECTION|CONNECTION_\w+|CONNECT_TIMEOUT|E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH)|ENOTFOUND|EAI_AGAIN|57P0[1-3]|57014|53\d{3}|08\w{3})$/
+
+const CONNECTION_LOST =
+  /^(NO_CONNECTION|CONNECTION_\w+|CONNECT_TIMEOUT|E(CONNREFUSED|CONNRESET|PIPE|HOSTUNREACH|NETUNREACH)|ENOTFOUND|EAI_AGAIN|57P0[1-3]|53300|08\w{3})$/
 
 /** JSON writes what Postgres refuses, and only that and a few harmless others, as these escapes. */
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/i

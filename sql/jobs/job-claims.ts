@@ -101,10 +101,19 @@ export async function cancelClaimedJob(sql: Queryable, claim: Claim) {
   })
 }
 
-/** Puts a claimed job back to wait for its next attempt, with the error of this one. */
-export async function requeueJob(sql: Queryable, claim: Claim, error: JobError) {
+/**
+ * Puts a claimed job back to wait for its next attempt, with the error of this one.
+ * @param queueJobId of a new queue row, when the attempt is not the next one of this row
+ */
+export async function requeueJob(
+  sql: Queryable,
+  claim: Claim,
+  error: JobError,
+  queueJobId?: string,
+) {
+  const moved = queueJobId ? sql`, queue_job_id = ${queueJobId}, queue_attempt = null` : sql``
   return settle(sql, claim, 'failed', {
-    changes: sql`state = ${waiting(sql)}, error = ${jsonText(error)}::text::jsonb`,
+    changes: sql`state = ${waiting(sql)}, error = ${jsonText(error)}::text::jsonb ${moved}`,
     error,
   })
 }
@@ -120,6 +129,31 @@ export async function continueJob(
     changes: sql`state = ${waiting(sql)}, queue_job_id = ${queueJobId}, queue_attempt = null,
       interruptions = interruptions + ${outcome === 'released' ? 1 : 0}`,
   })
+}
+
+/**
+ * Points the job at a new queue row after the claim of `queueJobId` was lost. False when the job does
+ * not belong to that row, has ended, or is to be canceled.
+ */
+export async function moveLostJob(
+  sql: Queryable,
+  { orgId, id, queueJobId }: Pick<QueueClaim, 'orgId' | 'id' | 'queueJobId'>,
+  newQueueJobId: string,
+) {
+  const moved = await sql`
+    with moved as (
+      update jobs set state = 'queued', queue_job_id = ${newQueueJobId}, queue_attempt = null,
+        interruptions = interruptions + 1, updated_at = now()
+      where org_id = ${orgId} and id = ${id} and queue_job_id = ${queueJobId}
+        and state in ('queued', 'running')
+      returning id
+    ), lost as (
+      update job_attempts set ended_at = now(), outcome = 'lost'
+      where org_id = ${orgId} and job_id = ${id} and ended_at is null
+        and exists (select from moved)
+    )
+    select id from moved`
+  return moved.length === 1
 }
 
 /** Which of these jobs somebody wants canceled. */

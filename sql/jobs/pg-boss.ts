@@ -1,5 +1,5 @@
-import type { Envelope } from '../../jobs/queue.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Envelope, LostClaim } from '../../jobs/queue.ts'
+import type { Fragment, Queryable } from '../core/db.ts'
 
 /**
  * All that we know of pg-boss's tables, states and messages. They are read for what it has no function
@@ -59,6 +59,68 @@ export async function isAnotherWaiting(sql: Queryable, queue: string, orgId: str
     (select from pgboss.job where name = ${queue} and state < 'active' and group_id > ${orgId}
       and start_after <= now() limit 1)`
   return waiting.length > 0
+}
+
+/** How many jobs of each of these organizations workers have claimed in a queue; those with none are left out. */
+export async function countActive(sql: Queryable, queue: string, orgIds: readonly string[]) {
+  const rows = await sql<{ org_id: string; n: number }[]>`
+    select group_id as org_id, count(*)::int as n from pgboss.job
+    where name = ${queue} and state = 'active' and group_id = any(${orgIds}::text[])
+    group by group_id`
+  return new Map(rows.map(({ org_id, n }) => [org_id, n]))
+}
+
+/**
+ * The turns of the next `limit` jobs of a queue that could run now, those of some organizations left
+ * out; undefined without any. A few look-ups in an index for each organization that waits, whatever any
+ * of them has waiting.
+ */
+export async function findTurns(
+  sql: Queryable,
+  queue: string,
+  exceptOrgIds: readonly string[],
+  limit: number,
+) {
+  const next = (whose: Fragment) => sql`
+    select priority from pgboss.job
+    where name = ${queue} and state < 'active' and ${whose}
+      and start_after <= now() and not blocked
+    order by priority desc limit ${limit}`
+  const first = (whose: Fragment) => sql`
+    select group_id from pgboss.job
+    where name = ${queue} and state < 'active' and ${whose}
+    order by group_id limit 1`
+  const [row] = await sql<{ first: number | null; last: number | null }[]>`
+    with recursive waiting as (
+      (${first(sql`group_id is not null`)})
+      union all
+      select (${first(sql`group_id > waiting.group_id`)}) from waiting where group_id is not null
+    ), turns as (
+      select priority from waiting, lateral (${next(sql`group_id = waiting.group_id`)}) as jobs
+      where waiting.group_id <> all(${exceptOrgIds}::text[])
+      union all
+      (${next(sql`group_id is null`)})
+    )
+    select max(priority) as first, min(priority) as last from (
+      select priority from turns order by priority desc limit ${limit}) as chosen`
+  const { first: highest, last } = row ?? {}
+  return highest === null || highest === undefined || last === null || last === undefined
+    ? undefined
+    : { first: highest, last }
+}
+
+/**
+ * Claims whose worker was not heard of for longer than their heartbeat, except those of jobs that run
+ * alone.
+ */
+export async function listLostClaims(sql: Queryable, limit: number) {
+  return sql<LostClaim[]>`
+    select id, name as queue, data, singleton_key as key, retry_count as "retryCount",
+      retry_limit as "retryLimit"
+    from pgboss.job
+    where state = 'active' and heartbeat_on + heartbeat_seconds * interval '1 second' < now()
+      and name = any(array(select name from pgboss.queue)) and not data ? 'alone'
+    limit ${limit}`
 }
 
 /** Seconds since the queues were last looked over; undefined when they never were. */

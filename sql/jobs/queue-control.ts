@@ -1,5 +1,5 @@
 import { CONTROL_CHANNEL } from '../../jobs/queue.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Queryable, Transaction } from '../core/db.ts'
 
 /** A paused queue accepts jobs, but no worker takes any before it is resumed. */
 export interface PausedQueue {
@@ -84,4 +84,9 @@ export async function listOrgLimits(
     where true ${queue ? sql`and queue = ${queue}` : sql``}
       ${org_id ? sql`and org_id = ${org_id}` : sql``}
     order by queue, set_at, org_id`
+}
+
+/** Lets processes take from a limited queue one after another, until the transaction ends. */
+export async function lockLimits(tx: Transaction, queue: string) {
+  await tx`select pg_advisory_xact_lock(hashtextextended('queue_limits ' || ${queue}, 0))`
 }

@@ -18,6 +18,8 @@ export type ClosedTraceRow = Omit<UsingTrace, 'spans' | 'llm_calls'> & {
   named_manifest: string | null
   /** The version that is active now; null before the first. */
   active_manifest_id: string | null
+  /** It ended the thread that examines traces, and is not opened there again. */
+  given_up: boolean
 }
 
 export interface ClosedTraceFilter {
@@ -53,7 +55,7 @@ export async function listClosedTraces(
           'not_replayable', t.metadata -> 'not_replayable'),
         'length', octet_length(t.content), 'manifest_id', m.id,
         'named_manifest', coalesce(t.manifest_id::text, t.metadata ->> 'unknown_manifest_id', t.manifest_hash),
-        'active_manifest_id', a.id) order by t.started_at, t.trace_id) as traces,
+        'active_manifest_id', a.id, 'given_up', coalesce(e.given_up, false)) order by t.started_at, t.trace_id) as traces,
       string_agg(t.content, '' order by t.started_at, t.trace_id) as contents
     from (
       select *, sum(octet_length(content)) over (order by started_at, trace_id)
@@ -75,6 +77,8 @@ export async function listClosedTraces(
           and named.manifest_hash = 'sha256:' || t.manifest_hash))
     left join manifests a on a.org_id = t.org_id and a.project_id = t.project_id
       and a.agent_name = t.agent_name and a.status = 'active'
+    left join trace_examinations e on e.org_id = t.org_id and e.project_id = t.project_id
+      and e.trace_id = t.trace_id and e.given_up
     where bytes_before < ${MAX_PAGE_BYTES}`
   return unpack(page?.traces ?? [], page?.contents ?? Buffer.alloc(0))
 }

@@ -9,6 +9,8 @@ export interface ExaminationRow {
   is_searched: boolean
   target_manifest_id: string | null
   decision: CompatDecision | null
+  /** It ended the thread that examines traces, and is not to be opened there again. */
+  given_up: boolean
 }
 
 /**
@@ -24,19 +26,19 @@ export async function upsertExaminations(
   const flat = rows.map(({ decision, ...row }) => ({ ...row, ...decision }))
   const changed = await tx<{ trace_id: string; is_new: boolean; verdict: string | null }[]>`
     insert into trace_examinations as e (org_id, project_id, trace_id, is_searched,
-      target_manifest_id, verdict, needs_review, reasons, repair_rules)
+      target_manifest_id, verdict, needs_review, reasons, repair_rules, given_up)
     select ${orgId}, ${projectId}, trace_id, is_searched, target_manifest_id, verdict, needs_review,
-      reasons, repair_rules
+      reasons, repair_rules, given_up
     from json_populate_recordset(null::trace_examinations, ${jsonText(flat)}::text::json)
     on conflict (org_id, project_id, trace_id) do update set
       is_searched = e.is_searched or excluded.is_searched,
       target_manifest_id = excluded.target_manifest_id, verdict = excluded.verdict,
       needs_review = excluded.needs_review, reasons = excluded.reasons,
-      repair_rules = excluded.repair_rules, examined_at = now()
+      repair_rules = excluded.repair_rules, given_up = excluded.given_up, examined_at = now()
     where (e.target_manifest_id, e.verdict, e.needs_review, e.reasons, e.repair_rules)
         is distinct from (excluded.target_manifest_id, excluded.verdict, excluded.needs_review,
           excluded.reasons, excluded.repair_rules)
-      or excluded.is_searched and not e.is_searched
+      or excluded.is_searched and not e.is_searched or excluded.given_up and not e.given_up
     returning trace_id, xmax = 0 as is_new, verdict`
   return changed
     .filter(({ is_new, verdict }) => !is_new || verdict !== null)

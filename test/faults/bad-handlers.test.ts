@@ -6,7 +6,7 @@ import { deadLetterName } from '../../jobs/job.ts'
 import { checkPace } from './pace.ts'
 import { until } from '../support/until.ts'
 import { checkInvariants, UNCLAIMED_SECONDS } from './invariants.ts'
-import { blockJob, deafJob, effectJob, ioJob, poisonJob } from './jobs.ts'
+import { blockJob, deafJob, effectJob, frailJob, ioJob, poisonJob } from './jobs.ts'
 import { LONG, openStage } from './stage.ts'
 import type { Worker } from './stage.ts'
 
@@ -85,12 +85,14 @@ t.test('F11: a job that kills its process each time', { buffered: true }, async 
   const stage = await openStage(t)
   await stage.startWorker([ioJob], { supervise: true })
   const accepted = [await stage.submit(poisonJob)]
+  // They run in the processes it ends.
+  for (let n = 0; n < 3; n++) accepted.push(await stage.submit(frailJob, 200))
   let deaths = 0
   let isOver = false
   /** As an orchestrator would. */
   const keeping = (async () => {
     while (!isOver) {
-      const worker: Worker = await stage.startWorker([poisonJob])
+      const worker: Worker = await stage.startWorker([frailJob, poisonJob])
       const died = once(worker.child, 'exit')
       while (!isOver && worker.child.signalCode === null) {
         await Promise.race([died, setTimeout(200)])
@@ -104,8 +106,8 @@ t.test('F11: a job that kills its process each time', { buffered: true }, async 
   await until(async () => {
     const ended = await stage.sql`select from jobs where state = 'succeeded'`
     return ended.length === accepted.length - 1
-  })
-  t.pass('others flow')
+  }, 40_000)
+  t.pass('others flow, and its neighbours lose no attempt')
   await stage.allEnded(60_000)
   isOver = true
   await keeping
@@ -118,7 +120,13 @@ t.test('F11: a job that kills its process each time', { buffered: true }, async 
     [id],
     'is in the dead letters',
   )
-  t.match(await findAttempts(stage, id), [{ outcome: 'lost' }, { outcome: 'lost' }])
+  const lost = await stage.sql<{ alone: boolean }[]>`
+    select not exists (
+        select from job_attempts other
+        where other.worker = poison.worker and other.job_id <> poison.job_id
+          and other.ended_at > poison.started_at) as alone
+    from job_attempts poison where job_id = ${id} and outcome = 'lost' order by attempt`
+  t.match(lost, [{}, { alone: true }], 'it was alone the second time')
   await checkInvariants(t, stage.sql, accepted)
   t.same(stage.fallen(), [])
 })

@@ -14,6 +14,8 @@ export const effectJob = numberJob('fault.effect', { retryLimit: 5 })
 export const stepsJob = numberJob('fault.steps', { policy: 'exclusive', retryLimit: 8 })
 /** Waits for something outside, `n` milliseconds, to the end. */
 export const ioJob = numberJob('fault.io')
+/** Waits in the database, `n` milliseconds. Has no attempt to lose. */
+export const frailJob = numberJob('fault.frail', { retryLimit: 0 })
 /** Ends the process that takes it, each time. */
 export const poisonJob = numberJob('fault.poison', { retryLimit: 1 })
 /** Blocks the event loop for `n` milliseconds when it runs first, and does not when it runs again. */
@@ -47,6 +49,10 @@ export const faultHandlers: readonly AnyHandler[] = [
 
   handler(ioJob, async ({ n }) => {
     await setTimeout(n)
+  }),
+
+  handler(frailJob, async ({ n }, { sql }) => {
+    await sql`select pg_sleep(${n / 1000})`
   }),
 
   handler(poisonJob, async () => {

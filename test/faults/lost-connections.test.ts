@@ -4,11 +4,11 @@ import { openDatabase } from '../../sql/core/db.ts'
 import { openProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
 import { checkInvariants } from './invariants.ts'
-import { effectJob, ioJob, stepsJob } from './jobs.ts'
+import { effectJob, frailJob, ioJob, stepsJob } from './jobs.ts'
 import { LONG, openStage } from './stage.ts'
 import { checkPace } from './pace.ts'
 
-t.jobs = 2
+t.jobs = 3
 
 t.test(
   'F7: the connection that hears notifications dies silently',
@@ -48,11 +48,12 @@ t.test(
 
 t.test('F8: every connection is terminated each second', { buffered: true }, async (t) => {
   const stage = await openStage(t)
-  await stage.startWorker([effectJob, stepsJob], { supervise: true })
-  await stage.startWorker([effectJob, stepsJob])
+  const queues = [effectJob, stepsJob, frailJob]
+  await stage.startWorker(queues, { supervise: true })
+  await stage.startWorker(queues)
   const reaper = openDatabase(stage.url, { max: 1, applicationName: 'reaper' })
   t.teardown(() => reaper.end())
-  const load = stage.load(25, (n) => (n % 5 === 0 ? stepsJob : effectJob))
+  const load = stage.load(25, (n) => [stepsJob, frailJob][n % 5] ?? effectJob)
   let terminated = 0
   for (let second = 0; second < (LONG ? 20 : 6); second++) {
     await setTimeout(1000)
@@ -65,6 +66,37 @@ t.test('F8: every connection is terminated each second', { buffered: true }, asy
   await stage.allEnded(60_000)
   t.ok(terminated > 20, `${terminated} connections terminated, ${refused} submissions refused`)
   t.ok(accepted.length > 20, `${accepted.length} accepted`)
+  const failed = await stage.sql`select from jobs where state <> 'succeeded'`
+  t.equal(failed.length, 0, 'jobs without an attempt to lose have succeeded, too')
   await checkInvariants(t, stage.sql, accepted)
   t.same(stage.fallen(), [], 'no process ended of it')
+})
+
+t.test('F24: the database is away for longer than a heartbeat', { buffered: true }, async (t) => {
+  const stage = await openStage(t)
+  const proxy = await openProxy(t, stage.url)
+  const through = proxy.url
+  await stage.startWorker([frailJob], { through, supervise: true })
+  await stage.startWorker([frailJob], { through })
+  const accepted = []
+  for (let n = 0; n < 12; n++) accepted.push(await stage.submit(frailJob, 500))
+  for (let outage = 0; outage < (LONG ? 3 : 1); outage++) {
+    await until(async () => {
+      const running = await stage.sql`select from jobs where state = 'running'`
+      return running.length > 4
+    })
+    proxy.setDown(true)
+    await setTimeout(12_000)
+    proxy.setDown(false)
+    for (let n = 0; n < 12; n++) accepted.push(await stage.submit(frailJob, 500))
+  }
+  await stage.allEnded(60_000)
+  const outcomes = await stage.sql`
+    select distinct outcome from job_attempts
+    where outcome not in ('succeeded', 'released') or outcome is null`
+  t.same(outcomes, [], 'no attempt failed, and no worker was taken for lost')
+  const failed = await stage.sql`select from jobs where state <> 'succeeded'`
+  t.equal(failed.length, 0, 'jobs without an attempt to lose have succeeded')
+  await checkInvariants(t, stage.sql, accepted)
+  t.same(stage.fallen(), [])
 })

@@ -10,7 +10,9 @@ import type { Test } from 'tap'
 export async function openProxy(t: Test, databaseUrl: string, port = 0) {
   const target = new URL(databaseUrl)
   const pairs = new Set<Pair>()
+  let isDown = false
   const server = createServer((client) => {
+    if (isDown) return void client.destroy()
     const upstream = connect(Number(target.port), target.hostname)
     const pair: Pair = { sockets: [client, upstream], name: '' }
     pairs.add(pair)
@@ -37,6 +39,11 @@ export async function openProxy(t: Test, databaseUrl: string, port = 0) {
   url.port = String((server.address() as AddressInfo).port)
   return {
     url: url.href,
+    /** Ends all connections and lets none through until it is up again. */
+    setDown(down: boolean) {
+      isDown = down
+      if (down) for (const { sockets } of pairs) for (const socket of sockets) socket.destroy()
+    },
     /**
      * From now on nothing passes on the connections there are of an application; new ones work.
      * Returns how many they are.

@@ -40,7 +40,7 @@ export const detectViolationsHandler = handler(
 /** Returns false when an agent's active manifest has changed, so that the findings are out of date. */
 async function searchPage(run: Run, projectId: string, page: readonly ClosedTraceRow[]) {
   const { orgId, queue } = run
-  const examined = await examineTraces(run.sql, orgId, page, 'all')
+  const examined = await examineTraces(run, page, 'all')
   return queue.transaction(run.sql, async (tx: Transaction) => {
     if (!(await holdActive(tx, orgId, projectId, page))) return false
     const ids = page.map(({ trace_id }) => trace_id)

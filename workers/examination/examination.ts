@@ -5,7 +5,12 @@ import type { AgentEdge } from '../../jobs/rules/traces/agent-edges.ts'
 import type { StoredManifest } from '../../sql/manifests/manifest-components.ts'
 
 /** A trace with its content still compressed. */
-export type ClosedTrace = Omit<UsingTrace, 'spans' | 'llm_calls'> & { content: Uint8Array }
+export type ClosedTrace = Omit<UsingTrace, 'spans' | 'llm_calls'> & {
+  trace_id: string
+  content: Uint8Array
+  /** It was given up before, and is not opened. */
+  given_up: boolean
+}
 
 /** What was found in a trace. */
 export interface Examination {
@@ -13,6 +18,8 @@ export interface Examination {
   compatibility: CompatDecision | null
   violations: Violation[]
   edges: AgentEdge[]
+  /** It ended the thread that examines traces, alone too: what is said of it is only that. */
+  given_up: boolean
 }
 
 export interface ExaminationRequest {

@@ -9,13 +9,20 @@ import type { Transition } from '../../jobs/rules/manifests/compat-plan.ts'
 import { classify } from '../../jobs/rules/manifests/compatibility.ts'
 import { readContract } from '../../jobs/rules/manifests/contract.ts'
 import type { Compile } from '../../jobs/rules/manifests/schema-check.ts'
-import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
+import { inflateContent, readContent } from '../../jobs/rules/traces/trace-row.ts'
 import { detectViolations, planDetection } from '../../jobs/rules/manifests/violations.ts'
 import type { Detector } from '../../jobs/rules/manifests/violations.ts'
-import type { ClosedTrace, Examination } from './examination.ts'
+import type { Examination } from './examination.ts'
+import { givenUp } from './given-up.ts'
 import { schemaCompiler } from './schema-compiler.ts'
 import { BEAT, PLAN, SCHEMA } from './thread-protocol.ts'
-import type { ExamineTask, PlanTask, ThreadReply, ThreadTask } from './thread-protocol.ts'
+import type {
+  ExamineTask,
+  OpenedTrace,
+  PlanTask,
+  ThreadReply,
+  ThreadTask,
+} from './thread-protocol.ts'
 
 const marks: Int32Array = workerData
 const plans = new Map<number, Plan>()
@@ -66,18 +73,33 @@ function answer(task: ExamineTask): ThreadReply {
 }
 
 function examine(
-  { content, ...columns }: ClosedTrace,
+  { content, ...columns }: OpenedTrace,
   { transition, detector }: Plan,
   wants: ExamineTask['wants'],
   intern: (decision: CompatDecision) => CompatDecision,
 ): Examination {
   Atomics.add(marks, BEAT, 1)
-  const trace = { ...columns, ...decodeContent(content) }
+  const text = inflateContent(content)
+  if (hasTooManyValues(text)) return givenUp(transition !== undefined, wants)
+  const trace = { ...columns, ...readContent(text) }
   const compatibility = transition ? intern(classify(trace, transition)) : null
-  if (wants === 'compatibility') return { compatibility, violations: NONE, edges: NONE }
+  if (wants === 'compatibility') {
+    return { compatibility, violations: NONE, edges: NONE, given_up: false }
+  }
   const found = detector()
   const violations = found ? detectViolations(trace, found) : NONE
-  return { compatibility, violations, edges: edgesOf(trace) }
+  return { compatibility, violations, edges: edgesOf(trace), given_up: false }
+}
+
+/**
+ * Whether a content has so many values that to parse them may take all the memory of the thread. V8 does
+ * not look at the limit while it parses, so that the process would end with it.
+ */
+function hasTooManyValues(text: Uint8Array) {
+  if (text.length <= MAX_VALUES) return false
+  let values = 0
+  for (const byte of text) if (byte === COMMA || byte === BRACE || byte === BRACKET) values++
+  return values > MAX_VALUES
 }
 
 /** Makes equal decisions one object, which is sent to the main thread once. */
@@ -122,6 +144,9 @@ function marked<T>(planId: number, schemaId: number, work: () => T): T {
   return result
 }
 
+/** Each takes about 100 bytes. */
+const MAX_VALUES = 3_000_000
+const [COMMA, BRACE, BRACKET] = Buffer.from(',{[')
 const NONE: never[] = []
 /** How long all validations of a schema together may take beyond `USUAL_MS` for each. */
 const ALLOWANCE_MS = 1000

@@ -1,10 +1,11 @@
 import type { ClosedTraceRow } from '../../sql/manifests/closed-traces.ts'
-import type { Sql, Transaction } from '../../sql/core/db.ts'
+import type { Transaction } from '../../sql/core/db.ts'
 import { listStoredManifests } from '../../sql/manifests/manifest-components.ts'
 import { findActiveManifests, holdAgents } from '../../sql/manifests/manifests.ts'
 import type { StoredManifest } from '../../sql/manifests/manifest-components.ts'
 import type { ExaminationRow } from '../../sql/manifests/trace-examinations.ts'
 import { examine } from './examiner.ts'
+import type { Run } from '../runtime/handler.ts'
 import type { Examination, ExaminationRequest } from './examination.ts'
 
 export interface ExaminedTrace extends Examination {
@@ -16,15 +17,14 @@ export interface ExaminedTrace extends Examination {
 
 /** Examines traces of any agents, each against the manifest that is active for its agent. */
 export async function examineTraces(
-  sql: Sql,
-  orgId: string,
+  run: Pick<Run, 'sql' | 'log' | 'meter' | 'orgId'>,
   traces: readonly ClosedTraceRow[],
   wants: ExaminationRequest['wants'],
 ): Promise<ExaminedTrace[]> {
   const ids = traces
     .flatMap((t) => [t.manifest_id, t.active_manifest_id])
     .filter((id) => id !== null)
-  const stored = await listStoredManifests(sql, orgId, [...new Set(ids)])
+  const stored = await listStoredManifests(run.sql, run.orgId, [...new Set(ids)])
   const manifests = new Map(stored.map((manifest) => [manifest.id, manifest]))
   const groups = Map.groupBy(traces, (t) => `${t.manifest_id} ${t.active_manifest_id}`)
   const examined = [...groups.values()].map(async (group) => {
@@ -32,7 +32,7 @@ export async function examineTraces(
     const manifest = manifests.get(first?.manifest_id ?? '') ?? null
     const active = manifests.get(first?.active_manifest_id ?? '') ?? null
     const target = manifest && active !== manifest ? active : null
-    const examinations = await examine({ manifest, target, wants, traces: group })
+    const examinations = await examine(run, { manifest, target, wants, traces: group })
     return group.map((trace, i) => {
       const examination = examinations[i]
       if (!examination) throw new TypeError('A trace was not examined')
@@ -44,7 +44,7 @@ export async function examineTraces(
 
 /** How a trace fits, as it is stored. */
 export function examinationRow(
-  { compatibility, target, trace }: ExaminedTrace,
+  { compatibility, target, trace, given_up }: ExaminedTrace,
   is_searched: boolean,
 ): ExaminationRow {
   return {
@@ -52,6 +52,7 @@ export function examinationRow(
     is_searched,
     target_manifest_id: compatibility && target ? target.id : null,
     decision: compatibility,
+    given_up,
   }
 }
 

@@ -1,101 +1,116 @@
-import type { Examination, ExaminationRequest } from './examination.ts'
-import type { ExamineTask, PlanTask, ThreadReply, ThreadTask } from './thread-protocol.ts'
+import type { Run } from '../runtime/handler.ts'
+import type { ClosedTrace, Examination, ExaminationRequest } from './examination.ts'
+import { givenUp } from './given-up.ts'
+import { openPlans } from './plans.ts'
+import type { ExamineTask, PlanTask, ThreadReply } from './thread-protocol.ts'
 import { openWatchedThread } from './watched-thread.ts'
 import type { ThreadEnd } from './watched-thread.ts'
 
 /**
  * Decodes traces and compares them with manifests, in one thread for the whole process. A schema that
  * takes seconds, or all memory, ends the thread; the work is done again in a new one, in which that
- * schema is unverifiable.
+ * schema is unverifiable. When no schema was at work, the traces that were in the thread are examined
+ * one by one with nothing beside them, and one that ends the thread then is given up.
+ * @param examiner default the one that all share
  */
-export function examine(request: ExaminationRequest): Promise<Examination[]> {
-  return (shared ??= openExaminer()).examine(request)
+export async function examine(
+  { log, meter, orgId }: Pick<Run, 'log' | 'meter' | 'orgId'>,
+  request: ExaminationRequest,
+  examiner = (shared ??= openExaminer(HEAP_MIB)),
+): Promise<Examination[]> {
+  const traces = request.traces.filter(({ given_up }) => !given_up)
+  const examinations = await examiner.examine({ ...request, traces })
+  const found = new Map(traces.map((trace, i) => [trace, examinations[i]]))
+  for (const [{ trace_id }, examination] of found) {
+    if (!examination?.given_up) continue
+    meter.traceGivenUp()
+    log.error({ org_id: orgId, trace_id }, 'a trace ends the thread that examines it: given up')
+  }
+  return request.traces.map((trace) => found.get(trace) ?? giveUp(request))
 }
 
-function openExaminer() {
-  const thread = openWatchedThread(receive, recover)
+/** @param heapMib memory that the thread may take for values */
+export function openExaminer(heapMib: number) {
+  const thread = openWatchedThread(heapMib, receive, recover)
   const plans = openPlans((task) => thread.post(task))
-  const waiting = new Map<number, Waiting>()
+  /** What is in the thread. */
+  const sent = new Map<number, Task>()
+  /** What waits while traces are examined alone. */
+  const line: Task[] = []
+  let isAlone = false
   let lastId = 0
 
-  function receive(reply: ThreadReply) {
-    const task = waiting.get(reply.taskId)
-    waiting.delete(reply.taskId)
-    if (waiting.size === 0) thread.rest()
-    if ('error' in reply) task?.reject(reply.error)
-    else task?.resolve(reply.examinations)
-  }
-
-  function send(task: Waiting) {
+  function send(task: Task) {
+    sent.set(task.taskId, task)
     plans.send(task.plan)
     const message = packTask(task)
     thread.post(message, [message.contents.buffer])
   }
 
-  /** Called when the thread has ended. Marks the schema at work as slow and sends all tasks again. */
+  function receive(reply: ThreadReply) {
+    const task = sent.get(reply.taskId)
+    sent.delete(reply.taskId)
+    if (sent.size === 0) thread.rest()
+    if ('error' in reply) task?.reject(reply.error)
+    else task?.resolve(reply.examinations)
+  }
+
+  /** Called when the thread has ended. */
   function recover({ planId, schemaId }: ThreadEnd) {
     plans.forgetSent()
-    const guilty = [...waiting.values()].find(({ plan }) => plan.planId === planId)?.plan
-    if (schemaId > 0 && guilty) guilty.slow.push(schemaId)
-    for (const task of waiting.values()) {
-      if (schemaId === 0) task.losses++
-      if (task.losses <= MAX_LOSSES) send(task)
-      else {
-        waiting.delete(task.taskId)
-        task.reject(new Error('The thread that examines traces has ended without a cause'))
-      }
+    const tasks = [...sent.values()]
+    const guilty = tasks.find(({ plan }) => plan.planId === planId)?.plan
+    if (schemaId > 0 && guilty) {
+      guilty.slow.push(schemaId)
+      for (const task of tasks) send(task)
+      return
     }
+    sent.clear()
+    if (isAlone) for (const { request, resolve } of tasks) resolve([giveUp(request)])
+    else void examineAlone(tasks)
+  }
+
+  /** Examines the traces of tasks one by one, with nothing else in the thread. */
+  async function examineAlone(tasks: readonly Task[]) {
+    isAlone = true
+    for (const task of tasks) await examineOneByOne(task).then(task.resolve, task.reject)
+    isAlone = false
+    for (const task of line.splice(0)) send(task)
+  }
+
+  async function examineOneByOne({ plan, request }: Task) {
+    const found: Examination[] = []
+    for (const trace of request.traces) {
+      const one = { ...request, traces: [trace] }
+      found.push(
+        ...(await new Promise<Examination[]>((resolve, reject) => {
+          send({ taskId: ++lastId, plan, request: one, resolve, reject })
+        })),
+      )
+    }
+    return found
   }
 
   return {
     examine: (request: ExaminationRequest) =>
       new Promise<Examination[]>((resolve, reject) => {
-        const plan = plans.find(request)
-        const task = { taskId: ++lastId, plan, request, resolve, reject, losses: 0 }
-        waiting.set(task.taskId, task)
-        send(task)
+        const task = { taskId: ++lastId, plan: plans.find(request), request, resolve, reject }
+        if (isAlone) line.push(task)
+        else send(task)
       }),
   }
 }
 
-/** The plans of pairs of manifests. Few are kept, because the thread compiles schemas for each. */
-function openPlans(post: (task: ThreadTask) => void) {
-  const plans = new Map<string, PlanTask>()
-  let sent = new Set<number>()
-  let lastId = 0
-
-  return {
-    find({ manifest, target }: ExaminationRequest): PlanTask {
-      const key = `${manifest?.id} ${target?.id}`
-      const plan = plans.get(key) ?? { kind: 'plan', planId: ++lastId, manifest, target, slow: [] }
-      plans.delete(key)
-      plans.set(key, plan)
-      const [oldest] = plans
-      if (oldest && plans.size > MAX_PLANS) {
-        plans.delete(oldest[0])
-        const { planId } = oldest[1]
-        if (sent.delete(planId)) post({ kind: 'forget', planId })
-      }
-      return plan
-    },
-    /** Sends a plan to the thread unless the thread has it. */
-    send(plan: PlanTask) {
-      if (!sent.has(plan.planId)) post(plan)
-      sent.add(plan.planId)
-    },
-    /** Call it when the thread has ended: a new one has no plans. */
-    forgetSent() {
-      sent = new Set()
-    },
-  }
+function giveUp({ manifest, target, wants }: ExaminationRequest) {
+  return givenUp(manifest !== null && target !== null, wants)
 }
 
 /** Puts the contents into one block, whose memory is transferred, and leaves out columns not needed. */
-function packTask({ taskId, plan, request }: Waiting): ExamineTask {
+function packTask({ taskId, plan, request }: Task): ExamineTask {
   const { wants, traces } = request
   const contents = new Uint8Array(traces.reduce((sum, { content }) => sum + content.length, 0))
   let at = 0
-  const packed = traces.map(({ content, ...trace }) => {
+  const packed = traces.map(({ content, ...trace }: ClosedTrace) => {
     contents.set(content, at)
     at += content.length
     return {
@@ -115,15 +130,12 @@ function packTask({ taskId, plan, request }: Waiting): ExamineTask {
 
 let shared: ReturnType<typeof openExaminer> | undefined
 
-const MAX_PLANS = 16
-/** How often a task is sent again after the thread ended while no schema was at work. */
-const MAX_LOSSES = 2
+const HEAP_MIB = 512
 
-interface Waiting {
-  taskId: number
-  plan: PlanTask
-  request: ExaminationRequest
-  resolve: (examinations: Examination[]) => void
-  reject: (error: unknown) => void
-  losses: number
+interface Task {
+  readonly taskId: number
+  readonly plan: PlanTask
+  readonly request: ExaminationRequest
+  resolve(examinations: Examination[]): void
+  reject(error: unknown): void
 }

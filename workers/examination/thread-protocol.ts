@@ -17,13 +17,16 @@ export interface PlanTask {
   slow: number[]
 }
 
+/** What of a trace is looked at. */
+export type OpenedTrace = Omit<ClosedTrace, 'trace_id' | 'given_up'>
+
 export interface ExamineTask {
   kind: 'examine'
   taskId: number
   planId: number
   wants: ExaminationRequest['wants']
   /** Each with the length of its content in bytes. */
-  traces: (Omit<ClosedTrace, 'content'> & { length: number })[]
+  traces: (Omit<OpenedTrace, 'content'> & { length: number })[]
   /** All contents, one after the other. */
   contents: Uint8Array<ArrayBuffer>
 }

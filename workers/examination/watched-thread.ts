@@ -17,6 +17,7 @@ export interface ThreadEnd {
 
 /** A thread that is ended when a step of its work takes too much time or memory. */
 export function openWatchedThread(
+  heapMib: number,
   onReply: (reply: ThreadReply) => void,
   onEnd: (end: ThreadEnd) => void,
 ): WatchedThread {
@@ -43,7 +44,7 @@ export function openWatchedThread(
     post(task, transfer = []) {
       if (!thread) {
         beatAtStart = Atomics.load(marks, BEAT)
-        thread = startThread(marks, onReply, end)
+        thread = startThread(heapMib, marks, onReply, end)
       }
       thread.ref()
       watch ??= setInterval(endWhenStalled(thread, marks, beatAtStart), LOOK_MS)
@@ -53,10 +54,15 @@ export function openWatchedThread(
   }
 }
 
-function startThread(marks: Int32Array, onReply: (reply: ThreadReply) => void, onExit: () => void) {
+function startThread(
+  heapMib: number,
+  marks: Int32Array,
+  onReply: (reply: ThreadReply) => void,
+  onExit: () => void,
+) {
   const thread = new Worker(new URL('./examine-thread.ts', import.meta.url), {
     workerData: marks,
-    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+    resourceLimits: { maxOldGenerationSizeMb: heapMib },
   })
   thread.on('message', onReply)
   // Without a listener the end of a thread by its memory limit would end the process.
@@ -74,11 +80,13 @@ function endWhenStalled(watched: Worker, marks: Int32Array, beatAtStart: number)
     looks = now === beat ? looks + 1 : 0
     beat = now
     const isLoading = now === beatAtStart
-    if (looks >= STALL_LOOKS && !isLoading) void watched.terminate()
+    const allowed = Atomics.load(marks, SCHEMA) > 0 ? SCHEMA_LOOKS : DECODE_LOOKS
+    if (looks === allowed && !isLoading) void watched.terminate()
   }
 }
 
-/** A step that is not over after this many looks, 4 seconds, is taken to run for ever. */
-const STALL_LOOKS = 16
+/** A schema that is at work for this many looks, 4 seconds, is taken to run for ever. */
+const SCHEMA_LOOKS = 16
+/** The same of a trace outside of schemas, 15 seconds: a large one is given up only when it is hopeless. */
+const DECODE_LOOKS = 60
 const LOOK_MS = 250
-const HEAP_MB = 512

@@ -58,7 +58,7 @@ async function analyzePages(
     if (!last) break
     run.signal.throwIfAborted()
     reading = awaitedLater(listClosedTraces(run.sql, filter, last))
-    const examined = await examine({ ...pair, traces: page })
+    const examined = await examine(run, { ...pair, traces: page })
     const episodes = page.map((trace, i) => episodeOf(trace, examined[i]?.compatibility))
     for (const { trace_id, decision } of episodes) tallyDecision(tally, trace_id, decision)
     await writing

@@ -43,7 +43,7 @@ async function retargetPage(
   total: number,
 ) {
   const { orgId, queue } = run
-  const examined = await examineTraces(run.sql, orgId, page, 'compatibility')
+  const examined = await examineTraces(run, page, 'compatibility')
   return queue.transaction(run.sql, async (tx: Transaction) => {
     if (!(await holdActive(tx, orgId, projectId, page))) return false
     const rows = examined.map((each) => examinationRow(each, false))

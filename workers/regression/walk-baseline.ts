@@ -69,11 +69,12 @@ function startOf({ checkpointed }: CheckRun): Start {
 }
 
 async function addPage(
-  { sql }: Run,
+  run: Run,
   agent: AgentKey,
   { before, after, known, rows, walked }: Pick<Comparison, 'before' | 'after'> & Page,
 ) {
-  const examinations = await examine({
+  const { sql } = run
+  const examinations = await examine(run, {
     manifest: before,
     target: after,
     wants: 'compatibility',

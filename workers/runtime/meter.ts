@@ -6,6 +6,8 @@ export interface Meter {
   jobRan(queue: string, outcome: AttemptOutcome, waitSeconds: number, runSeconds: number): void
   /** A run was aborted because it had lost its claim. */
   claimLost(queue: string): void
+  /** A trace ended the thread that examines traces, alone too. */
+  traceGivenUp(): void
   /** A worker looked for jobs after a notification or after its polling interval. */
   lookedForJobs(queue: string, way: 'notified' | 'polled'): void
   /** An attempt at a webhook delivery ended; `error` is null when it was delivered. */
@@ -16,6 +18,7 @@ export interface Meter {
 export const silentMeter: Meter = {
   jobRan: () => undefined,
   claimLost: () => undefined,
+  traceGivenUp: () => undefined,
   lookedForJobs: () => undefined,
   webhookAttempted: () => undefined,
 }

@@ -1,22 +1,25 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { PgBoss } from 'pg-boss'
 import { batchCalls } from '../../jobs/batch-calls.ts'
 import { affectedIds, bossDatabase } from '../../jobs/pg-boss.ts'
 import type { QueuedJob } from './attempt.ts'
+import type { OrgLimit } from '../../sql/jobs/queue-control.ts'
 import type { WorkerContext } from './context.ts'
 import type { AnyHandler } from './handler.ts'
 import { openPolling } from './polling.ts'
 import { runAttempt } from './run-attempt.ts'
 import { openSlots } from './slots.ts'
 import type { Overrun, Slots } from './slots.ts'
+import type { Solitude } from './solitude.ts'
 import { takeJobs } from './take.ts'
 
 export interface QueueWorker {
   readonly queue: string
   /** Looks for work now instead of at the next poll. */
   wake(): void
-  /** A paused worker takes no jobs; those that run go on. */
-  setPaused(paused: boolean): void
+  /** Takes jobs only as the operators allow from now on; those that run go on. */
+  control(control: QueueControl): void
   /** Aborts the job when it runs here. */
   cancel(jobId: string): void
   /** The job resources that run here. */
@@ -42,10 +45,19 @@ export interface QueueStatus {
   readonly overruns: readonly Overrun[]
 }
 
+/** What operators allow in one queue. */
+export interface QueueControl {
+  /** Nobody's jobs are taken. */
+  readonly paused: boolean
+  readonly limits: readonly OrgLimit[]
+}
+
 export interface QueueWorkerOptions {
   /** Jobs that run at once. */
   readonly slots: number
-  readonly paused: boolean
+  readonly control: QueueControl
+  /** Of the process. */
+  readonly solitude: Solitude
   /** Host and process, for the history of a job. */
   readonly worker: string
 }
@@ -57,13 +69,14 @@ export function startQueueWorker(
   context: WorkerContext,
   boss: PgBoss,
   handler: AnyHandler,
-  { slots: total, worker, ...options }: QueueWorkerOptions,
+  { slots: total, worker, solitude, ...options }: QueueWorkerOptions,
 ): QueueWorker {
   const queue = handler.job.name
-  let paused = options.paused
-  /** Whether the last fetch left jobs in the queue because no slot was free for them. */
+  let { control } = options
+  /** Whether the last fetch left jobs in the queue that may run when another one has ended. */
   let backlog = false
   let fetchedAt: Date | undefined
+  let looked: Promise<unknown> = Promise.resolve()
   const slots = openSlots(total, context.now, () => {
     if (backlog) polling.wake()
   })
@@ -71,21 +84,35 @@ export function startQueueWorker(
 
   /** Returns whether to look again at once. */
   async function take() {
-    if (paused || slots.free() === 0) return false
-    const taken = await takeJobs(boss, context.sql, queue, slots)
+    if (control.paused || slots.free() === 0 || solitude.isTaken()) return false
+    const taking = takeJobs(boss, context.sql, queue, slots, control.limits)
+    looked = taking.catch(() => undefined)
+    const taken = await taking
     fetchedAt = context.now()
-    backlog = taken.more
-    for (const queued of taken.jobs) slots.start(queued, (abort) => run(queued, abort))
-    return backlog && slots.free() > 0
+    backlog = taken.more || taken.withheld
+    for (const queued of taken.jobs) slots.start(queued, (abort) => begin(queued, abort))
+    return taken.more && slots.free() > 0
+  }
+
+  /** One job runs alone, and what was taken beside it goes back to the queue. */
+  async function begin(queued: QueuedJob, abort: AbortController) {
+    const { alone } = queued.data
+    if (!alone && !solitude.isTaken()) return run(queued, abort)
+    const leave = alone && (await solitude.enter(queued.id))
+    if (!leave) abort.abort('draining')
+    await run(queued, abort)
+    if (leave) leave()
   }
   const polling = openPolling(context, queue, take)
+  solitude.join({ slots, wake: polling.wake, looked: () => looked })
 
   return {
     queue,
     wake: polling.wake,
-    setPaused(value) {
-      if (paused && !value) polling.wake()
-      paused = value
+    control(value) {
+      if (isDeepStrictEqual(value, control)) return
+      control = value
+      polling.wake()
     },
     cancel: (jobId) => stopJob(slots, jobId),
     jobIds: () => slots.running().flatMap(({ data }) => data.job_id ?? []),
@@ -97,7 +124,7 @@ export function startQueueWorker(
       queue,
       slots: total,
       running: slots.running().length,
-      paused,
+      paused: control.paused,
       fetchedAt,
       overruns: slots.overruns(),
     }),

@@ -7,7 +7,14 @@ import { CONTINUE } from './handler.ts'
 import type { Outcome, ResumableRun } from './handler.ts'
 import type { AttemptOutcome } from './outcome.ts'
 import { startProgress } from './progress.ts'
-import { settleCanceled, settleContinued, settleDone, settleFailure, settleWith } from './settle.ts'
+import {
+  persistently,
+  settleCanceled,
+  settleContinued,
+  settleDone,
+  settleFailure,
+  settleWith,
+} from './settle.ts'
 
 /**
  * Runs a job once: claims its row, calls the handler, and settles the row and the queue in one
@@ -29,13 +36,8 @@ async function claimAndWork(attempt: Attempt): Promise<AttemptOutcome> {
   const { context, queued, worker } = attempt
   const { org_id: orgId, job_id: id } = queued.data
   if (!id || orgId === null) return work(attempt, undefined, undefined)
-  const claimed = await claimJob(context.sql, {
-    orgId,
-    id,
-    queueJobId: queued.id,
-    queueAttempt: queued.retryCount,
-    worker,
-  })
+  const queueClaim = { orgId, id, queueJobId: queued.id, queueAttempt: queued.retryCount, worker }
+  const claimed = await persistently(attempt, () => claimJob(context.sql, queueClaim))
   if (!claimed) {
     await attempt.complete(queued)
     return 'dropped'

@@ -1,7 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { bossDatabase, countAffected } from '../../jobs/pg-boss.ts'
 import { messageOf } from '../../jobs/rules/core/error-message.ts'
-import { isDatabaseAway } from '../../sql/core/db.ts'
+import { RELEASED_PRIORITY } from '../../jobs/queue.ts'
+import type { EnqueueOptions } from '../../jobs/queue.ts'
+import { isConnectionLost, isDatabaseAway } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import {
   cancelClaimedJob,
@@ -13,7 +15,7 @@ import {
 import type { Claim } from '../../sql/jobs/job-claims.ts'
 import type { JobError } from '../../sql/jobs/jobs.ts'
 import { findContinuationTurn } from '../../sql/jobs/pg-boss.ts'
-import type { Attempt, StopReason } from './attempt.ts'
+import type { Attempt, QueuedJob, StopReason } from './attempt.ts'
 import { ClaimLost, GiveUp } from './give-up.ts'
 import type { AttemptOutcome } from './outcome.ts'
 
@@ -61,6 +63,10 @@ export async function settleFailure(
   if (error instanceof ClaimLost || reason === 'claim_lost') return 'dropped'
   if (reason === 'canceled' && claim) return settleCanceled(attempt, claim)
   if (reason === 'draining') return settleContinued(attempt, claim, 'released')
+  if (isConnectionLost(error)) {
+    context.log.warn({ queue: queued.name, job_id: claim?.id, err: error }, 'the database was away')
+    return settleContinued(attempt, claim, 'released', AWAY_SECONDS)
+  }
   if (error instanceof GiveUp) {
     context.log.warn({ queue: queued.name, job_id: claim?.id, code: error.code }, error.message)
     return settleGivenUp(attempt, claim, error)
@@ -77,28 +83,51 @@ export async function settleCanceled(attempt: Attempt, claim: Claim): Promise<At
   return 'canceled'
 }
 
-/** Ends this claim and enqueues the job again under a new queue row, so that no attempt is lost. */
+/**
+ * Ends this claim and enqueues the job again under a new queue row, so that no attempt is lost.
+ * @param delaySeconds until it may begin
+ */
 export async function settleContinued(
   attempt: Attempt,
   claim: Claim | undefined,
   outcome: 'released' | 'continued',
+  delaySeconds = 0,
 ): Promise<AttemptOutcome> {
-  const { context, handler, queued } = attempt
+  const { queued } = attempt
   await inTransaction(attempt, async (tx) => {
-    await completeIn(tx, attempt)
-    const id = await context.queue.enqueue(tx, handler.job, queued.data.payload, {
-      orgId: queued.data.org_id,
-      ...(claim && { jobId: claim.id }),
-      ...(queued.singletonKey && { key: queued.singletonKey }),
-      priority:
-        outcome === 'released'
-          ? RELEASED_PRIORITY
-          : await findContinuationTurn(tx, queued.name, queued.priority),
-    })
+    const released = {
+      priority: RELEASED_PRIORITY,
+      startAfterSeconds: delaySeconds,
+      ...(queued.data.alone && { alone: true, retryLimit: retriesLeft(queued) }),
+    }
+    const id = await enqueueAgain(
+      tx,
+      attempt,
+      outcome === 'released'
+        ? released
+        : { priority: await findContinuationTurn(tx, queued.name, queued.priority) },
+    )
     // A `short` queue may hold a job of this key already, which then does this one's work too.
     if (claim && !(id && (await continueJob(tx, claim, id, outcome)))) throw new ClaimLost()
   })
   return outcome
+}
+
+/** Ends this queue row and puts the same job into a new one, whose attempts begin anew. */
+async function enqueueAgain(
+  tx: Transaction,
+  attempt: Attempt,
+  options: Pick<EnqueueOptions, 'priority' | 'startAfterSeconds' | 'alone' | 'retryLimit'>,
+) {
+  const { context, handler, queued } = attempt
+  const { org_id: orgId, job_id: jobId, payload } = queued.data
+  await completeIn(tx, attempt)
+  return context.queue.enqueue(tx, handler.job, payload, {
+    orgId,
+    ...(jobId && { jobId }),
+    ...(queued.singletonKey && { key: queued.singletonKey }),
+    ...options,
+  })
 }
 
 async function settleGivenUp(
@@ -119,6 +148,7 @@ async function settleFailed(
   error: unknown,
 ): Promise<AttemptOutcome> {
   const { boss, queued } = attempt
+  if (queued.data.alone) return settleAcquitted(attempt, claim, error)
   const last = queued.retryCount >= queued.retryLimit
   await inTransaction(attempt, async (tx) => {
     const put = last ? failJob : requeueJob
@@ -130,25 +160,50 @@ async function settleFailed(
   return last ? 'failed' : 'retried'
 }
 
+/**
+ * A job that ran alone has failed, but ended no process: it runs among others again, and the claim that
+ * was lost beside them is handed back.
+ */
+async function settleAcquitted(
+  attempt: Attempt,
+  claim: Claim | undefined,
+  error: unknown,
+): Promise<AttemptOutcome> {
+  const { handler, queued } = attempt
+  await inTransaction(attempt, async (tx) => {
+    const id = await enqueueAgain(tx, attempt, {
+      priority: queued.priority,
+      startAfterSeconds: handler.job.queue.retryDelaySeconds,
+      retryLimit: retriesLeft(queued),
+    })
+    if (claim && !(id && (await requeueJob(tx, claim, describe(error), id)))) throw new ClaimLost()
+  })
+  return 'retried'
+}
+
+/** How many attempts may follow the present one. */
+function retriesLeft({ retryLimit, retryCount }: QueuedJob) {
+  return Math.max(0, retryLimit - retryCount)
+}
+
 async function inTransaction(attempt: Attempt, work: (tx: Transaction) => Promise<void>) {
   const { context } = attempt
   await persistently(attempt, () => context.queue.transaction(context.sql, work))
 }
 
 /**
- * Tries again while the database is away, so that its restart does not make a finished job run again.
- * A transaction may have committed before its connection was lost. The claim is gone then, and the next
- * try ends with ClaimLost.
+ * Tries again for as long as the database is away, so that neither its restart nor a longer outage makes
+ * a finished job run again. A transaction may have committed before its connection was lost. The claim
+ * is gone then, and the next try ends with ClaimLost.
  */
-async function persistently<T>({ abort }: Attempt, settle: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + SETTLE_MS
+export async function persistently<T>({ abort }: Attempt, settle: () => Promise<T>): Promise<T> {
   for (let waitMs = 50; ; waitMs = Math.min(2 * waitMs, 1000)) {
     try {
       return await settle()
     } catch (error) {
-      const hopeless = abort.signal.reason === 'claim_lost' || performance.now() > deadline
-      if (hopeless || !isDatabaseAway(error)) throw error
-      await setTimeout(waitMs)
+      if (abort.signal.reason === 'claim_lost' || !isDatabaseAway(error)) throw error
+      // A process that was stopped meanwhile does not wait for it.
+      await setTimeout(waitMs, undefined, { ref: false })
     }
   }
 }
@@ -174,7 +229,5 @@ function describe(error: unknown): JobError {
   }
 }
 
-/** Longer than a database server takes to restart. The heartbeat keeps the claim alive meanwhile. */
-const SETTLE_MS = 60_000
-/** Waiting jobs have priorities of 0 and less, so an interrupted job goes on before them. */
-const RELEASED_PRIORITY = 100
+/** Before a run that lost its database is tried again. */
+const AWAY_SECONDS = 1

@@ -8,6 +8,8 @@ export interface Slots {
   /** Aborts one run; its handler stops at its next safe point. */
   stop(queueJobId: string, reason: StopReason): void
   stopAll(reason: StopReason): void
+  /** Aborts all runs but one; resolves when they have ended. */
+  stopAllBut(queueJobId: string, reason: StopReason): Promise<unknown>
   /** Slots that can be filled. */
   free(): number
   running(): QueuedJob[]
@@ -76,6 +78,11 @@ export function openSlots(total: number, now: () => Date, onEnd: () => void): Sl
     start,
     stop,
     stopAll: (reason) => [...running.keys()].forEach((id) => stop(id, reason)),
+    stopAllBut(id, reason) {
+      const others = [...running.values()].filter(({ queued }) => queued.id !== id)
+      for (const { queued } of others) stop(queued.id, reason)
+      return Promise.all(others.map(({ end }) => end))
+    },
     free: () => (overran.size < total ? total - running.size : 0),
     running: () => [...running.values()].map(({ queued }) => queued),
     held() {

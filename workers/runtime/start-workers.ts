@@ -3,12 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { PgBoss } from 'pg-boss'
 import { CANCEL_CHANNEL, CONTROL_CHANNEL, WAKE_CHANNEL } from '../../jobs/queue.ts'
 import { listCancelRequested } from '../../sql/jobs/job-claims.ts'
-import { listPausedQueues } from '../../sql/jobs/queue-control.ts'
+import { listOrgLimits, listPausedQueues } from '../../sql/jobs/queue-control.ts'
 import type { WorkerContext } from './context.ts'
 import type { AnyHandler } from './handler.ts'
 import { startQueueWorker } from './queue-worker.ts'
-import type { QueueStatus, QueueWorker } from './queue-worker.ts'
+import type { QueueControl, QueueStatus, QueueWorker } from './queue-worker.ts'
 import type { Overrun } from './slots.ts'
+import { openSolitude } from './solitude.ts'
 
 export interface RunningWorkers {
   /** Jobs running in this process now. */
@@ -30,17 +31,19 @@ export async function startWorkers(
   handlers: readonly { handler: AnyHandler; concurrency: number }[],
 ): Promise<RunningWorkers> {
   const worker = `${hostname()}:${process.pid}`
-  const paused = await findPaused(context)
+  const controlOf = await readControls(context)
+  const solitude = openSolitude()
   const workers = handlers.map(({ handler, concurrency: slots }) =>
     startQueueWorker(context, boss, handler, {
       slots,
       worker,
-      paused: paused.has(handler.job.name),
+      solitude,
+      control: controlOf(handler.job.name),
     }),
   )
   await listen(context, workers)
   const ticking = setInterval(() => {
-    for (const look of [beat, lookForPauses, lookForCancels]) {
+    for (const look of [beat, lookForControls, lookForCancels]) {
       look(context, workers).catch((err: unknown) => {
         context.log.warn({ err }, `${look.name} failed`)
       })
@@ -74,7 +77,7 @@ async function listen(context: WorkerContext, workers: readonly QueueWorker[]) {
   )
   await listener.listen(CANCEL_CHANNEL, (id) => workers.forEach((worker) => worker.cancel(id)))
   await listener.listen(CONTROL_CHANNEL, () => {
-    lookForPauses(context, workers).catch(() => undefined)
+    lookForControls(context, workers).catch(() => undefined)
   })
 }
 
@@ -82,9 +85,9 @@ async function beat(_: WorkerContext, workers: readonly QueueWorker[]) {
   await Promise.all(workers.map((worker) => worker.heartbeat()))
 }
 
-async function lookForPauses(context: WorkerContext, workers: readonly QueueWorker[]) {
-  const paused = await findPaused(context)
-  for (const worker of workers) worker.setPaused(paused.has(worker.queue))
+async function lookForControls(context: WorkerContext, workers: readonly QueueWorker[]) {
+  const controlOf = await readControls(context)
+  for (const worker of workers) worker.control(controlOf(worker.queue))
 }
 
 async function lookForCancels({ sql }: WorkerContext, workers: readonly QueueWorker[]) {
@@ -95,9 +98,12 @@ async function lookForCancels({ sql }: WorkerContext, workers: readonly QueueWor
   }
 }
 
-async function findPaused({ sql }: WorkerContext) {
-  return new Set((await listPausedQueues(sql)).map(({ queue }) => queue))
+async function readControls({ sql }: WorkerContext): Promise<(queue: string) => QueueControl> {
+  const [queues, limits] = await Promise.all([listPausedQueues(sql), listOrgLimits(sql)])
+  const paused = new Set(queues.map(({ queue }) => queue))
+  const limited = Map.groupBy(limits, ({ queue }) => queue)
+  return (queue) => ({ paused: paused.has(queue), limits: limited.get(queue) ?? [] })
 }
 
-/** Cancels and pauses are looked up this often, in case their notification is lost. */
+/** Cancels, pauses and limits are looked up this often, in case their notification is lost. */
 const TICK_MS = 2000

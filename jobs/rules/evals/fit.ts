@@ -23,9 +23,9 @@ export function fitEvidence({ verdict, needs_review, reasons }: Fit): Compatibil
   return {
     verdict,
     needs_review,
-    code: verdict === 'drop' ? 'compat.unreplayable' : `compat.${worst.code}`,
+    code: isUnreplayable(worst) ? 'compat.unreplayable' : `compat.${worst.code}`,
     subject: cause.subject,
-    message: messageOf(cause, verdict),
+    message: messageOf(cause, isUnreplayable(worst)),
   }
 }
 
@@ -54,11 +54,16 @@ export function fitScore({ verdict, reasons, target_manifest_id }: Fit): NewScor
 /** Name of the score that stands for a fit. */
 export const FIT_SCORE = 'compatibility'
 
-function messageOf({ code, component_type, subject, detail }: CompatReason, verdict: Verdict) {
+/** Whether the trace would have to be run again and cannot be. */
+function isUnreplayable({ action, code }: CompatReason) {
+  return action === 'drop' && code !== 'trace_not_examinable'
+}
+
+function messageOf({ code, component_type, subject, detail }: CompatReason, unreplayable: boolean) {
   const what =
     component_type === null ? subject : `${component_type.replaceAll('_', ' ')} ${subject}`
   const text = `${what}: ${code.replaceAll('_', ' ')}${detail ? ` (${detail})` : ''}`
-  return verdict === 'drop' ? `It would have to be run again, and cannot be. ${text}` : text
+  return unreplayable ? `It would have to be run again, and cannot be. ${text}` : text
 }
 
 const FITS = {

@@ -27,7 +27,7 @@ export interface CompatReason {
   code: CompatCode
   /** Null for what is about the trace itself. */
   component_type: ComponentType | null
-  /** Name of the component, as the old manifest has it, or `user_input`. */
+  /** Name of the component, as the old manifest has it, or `user_input`, or `trace`. */
   subject: string
   detail?: string
 }
@@ -97,3 +97,4 @@ export type CompatCode =
   | 'tool_schema_changed_repairable'
   | 'tool_schema_incompatible'
   | 'tool_schema_unverifiable'
+  | 'trace_not_examinable'

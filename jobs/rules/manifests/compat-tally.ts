@@ -93,8 +93,14 @@ function worstBySurface(reasons: readonly CompatReason[]) {
 
 /** Whether a difference between the manifests is why, and not something about the trace itself. */
 function isOfChange({ code }: CompatReason) {
-  return code !== 'tool_not_in_manifests' && code !== 'not_replayable'
+  return !OF_TRACES.has(code)
 }
+
+const OF_TRACES: ReadonlySet<CompatReason['code']> = new Set([
+  'not_replayable',
+  'tool_not_in_manifests',
+  'trace_not_examinable',
+])
 
 function countRule(tally: CompatTally, rule: RepairRule) {
   const key = JSON.stringify(rule)

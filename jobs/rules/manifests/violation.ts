@@ -50,6 +50,7 @@ export const VIOLATION_SEVERITY = {
   step_limit_exceeded: 'medium',
   tool_call_limit_exceeded: 'medium',
   manifest_unknown: 'low',
+  trace_not_examinable: 'low',
 } as const satisfies Record<string, ViolationSeverity>
 
 const MAX_TEXT = 500

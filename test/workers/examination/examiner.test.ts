@@ -1,13 +1,30 @@
 import t from 'tap'
+import { setImmediate } from 'node:timers/promises'
+import { zstdCompressSync } from 'node:zlib'
 import { toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
 import type { Component } from '../../../jobs/rules/manifests/manifest.ts'
-import { examine } from '../../../workers/examination/examiner.ts'
+import type { ExaminationRequest } from '../../../workers/examination/examination.ts'
+import { examine as examineFor, openExaminer } from '../../../workers/examination/examiner.ts'
+import { silentMeter } from '../../../workers/runtime/meter.ts'
 import { component, manifest, tool, traceOf } from '../../support/manifests.ts'
 
+const ignore = () => undefined
+const silentLog = { info: ignore, warn: ignore, error: ignore }
 const string = { type: 'string' }
 let serial = 0
 const stored = (...components: Component[]) => ({ id: `m${++serial}`, ...manifest(...components) })
-const closed = (...args: Parameters<typeof traceOf>) => toTraceRow(traceOf(...args))
+const closed = (...args: Parameters<typeof traceOf>) => ({
+  ...toTraceRow(traceOf(...args)),
+  given_up: false,
+})
+/** Traces that were given up, by organization. */
+const log: { org_id: string; trace_id: string }[] = []
+const run = (orgId: string) => ({
+  orgId,
+  log: { ...silentLog, error: (fields: object) => void log.push(fields as (typeof log)[0]) },
+  meter: silentMeter,
+})
+const examine = (request: ExaminationRequest, orgId = 'org') => examineFor(run(orgId), request)
 
 t.test('the examiner', async (t) => {
   t.test('opens traces and tells fit, violations and edges', async (t) => {
@@ -74,6 +91,58 @@ t.test('the examiner', async (t) => {
     })
   }
 
+  t.test('gives up a trace that ends the thread twice, and nothing beside it', async (t) => {
+    const before = stored(tool('a', { x: string }, ['x']))
+    const after = stored(tool('a', { y: string }, ['y']))
+    const fine = closed([['a', { x: 'v' }]])
+    const poison = { ...fine, trace_id: 'poison', content: contentOf(100_000) }
+    const small = openExaminer(36)
+    const examine = (request: ExaminationRequest, orgId = 'org') =>
+      examineFor(run(orgId), request, small)
+    const request = { manifest: before, target: after, wants: 'all' } as const
+    let threads = 0
+    const count = () => threads++
+    process.on('worker', count)
+    const [found, others, late] = await Promise.all([
+      examine({ ...request, traces: [fine, poison, fine] }, 'guilty'),
+      examine({ ...request, manifest: after, target: before, traces: [fine] }),
+      setImmediate().then(() => examine({ ...request, traces: [fine] })),
+    ])
+    const good = { compatibility: { verdict: 'repair' }, violations: [], given_up: false }
+    t.match(found, [
+      good,
+      {
+        compatibility: { verdict: 'drop', reasons: [{ code: 'trace_not_examinable' }] },
+        violations: [{ kind: 'trace_not_examinable' }],
+        given_up: true,
+      },
+      good,
+    ])
+    t.match(others, [{ violations: [{ kind: 'tool_args_invalid' }], given_up: false }])
+    t.match(late, [good])
+    t.equal(threads, 3, 'it ended one beside others, and one alone')
+    t.same(log, [{ org_id: 'guilty', trace_id: 'poison' }])
+
+    const known = { ...poison, given_up: true }
+    const [again] = await examine({ ...request, traces: [known, fine] })
+    process.off('worker', count)
+    t.match(again, { violations: [{ kind: 'trace_not_examinable' }], given_up: true })
+    t.equal(threads, 3, 'once it is known it is not opened again')
+    t.equal(log.length, 1)
+  })
+
+  t.test('does not even open a content whose values would take all memory', async (t) => {
+    const content = zstdCompressSync(`{"spans":[${'{},'.repeat(12e6)}{}],"llm_calls":[]}`)
+    const request = { manifest: null, target: null, wants: 'all' } as const
+    const traces = [{ ...closed([]), content }, closed([])]
+    const before = log.length
+    t.match(await examine({ ...request, traces }), [
+      { compatibility: null, violations: [{ kind: 'trace_not_examinable' }], given_up: true },
+      { violations: [], given_up: false },
+    ])
+    t.equal(log.length, before + 1)
+  })
+
   t.test('takes no remote schema, and none that contradicts itself', async (t) => {
     const schemas = [
       { $ref: 'https://example.com/schema.json' },
@@ -111,6 +180,16 @@ t.test('the examiner', async (t) => {
     t.match(found[0]?.compatibility?.reasons, [{ code: 'tool_schema_unverifiable' }])
   })
 })
+
+/** A content of that many spans which hand over to another agent each. */
+function contentOf(spanCount: number) {
+  const spans = Array.from({ length: spanCount }, (_, i) => ({
+    span_type: 'handoff',
+    name: `handoff to ${i}`,
+    attributes: {},
+  }))
+  return zstdCompressSync(JSON.stringify({ spans, llm_calls: [] }))
+}
 
 /** Definitions of which each asks the next one twice. */
 function fanOut(levels: number) {

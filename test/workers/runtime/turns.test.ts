@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Queryable, Transaction } from '../../../sql/core/db.ts'
+import type { Queryable, Sql, Transaction } from '../../../sql/core/db.ts'
 import { findTurn } from '../../../sql/jobs/pg-boss.ts'
 import { handler } from '../../../workers/runtime/handler.ts'
 import { takeJobs } from '../../../workers/runtime/take.ts'
@@ -17,7 +17,7 @@ t.test('turns in a queue', async (t) => {
   /** Numbers of the jobs that a process with `count` slots for one organization takes, in order. */
   async function takeNumbers(from: Queryable, { name }: NumberJob, count: number) {
     const slots = { total: count + 1, free: () => count, held: () => new Map() }
-    const { jobs } = await takeJobs(boss, from, name, slots)
+    const { jobs } = await takeJobs(boss, from as Sql, name, slots)
     return jobs.map(({ data }) => (data.payload as { n: number }).n)
   }
 
