@@ -1,5 +1,6 @@
 import type { Request, ResponseToolkit, RouteOptions, ServerRoute } from '@hapi/hapi'
 import type Joi from 'joi'
+import { workOn } from '../jobs/current-work.ts'
 import { isTooDeep, MAX_DEPTH } from '../jobs/rules/core/depth.ts'
 import type { ApiContext } from './context.ts'
 import { Answer, pathsOf } from './endpoint.ts'
@@ -24,7 +25,10 @@ function routeOptions(operation: Endpoint, context: ApiContext): RouteOptions {
     app: { access: operation.access, operation },
     auth: operation.access === 'open' ? false : 'key',
     ...(operation.method !== 'GET' && { payload: UNREAD }),
-    handler: (request, h) => handleRequest(operation, context, request, h),
+    handler: (request, h) =>
+      workOn({ request_id: request.info.id, org_id: request.app.org_id }, () =>
+        handleRequest(operation, context, request, h),
+      ),
   }
 }
 

@@ -4,6 +4,7 @@ import type { Request, ResponseToolkit, RouteOptions, Server } from '@hapi/hapi'
 import { randomUUIDv7 } from 'node:crypto'
 import { ANONYMOUS_RATE } from '../jobs/rules/org/plan.ts'
 import type { Rate } from '../jobs/rules/org/plan.ts'
+import { logRequests } from './access-log.ts'
 import { registerAuth } from './auth.ts'
 import { readRanges } from './client-address.ts'
 import type { ApiContext } from './context.ts'
@@ -54,6 +55,7 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
     },
   })
   server.ext('onRequest', identify)
+  logRequests(server, context.log)
   answerUnparsable(listener)
   server.ext('onPostAuth', async (request, h) => {
     const operation = request.route.settings.app?.operation
@@ -85,10 +87,10 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
   return server
 }
 
-/** Echoes a well-formed `X-Request-ID`, else makes one. */
+/** Echoes a well-formed `X-Request-ID`, else makes one. Jobs keep it, so it must not be an API key. */
 function identify(request: Request, h: ResponseToolkit) {
   const given = headerOf(request, 'x-request-id')
-  request.info.id = given && /^[\w-]{1,64}$/.test(given) ? given : randomUUIDv7()
+  request.info.id = given && /^(?!.*_sk_)[\w-]{1,64}$/.test(given) ? given : randomUUIDv7()
   return h.continue
 }
 

@@ -1,13 +1,18 @@
 import type { PgBoss } from 'pg-boss'
+import { currentWork } from './current-work.ts'
 import type { Job } from './job.ts'
 import { bossDatabase } from './pg-boss.ts'
 import type { Executor } from './pg-boss.ts'
 
-/** What a queue row carries: whose it is, the job resource it belongs to (if any), and the payload. */
+/**
+ * What a queue row carries: whose it is, the job resource it belongs to (if any), the request that led to
+ * it (if any), and the payload. Processes of other releases read and write it at the same time.
+ */
 export interface Envelope {
   /** null: the system's own. */
   readonly org_id: string | null
   readonly job_id?: string
+  readonly request_id?: string
   readonly payload: object
 }
 
@@ -77,9 +82,11 @@ export function openQueue(
       const { orgId } = options
       const priority =
         options.priority ?? (orgId === null ? 0 : await takeTurn(tx, job.name, orgId))
+      const { request_id } = currentWork()
       const envelope: Envelope = {
         org_id: orgId,
         ...(options.jobId && { job_id: options.jobId }),
+        ...(request_id && { request_id }),
         payload: value,
       }
       const id = await boss.send(job.name, envelope, {

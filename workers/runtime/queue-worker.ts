@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PgBoss } from 'pg-boss'
 import { batchCalls } from '../../jobs/batch-calls.ts'
+import { workOn } from '../../jobs/current-work.ts'
+import type { Work } from '../../jobs/current-work.ts'
 import { affectedIds, bossDatabase } from '../../jobs/pg-boss.ts'
 import type { QueuedJob } from './attempt.ts'
 import type { WorkerContext } from './context.ts'
@@ -123,7 +125,7 @@ function openRunner(context: WorkerContext, boss: PgBoss, handler: AnyHandler, w
   }, COMPLETE_BATCH)
   const complete = async (queued: QueuedJob) => void (await completeTogether(boss, queued))
 
-  return async (queued: QueuedJob, abort: AbortController) => {
+  async function run(queued: QueuedJob, abort: AbortController) {
     const started = context.now().getTime()
     const due = Math.max(queued.createdOn.getTime(), queued.startAfter.getTime())
     try {
@@ -132,9 +134,16 @@ function openRunner(context: WorkerContext, boss: PgBoss, handler: AnyHandler, w
       const waited = Math.max(0, started - due) / 1000
       context.meter.jobRan(queue, outcome, waited, (ended - started) / 1000)
     } catch (err) {
-      context.log.error({ queue, job_id: queued.data.job_id, err }, 'job could not be settled')
+      context.log.error({ err }, 'job could not be settled')
     }
   }
+  return (queued: QueuedJob, abort: AbortController) =>
+    workOn(workOf(queued), () => run(queued, abort))
+}
+
+function workOf({ name, data }: QueuedJob): Work {
+  const { request_id, org_id, job_id } = data
+  return { request_id, org_id: org_id ?? undefined, queue: name, job_id }
 }
 
 function stopJob(slots: Slots, jobId: string) {
