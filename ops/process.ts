@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { SchemaTooNew } from '../sql/core/migrate.ts'
 import { ConfigError, readConfig } from './config.ts'
@@ -5,6 +6,7 @@ import type { Config } from './config.ts'
 import { startHealth } from './health.ts'
 import type { HealthListener } from './health.ts'
 import { prepareDatabase } from './migrate.ts'
+import { writeOnlyJson } from './json-lines.ts'
 import { openLog } from './log.ts'
 import { checkPatches } from './patches.ts'
 import { PostgresError } from './postgres-error.ts'
@@ -24,20 +26,25 @@ export type ChildMessage = { ready: true; address?: string } | { operatorError: 
 
 /**
  * Runs a part of the service as a process of its own: environment, health, database, part, until it is
- * asked to stop. A foreseen failure is reported in a sentence, to the parent if there is one.
+ * asked to stop. It writes lines of JSON and nothing else. A foreseen failure is reported in a sentence: in
+ * a line of the log, or alone on a terminal, and to the parent if there is one.
  */
 export async function runProcess(
   name: string,
   open: (config: Config, databaseUrl: string, health: HealthListener) => Promise<Running>,
 ): Promise<void> {
   const stop = listenForStop(() => endNow(1))
+  const isTerminal = process.stderr.isTTY
+  const log = openLog(name, undefined)
+  writeOnlyJson(log)
   let health: HealthListener | undefined
   try {
     checkPatches()
     const config = readConfig()
+    if (config.LOG_LEVEL) log.level = config.LOG_LEVEL
     const url = requireDatabase(config)
     health = await startHealth(config)
-    await prepareDatabase(url, openLog(name, config.LOG_LEVEL), stop.signal)
+    await prepareDatabase(url, log, stop.signal)
     if (stop.signal.aborted) return
     const running = await open(config, url, health)
     tellParent({ ready: true, ...(running.address && { address: running.address }) })
@@ -46,9 +53,10 @@ export async function runProcess(
   } catch (error) {
     process.exitCode = 1
     const sentence = sentenceOf(error)
-    if (sentence === undefined) throw error
-    process.stderr.write(`${sentence}\n`)
-    tellParent({ operatorError: sentence })
+    if (sentence === undefined) log.fatal({ err: error }, 'the process failed')
+    else if (isTerminal) writeSync(STDERR, `${sentence}\n`)
+    else log.fatal({}, sentence)
+    if (sentence !== undefined) tellParent({ operatorError: sentence })
   } finally {
     await health?.close()
     stop.release()
@@ -75,3 +83,4 @@ function tellParent(message: ChildMessage) {
 }
 
 const LINGER_MS = 5000
+const STDERR = 2
