@@ -31,7 +31,7 @@ export function logRequests(server: Server, log: ApiContext['log']) {
 }
 
 /** The status of the answer; hapi's 499 where the client went before there was one. */
-function statusOf({ response }: Request) {
+export function statusOf({ response }: Request) {
   return 'statusCode' in response ? response.statusCode : response.output.statusCode
 }
 

@@ -10,6 +10,7 @@ import type { FieldFault } from './errors.ts'
 import { performOnce, readIdempotencyKey } from './idempotency.ts'
 import type { Reply } from './idempotency.ts'
 import type { Access } from './principal.ts'
+import { inSpanOf } from './request-spans.ts'
 
 /** The hapi routes of an operation, one for each of its paths. */
 export function routesOf(operation: Endpoint, context: ApiContext): ServerRoute[] {
@@ -27,7 +28,7 @@ function routeOptions(operation: Endpoint, context: ApiContext): RouteOptions {
     ...(operation.method !== 'GET' && { payload: UNREAD }),
     handler: (request, h) =>
       workOn({ request_id: request.info.id, org_id: request.app.org_id }, () =>
-        handleRequest(operation, context, request, h),
+        inSpanOf(request, () => handleRequest(operation, context, request, h)),
       ),
   }
 }

@@ -15,6 +15,7 @@ import { answerError, notFound } from './errors.ts'
 import { headerOf } from './header.ts'
 import { answerUnparsable, createListener, PATIENCE, watchUpload } from './listener.ts'
 import type { PatienceLimits } from './listener.ts'
+import { traceRequests } from './request-spans.ts'
 import { openAddressLimiter, openRefusals, rateHeaders } from './rate-limit.ts'
 import { takeBody } from './read-body.ts'
 import { operations as allOperations } from './routes.ts'
@@ -56,6 +57,7 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
   })
   server.ext('onRequest', identify)
   logRequests(server, context.log)
+  traceRequests(server)
   answerUnparsable(listener)
   server.ext('onPostAuth', async (request, h) => {
     const operation = request.route.settings.app?.operation

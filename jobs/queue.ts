@@ -1,8 +1,10 @@
+import { SpanKind } from '@opentelemetry/api'
 import type { PgBoss } from 'pg-boss'
 import { currentWork } from './current-work.ts'
 import type { Job } from './job.ts'
 import { bossDatabase } from './pg-boss.ts'
 import type { Executor } from './pg-boss.ts'
+import { currentTraceparent, inSpan } from './spans.ts'
 
 /**
  * What a queue row carries: whose it is, the job resource it belongs to (if any), the request that led to
@@ -13,6 +15,8 @@ export interface Envelope {
   readonly org_id: string | null
   readonly job_id?: string
   readonly request_id?: string
+  /** Where its runs go on in a trace. */
+  readonly traceparent?: string
   readonly payload: object
 }
 
@@ -76,29 +80,23 @@ export function openQueue(
   }
 
   return {
-    async enqueue(tx, job, payload, options) {
-      const { error, value } = job.payload.validate(payload)
-      if (error) throw new TypeError(`Payload of ${job.name}: ${error.message}`)
-      const { orgId } = options
-      const priority =
-        options.priority ?? (orgId === null ? 0 : await takeTurn(tx, job.name, orgId))
-      const { request_id } = currentWork()
-      const envelope: Envelope = {
-        org_id: orgId,
-        ...(options.jobId && { job_id: options.jobId }),
-        ...(request_id && { request_id }),
-        payload: value,
-      }
-      const id = await boss.send(job.name, envelope, {
-        priority,
-        db: bossDatabase(tx),
-        ...(orgId !== null && { group: { id: orgId } }),
-        ...(options.key && { singletonKey: options.key }),
-        ...(options.startAfterSeconds && { startAfter: options.startAfterSeconds }),
-      })
-      transactions.get(tx)?.queues.add(job.name)
-      return id
-    },
+    enqueue: (tx, job, payload, options) =>
+      inSpan(`send ${job.name}`, { kind: SpanKind.PRODUCER, attributes: QUEUEING }, async () => {
+        const { error, value } = job.payload.validate(payload)
+        if (error) throw new TypeError(`Payload of ${job.name}: ${error.message}`)
+        const { orgId } = options
+        const priority =
+          options.priority ?? (orgId === null ? 0 : await takeTurn(tx, job.name, orgId))
+        const id = await boss.send(job.name, wrap(value, options), {
+          priority,
+          db: bossDatabase(tx),
+          ...(orgId !== null && { group: { id: orgId } }),
+          ...(options.key && { singletonKey: options.key }),
+          ...(options.startAfterSeconds && { startAfter: options.startAfterSeconds }),
+        })
+        transactions.get(tx)?.queues.add(job.name)
+        return id
+      }),
     async withdraw(tx, jobName, id) {
       await boss.cancel(jobName, id, { db: bossDatabase(tx) })
     },
@@ -115,6 +113,18 @@ export function openQueue(
       return result as T
     },
     announceEnd: (jobId) => announce([jobId]),
+  }
+}
+
+function wrap(payload: object, { orgId, jobId }: EnqueueOptions): Envelope {
+  const { request_id } = currentWork()
+  const traceparent = currentTraceparent()
+  return {
+    org_id: orgId,
+    ...(jobId && { job_id: jobId }),
+    ...(request_id && { request_id }),
+    ...(traceparent && { traceparent }),
+    payload,
   }
 }
 
@@ -146,6 +156,7 @@ interface Enqueued {
   readonly turns: Map<string, number>
 }
 
+const QUEUEING = { 'messaging.system': 'pg-boss' }
 const NOTIFY_INTERVAL_MS = 25
 const WORDS_A_NOTIFY = 200
 /** NOTIFY channel whose payload names queues that have work, separated by commas. */

@@ -113,6 +113,16 @@ export const environment = shape(
     DRAIN_SECONDS: int(0, 3600)
       .default(20)
       .description('Time a stopping process gives its running jobs and requests'),
+    OTEL_EXPORTER_OTLP_ENDPOINT: Joi.string()
+      .uri({ scheme: ['http', 'https'] })
+      .description(
+        'Collector (OTLP over HTTP) that spans are sent to; default none. The SDK reads OTEL_SERVICE_NAME and its other variables itself',
+      ),
+    OTEL_TRACES_SAMPLER_ARG: Joi.number()
+      .min(0)
+      .max(1)
+      .default(1)
+      .description('Share of the traces that are sent, of those that begin here'),
     LOG_LEVEL: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent').description(
       'Least level of the JSON lines on standard error; default info. npm start shows warn and above and writes all to DATA_DIR/logs',
     ),

@@ -12,6 +12,7 @@ import { checkPatches } from './patches.ts'
 import { PostgresError } from './postgres-error.ts'
 import { aborted, endNow, endWithin, listenForStop } from './shutdown.ts'
 import { OperatorError } from './operator-error.ts'
+import { openTracing } from './tracing.ts'
 
 /** A part of the service that runs in this process. */
 export interface Running {
@@ -38,12 +39,14 @@ export async function runProcess(
   const log = openLog(name, undefined)
   writeOnlyJson(log)
   let health: HealthListener | undefined
+  let closeTracing = async () => {}
   try {
     checkPatches()
     const config = readConfig()
     if (config.LOG_LEVEL) log.level = config.LOG_LEVEL
     const url = requireDatabase(config)
     health = await startHealth(config)
+    closeTracing = await openTracing(config, name, log)
     await prepareDatabase(url, log, stop.signal)
     if (stop.signal.aborted) return
     const running = await open(config, url, health)
@@ -59,6 +62,7 @@ export async function runProcess(
     if (sentence !== undefined) tellParent({ operatorError: sentence })
   } finally {
     await health?.close()
+    await closeTracing()
     stop.release()
     if (process.connected) process.disconnect?.()
     endWithin(LINGER_MS)
