@@ -1,5 +1,5 @@
 import type { Request, Server } from '@hapi/hapi'
-import { hashKey, isWellFormedKey } from '../jobs/rules/access/api-key.ts'
+import { displayPrefix, hashKey, isWellFormedKey } from '../jobs/rules/access/api-key.ts'
 import type { CredentialHash } from '../sql/access/api-keys.ts'
 import { admitKey } from './admissions.ts'
 import type { ApiContext } from './context.ts'
@@ -47,10 +47,14 @@ async function identify(request: Request, access: Access, context: ApiContext, r
 
 async function authenticate(request: Request, context: ApiContext, refusals: Refusals) {
   const credential = readCredential(request, context.keyPrefix)
+  if (!credential.isSession) {
+    request.app.key_prefix = displayPrefix(context.keyPrefix, credential.secret)
+  }
   const id = credential.hash.toString('base64')
   const refused = refusals.find(id)
   if (refused) admit(request, refused)
   const { principal, rate } = await findPrincipal(context, credential)
+  request.app.org_id = principal.orgId
   if (rate.waitSeconds > 0) refusals.add(id, rate)
   admit(request, rate)
   return { principal, secret: credential.secret } satisfies Caller
@@ -134,4 +138,13 @@ interface Credential {
   readonly hash: Buffer
   readonly isSession: boolean
   readonly secret: string
+}
+
+declare module '@hapi/hapi' {
+  interface RequestApplicationState {
+    /** What may be shown of the key that the request came with, good or not; not set for a session. */
+    key_prefix?: string
+    /** Whose credential the request came with, once that is known; set for a refused request too. */
+    org_id?: string
+  }
 }

@@ -31,6 +31,7 @@ export interface ApiContext {
   readonly waiter: JobWaiter
   readonly storage: Storage
   readonly log: {
+    debug(fields: object, message: string): void
     info(fields: object, message: string): void
     warn(fields: object, message: string): void
     error(fields: object, message: string): void

@@ -1,5 +1,5 @@
 import { isUuid } from '../jobs/rules/core/uuid.ts'
-import { badRequest } from './errors.ts'
+import { badRequest, validationError } from './errors.ts'
 
 /** Lists are counted exactly up to this many rows. */
 export const COUNT_LIMIT = 10_000
@@ -16,57 +16,65 @@ export function encodeCursor(key: readonly (string | number | Date)[]) {
 
 /**
  * The sort key in a cursor of a list whose ids we made: a time and an id.
- * @throws ApiError 400 for a text that is not a cursor of this service
+ * @throws ApiError 400 for a text that is not a cursor of this service, 422 for one with a time that
+ * there is not
  */
 export function decodeCursor(cursor: string | undefined): { at: Date; id: string } | undefined {
   const key = cursor === undefined ? undefined : readKey(cursor)
   if (!key) return undefined
   const [at, id] = key
   if (!isUuid(id)) throw notCursor()
-  return { at: new Date(at), id }
+  return { at, id }
 }
 
 /**
  * The sort key in a cursor of a list of traces, whose ids clients make, unique in their project only.
- * @throws ApiError 400
+ * @throws ApiError 400, 422
  */
 export function decodeTraceCursor(cursor: string | undefined) {
   const key = cursor === undefined ? undefined : readKey(cursor)
   if (!key) return undefined
   const [at, trace_id, project_id] = key
   if (project_id === undefined || !isUuid(project_id)) throw notCursor()
-  return { started_at: new Date(at), trace_id, project_id }
+  return { started_at: at, trace_id, project_id }
 }
 
 /**
  * The number in a cursor that `encodeCursor([number])` made.
- * @param digits how many the number has at most
+ * @param digits how many the number has at most: 9 fit into the type `int` of the database
  * @throws ApiError 400 for a text that is not such a cursor
  */
-export function decodeNumberCursor(cursor: string | undefined, digits = 15): number | undefined {
+export function decodeNumberCursor(cursor: string | undefined, digits = 9): number | undefined {
   if (cursor === undefined) return undefined
   const number = /^\[(\d+)\]$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]
   if (number === undefined || number.length > digits) throw notCursor()
   return Number(number)
 }
 
-/** Reads a key of a time that can be stored, and of texts. */
+/** Reads a key of a time that there is and can be stored, and of texts. */
 function readKey(cursor: string): Key {
+  const [time, ...texts] = readList(cursor)
+  if (texts.length === 0 || !texts.every(isText)) throw notCursor()
+  return [readTime(time), ...(texts as [string])]
+}
+
+function readList(cursor: string): unknown[] {
   try {
     const key: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
-    if (isKey(key)) return key
+    if (Array.isArray(key)) return key
   } catch {
     // Not JSON: refused below like any other text.
   }
   throw notCursor()
 }
 
-function isKey(value: unknown): value is Key {
-  return Array.isArray(value) && value.length >= 2 && value.every(isText) && isTime(value[0] ?? '')
-}
-
-function isTime(text: string) {
-  return /^\d{4}-/.test(text) && !Number.isNaN(Date.parse(text))
+/** JavaScript turns the 31st of February into a day of March; written out again it shows. */
+function readTime(text: unknown): Date {
+  const time = new Date(typeof text === 'string' && TIME.test(text) ? text : Number.NaN)
+  const isTime =
+    !Number.isNaN(time.getTime()) && time.toISOString().slice(0, 19) === String(text).slice(0, 19)
+  if (isTime) return time
+  throw validationError([{ field: 'query.cursor', message: 'must name a time that there is' }])
 }
 
 function isText(value: unknown): value is string {
@@ -106,4 +114,7 @@ export function listAnswer<Row, Item>(
   }
 }
 
-type Key = readonly [at: string, id: string, ...more: string[]]
+type Key = readonly [at: Date, id: string, ...more: string[]]
+
+/** PostgreSQL knows no year 0. */
+const TIME = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/

@@ -1,6 +1,7 @@
 import type { Request, ResponseToolkit, RouteOptions, ServerRoute } from '@hapi/hapi'
 import type Joi from 'joi'
 import { ownedBy } from '../sql/core/db.ts'
+import { workOn } from '../jobs/current-work.ts'
 import { isTooDeep, MAX_DEPTH } from '../jobs/rules/core/depth.ts'
 import { whileCounted } from './concurrency.ts'
 import type { ApiContext, ApiPools } from './context.ts'
@@ -11,6 +12,7 @@ import type { FieldFault } from './errors.ts'
 import { performOnce, readIdempotencyKey } from './idempotency.ts'
 import type { Reply } from './idempotency.ts'
 import type { Access } from './principal.ts'
+import { inSpanOf } from './request-spans.ts'
 
 /** The hapi routes of an operation, one for each of its paths. */
 export function routesOf(operation: Endpoint, context: ApiContext): ServerRoute[] {
@@ -27,7 +29,11 @@ function routeOptions(operation: Endpoint, context: ApiContext): RouteOptions {
     auth: operation.access === 'open' ? false : 'key',
     ...(operation.method !== 'GET' && { payload: UNREAD }),
     handler: (request, h) =>
-      whileCounted(request, () => handleRequest(operation, context, request, h)),
+      workOn({ request_id: request.info.id, org_id: request.app.org_id }, () =>
+        inSpanOf(request, () =>
+          whileCounted(request, () => handleRequest(operation, context, request, h)),
+        ),
+      ),
   }
 }
 

@@ -4,6 +4,7 @@ import type { Request, RouteOptions, Server } from '@hapi/hapi'
 import { randomUUIDv7 } from 'node:crypto'
 import { ANONYMOUS_RATE } from '../jobs/rules/org/plan.ts'
 import type { Rate } from '../jobs/rules/org/plan.ts'
+import { logRequests } from './access-log.ts'
 import { registerAuth } from './auth.ts'
 import { readRanges } from './client-address.ts'
 import { limitConcurrency } from './concurrency.ts'
@@ -18,6 +19,7 @@ import { headerOf } from './header.ts'
 import { answerUnparsable, createListener, PATIENCE, watchUpload } from './listener.ts'
 import type { PatienceLimits } from './listener.ts'
 import { openAddressLimiter, rateHeaders } from './rate-limit.ts'
+import { traceRequests } from './request-spans.ts'
 import { takeBody } from './read-body.ts'
 import { operations as allOperations } from './routes.ts'
 import { routesOf, UNREAD } from './serve-endpoint.ts'
@@ -71,6 +73,8 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
     connections.check(request.raw.req)
     return h.continue
   })
+  logRequests(server, context.log)
+  traceRequests(server)
   answerUnparsable(listener)
   limitConcurrency(server)
   server.ext('onPostAuth', async (request, h) => {
@@ -99,10 +103,10 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
   return server
 }
 
-/** Echoes a well-formed `X-Request-ID`, else makes one. */
+/** Echoes a well-formed `X-Request-ID`, else makes one. Jobs keep it, so it must not be an API key. */
 function identify(request: Request) {
   const given = headerOf(request, 'x-request-id')
-  request.info.id = given && /^[\w-]{1,64}$/.test(given) ? given : randomUUIDv7()
+  request.info.id = given && /^(?!.*_sk_)[\w-]{1,64}$/.test(given) ? given : randomUUIDv7()
 }
 
 /** 405 with `Allow` for a known path and another method, instead of hapi's 404. */

@@ -1,8 +1,11 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
 /**
  * Turns a function of many items into one of one item: items of a group that arrive while a call for it
  * is under way go together into the next one, `max` at most. Alone, an item waits for nothing. When a
  * call fails, each item of it is rejected with the same error. Every process has groups of its own; the
- * first item of a group brings the context for all of it.
+ * first item of a group brings the context for all of it. A call is a part of the work
+ * (`current-work.ts`) of its first item.
  * @param groupOf what items must have in common to go together; default nothing
  * @param processOf what all contexts of a process have in common; default the context itself
  */
@@ -28,7 +31,7 @@ export function batchCalls<Context extends object, Item, Result>(
       const taken = waiting.splice(0, max)
       try {
         const items = taken.map(({ item }) => item)
-        const results = await work(context, items)
+        const results = (await taken[0]?.asCalled(() => work(context, items))) ?? []
         taken.forEach(({ resolve }, i) => resolve(results[i] as Result))
       } catch (error) {
         for (const { reject } of taken) reject(error)
@@ -42,8 +45,9 @@ export function batchCalls<Context extends object, Item, Result>(
       const groups = groupsOf(context)
       const group = groupOf(item)
       const waiting = groups.get(group)
-      if (waiting) return void waiting.push({ item, resolve, reject })
-      const opened = [{ item, resolve, reject }]
+      const added = { item, asCalled: AsyncLocalStorage.snapshot(), resolve, reject }
+      if (waiting) return void waiting.push(added)
+      const opened = [added]
       groups.set(group, opened)
       void drain(context, group, opened)
     })
@@ -51,6 +55,8 @@ export function batchCalls<Context extends object, Item, Result>(
 
 interface Waiting<Item, Result> {
   item: Item
+  /** Runs a function in the asynchronous context of the caller. */
+  asCalled: <T>(work: () => T) => T
   resolve: (result: Result) => void
   reject: (error: unknown) => void
 }

@@ -1,13 +1,22 @@
+import { SpanKind } from '@opentelemetry/api'
 import type { PgBoss, SendOptions as BossSendOptions } from 'pg-boss'
+import { currentWork } from './current-work.ts'
 import type { Job } from './job.ts'
 import { bossDatabase } from './pg-boss.ts'
 import type { Executor } from './pg-boss.ts'
+import { currentTraceparent, inSpan } from './spans.ts'
 
-/** What a queue row carries: whose it is, the job resource it belongs to (if any), and the payload. */
+/**
+ * What a queue row carries: whose it is, the job resource it belongs to (if any), the request that led to
+ * it (if any), and the payload. Processes of other releases read and write it at the same time.
+ */
 export interface Envelope {
   /** null: the system's own. */
   readonly org_id: string | null
   readonly job_id?: string
+  readonly request_id?: string
+  /** Where its runs go on in a trace. */
+  readonly traceparent?: string
   readonly payload: object
   /** Its worker died or went silent: the next one runs it beside nothing else. */
   readonly alone?: true
@@ -103,25 +112,20 @@ export function openQueue(
   }
 
   return {
-    async enqueue(tx, job, payload, options) {
-      const { error, value } = job.payload.validate(payload)
-      if (error) throw new TypeError(`Payload of ${job.name}: ${error.message}`)
-      const { orgId } = options
-      const priority =
-        options.priority ?? (orgId === null ? 0 : await takeTurn(tx, job.name, orgId))
-      const envelope: Envelope = {
-        org_id: orgId,
-        ...(options.jobId && { job_id: options.jobId }),
-        payload: value,
-        ...(options.alone && { alone: true }),
-      }
-      return send(tx, job.name, envelope, {
-        priority,
-        ...(options.key && { singletonKey: options.key }),
-        ...(options.startAfterSeconds && { startAfter: options.startAfterSeconds }),
-        ...(options.retryLimit !== undefined && { retryLimit: options.retryLimit }),
-      })
-    },
+    enqueue: (tx, job, payload, options) =>
+      inSpan(`send ${job.name}`, { kind: SpanKind.PRODUCER, attributes: QUEUEING }, async () => {
+        const { error, value } = job.payload.validate(payload)
+        if (error) throw new TypeError(`Payload of ${job.name}: ${error.message}`)
+        const { orgId } = options
+        const priority =
+          options.priority ?? (orgId === null ? 0 : await takeTurn(tx, job.name, orgId))
+        return send(tx, job.name, wrap(value, options), {
+          priority,
+          ...(options.key && { singletonKey: options.key }),
+          ...(options.startAfterSeconds && { startAfter: options.startAfterSeconds }),
+          ...(options.retryLimit !== undefined && { retryLimit: options.retryLimit }),
+        })
+      }),
     async enqueueLost(tx, { queue, data, key, retryCount, retryLimit }) {
       const envelope: Envelope = { ...data, alone: true }
       return send(tx, queue, envelope, {
@@ -146,6 +150,19 @@ export function openQueue(
       return result as T
     },
     announceEnd: (jobId) => announce([jobId]),
+  }
+}
+
+function wrap(payload: object, { orgId, jobId, alone }: EnqueueOptions): Envelope {
+  const { request_id } = currentWork()
+  const traceparent = currentTraceparent()
+  return {
+    org_id: orgId,
+    ...(jobId && { job_id: jobId }),
+    ...(request_id && { request_id }),
+    ...(traceparent && { traceparent }),
+    payload,
+    ...(alone && { alone }),
   }
 }
 
@@ -181,6 +198,7 @@ interface Enqueued {
 
 /** Waiting jobs have priorities of 0 and less, so an interrupted job goes on before them. */
 export const RELEASED_PRIORITY = 100
+const QUEUEING = { 'messaging.system': 'pg-boss' }
 const NOTIFY_INTERVAL_MS = 25
 const WORDS_A_NOTIFY = 200
 /** NOTIFY channel whose payload names queues that have work, separated by commas. */

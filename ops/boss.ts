@@ -39,6 +39,8 @@ export async function openBoss(sql: Sql, options: BossOptions) {
     supervise: false,
     schedule: options.supervise ?? false,
     migrate: true,
+    // Its spans would begin a trace at every look for jobs; ours are of requests and runs.
+    openTelemetry: { enabled: false },
     // What an upgrade leaves to be built in the background is for the processes that supervise.
     bamIntervalSeconds: options.supervise ? 60 : NEVER_SECONDS,
     superviseIntervalSeconds: MONITOR_SECONDS,

@@ -151,6 +151,16 @@ export const environment = shape(
       .description(
         'Time for which a process that was asked to stop goes on serving while /readyz fails, so that load balancers turn away from it first',
       ),
+    OTEL_EXPORTER_OTLP_ENDPOINT: Joi.string()
+      .uri({ scheme: ['http', 'https'] })
+      .description(
+        'Collector (OTLP over HTTP) that spans are sent to; default none. The SDK reads OTEL_SERVICE_NAME and its other variables itself',
+      ),
+    OTEL_TRACES_SAMPLER_ARG: Joi.number()
+      .min(0)
+      .max(1)
+      .default(1)
+      .description('Share of the traces that are sent, of those that begin here'),
     LOG_LEVEL: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent').description(
       'Least level of the JSON lines on standard error; default info. npm start shows warn and above and writes all to DATA_DIR/logs',
     ),

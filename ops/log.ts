@@ -1,8 +1,10 @@
 import { pino } from 'pino'
 import type { DestinationStream } from 'pino'
+import { currentWork } from '../jobs/current-work.ts'
 
 /**
- * Structured JSON lines, one an event; keys and credentials never reach them.
+ * Structured JSON lines, one an event, each with the work it belongs to; keys and credentials never reach
+ * them.
  * @param destination default standard error
  */
 export function openLog(
@@ -14,6 +16,8 @@ export function openLog(
     {
       name,
       level: level ?? 'info',
+      // pino changes what it is given.
+      mixin: () => ({ ...currentWork() }),
       redact: {
         paths: ['*.authorization', '*.cookie', '*.raw_key', '*["x-api-key"]', 'headers'],
         remove: true,

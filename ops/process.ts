@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { writeSync } from 'node:fs'
 import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { SchemaTooNew } from '../sql/core/migrate.ts'
 import { MigrationBlocked } from '../sql/core/migration-files.ts'
@@ -7,11 +8,13 @@ import type { Config } from './config.ts'
 import { startHealth } from './health.ts'
 import type { HealthListener } from './health.ts'
 import { prepareDatabase } from './migrate.ts'
+import { writeOnlyJson } from './json-lines.ts'
 import { openLog } from './log.ts'
 import { checkPatches } from './patches.ts'
 import { PostgresError } from './postgres-error.ts'
 import { aborted, endNow, endWithin, listenForStop } from './shutdown.ts'
 import { OperatorError } from './operator-error.ts'
+import { openTracing } from './tracing.ts'
 
 /** A part of the service that runs in this process. */
 export interface Running {
@@ -28,20 +31,28 @@ export type ChildMessage = { ready: true; address?: string } | { operatorError: 
 
 /**
  * Runs a part of the service as a process of its own: environment, health, database, part, until it is
- * asked to stop. Then it leaves readiness, serves for DRAIN_DELAY_SECONDS more, and stops. A foreseen failure is reported in a sentence, to the parent if there is one.
+ * asked to stop. Then it leaves readiness, serves for DRAIN_DELAY_SECONDS more, and stops. It writes lines
+ * of JSON and nothing else. A foreseen failure is reported in a sentence: in a line of the log, or alone on
+ * a terminal, and to the parent if there is one.
  */
 export async function runProcess(
   name: string,
   open: (config: Config, databaseUrl: string, health: HealthListener) => Promise<Running>,
 ): Promise<void> {
   const stop = listenForStop(() => endNow(1))
+  const isTerminal = process.stderr.isTTY
+  const log = openLog(name, undefined)
+  writeOnlyJson(log)
   let health: HealthListener | undefined
+  let closeTracing = async () => {}
   try {
     checkPatches()
     const config = readConfig()
+    if (config.LOG_LEVEL) log.level = config.LOG_LEVEL
     const url = requireDatabase(config)
     health = await startHealth(config)
-    await prepareDatabase(url, openLog(name, config.LOG_LEVEL), stop.signal)
+    closeTracing = await openTracing(config, name, log)
+    await prepareDatabase(url, log, stop.signal)
     if (stop.signal.aborted) return
     const running = await open(config, url, health)
     tellParent({ ready: true, ...(running.address && { address: running.address }) })
@@ -52,11 +63,13 @@ export async function runProcess(
   } catch (error) {
     process.exitCode = 1
     const sentence = sentenceOf(error)
-    if (sentence === undefined) throw error
-    process.stderr.write(`${sentence}\n`)
-    tellParent({ operatorError: sentence })
+    if (sentence === undefined) log.fatal({ err: error }, 'the process failed')
+    else if (isTerminal) writeSync(STDERR, `${sentence}\n`)
+    else log.fatal({}, sentence)
+    if (sentence !== undefined) tellParent({ operatorError: sentence })
   } finally {
     await health?.close()
+    await closeTracing()
     stop.release()
     if (process.connected) process.disconnect?.()
     endWithin(LINGER_MS)
@@ -81,3 +94,4 @@ function tellParent(message: ChildMessage) {
 }
 
 const LINGER_MS = 5000
+const STDERR = 2

@@ -47,7 +47,7 @@ export const listImportErrors = endpoint('GET', '/import/{import_id}/errors', {
     }
     const page = { limit: query.limit, offset: 0 }
     /** The last line before the page. */
-    const after = decodeNumberCursor(query.cursor) ?? 0
+    const after = decodeNumberCursor(query.cursor, LINE_DIGITS) ?? 0
     const rows = await imports.listImportErrors(sql, item.org_id, item.id, after, page.limit + 1)
     return listAnswer('errors', page, rows, item.error_count, viewError, ({ line }) => [line])
   },
@@ -68,3 +68,5 @@ async function* errorLines(sql: Sql, orgId: string, importId: string) {
 }
 
 const LINES_A_READ = 5000
+
+const LINE_DIGITS = 15

@@ -25,7 +25,7 @@ export const listSpans = endpoint('GET', '/traces/{trace_id}/spans', {
   },
   async handle({ context: { sql }, principal, params, query: { project, limit, cursor } }) {
     // A trace never changes, so an index into its spans serves as a cursor.
-    const from = decodeNumberCursor(cursor, INDEX_DIGITS) ?? 0
+    const from = decodeNumberCursor(cursor) ?? 0
     const trace = await findVisibleTrace(sql, principal, params.trace_id, project)
     const content = await findTraceContent(sql, trace)
     if (!content) throw notFound('Trace')
@@ -39,5 +39,3 @@ export const listSpans = endpoint('GET', '/traces/{trace_id}/spans', {
     }
   },
 })
-
-const INDEX_DIGITS = 9

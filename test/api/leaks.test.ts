@@ -51,6 +51,7 @@ t.test('raw keys and session tokens', async (t) => {
     }
     await get(`/jobs?api_key=${raw}&project=${raw}`, odd)
     await get(`/jobs/${raw}`)
+    await post('/traces', { agent_name: 'a' }, odd)
     await post('/api-keys', { label: 'y', scope: 'galaxy', api_key: raw, authorization: raw })
     const broken = await post(
       '/clumsy',

@@ -21,7 +21,8 @@ export function launch(
   const child = spawn(process.execPath, [join(root, 'ops', script), ...args], {
     env: { ...bareEnv(), PORT: '0', ...env, DATA_DIR },
   })
-  let stderr = ''
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (text: Buffer) => (stdout += text.toString()))
   child.stderr.on('data', (text: Buffer) => (stderr += text.toString()))
   const ended = once(child, 'close').then(([code]) => code as number | null)
   t.teardown(async () => {
@@ -31,6 +32,8 @@ export function launch(
   return {
     /** What it has written to standard error. */
     stderr: () => stderr,
+    /** What it has written to standard output. */
+    stdout: () => stdout,
     /** Resolves with its exit code; null when a signal ended it. */
     ended,
     stop(signal: NodeJS.Signals) {

@@ -1,8 +1,13 @@
+import { SpanKind } from '@opentelemetry/api'
+import type { Span } from '@opentelemetry/api'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { PgBoss } from 'pg-boss'
 import { batchCalls } from '../../jobs/batch-calls.ts'
+import { workOn } from '../../jobs/current-work.ts'
+import type { Work } from '../../jobs/current-work.ts'
 import { affectedIds, bossDatabase } from '../../jobs/pg-boss.ts'
+import { contextOf, inSpan } from '../../jobs/spans.ts'
 import type { QueuedJob } from './attempt.ts'
 import type { OrgLimit } from '../../sql/jobs/queue-control.ts'
 import type { WorkerContext } from './context.ts'
@@ -150,18 +155,39 @@ function openRunner(context: WorkerContext, boss: PgBoss, handler: AnyHandler, w
   }, COMPLETE_BATCH)
   const complete = async (queued: QueuedJob) => void (await completeTogether(boss, queued))
 
-  return async (queued: QueuedJob, abort: AbortController) => {
+  async function run(queued: QueuedJob, abort: AbortController, span: Span) {
     const started = context.now().getTime()
     const due = Math.max(queued.createdOn.getTime(), queued.startAfter.getTime())
     try {
       const outcome = await runAttempt({ context, boss, handler, queued, worker, abort, complete })
+      span.setAttribute('adl.outcome', outcome)
       const ended = context.now().getTime()
       const waited = Math.max(0, started - due) / 1000
       context.meter.jobRan(queue, outcome, waited, (ended - started) / 1000)
     } catch (err) {
-      context.log.error({ queue, job_id: queued.data.job_id, err }, 'job could not be settled')
+      context.log.error({ err }, 'job could not be settled')
     }
   }
+  return (queued: QueuedJob, abort: AbortController) => {
+    const { name, id, data } = queued
+    const work = workOf(queued)
+    const attributes = {
+      'messaging.system': 'pg-boss',
+      'messaging.message.id': id,
+      'adl.request_id': work.request_id,
+      'adl.org_id': work.org_id,
+      'adl.job_id': work.job_id,
+    }
+    const options = { kind: SpanKind.CONSUMER, attributes, parent: contextOf(data) }
+    return workOn(work, () =>
+      inSpan(`process ${name}`, options, (span) => run(queued, abort, span)),
+    )
+  }
+}
+
+function workOf({ name, data }: QueuedJob): Work {
+  const { request_id, org_id, job_id } = data
+  return { request_id, org_id: org_id ?? undefined, queue: name, job_id }
 }
 
 function stopJob(slots: Slots, jobId: string) {

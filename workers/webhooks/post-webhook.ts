@@ -1,7 +1,9 @@
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api'
 import got from 'got'
 import type { Agent } from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import type { AttemptResult } from '../../sql/webhooks/delivery-attempts.ts'
+import { inSpan } from '../../jobs/spans.ts'
 import { storableText } from '../../sql/core/db.ts'
 
 /**
@@ -17,7 +19,14 @@ export async function postWebhook(
   headers: Readonly<Record<string, string>>,
 ): Promise<AttemptResult & { retryAfterSeconds?: number }> {
   const started = performance.now()
-  const outcome = await post(agent, url, body, headers)
+  // The rest of the address may be a secret of the receiver's.
+  const attributes = { 'http.request.method': 'POST', 'server.address': URL.parse(url)?.hostname }
+  const outcome = await inSpan('POST', { kind: SpanKind.CLIENT, attributes }, async (span) => {
+    const { error, ...posted } = await post(agent, url, body, headers)
+    if (error !== null)
+      span.setAttribute('error.type', error).setStatus({ code: SpanStatusCode.ERROR })
+    return { error, ...posted }
+  })
   return { ...outcome, duration_ms: Math.round(performance.now() - started) }
 }
 

@@ -19,9 +19,10 @@ export function parseNetworks(list: string): AllowedNetworks {
 export function isAllowedAddress(address: string, allowed: AllowedNetworks): boolean {
   const [bare = ''] = address.split('%')
   if (!ipaddr.isValid(bare)) return false
-  const ip = ipaddr.process(bare)
+  // The package takes the dotted form of an address of ::/96 for the IPv4 address that is in it.
+  const ip = ipaddr.process(bare.replace(/^::(?=\d+\.)/, '::0:'))
   if (isIn(ip, allowed)) return true
-  return ip.range() === 'unicast' && !isIn(ip, HOST_LOCAL)
+  return ip.range() === 'unicast' && !isIn(ip, HOST_LOCAL) && isAssignable(ip)
 }
 
 /**
@@ -42,6 +43,14 @@ export function hostOf(url: string): string {
   return new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
 }
 
+/**
+ * IANA gives out global IPv6 addresses from one block only. Outside it are those that hold an IPv4
+ * address (`::/96`, NAT64), those that are dropped, and those of special meaning still to come.
+ */
+function isAssignable(ip: ipaddr.IPv4 | ipaddr.IPv6) {
+  return ip.kind() === 'ipv4' || isIn(ip, GLOBAL_IPV6)
+}
+
 function isIn(ip: ipaddr.IPv4 | ipaddr.IPv6, networks: AllowedNetworks) {
   return networks.some(
     ([network, bits]) => ip.kind() === network.kind() && ip.match(network as never, bits),
@@ -50,4 +59,5 @@ function isIn(ip: ipaddr.IPv4 | ipaddr.IPv6, networks: AllowedNetworks) {
 
 /** Public by registration, but the cloud host's own on some providers. */
 const HOST_LOCAL: AllowedNetworks = [ipaddr.parseCIDR('168.63.129.16/32')]
+const GLOBAL_IPV6: AllowedNetworks = [ipaddr.parseCIDR('2000::/3')]
 const MAX_URL_LENGTH = 2048

@@ -201,7 +201,6 @@ t.test('GET /traces', async (t) => {
       'not one',
       Buffer.from('["2026-01-01T00:00:00Z"]').toString('base64url'),
       Buffer.from('["2026-01-01T00:00:00Z","a\\u0000","x"]').toString('base64url'),
-      Buffer.from('["+275760-01-01T00:00:00Z","a","b"]').toString('base64url'),
       Buffer.from('["2026-01-01T00:00:00Z","a","no uuid"]').toString('base64url'),
     ]
     for (const cursor of strange)

@@ -7,6 +7,7 @@ import { parseNetworks } from '../../../jobs/rules/core/outbound-address.ts'
 import { guardedAgent } from '../../../workers/webhooks/guarded-agent.ts'
 import { postWebhook } from '../../../workers/webhooks/post-webhook.ts'
 import { makeCertificate, startReceiver } from '../../support/receiver.ts'
+import { recordSpans } from '../../support/spans.ts'
 
 const LOOPBACK = parseNetworks('127.0.0.0/8')
 const BODY = Buffer.from('{"event":"test"}')
@@ -29,6 +30,18 @@ t.test('one attempt at a receiver', async (t) => {
     t.match(last?.headers, { 'x-test': '1', 'content-length': String(BODY.length) })
     t.notOk(last?.headers['accept-encoding'])
     t.notOk(last?.headers['cookie'])
+  })
+
+  t.test('has a span without the address, of which the receiver hears nothing', async (t) => {
+    const spans = recordSpans()
+    await post('/200?token=SECRET')
+    await post('/500')
+    t.match(spans.getFinishedSpans(), [
+      { name: 'POST', attributes: { 'server.address': '127.0.0.1' }, status: { code: 0 } },
+      { name: 'POST', attributes: { 'error.type': 'http_status' }, status: { code: 2 } },
+    ])
+    t.notMatch(JSON.stringify(spans.getFinishedSpans().map((span) => span.attributes)), 'SECRET')
+    t.notOk(received.at(-1)?.headers['traceparent'])
   })
 
   t.test('fails by any other status, and follows no redirect', async (t) => {

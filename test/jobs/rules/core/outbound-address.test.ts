@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js'
 import t from 'tap'
 import {
   findUrlFault,
@@ -15,6 +16,27 @@ t.test('only public addresses may be reached', async (t) => {
   t.notOk(isAllowedAddress('', []), 'nothing')
   for (const address of ['8.8.8.8', '93.184.215.14', '2606:2800:21f:cb07::1', '::ffff:8.8.8.8']) {
     t.ok(isAllowedAddress(address, []), address)
+  }
+})
+
+t.test('no address of the registries of special addresses is reached', async (t) => {
+  // https://www.iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry: of each
+  // range its first and last address.
+  const ranges = `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24
+    192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15
+    198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
+    ::/96 ::ffff:0:0:0/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 100:0:0:1::/64 2001::/23 2001:db8::/32
+    2002::/16 2620:4f:8000::/48 3fff::/20 5f00::/16 fc00::/7 fe80::/10 fec0::/10 ff00::/8`
+  for (const range of ranges.split(/\s+/)) {
+    const family = range.includes(':') ? ipaddr.IPv6 : ipaddr.IPv4
+    const first = family.networkAddressFromCIDR(range)
+    const last = family.broadcastAddressFromCIDR(range)
+    for (const address of [first, last]) {
+      t.notOk(isAllowedAddress(address.toString(), []), `${range}: ${address.toString()}`)
+    }
+  }
+  for (const address of ['::127.0.0.1', '::8.8.8.8', '64:ff9b::8.8.8.8', '4000::1', '8000::1']) {
+    t.notOk(isAllowedAddress(address, []), address)
   }
 })
 

@@ -1,0 +1,36 @@
+import t from 'tap'
+import { openTestDatabase } from '../support/database.ts'
+import { launch } from '../support/program.ts'
+import { until } from '../support/until.ts'
+
+t.test('a process writes nothing but lines of JSON', async (t) => {
+  const { url } = await openTestDatabase(t)
+  const noise = new URL('../support/noise.ts', import.meta.url).href
+  const env = { DATABASE_URL: url, NODE_OPTIONS: `--import=${noise}` }
+  const scripts: [string, string][] = [
+    ['start-api.ts', 'listening'],
+    ['start-workers.ts', 'working'],
+  ]
+  await Promise.all(
+    scripts.map(async ([script, ready]) => {
+      const process = launch(t, script, env)
+      await until(() => process.stderr().includes(`"msg":"${ready}"`))
+      t.equal(await process.stop('SIGUSR2'), 1, 'an error that nobody catches ends it')
+      t.equal(process.stdout(), '')
+      const lines = process
+        .stderr()
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as object)
+      t.match(lines.slice(-7), [
+        { level: 30, msg: 'two' },
+        { level: 30, msg: 'lines of text' },
+        { level: 40, msg: "{ an: 'object' }" },
+        { level: 30, msg: 'no end of line' },
+        { level: 40, msg: 'bytes' },
+        { level: 40, msg: 'warning of Node.js', err: { message: 'something is old' } },
+        { level: 60, err: { message: 'nobody catches this', stack: String } },
+      ])
+    }),
+  )
+})
