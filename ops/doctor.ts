@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { isDatabaseAway } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
 import { checkSchema } from '../sql/core/migrate.ts'
@@ -6,7 +5,7 @@ import { adminCommand } from './admin-command.ts'
 import { isQueueCurrent } from './boss.ts'
 import type { Config } from './config.ts'
 import { checkDatabase, doesNotAnswer } from './migrate.ts'
-import { openFolderStorage } from './storage.ts'
+import { openStorage } from './storage.ts'
 import { OperatorError } from './operator-error.ts'
 
 export interface Report {
@@ -36,7 +35,7 @@ export async function examine(config: Config, sql: Sql, url: string): Promise<Re
     await check('schema', () => checkSchemaNumber(sql))
     await check('queues', () => checkQueues(sql))
   }
-  await check('storage', () => checkStorage(config))
+  await check('storage', () => checkStorage(config, sql))
   return { ok: checks.every(({ ok }) => ok), checks }
 }
 
@@ -50,14 +49,7 @@ async function checkQueues(sql: Sql) {
   throw new OperatorError(`Queues are missing or out of date. Run: ${adminCommand('migrate')}`)
 }
 
-async function checkStorage({ STORAGE_DIR }: Config) {
-  const storage = openFolderStorage(STORAGE_DIR)
-  const key = `doctor/${randomUUID()}`
-  await storage.write(
-    key,
-    (async function* () {
-      yield new Uint8Array(1)
-    })(),
-  )
-  await storage.delete(key)
+async function checkStorage({ STORAGE_DIR }: Config, sql: Sql) {
+  const fault = await openStorage(STORAGE_DIR, sql).findFault()
+  if (fault) throw new OperatorError(`${fault.message}.`)
 }

@@ -5,12 +5,12 @@ import { addressError, localAddress } from './address.ts'
 import { openApiContext } from './context.ts'
 import { ensureFirstOrganization } from './first-organization.ts'
 import { keepKeyUses } from './key-uses.ts'
-import { meterRequests, openMetrics } from './metrics.ts'
+import { meterRequests, openMetrics, showStorage } from './metrics.ts'
 import { runProcess } from './process.ts'
 
 await runProcess('api', async (config, databaseUrl, health) => {
   const opened = await openApiContext(config, databaseUrl)
-  const { sql, log } = opened.context
+  const { sql, log, storage } = opened.context
   if (config.INIT_API_KEY) await ensureFirstOrganization(sql, config)
   const stopKeyUses = keepKeyUses(sql, log)
   const server = await createApi(opened.context, {
@@ -20,11 +20,14 @@ await runProcess('api', async (config, databaseUrl, health) => {
   })
   const metrics = openMetrics()
   meterRequests(metrics, server)
+  showStorage(metrics, storage)
   health.show({
     findDeadly: () => [],
     findUnready: async () => {
       if (opened.context.isStopping()) return ['stopping']
-      return (await checkSchema(sql)) === 'behind' ? ['the schema is behind: run migrate'] : []
+      if ((await checkSchema(sql)) === 'behind') return ['the schema is behind: run migrate']
+      const fault = await storage.findFault()
+      return fault ? [fault.message] : []
     },
     metrics,
   })

@@ -6,7 +6,7 @@ import { pools } from '../workers/pools.ts'
 import { startWorkers } from '../workers/runtime/start-workers.ts'
 import type { Config } from './config.ts'
 import { openWorkerContext } from './context.ts'
-import { meterWorkers, openMetrics, showQueues, showSlots } from './metrics.ts'
+import { meterWorkers, openMetrics, showQueues, showSlots, showStorage } from './metrics.ts'
 import { runProcess } from './process.ts'
 import { OperatorError } from './operator-error.ts'
 import { workerHealth } from './worker-health.ts'
@@ -31,7 +31,11 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
   showSlots(metrics, running)
   if (supervise) showQueues(metrics, opened.boss)
   let stopping = false
-  const parts = { sql, boss: opened.boss, pools: running }
+  const storage = names.some((each) => pools[each]?.needsStorage)
+    ? opened.context.storage
+    : undefined
+  if (storage) showStorage(metrics, storage)
+  const parts = { sql, boss: opened.boss, pools: running, storage }
   const health = workerHealth(parts, () => stopping, now)
   listener.show({ ...health, metrics })
   log.info({ pools: names, slots, supervise }, 'working')

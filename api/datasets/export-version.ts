@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { int, oneOf, shape } from '../../jobs/shape.ts'
 import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
 import type { Split } from '../../jobs/rules/datasets/recipe.ts'
+import { FileMissing } from '../../jobs/storage.ts'
 import type { Storage } from '../../jobs/storage.ts'
 import { listFiles } from '../../sql/datasets/versions.ts'
 import type { FileFacts, FileRow, VersionRow } from '../../sql/datasets/versions.ts'
@@ -54,6 +55,7 @@ export const exportVersion = endpoint('GET', '/datasets/{dataset_id}/versions/{v
     const isSame = ifRange === undefined || ifRange === tag
     const range = isSame ? readRange(headerOf(request, 'range'), size) : undefined
     if (range === 'unsatisfiable') throw unsatisfiable(size)
+    await requireWhole(context.storage, chosen)
     // Tag, digest and ranges describe the bytes as they are stored, so hapi must not compress them.
     request.info.acceptEncoding = 'identity'
     const { start, end } = range ?? { start: 0, end: size }
@@ -120,6 +122,18 @@ function fileName(
   const part =
     others.length === 0 ? file.path.replace(/^.*\//, '') : `${split ?? 'all'}.${file.format}`
   return `${name}-v${version.version_number}-${part}`
+}
+
+/**
+ * Looks before the answer begins, which later could only break off.
+ * @throws FileMissing
+ */
+async function requireWhole(storage: Storage, files: readonly FileRow[]) {
+  for (const { storage_key, size_bytes } of files) {
+    if ((await storage.measure(storage_key)) !== size_bytes) {
+      throw new FileMissing(`The stored file ${storage_key} is not whole`)
+    }
+  }
 }
 
 /** The bytes of a range of the concatenated files. */

@@ -10,6 +10,8 @@ export interface Meter {
   lookedForJobs(queue: string, way: 'notified' | 'polled'): void
   /** An attempt at a webhook delivery ended; `error` is null when it was delivered. */
   webhookAttempted(event: string, error: string | null, seconds: number): void
+  /** A stored file that nothing needed was deleted. */
+  storedBytesSwept(kind: 'part' | 'upload' | 'dataset', bytes: number): void
 }
 
 /** Counts nothing. */
@@ -18,4 +20,5 @@ export const silentMeter: Meter = {
   claimLost: () => undefined,
   lookedForJobs: () => undefined,
   webhookAttempted: () => undefined,
+  storedBytesSwept: () => undefined,
 }

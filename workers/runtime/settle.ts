@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { bossDatabase, countAffected } from '../../jobs/pg-boss.ts'
 import { messageOf } from '../../jobs/rules/core/error-message.ts'
+import { StorageAway } from '../../jobs/storage.ts'
 import { isDatabaseAway } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import {
@@ -65,8 +66,20 @@ export async function settleFailure(
     context.log.warn({ queue: queued.name, job_id: claim?.id, code: error.code }, error.message)
     return settleGivenUp(attempt, claim, error)
   }
+  if (await isOutage(context, error)) {
+    context.log.warn({ queue: queued.name, job_id: claim?.id, err: error }, 'job waits for storage')
+    return settleContinued(attempt, claim, 'released', OUTAGE_WAIT_SECONDS)
+  }
   context.log.error({ queue: queued.name, job_id: claim?.id, err: error }, 'job failed')
   return settleFailed(attempt, claim, error)
+}
+
+/**
+ * The storage is away for all jobs, so that no attempt is lost by it. An error of one file, while the
+ * others can be used, counts.
+ */
+async function isOutage({ storage }: Attempt['context'], error: unknown) {
+  return error instanceof StorageAway && (await storage.findFault()) !== undefined
 }
 
 export async function settleCanceled(attempt: Attempt, claim: Claim): Promise<AttemptOutcome> {
@@ -82,6 +95,7 @@ export async function settleContinued(
   attempt: Attempt,
   claim: Claim | undefined,
   outcome: 'released' | 'continued',
+  startAfterSeconds = 0,
 ): Promise<AttemptOutcome> {
   const { context, handler, queued } = attempt
   await inTransaction(attempt, async (tx) => {
@@ -90,6 +104,7 @@ export async function settleContinued(
       orgId: queued.data.org_id,
       ...(claim && { jobId: claim.id }),
       ...(queued.singletonKey && { key: queued.singletonKey }),
+      startAfterSeconds,
       priority:
         outcome === 'released'
           ? RELEASED_PRIORITY
@@ -176,5 +191,6 @@ function describe(error: unknown): JobError {
 
 /** Longer than a database server takes to restart. The heartbeat keeps the claim alive meanwhile. */
 const SETTLE_MS = 60_000
+const OUTAGE_WAIT_SECONDS = 30
 /** Waiting jobs have priorities of 0 and less, so an interrupted job goes on before them. */
 const RELEASED_PRIORITY = 100
