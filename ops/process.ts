@@ -7,6 +7,7 @@ import type { HealthListener } from './health.ts'
 import { prepareDatabase } from './migrate.ts'
 import { openLog } from './log.ts'
 import { checkPatches } from './patches.ts'
+import { keepFilesPrivate } from './private-files.ts'
 import { PostgresError } from './postgres-error.ts'
 import { aborted, endNow, endWithin, listenForStop } from './shutdown.ts'
 import { OperatorError } from './operator-error.ts'
@@ -34,6 +35,7 @@ export async function runProcess(
   let health: HealthListener | undefined
   try {
     checkPatches()
+    keepFilesPrivate()
     const config = readConfig()
     const url = requireDatabase(config)
     health = await startHealth(config)

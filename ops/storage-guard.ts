@@ -23,8 +23,11 @@ export interface GuardLimits {
 /** Keeps a folder that is away from being used, or from holding anybody up. */
 export interface FolderGuard {
   findFault(): Promise<StorageAway | undefined>
-  /** @throws StorageAway unless the folder was usable at the last look and has its mark now */
-  require(): Promise<void>
+  /**
+   * A folder that is full or read-only can be read.
+   * @throws StorageAway unless it was usable at the last look and has its mark now
+   */
+  require(use: 'read' | 'write'): Promise<void>
   /**
    * What `work` gives, which may use nothing but the folder. Where the folder hangs it goes on unheeded.
    * @throws StorageAway after `ms`, by default `answerMs`, and for every error of the file system
@@ -44,40 +47,37 @@ export function guardFolder(
 ): FolderGuard {
   const markPath = join(folder, MARK)
   let owned: Awaited<ReturnType<StorageOwner['find']>> | undefined
-  let seen: { readonly fault: StorageAway | undefined; readonly atMs: number } | undefined
+  let seen: Seen | undefined
   let looking: Promise<void> | undefined
 
   async function findFault() {
     if (!seen || performance.now() - seen.atMs > seenMs) {
       looking ??= lookInTime().finally(() => (looking = undefined))
       // A slow look at a storage that worked holds nobody up.
-      await (seen ? Promise.race([looking, setTimeout(seenMs / 5, undefined, UNREF)]) : looking)
+      await (seen ? Promise.race([looking, setTimeout(lookMs / 10, undefined, UNREF)]) : looking)
     }
     return seen?.fault
   }
 
   async function lookInTime() {
-    const looked = look().then(
-      () => {
-        seen = { fault: undefined, atMs: performance.now() }
-      },
-      (error: unknown) => {
-        // The database may be away, which says nothing about the storage.
-        if (!(error instanceof StorageAway)) throw error
-        seen = { fault: error, atMs: performance.now() }
-      },
-    )
+    const looked = look().then((found) => {
+      seen = { ...found, atMs: performance.now() }
+    })
     await within(looked, lookMs, folder).catch((error: unknown) => {
-      if (!(error instanceof StorageAway)) throw error
       // No other look begins before this one has ended: each would hold a thread.
-      seen = { fault: error, atMs: Infinity }
+      seen = { fault: faultOf(error), canRead: false, atMs: Infinity }
     })
   }
 
   async function look() {
-    if (!owned?.isMarked) await own()
-    else await requireMark(owned.id)
-    await run(() => tryToWrite(folder))
+    try {
+      if (!owned?.isMarked) await own()
+      else await requireMark(owned.id)
+    } catch (error) {
+      return { fault: faultOf(error), canRead: false }
+    }
+    const fault = await run(() => tryToWrite(folder)).then(() => undefined, faultOf)
+    return { fault, canRead: true }
   }
 
   /** Makes the mark, unless a process of this database has made one before. */
@@ -120,13 +120,19 @@ export function guardFolder(
 
   return {
     findFault,
-    async require() {
+    async require(use) {
       const fault = await findFault()
-      if (fault) throw fault
+      if (fault && !(use === 'read' && seen?.canRead)) throw fault
       if (owned) await requireMark(owned.id)
     },
     run,
   }
+}
+
+/** Other errors, as of a database that is away, say nothing about the storage. */
+function faultOf(error: unknown) {
+  if (error instanceof StorageAway) return error
+  throw error
 }
 
 async function readMark(path: string) {
@@ -175,6 +181,13 @@ async function within<T>(work: Promise<T>, ms: number, folder: string): Promise<
 
 function isOfFileSystem(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error && 'code' in error
+}
+
+/** What the last look has found. */
+interface Seen {
+  readonly fault: StorageAway | undefined
+  readonly canRead: boolean
+  readonly atMs: number
 }
 
 /** Begins with a dot, which no key does. */

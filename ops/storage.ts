@@ -31,12 +31,12 @@ export function openFolderStorage(
   }
   /** A name beside the key's, in a folder that is there. */
   async function prepare(path: string) {
-    await guard.require()
+    await guard.require('write')
     await guard.run(() => mkdir(dirname(path), { recursive: true }))
     return `${path}.${randomUUID()}.part`
   }
   async function measure(key: string) {
-    await guard.require()
+    await guard.require('read')
     const found = await guard.run(() => stat(pathOf(key)).catch(missing))
     if (found) return found.size
     throw new FileMissing(`There is no stored file ${key}`)
@@ -70,7 +70,7 @@ export function openFolderStorage(
     },
     async delete(key, unchangedSince) {
       const path = pathOf(key)
-      await guard.require()
+      await guard.require('read')
       await guard.run(async () => {
         const found = unchangedSince && (await stat(path).catch(missing))
         if (found && found.mtime > unchangedSince) return
@@ -78,7 +78,7 @@ export function openFolderStorage(
       })
     },
     async *list() {
-      await guard.require()
+      await guard.require('read')
       yield* listFolder(guard, folder, '')
     },
     findFault: guard.findFault,
