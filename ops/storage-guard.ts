@@ -12,7 +12,7 @@ export interface StorageOwner {
 }
 
 export interface GuardLimits {
-  /** How long a look holds. */
+  /** How long a look holds that has found the folder usable; another one holds a fifth of it. */
   readonly seenMs: number
   /** A look that takes longer has found the folder away. */
   readonly lookMs: number
@@ -51,7 +51,8 @@ export function guardFolder(
   let looking: Promise<void> | undefined
 
   async function findFault() {
-    if (!seen || performance.now() - seen.atMs > seenMs) {
+    const holdsMs = seen?.fault ? seenMs / 5 : seenMs
+    if (!seen || performance.now() - seen.atMs > holdsMs) {
       looking ??= lookInTime().finally(() => (looking = undefined))
       // A slow look at a storage that worked holds nobody up.
       await (seen ? Promise.race([looking, setTimeout(lookMs / 10, undefined, UNREF)]) : looking)

@@ -136,13 +136,20 @@ async function requireWhole(storage: Storage, files: readonly FileRow[]) {
   }
 }
 
-/** The bytes of a range of the concatenated files. */
+/** The bytes of a range of the concatenated files. Fewer of them than were announced break the answer off. */
 async function* readBytes(storage: Storage, files: readonly FileRow[], { start, end }: ByteRange) {
   let first = 0
   for (const { storage_key, size_bytes } of files) {
     const from = Math.max(start - first, 0)
     const to = Math.min(end - first, size_bytes)
-    if (from < to) yield* await storage.read(storage_key, { start: from, end: to })
+    let left = Math.max(to - from, 0)
+    if (left > 0) {
+      for await (const bytes of await storage.read(storage_key, { start: from, end: to })) {
+        left -= (bytes as Buffer).length
+        yield bytes
+      }
+    }
+    if (left > 0) throw new FileMissing(`The stored file ${storage_key} was cut short`)
     first += size_bytes
   }
 }
