@@ -1,15 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { StorageAway } from '../jobs/storage.ts'
-
-/** Which storage folder is the right one: the one whose mark holds the id that the database knows. */
-export interface StorageOwner {
-  /** `isMarked`: some process has made the mark, so that a folder without it is another one. */
-  find(): Promise<{ readonly id: string; readonly isMarked: boolean }>
-  keepMarked(): Promise<void>
-}
+import { openMark } from './storage-mark.ts'
+import type { StorageOwner, UseFolder } from './storage-mark.ts'
 
 export interface GuardLimits {
   /** How long a look holds that has found the folder usable; another one holds a fifth of it. */
@@ -35,18 +30,12 @@ export interface FolderGuard {
   run<T>(work: () => Promise<T>, ms?: number): Promise<T>
 }
 
-/**
- * An empty folder where a file system should be mounted looks like a storage that has lost everything,
- * and a storage of another database like one full of files that nobody needs. So the folder has a mark,
- * made when a database first uses it, and without it nothing is read, written or deleted.
- */
 export function guardFolder(
   folder: string,
   owner: StorageOwner,
   { seenMs, lookMs, answerMs }: GuardLimits = LIMITS,
 ): FolderGuard {
-  const markPath = join(folder, MARK)
-  let owned: Awaited<ReturnType<StorageOwner['find']>> | undefined
+  const mark = openMark(folder, owner)
   let seen: Seen | undefined
   let looking: Promise<void> | undefined
 
@@ -65,58 +54,28 @@ export function guardFolder(
       seen = { ...found, atMs: performance.now() }
     })
     await within(looked, lookMs, folder).catch((error: unknown) => {
-      // No other look begins before this one has ended: each would hold a thread.
+      // No other look begins before this one has ended: each would hold a thread of the process.
       seen = { fault: faultOf(error), canRead: false, atMs: Infinity }
     })
   }
 
+  /** Its steps have no deadline, so that it ends only when the folder has answered. */
   async function look() {
-    try {
-      if (!owned?.isMarked) await own()
-      else await requireMark(owned.id)
-    } catch (error) {
-      return { fault: faultOf(error), canRead: false }
-    }
-    const fault = await run(() => tryToWrite(folder)).then(() => undefined, faultOf)
+    const use: UseFolder = (work) => asAway(folder, work())
+    const away = await mark.require(use).then(() => undefined, faultOf)
+    if (away) return { fault: away, canRead: false }
+    const fault = await use(() => tryToWrite(folder)).then(() => undefined, faultOf)
     return { fault, canRead: true }
-  }
-
-  /** Makes the mark, unless a process of this database has made one before. */
-  async function own() {
-    owned = await owner.find()
-    const { id, isMarked } = owned
-    if (!isMarked && (await run(() => readMark(markPath))) === undefined) {
-      await run(() => makeMark(folder, markPath, id))
-    }
-    await requireMark(id)
-    if (!isMarked) await owner.keepMarked()
-    owned = { id, isMarked: true }
-  }
-
-  async function requireMark(id: string) {
-    if ((await run(() => readMark(markPath))) === id) return
-    lookAgain()
-    throw new StorageAway(
-      `The storage folder ${folder} does not have the mark of this database: it is not mounted, or belongs to another one. If it is the right one: echo ${id} > ${markPath}`,
-    )
   }
 
   async function run<T>(work: () => Promise<T>, ms = answerMs): Promise<T> {
     try {
-      return await within(work(), ms, folder)
+      return await within(asAway(folder, work()), ms, folder)
     } catch (error) {
-      if (!(error instanceof StorageAway) && !isOfFileSystem(error)) throw error
-      lookAgain()
-      const { message } = error
-      if (error instanceof StorageAway) throw error
-      const cause = { cause: error }
-      throw new StorageAway(`The storage folder ${folder} cannot be used: ${message}`, cause)
+      // The next look is not put off.
+      if (seen && !seen.fault) seen = undefined
+      throw error
     }
-  }
-
-  /** After a failure the next look is not put off. */
-  function lookAgain() {
-    if (seen && !seen.fault) seen = undefined
   }
 
   return {
@@ -124,32 +83,26 @@ export function guardFolder(
     async require(use) {
       const fault = await findFault()
       if (fault && !(use === 'read' && seen?.canRead)) throw fault
-      if (owned) await requireMark(owned.id)
+      await mark.require(run)
     },
     run,
   }
+}
+
+/** Makes a StorageAway of every error of the file system. */
+async function asAway<T>(folder: string, work: Promise<T>): Promise<T> {
+  return work.catch((cause: unknown) => {
+    if (!(cause instanceof Error && 'syscall' in cause)) throw cause
+    throw new StorageAway(`The storage folder ${folder} cannot be used: ${cause.message}`, {
+      cause,
+    })
+  })
 }
 
 /** Other errors, as of a database that is away, say nothing about the storage. */
 function faultOf(error: unknown) {
   if (error instanceof StorageAway) return error
   throw error
-}
-
-async function readMark(path: string) {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw error
-  })
-  return text?.trim()
-}
-
-/** Several processes may do so at once; the mark appears whole, and all write the same. */
-async function makeMark(folder: string, path: string, id: string) {
-  await mkdir(folder, { recursive: true })
-  const temporary = `${path}.${randomUUID()}`
-  await writeFile(temporary, `${id}\n`, { flush: true })
-  await rename(temporary, path)
 }
 
 /** Writes as much as shows a full disk. What a killed process leaves of it is swept as a part. */
@@ -180,10 +133,6 @@ async function within<T>(work: Promise<T>, ms: number, folder: string): Promise<
   }
 }
 
-function isOfFileSystem(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'syscall' in error && 'code' in error
-}
-
 /** What the last look has found. */
 interface Seen {
   readonly fault: StorageAway | undefined
@@ -191,8 +140,6 @@ interface Seen {
   readonly atMs: number
 }
 
-/** Begins with a dot, which no key does. */
-const MARK = '.storage'
 const LOOK_BYTES = 64 << 10
 const UNREF = { ref: false }
 /** A busy disk may take seconds for a step, other than making megabytes durable. */

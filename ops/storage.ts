@@ -8,7 +8,8 @@ import type { Storage, StoredFile } from '../jobs/storage.ts'
 import { findStorageMark, keepStorageMarked } from '../sql/core/storage-marks.ts'
 import type { Sql } from '../sql/core/db.ts'
 import { guardFolder } from './storage-guard.ts'
-import type { FolderGuard, GuardLimits, StorageOwner } from './storage-guard.ts'
+import type { FolderGuard, GuardLimits } from './storage-guard.ts'
+import type { StorageOwner } from './storage-mark.ts'
 
 /** The storage folder of a database. */
 export function openStorage(folder: string, sql: Sql): Storage {
@@ -37,9 +38,7 @@ export function openFolderStorage(
   }
   async function measure(key: string) {
     await guard.require('read')
-    const found = await guard.run(() => stat(pathOf(key)).catch(missing))
-    if (found) return found.size
-    throw new FileMissing(`There is no stored file ${key}`)
+    return guard.run(() => sizeOf(pathOf(key), key))
   }
   return {
     async write(key, source) {
@@ -71,11 +70,7 @@ export function openFolderStorage(
     async delete(key, unchangedSince) {
       const path = pathOf(key)
       await guard.require('read')
-      await guard.run(async () => {
-        const found = unchangedSince && (await stat(path).catch(missing))
-        if (found && found.mtime > unchangedSince) return
-        await rm(path, { force: true })
-      })
+      await guard.run(() => remove(path, unchangedSince))
     },
     async *list() {
       await guard.require('read')
@@ -143,6 +138,18 @@ async function* readBytes(guard: FolderGuard, path: string, start: number, end: 
     // Nobody waits for the end of what was read, and a file that hangs would not close.
     file.close().catch(() => undefined)
   }
+}
+
+async function sizeOf(path: string, key: string) {
+  const found = await stat(path).catch(missing)
+  if (found) return found.size
+  throw new FileMissing(`There is no stored file ${key}`)
+}
+
+async function remove(path: string, unchangedSince?: Date) {
+  const found = unchangedSince && (await stat(path).catch(missing))
+  if (found && found.mtime > unchangedSince) return
+  await rm(path, { force: true })
 }
 
 async function move(from: string, to: string) {
