@@ -1,6 +1,6 @@
 import type { Queue } from '../jobs/queue.ts'
 import type { AllowedNetworks } from '../jobs/rules/core/outbound-address.ts'
-import type { Quotas } from '../jobs/rules/org/plan.ts'
+import type { ByPlan, Quotas } from '../jobs/rules/org/plan.ts'
 import type { Storage } from '../jobs/storage.ts'
 import type { Sql } from '../sql/core/db.ts'
 import type { JobRow } from '../sql/jobs/jobs.ts'
@@ -48,6 +48,8 @@ export interface ApiContext {
     readonly livemode: boolean
   }
   readonly quotas: Quotas
+  /** Bytes of uploads that an organization may have stored at the same time. */
+  readonly uploadBytes: ByPlan
   /** Id of a request that was sent under an idempotency key; a job that it submits keeps the id. */
   readonly requestId?: string
   /** Keys begin with this and `sk_`. */

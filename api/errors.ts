@@ -3,6 +3,7 @@ import type { Boom } from '@hapi/boom'
 import type { Request, ResponseToolkit } from '@hapi/hapi'
 import type Joi from 'joi'
 import { describeFault, MAX_FAULTS } from '../jobs/rules/core/reader.ts'
+import { FileMissing, StorageAway } from '../jobs/storage.ts'
 import { isDatabaseAway, isStatementTimeout, NoConnection } from '../sql/core/db.ts'
 
 /**
@@ -103,6 +104,16 @@ function asApiError(thrown: unknown, request: Request, log: ErrorLog): ApiError 
   if (isDatabaseAway(thrown)) {
     log.warn({ request_id: request.info.id, err: thrown }, 'the database is away')
     return unavailable('The service is temporarily unavailable', 5)
+  }
+  if (thrown instanceof StorageAway) {
+    log.warn({ request_id: request.info.id, err: thrown }, 'the storage is away')
+    const detail = 'Stored files cannot be reached or written at the moment'
+    return new ApiError(503, 'storage_unavailable', detail, { headers: { 'Retry-After': '30' } })
+  }
+  if (thrown instanceof FileMissing) {
+    log.error({ request_id: request.info.id, err: thrown }, 'a stored file is missing')
+    const detail = 'A stored file is missing; the operator may restore it'
+    return new ApiError(500, 'file_missing', detail)
   }
   if (isBoom(thrown) && thrown.output.statusCode < 500) {
     const { statusCode } = thrown.output

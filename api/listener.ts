@@ -48,7 +48,7 @@ export function answerUnparsable(listener: Server) {
 }
 
 /** Ends a streamed upload that stalls; one that proceeds has no time limit. */
-export function watchUpload({ raw: { req } }: Request, { uploadCheckMs }: PatienceLimits) {
+export function watchUpload({ raw: { req, res } }: Request, { uploadCheckMs }: PatienceLimits) {
   if (req.complete !== false) return
   let seenBytes = req.socket.bytesRead
   const timer = setInterval(() => {
@@ -57,6 +57,8 @@ export function watchUpload({ raw: { req } }: Request, { uploadCheckMs }: Patien
   }, uploadCheckMs)
   req.once('close', () => clearInterval(timer))
   req.once('end', () => clearInterval(timer))
+  // The rest of a body that was answered early is not read.
+  res.once('close', () => clearInterval(timer))
 }
 
 function unparsableAnswer(code: string | undefined) {

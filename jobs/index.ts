@@ -29,6 +29,7 @@ import { retargetVerdicts } from './retarget-verdicts.ts'
 import { sendAlertMail } from './send-alert-mail.ts'
 import { settleLostDeliveries } from './settle-lost-deliveries.ts'
 import { sweepRegressions } from './sweep-regressions.ts'
+import { sweepStorage } from './sweep-storage.ts'
 
 export const jobs: readonly Job[] = [
   importTraces,
@@ -49,4 +50,5 @@ export const jobs: readonly Job[] = [
   reconcileJobs,
   settleLostDeliveries,
   deleteExpired,
+  sweepStorage,
 ]

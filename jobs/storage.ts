@@ -2,14 +2,38 @@ import type { Readable } from 'node:stream'
 
 /**
  * Where finished files and uploads are kept. Keys are relative paths of ids and fixed words; they
- * never hold text that a client wrote.
+ * never hold text that a client wrote. Every method throws `StorageAway` while the storage cannot be
+ * used, within seconds also where it hangs.
  */
 export interface Storage {
   /** Writes all of `source` under the key, durably, and returns its size; nothing is left of a failed write. */
   write(key: string, source: AsyncIterable<Uint8Array>): Promise<number>
-  /** Bytes `start` (default 0) to `end` exclusive (default the last). Rejects for an unknown key. */
+  /** Bytes `start` (default 0) to `end` exclusive (default the last). @throws FileMissing */
   read(key: string, range?: { start?: number; end?: number }): Promise<Readable>
+  /** Size in bytes. @throws FileMissing */
+  measure(key: string): Promise<number>
   /** Moves a finished local file under the key. */
   adopt(key: string, localPath: string): Promise<void>
-  delete(key: string): Promise<void>
+  /** A file that is not there is deleted already. One that was changed after `unchangedSince` stays. */
+  delete(key: string, unchangedSince?: Date): Promise<void>
+  /** All files, in no order, those of writes under way included. */
+  list(): AsyncIterable<StoredFile>
+  /** Why the storage cannot be used; undefined while it can. */
+  findFault(): Promise<StorageAway | undefined>
 }
+
+export interface StoredFile {
+  /** Can be given to `delete` also where `isPart`. */
+  readonly key: string
+  readonly bytes: number
+  /** By the clock of the storage. */
+  readonly changedAt: Date
+  /** It belongs to a write that is under way, or whose process was killed. */
+  readonly isPart: boolean
+}
+
+/** The storage is not there, read-only, full, or does not answer. The message is for the operator. */
+export class StorageAway extends Error {}
+
+/** The storage works and has no file under the key. */
+export class FileMissing extends Error {}

@@ -10,6 +10,7 @@ import { readConfig } from './config.ts'
 import { findDatabase } from './embedded.ts'
 import { databaseError, doesNotAnswer } from './migrate.ts'
 import { checkPatches } from './patches.ts'
+import { keepFilesPrivate } from './private-files.ts'
 import { sentenceOf } from './process.ts'
 import { OperatorError } from './operator-error.ts'
 
@@ -18,6 +19,7 @@ class UsageError extends Error {}
 async function main(words: string[]) {
   try {
     checkPatches()
+    keepFilesPrivate()
     const command = findCommand(words)
     const options = readOptions(command, words.slice(command.name.split(' ').length))
     process.stdout.write(`${JSON.stringify(await runCommand(command, options), null, 2)}\n`)

@@ -1,18 +1,20 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isWellFormedKey } from '../jobs/rules/access/api-key.ts'
 import { METRICS, PLANS } from '../jobs/rules/org/plan.ts'
-import type { Quotas } from '../jobs/rules/org/plan.ts'
+import type { ByPlan, Quotas } from '../jobs/rules/org/plan.ts'
 import { POOLS } from '../workers/pool-names.ts'
 import { adminCommand } from './admin-command.ts'
 import { editDistance } from './edit-distance.ts'
 import { concurrencyName, environment, quotaName } from './environment.ts'
 import type { Environment } from './environment.ts'
 
-/** The environment, and what follows from it. DATA_DIR is absolute. */
+/** The environment, and what follows from it. Folders are absolute. */
 export type Config = Environment & {
   readonly STORAGE_DIR: string
+  readonly SCRATCH_DIR: string
   readonly quotas: Quotas
+  readonly uploadBytes: ByPlan
   /** Pool name to slots, of the pools whose concurrency the environment sets. */
   readonly concurrency: Readonly<Record<string, number>>
 }
@@ -37,7 +39,9 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     ...read,
     DATA_DIR: dataDir,
     STORAGE_DIR: read.STORAGE_URL ? fileURLToPath(read.STORAGE_URL) : resolve(dataDir, 'storage'),
+    SCRATCH_DIR: resolve(read.SCRATCH_DIR ?? join(dataDir, 'scratch')),
     quotas: readQuotas(read),
+    uploadBytes: byPlan(read.QUOTA_STORED_UPLOAD_BYTES),
     concurrency: readConcurrency(read),
   })
 }
@@ -61,11 +65,14 @@ function faultOfInitKey({ INIT_API_KEY, KEY_PREFIX }: Environment) {
 }
 
 function readQuotas(read: Environment) {
-  const byPlan = (numbers: string) =>
-    Object.fromEntries(numbers.split(',').map((limit, i) => [PLANS[i], Number(limit)]))
   return Object.fromEntries(
     METRICS.map((metric) => [metric, byPlan(read[quotaName(metric)])]),
   ) as Quotas
+}
+
+function byPlan(numbers: string) {
+  const limits = numbers.split(',').map(Number)
+  return Object.fromEntries(PLANS.map((plan, i) => [plan, limits[i]])) as ByPlan
 }
 
 function readConcurrency(read: Environment) {

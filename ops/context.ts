@@ -17,8 +17,8 @@ import { apiPools, SUPERVISION_CONNECTIONS, workerConnections } from './connecti
 import { openLog } from './log.ts'
 import { openMailer } from './mail.ts'
 import { openOutbound } from './outbound.ts'
-import { openFolderStorage } from './storage.ts'
-import { join } from 'node:path'
+import { openScratch } from './scratch.ts'
+import { openStorage } from './storage.ts'
 
 /** What a process holds open, and how it lets go. */
 export interface Opened<Context> {
@@ -65,6 +65,7 @@ export async function openApiContext(
         secrets: config.PAYMENT_WEBHOOK_SECRET?.split(',') ?? [],
         livemode: config.PAYMENT_LIVEMODE,
       },
+      uploadBytes: config.uploadBytes,
       keyPrefix: config.KEY_PREFIX,
       isStopping: () => stopping,
     },
@@ -101,10 +102,11 @@ export async function openWorkerContext(
     signals: 'work',
     supervise,
   })
+  const scratch = await openScratch(config.SCRATCH_DIR, opened.context.log)
   const context: WorkerContext = {
     ...opened.context,
     mailer: config.SMTP_URL ? openMailer(config.SMTP_URL, config.MAIL_FROM) : undefined,
-    scratchDir: join(config.DATA_DIR, 'scratch'),
+    makeScratchFolder: scratch.makeFolder,
     outbound: await openOutbound(config),
     meter,
   }
@@ -115,6 +117,7 @@ export async function openWorkerContext(
     boss: opened.boss,
     async close() {
       await endSupervision()
+      await scratch.close()
       await opened.close()
     },
   }
@@ -146,7 +149,7 @@ async function openShared<Name extends string>(
     : undefined
   const boss = await openBoss(supervisor ?? sql, { log, supervise, name })
   const queue = openProcessQueue(boss, pools[signals])
-  const storage = openFolderStorage(config.STORAGE_DIR)
+  const storage = openStorage(config.STORAGE_DIR, sql)
   return {
     pools,
     boss,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { findConnectionLimit } from '../sql/core/connection-limit.ts'
 import { isDatabaseAway, isPooled } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
@@ -9,7 +8,7 @@ import { isQueueCurrent, listProcesses } from './boss.ts'
 import type { Config } from './config.ts'
 import { connectionsOf, workersName } from './connections.ts'
 import { checkDatabase, doesNotAnswer } from './migrate.ts'
-import { openFolderStorage } from './storage.ts'
+import { openStorage } from './storage.ts'
 import { OperatorError } from './operator-error.ts'
 
 export interface Report {
@@ -40,7 +39,7 @@ export async function examine(config: Config, sql: Sql, url: string): Promise<Re
     await check('queues', () => checkQueues(sql))
     await check('connections', () => checkConnections(config, sql, url))
   }
-  await check('storage', () => checkStorage(config))
+  await check('storage', () => checkStorage(config, sql))
   return { ok: checks.every(({ ok }) => ok), checks }
 }
 
@@ -71,16 +70,9 @@ async function checkConnections(config: Config, sql: Sql, url: string) {
   )
 }
 
-async function checkStorage({ STORAGE_DIR }: Config) {
-  const storage = openFolderStorage(STORAGE_DIR)
-  const key = `doctor/${randomUUID()}`
-  await storage.write(
-    key,
-    (async function* () {
-      yield new Uint8Array(1)
-    })(),
-  )
-  await storage.delete(key)
+async function checkStorage({ STORAGE_DIR }: Config, sql: Sql) {
+  const fault = await openStorage(STORAGE_DIR, sql).findFault()
+  if (fault) throw new OperatorError(`${fault.message}.`)
 }
 
 /** Of admin commands and of a migration. */

@@ -1,8 +1,8 @@
 import Joi from 'joi'
 import { readRanges } from '../api/client-address.ts'
 import { parseNetworks } from '../jobs/rules/core/outbound-address.ts'
-import { DEFAULT_QUOTAS, METRICS, PLANS } from '../jobs/rules/org/plan.ts'
-import type { Metric } from '../jobs/rules/org/plan.ts'
+import { DEFAULT_QUOTAS, METRICS, PLANS, UPLOAD_BYTES } from '../jobs/rules/org/plan.ts'
+import type { ByPlan, Metric } from '../jobs/rules/org/plan.ts'
 import { int, oneOf, shape } from '../jobs/shape.ts'
 import type { Valid } from '../jobs/shape.ts'
 import { POOLS } from '../workers/pool-names.ts'
@@ -83,7 +83,12 @@ export const environment = shape(
       .description('Folder of the embedded database, stored files, scratch files and logs'),
     STORAGE_URL: Joi.string()
       .pattern(/^file:\/\/\//, 'file:/// address')
-      .description('Where uploads and dataset files are kept; default a folder under DATA_DIR'),
+      .description(
+        'Where uploads and dataset files are kept, by all processes of all machines; default a folder under DATA_DIR',
+      ),
+    SCRATCH_DIR: Joi.string().description(
+      'Folder on a disk of the machine for files that do not outlive their process; default one under DATA_DIR',
+    ),
     KEY_PREFIX: Joi.string()
       .pattern(/^[a-z][a-z0-9]{0,14}_$/, 'lower-case word ending in _')
       .default('svc_')
@@ -99,6 +104,9 @@ export const environment = shape(
       .description(`Pools a worker process runs, of ${POOLS.join(', ')}; default all`),
     ...concurrencies,
     ...quotas,
+    QUOTA_STORED_UPLOAD_BYTES: byPlan(UPLOAD_BYTES).description(
+      `Bytes of uploads whose imports have not ended, at the same time: those of ${PLANS.join(', ')}`,
+    ),
     SMTP_URL: Joi.string()
       .uri({ scheme: ['smtp', 'smtps'] })
       .description(
@@ -171,8 +179,13 @@ export const environment = shape(
 export type Environment = Readonly<Valid<typeof environment>>
 
 function quota(metric: Metric) {
+  return byPlan(DEFAULT_QUOTAS[metric]).description(
+    `Monthly quota of ${metric}: that of ${PLANS.join(', ')}`,
+  )
+}
+
+function byPlan(defaults: ByPlan) {
   return Joi.string()
     .pattern(/^\d{1,15}(,\d{1,15}){3}$/, 'four numbers separated by commas')
-    .default(PLANS.map((plan) => DEFAULT_QUOTAS[metric][plan]).join(','))
-    .description(`Monthly quota of ${metric}: that of ${PLANS.join(', ')}`)
+    .default(PLANS.map((plan) => defaults[plan]).join(','))
 }

@@ -2,6 +2,7 @@ import type { Server } from '@hapi/hapi'
 import type { PgBoss } from 'pg-boss'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Connections } from '../api/connections.ts'
+import type { Storage } from '../jobs/storage.ts'
 import { countQueuedJobs } from './boss.ts'
 import { gateOf } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
@@ -62,6 +63,12 @@ export function meterWorkers(registry: Registry): Meter {
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
     registers,
   })
+  const swept = new Counter({
+    name: 'adl_stored_bytes_swept_total',
+    help: 'Bytes of stored files that nothing needed, by what they were: part, upload or dataset',
+    labelNames: ['kind'],
+    registers,
+  })
   return {
     jobRan(queue, outcome, waitSeconds, runSeconds) {
       ran.inc({ queue, outcome })
@@ -73,6 +80,7 @@ export function meterWorkers(registry: Registry): Meter {
     lookedForJobs: (queue, way) => looked.inc({ queue, way }),
     webhookAttempted: (event, error, seconds) =>
       attempted.observe({ event, result: error ?? 'delivered' }, seconds),
+    storedBytesSwept: (kind, bytes) => swept.inc({ kind }, bytes),
   }
 }
 
@@ -89,6 +97,23 @@ export function showSlots(registry: Registry, pools: RunningWorkers) {
         gauge.set({ queue, state: 'overrun' }, overruns.length)
         gauge.set({ queue, state: 'idle' }, slots - running - overruns.length)
       }
+    },
+  })
+}
+
+/** Whether a process can use the storage that it needs, looked at when scraped. */
+export function showStorage(registry: Registry, storage: Storage) {
+  const gauge = new Gauge({
+    name: 'adl_storage_up',
+    help: 'Whether the storage can be read and written by this process: 1 or 0',
+    registers: [registry],
+    async collect() {
+      // Before the first look the database has to tell which folder is the right one.
+      const isUp = await storage.findFault().then(
+        (fault) => fault === undefined,
+        () => undefined,
+      )
+      if (isUp !== undefined) gauge.set(isUp ? 1 : 0)
     },
   })
 }

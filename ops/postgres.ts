@@ -3,7 +3,6 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import * as fs from 'node:fs/promises'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { inPlainWords, missing, clusterError } from './postgres-error.ts'
@@ -16,6 +15,7 @@ import {
   tellingLines,
 } from './postgres-host.ts'
 import type { Host, Program } from './postgres-host.ts'
+import { findLockOwner, lockFile } from './file-lock.ts'
 import { findFreePort } from './free-port.ts'
 
 export interface EmbeddedPostgres {
@@ -126,34 +126,13 @@ const DEFAULT_SETTINGS = {
   wal_compression: 'pglz',
 }
 
-/**
- * The owner is whoever holds the write lock of a file beside the cluster. The kernel drops the lock
- * with its process, so unlike a process id in a file it is never stale and never another program's.
- */
+/** The owner is whoever holds the lock of a file beside the cluster. */
 async function takeOwnership(clusterDir: string, patienceMs: number): Promise<() => void> {
-  const lock = new DatabaseSync(`${clusterDir}.lock`, { timeout: 50 })
-  if (await until(patienceMs, () => tryLock(lock))) {
-    held.add(lock)
-    return () => {
-      if (held.delete(lock)) lock.close()
-    }
-  }
-  const owner = Number(lock.prepare('PRAGMA user_version').get()?.['user_version'])
-  lock.close()
+  const path = `${clusterDir}.lock`
+  const lock = await until(patienceMs, () => lockFile(path))
+  if (lock) return lock.release
+  const owner = findLockOwner(path)
   throw clusterError(clusterDir, `is already being used by process ${owner}`, 'stop that one first')
-}
-
-/** Collected as garbage, a lock would be released. */
-const held = new Set<DatabaseSync>()
-
-function tryLock(lock: DatabaseSync): true | undefined {
-  try {
-    lock.exec(`PRAGMA journal_mode = memory; PRAGMA user_version = ${process.pid}; BEGIN IMMEDIATE`)
-    return true
-  } catch (error) {
-    if (error instanceof Error && error.message === 'database is locked') return undefined
-    throw error
-  }
 }
 
 async function until<T>(limitMs: number, probe: () => T | undefined | Promise<T | undefined>) {

@@ -11,6 +11,7 @@ import { prepareDatabase } from './migrate.ts'
 import { writeOnlyJson } from './json-lines.ts'
 import { openLog } from './log.ts'
 import { checkPatches } from './patches.ts'
+import { keepFilesPrivate } from './private-files.ts'
 import { PostgresError } from './postgres-error.ts'
 import { aborted, endNow, endWithin, listenForStop } from './shutdown.ts'
 import { OperatorError } from './operator-error.ts'
@@ -47,6 +48,7 @@ export async function runProcess(
   let closeTracing = async () => {}
   try {
     checkPatches()
+    keepFilesPrivate()
     const config = readConfig()
     if (config.LOG_LEVEL) log.level = config.LOG_LEVEL
     const url = requireDatabase(config)

@@ -6,12 +6,12 @@ import { addressError, localAddress } from './address.ts'
 import { openApiContext } from './context.ts'
 import { ensureFirstOrganization } from './first-organization.ts'
 import { keepKeyUses } from './key-uses.ts'
-import { meterRequests, openMetrics, showPools } from './metrics.ts'
+import { meterRequests, openMetrics, showPools, showStorage } from './metrics.ts'
 import { runProcess } from './process.ts'
 
 await runProcess('api', async (config, databaseUrl, health) => {
   const opened = await openApiContext(config, databaseUrl)
-  const { sql, log, pools } = opened.context
+  const { sql, log, pools, storage } = opened.context
   if (config.INIT_API_KEY) await ensureFirstOrganization(sql, config)
   const stopKeyUses = keepKeyUses(sql, log)
   const server = await createApi(opened.context, {
@@ -25,6 +25,7 @@ await runProcess('api', async (config, databaseUrl, health) => {
   })
   const metrics = openMetrics()
   meterRequests(metrics, server)
+  showStorage(metrics, storage)
   showPools(metrics, { ...pools })
   // A client that sends its next request on a new connection reaches a process that stays.
   server.listener.prependListener('request', (_, response: ServerResponse) => {
@@ -34,9 +35,9 @@ await runProcess('api', async (config, databaseUrl, health) => {
     findDeadly: () => [],
     findUnready: async () => {
       if (opened.context.isStopping()) return ['stopping']
-      return (await checkSchema(pools.auth)) === 'behind'
-        ? ['the schema is behind: run migrate']
-        : []
+      if ((await checkSchema(pools.auth)) === 'behind') return ['the schema is behind: run migrate']
+      const fault = await storage.findFault()
+      return fault ? [fault.message] : []
     },
     metrics,
   })

@@ -15,6 +15,7 @@ import {
   showPools,
   showQueues,
   showSlots,
+  showStorage,
   showSupervision,
 } from './metrics.ts'
 import { runProcess } from './process.ts'
@@ -44,7 +45,11 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
   const endKeeping = supervise ? keepCurrent({ sql, url: databaseUrl, log }) : async () => {}
   showSupervision(metrics, () => findSupervisionAge(sql))
   let stopping = false
-  const parts = { sql, boss: opened.boss, pools: running }
+  const storage = names.some((each) => pools[each]?.needsStorage)
+    ? opened.context.storage
+    : undefined
+  if (storage) showStorage(metrics, storage)
+  const parts = { sql, boss: opened.boss, pools: running, storage }
   const health = workerHealth(parts, () => stopping, now)
   listener.show({ ...health, metrics })
   log.info({ pools: names, slots, supervise }, 'working')

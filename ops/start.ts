@@ -1,5 +1,5 @@
 // The whole service on one machine, as `npm start` runs it: database, API and workers, each a process.
-import { accessSync, constants, mkdirSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { openDatabase } from '../sql/core/db.ts'
@@ -15,6 +15,7 @@ import { keepPostgres } from './embedded.ts'
 import { ensureFirstOrganization } from './first-organization.ts'
 import { prepareDatabase } from './migrate.ts'
 import { checkPatches } from './patches.ts'
+import { keepFilesPrivate, makePassable } from './private-files.ts'
 import { sentenceOf } from './process.ts'
 import { renderScreen } from './screen.ts'
 import { seedWhenWanted } from './seed.ts'
@@ -32,6 +33,7 @@ async function main() {
   try {
     const end = AbortSignal.any([stop.signal, failed.signal])
     checkPatches()
+    keepFilesPrivate()
     const config = readConfig()
     await startAll({ config, opened, children, end, fail: (error) => failed.abort(error) })
     await aborted(end)
@@ -70,7 +72,7 @@ async function startAll(service: Service) {
 
 function makeDataDir({ DATA_DIR }: Config) {
   try {
-    mkdirSync(DATA_DIR, { recursive: true })
+    makePassable(DATA_DIR)
     accessSync(DATA_DIR, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     throw new OperatorError(

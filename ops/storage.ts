@@ -1,63 +1,196 @@
-import { createReadStream, createWriteStream } from 'node:fs'
-import { copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
+import { copyFile, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
-import type { Storage } from '../jobs/storage.ts'
+import { Readable } from 'node:stream'
+import { FileMissing } from '../jobs/storage.ts'
+import type { Storage, StoredFile } from '../jobs/storage.ts'
+import { findStorageMark, keepStorageMarked } from '../sql/core/storage-marks.ts'
+import type { Sql } from '../sql/core/db.ts'
+import { guardFolder } from './storage-guard.ts'
+import type { FolderGuard, GuardLimits } from './storage-guard.ts'
+import type { StorageOwner } from './storage-mark.ts'
 
-/** Storage in a local folder. A key appears only when its file is complete and on the disk. */
-export function openFolderStorage(folder: string): Storage {
+/** The storage folder of a database. */
+export function openStorage(folder: string, sql: Sql): Storage {
+  return openFolderStorage(folder, {
+    find: () => findStorageMark(sql),
+    keepMarked: () => keepStorageMarked(sql),
+  })
+}
+
+/** Storage in a folder, local or mounted. A key appears only when its file is complete and on the disk. */
+export function openFolderStorage(
+  folder: string,
+  owner: StorageOwner,
+  limits?: GuardLimits,
+): Storage {
+  const guard = guardFolder(folder, owner, limits)
   function pathOf(key: string) {
     if (!KEY.test(key)) throw new TypeError(`Not a storage key: ${key}`)
     return join(folder, key)
   }
-  async function publish(temporary: string, path: string) {
-    const file = await open(temporary, 'r+')
-    await file.sync()
-    await file.close()
-    await rename(temporary, path)
+  /** A name beside the key's, in a folder that is there. */
+  async function prepare(path: string) {
+    await guard.require('write')
+    await guard.run(() => mkdir(dirname(path), { recursive: true }))
+    return `${path}.${randomUUID()}.part`
+  }
+  async function measure(key: string) {
+    await guard.require('read')
+    return guard.run(() => sizeOf(pathOf(key), key))
   }
   return {
     async write(key, source) {
       const path = pathOf(key)
-      const temporary = `${path}.${randomUUID()}.part`
-      await mkdir(dirname(path), { recursive: true })
-      try {
-        await pipeline(source, createWriteStream(temporary, { highWaterMark: WRITE_BUFFER_BYTES }))
-        await publish(temporary, path)
-      } catch (error) {
-        await rm(temporary, { force: true })
-        throw error
-      }
-      return (await stat(path)).size
-    },
-    async read(key, { start, end } = {}) {
-      const path = pathOf(key)
-      await stat(path)
-      return createReadStream(path, {
-        highWaterMark: READ_BUFFER_BYTES,
-        ...(start !== undefined && { start }),
-        ...(end !== undefined && { end: end - 1 }),
+      const temporary = await prepare(path)
+      return intoPart(guard, temporary, async () => {
+        const file = await guard.run(() => open(temporary, 'wx'))
+        const bytes = await closing(guard, file, () => writeAll(guard, file, source))
+        await guard.run(() => rename(temporary, path))
+        return bytes
       })
     },
+    async read(key, { start = 0, end = Infinity } = {}) {
+      await measure(key)
+      return Readable.from(readBytes(guard, pathOf(key), start, end), { objectMode: false })
+    },
+    measure,
     async adopt(key, localPath) {
       const path = pathOf(key)
-      await mkdir(dirname(path), { recursive: true })
-      const temporary = `${path}.${randomUUID()}.part`
-      await rename(localPath, temporary).catch(async () => {
-        // The folder is on another file system.
-        await copyFile(localPath, temporary)
-        await rm(localPath)
+      await stat(localPath)
+      const temporary = await prepare(path)
+      await intoPart(guard, temporary, async () => {
+        await guard.run(() => move(localPath, temporary), DURABLE_MS)
+        const file = await guard.run(() => open(temporary, 'r+'))
+        await closing(guard, file, () => guard.run(() => file.sync(), DURABLE_MS))
+        await guard.run(() => rename(temporary, path))
       })
-      await publish(temporary, path)
     },
-    async delete(key) {
-      await rm(pathOf(key), { force: true })
+    async delete(key, unchangedSince) {
+      const path = pathOf(key)
+      await guard.require('read')
+      await guard.run(() => remove(path, unchangedSince))
     },
+    async *list() {
+      await guard.require('read')
+      yield* listFolder(guard, folder, '')
+    },
+    findFault: guard.findFault,
   }
+}
+
+/** Runs the write of a part, and deletes the part if that fails. */
+async function intoPart<T>(guard: FolderGuard, part: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    // What a storage that is away keeps of it is swept later.
+    await guard.run(() => rm(part, { force: true }), CLEAN_MS).catch(() => undefined)
+    throw error
+  }
+}
+
+/** Closes the file after its use; after a failed one nobody waits for that. */
+async function closing<T>(guard: FolderGuard, file: FileHandle, use: () => Promise<T>) {
+  try {
+    const result = await use()
+    await guard.run(() => file.close())
+    return result
+  } catch (error) {
+    file.close().catch(() => undefined)
+    throw error
+  }
+}
+
+/** Gathers small parts, so that each write is worth its way. */
+async function writeAll(guard: FolderGuard, file: FileHandle, source: AsyncIterable<Uint8Array>) {
+  let parts: Uint8Array[] = []
+  let [gathered, total] = [0, 0]
+  async function flush() {
+    const bytes = Buffer.concat(parts)
+    parts = []
+    gathered = 0
+    await guard.run(() => file.writeFile(bytes))
+  }
+  for await (const part of source) {
+    parts.push(part)
+    gathered += part.length
+    total += part.length
+    if (gathered >= STEP_BYTES) await flush()
+  }
+  await flush()
+  await guard.run(() => file.sync(), DURABLE_MS)
+  return total
+}
+
+async function* readBytes(guard: FolderGuard, path: string, start: number, end: number) {
+  const file = await guard.run(() => open(path))
+  try {
+    for (let at = start; at < end;) {
+      const buffer = Buffer.allocUnsafe(Math.min(STEP_BYTES, end - at))
+      const { bytesRead } = await guard.run(() => file.read(buffer, 0, buffer.length, at))
+      if (bytesRead === 0) return
+      at += bytesRead
+      yield buffer.subarray(0, bytesRead)
+    }
+  } finally {
+    // Nobody waits for the end of what was read, and a file that hangs would not close.
+    file.close().catch(() => undefined)
+  }
+}
+
+async function sizeOf(path: string, key: string) {
+  const found = await stat(path).catch(missing)
+  if (found) return found.size
+  throw new FileMissing(`There is no stored file ${key}`)
+}
+
+async function remove(path: string, unchangedSince?: Date) {
+  const found = unchangedSince && (await stat(path).catch(missing))
+  if (found && found.mtime > unchangedSince) return
+  await rm(path, { force: true })
+}
+
+async function move(from: string, to: string) {
+  await rename(from, to).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EXDEV') throw error
+    await copyFile(from, to)
+    await rm(from)
+  })
+}
+
+async function* listFolder(
+  guard: FolderGuard,
+  path: string,
+  prefix: string,
+): AsyncGenerator<StoredFile> {
+  const folder = await guard.run(() => opendir(path))
+  try {
+    for (;;) {
+      const entry = await guard.run(() => folder.read())
+      if (!entry) return
+      const [key, inside] = [`${prefix}${entry.name}`, join(path, entry.name)]
+      if (!KEY.test(key)) continue
+      if (entry.isDirectory()) yield* listFolder(guard, inside, `${key}/`)
+      const found = entry.isFile() && (await guard.run(() => stat(inside).catch(missing)))
+      if (!found) continue
+      yield { key, bytes: found.size, changedAt: found.mtime, isPart: PART.test(key) }
+    }
+  } finally {
+    folder.close().catch(() => undefined)
+  }
+}
+
+function missing(error: NodeJS.ErrnoException) {
+  if (error.code === 'ENOENT') return undefined
+  throw error
 }
 
 /** Slash-separated words of letters, digits, dots and hyphens; no word begins with a dot. */
 const KEY = /^[a-z0-9][\w.-]*(\/[a-z0-9][\w.-]*)*$/i
-const READ_BUFFER_BYTES = 1 << 20
-const WRITE_BUFFER_BYTES = 1 << 20
+const PART = /\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.part$/
+const STEP_BYTES = 1 << 20
+const CLEAN_MS = 1000
+/** What a disk may take to make gigabytes durable, and to copy a file of a dataset. */
+const DURABLE_MS = 300_000

@@ -1,4 +1,5 @@
 import type { PgBoss } from 'pg-boss'
+import type { Storage } from '../jobs/storage.ts'
 import { checkSchema } from '../sql/core/migrate.ts'
 import { findSupervisionAge } from '../sql/jobs/pg-boss.ts'
 import type { Sql } from '../sql/core/db.ts'
@@ -9,7 +10,7 @@ import type { Health } from './health.ts'
 
 /** The health of a worker process. `isStopping`: it was asked to stop. */
 export function workerHealth(
-  { sql, boss, pools }: { sql: Sql; boss: PgBoss; pools: RunningWorkers },
+  { sql, boss, pools, storage }: WorkerParts,
   isStopping: () => boolean,
   now: () => Date,
 ): Omit<Health, 'metrics'> {
@@ -24,6 +25,8 @@ export function workerHealth(
     async findUnready() {
       if (isStopping()) return ['stopping']
       if ((await checkSchema(sql)) === 'behind') return ['the schema is behind: run migrate']
+      const fault = await storage?.findFault()
+      if (fault) return [fault.message]
       const deadline = now().getTime() - FETCH_STALE_MS
       return pools
         .queues()
@@ -53,6 +56,14 @@ async function advise(boss: PgBoss, name: string) {
   const active = queues.reduce((sum, queue) => sum + queue.active, 0)
   const slots = pool.concurrency
   return { pool: name, ready, active, slots, desired: Math.ceil((ready + active) / slots) }
+}
+
+interface WorkerParts {
+  readonly sql: Sql
+  readonly boss: PgBoss
+  readonly pools: RunningWorkers
+  /** Undefined where no pool needs it. */
+  readonly storage?: Storage | undefined
 }
 
 /** After this long a run that ignores its signal costs the process its life. */

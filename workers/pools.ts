@@ -8,6 +8,7 @@ import { importTracesHandler } from './import/import-traces.ts'
 import { deleteExpiredHandler } from './maintenance/delete-expired.ts'
 import { reconcileJobsHandler } from './maintenance/reconcile-jobs.ts'
 import { settleLostDeliveriesHandler } from './maintenance/settle-lost-deliveries.ts'
+import { sweepStorageHandler } from './maintenance/sweep-storage.ts'
 import type { PoolName } from './pool-names.ts'
 import { activateDraftHandler } from './regression/activate-draft.ts'
 import { analyzeCompatibilityHandler } from './regression/analyze-compatibility.ts'
@@ -23,11 +24,13 @@ export interface Pool {
   /** Jobs that run at once in one process, each queue by itself. */
   readonly concurrency: number
   readonly handlers: readonly AnyHandler[]
+  /** Its jobs cannot be done while the storage is away. Default false. */
+  readonly needsStorage?: boolean
 }
 
 /** Which pool works off which queues. */
 export const pools: Readonly<Record<string, Pool>> = {
-  import: { concurrency: 2, handlers: [importTracesHandler] },
+  import: { concurrency: 2, handlers: [importTracesHandler], needsStorage: true },
   evals: {
     concurrency: 4,
     handlers: [
@@ -50,11 +53,16 @@ export const pools: Readonly<Record<string, Pool>> = {
     ],
   },
   // Two, so that a build of minutes does not keep every other organization waiting.
-  datasets: { concurrency: 2, handlers: [buildDatasetHandler] },
+  datasets: { concurrency: 2, handlers: [buildDatasetHandler], needsStorage: true },
   webhooks: { concurrency: 20, handlers: [deliverWebhookHandler, sendAlertMailHandler] },
   /** Its processes supervise the queue: they rescue lost claims and delete what is old. */
   maintenance: {
     concurrency: 1,
-    handlers: [reconcileJobsHandler, settleLostDeliveriesHandler, deleteExpiredHandler],
+    handlers: [
+      reconcileJobsHandler,
+      settleLostDeliveriesHandler,
+      deleteExpiredHandler,
+      sweepStorageHandler,
+    ],
   },
 } satisfies Record<PoolName, Pool>

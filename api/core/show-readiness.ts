@@ -2,7 +2,8 @@ import Joi from 'joi'
 import { Answer, endpoint } from '../endpoint.ts'
 
 export const showReadiness = endpoint('GET', '//readyz', {
-  summary: 'Whether the process can serve: the database answers and the process is not stopping',
+  summary:
+    'Whether the process can serve: database and storage answer and the process is not stopping',
   access: 'open',
   answers: {
     200: Joi.object({ status: Joi.string().valid('ok').required() }).label('Ready'),
@@ -14,6 +15,8 @@ export const showReadiness = endpoint('GET', '//readyz', {
       () => true,
       () => false,
     )
-    return answered ? { status: 'ok' } : new Answer(503, { status: 'database is away' })
+    if (!answered) return new Answer(503, { status: 'database is away' })
+    const fault = await context.storage.findFault()
+    return fault ? new Answer(503, { status: 'storage is away' }) : { status: 'ok' }
   },
 })

@@ -2,6 +2,7 @@ import type { Transaction } from '../../sql/core/db.ts'
 import * as datasets from '../../sql/datasets/datasets.ts'
 import { listBuilding } from '../../sql/datasets/versions.ts'
 import { cancelJob } from '../../sql/transactions/cancel-job.ts'
+import type { ApiContext } from '../context.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { errorBody, noBody } from '../fields.ts'
 import { datasetPath, findVisibleDataset } from './dataset.ts'
@@ -21,7 +22,16 @@ export const deleteDataset = endpoint('DELETE', '/datasets/{dataset_id}', {
       }
       return datasets.deleteDataset(tx, orgId, dataset.id)
     })
-    for (const key of files) await context.storage.delete(key)
+    await deleteFiles(context, files)
     return new Answer(204, null)
   },
 })
+
+/** Files that cannot be deleted now have no row any more, so that maintenance sweeps them. */
+async function deleteFiles({ storage, log }: ApiContext, keys: readonly string[]) {
+  try {
+    for (const key of keys) await storage.delete(key)
+  } catch (err) {
+    log.warn({ err }, 'files of a deleted dataset are left to be swept')
+  }
+}

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { int, oneOf, shape } from '../../jobs/shape.ts'
 import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
 import type { Split } from '../../jobs/rules/datasets/recipe.ts'
+import { FileMissing } from '../../jobs/storage.ts'
 import type { Storage } from '../../jobs/storage.ts'
 import { listFiles } from '../../sql/datasets/versions.ts'
 import type { FileFacts, FileRow, VersionRow } from '../../sql/datasets/versions.ts'
@@ -54,6 +55,7 @@ export const exportVersion = endpoint('GET', '/datasets/{dataset_id}/versions/{v
     const isSame = ifRange === undefined || ifRange === tag
     const range = isSame ? readRange(headerOf(request, 'range'), size) : undefined
     if (range === 'unsatisfiable') throw unsatisfiable(size)
+    await requireWhole(context.storage, chosen)
     // Tag, digest and ranges describe the bytes as they are stored, so hapi must not compress them.
     request.info.acceptEncoding = 'identity'
     const { start, end } = range ?? { start: 0, end: size }
@@ -122,13 +124,32 @@ function fileName(
   return `${name}-v${version.version_number}-${part}`
 }
 
-/** The bytes of a range of the concatenated files. */
+/**
+ * Looks before the answer begins, which later could only break off.
+ * @throws FileMissing
+ */
+async function requireWhole(storage: Storage, files: readonly FileRow[]) {
+  for (const { storage_key, size_bytes } of files) {
+    if ((await storage.measure(storage_key)) !== size_bytes) {
+      throw new FileMissing(`The stored file ${storage_key} is not whole`)
+    }
+  }
+}
+
+/** The bytes of a range of the concatenated files. Fewer of them than were announced break the answer off. */
 async function* readBytes(storage: Storage, files: readonly FileRow[], { start, end }: ByteRange) {
   let first = 0
   for (const { storage_key, size_bytes } of files) {
     const from = Math.max(start - first, 0)
     const to = Math.min(end - first, size_bytes)
-    if (from < to) yield* await storage.read(storage_key, { start: from, end: to })
+    let left = Math.max(to - from, 0)
+    if (left > 0) {
+      for await (const bytes of await storage.read(storage_key, { start: from, end: to })) {
+        left -= (bytes as Buffer).length
+        yield bytes
+      }
+    }
+    if (left > 0) throw new FileMissing(`The stored file ${storage_key} was cut short`)
     first += size_bytes
   }
 }

@@ -16,8 +16,9 @@ export const cancelImport = endpoint('POST', '/import/{import_id}/cancel', {
     const item = await findVisibleImport(context, principal, id)
     // No job deletes the upload of an import that never ran.
     if (item.state === 'canceled' && item.storage_key !== null) {
-      await context.storage.delete(item.storage_key)
       await forgetUpload(context.sql, item.org_id, id)
+      // What cannot be deleted now is swept.
+      await context.storage.delete(item.storage_key).catch(() => undefined)
     }
     return new Answer(answer.status, viewImport(item), answer.headers)
   },

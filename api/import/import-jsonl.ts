@@ -23,7 +23,7 @@ export const importJsonl = endpoint('POST', '/import/jsonl', {
   description: [
     'The file is JSON Lines, one JSON array, or one JSON object (a record, or `{traces: [...]}`); its records are traces as `POST /traces` takes them, with inline `scores`, OpenAI chat lines (`messages`, `tools`; `?agent_name=` says whose they are), preference rows (`input`, `preferred_output`, `non_preferred_output`: two traces of one task, each with a score `preference`), or trials of tau-bench result files.',
     'A trace whose id the project has is skipped, so importing again is safe at any time. A bad record costs only itself: read it under `/import/{import_id}/errors`, by its 1-based line, or in an array by its 1-based number. A file that breaks off, such as gzip that was cut short, ends as `failed`, and what came before stays imported. What records tell and traces have no place for is counted in `losses`, and said in the `metadata.import.warnings` of the trace.',
-    'Up to 5 GiB as sent and 20 GiB inflated; a record up to 16 MiB and 64 levels deep.',
+    'Up to 5 GiB as sent and 20 GiB inflated; a record up to 16 MiB and 64 levels deep. Uploads whose imports have not ended may together take what the plan allows (1 GiB, 10, 50 or 500 unless the operator set it otherwise): 429 `too_many_uploads` until some have ended.',
   ].join('\n\n'),
   access: 'key',
   query: importQuery,
@@ -36,7 +36,8 @@ export const importJsonl = endpoint('POST', '/import/jsonl', {
   answers: { 200: importBody, 202: importBody, 413: errorBody },
   async handle(call) {
     checkType(call.request)
-    return receiveImport(call, readUpload(call.body))
+    const announced = headerOf(call.request, 'content-length')
+    return receiveImport(call, readUpload(call.body), announced ? Number(announced) : undefined)
   },
 })
 

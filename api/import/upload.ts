@@ -7,6 +7,7 @@ import type { Valid } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { insertImport } from '../../sql/import/imports.ts'
 import type { NewImport } from '../../sql/import/imports.ts'
+import { releaseUpload } from '../../sql/import/upload-reservations.ts'
 import type { Call } from '../endpoint.ts'
 import { projectField } from '../fields.ts'
 import type { Principal } from '../principal.ts'
@@ -14,6 +15,7 @@ import { findWritableProject, writableProject } from '../projects.ts'
 import { admitJob } from '../admit-job.ts'
 import { answerLongWork } from '../wait.ts'
 import { findVisibleImport, viewImport } from './import.ts'
+import { withinRoom } from './upload-room.ts'
 
 export const importQuery = shape(
   {},
@@ -32,27 +34,40 @@ export const importQuery = shape(
   },
 )
 
-/** Stores the upload, writes its row and its job in one transaction, and answers like all long work. */
-export async function receiveImport(call: ImportCall, upload: AsyncIterable<Uint8Array>) {
+/**
+ * Stores the upload, writes its row and its job in one transaction, and answers like all long work.
+ * @param announced bytes of the upload; undefined where only its end will tell
+ */
+export async function receiveImport(
+  call: ImportCall,
+  parts: AsyncIterable<Uint8Array>,
+  announced?: number,
+) {
   const { context, principal, query } = call
   // Who may not write there is refused before the upload.
   await findWritableProject(context.sql, principal, query.project)
   const id = randomUUIDv7()
   const storage_key = `imports/${id}`
-  const bytes_total = await context.storage.write(storage_key, upload)
-  const jobId = await submitImport(call, {
-    org_id: principal.orgId,
-    id,
-    source: query.source,
-    agent_name: query.agent_name ?? null,
-    dry_run: query.dry_run,
-    storage_key,
-    bytes_total,
-    created_at: context.now(),
-  }).catch(async (error: unknown) => {
-    await context.storage.delete(storage_key)
+  const room = withinRoom(context, principal, { id, announced, parts })
+  const jobId = await storeAndSubmit().catch(async (error: unknown) => {
+    // What is left of either is swept.
+    await releaseUpload(context.sql, principal.orgId, id).catch(() => undefined)
+    await context.storage.delete(storage_key).catch(() => undefined)
     throw error
   })
+  async function storeAndSubmit() {
+    const bytes_total = await context.storage.write(storage_key, room)
+    return submitImport(call, {
+      org_id: principal.orgId,
+      id,
+      source: query.source,
+      agent_name: query.agent_name ?? null,
+      dry_run: query.dry_run,
+      storage_key,
+      bytes_total,
+      created_at: context.now(),
+    })
+  }
   return answerLongWork(call, jobId, 200, async () =>
     viewImport(await findVisibleImport(context, principal, id)),
   )
@@ -68,6 +83,7 @@ function submitImport(
     const payload = { import_id: row.id }
     const job_id = await admitJob(context, tx, principal, importTraces, payload, submission)
     await insertImport(tx, { ...row, job_id })
+    await releaseUpload(tx, row.org_id, row.id)
     return job_id
   })
 }

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { makeKey } from '../../jobs/rules/access/api-key.ts'
 import { openTestDatabase } from '../support/database.ts'
@@ -6,6 +9,7 @@ import { until } from '../support/until.ts'
 import { findFreePort } from '../../ops/free-port.ts'
 import { launch } from '../support/program.ts'
 import { openProxy } from '../support/proxy.ts'
+import { makeFolder } from '../support/started.ts'
 
 t.setTimeout(120_000)
 
@@ -48,6 +52,47 @@ t.test('a process on its own', async (t) => {
     const other = launch(t, 'start-workers.ts', env)
     await until(() => /"pools":\["maintenance"\].*"supervise":true/.test(other.stderr()))
     t.equal(await other.stop('SIGINT'), 0)
+  })
+
+  t.test('shows whether its storage is there, where it needs it', async (t) => {
+    const DATA_DIR = await makeFolder(t)
+    const storage = join(DATA_DIR, 'shared')
+    async function begin(script: string, pools: readonly string[]) {
+      const port = String(await findFreePort())
+      const env = {
+        DATABASE_URL,
+        DATA_DIR,
+        HEALTH_PORT: port,
+        STORAGE_URL: pathToFileURL(storage).href,
+      }
+      launch(t, script, env, pools)
+      const get = async (path: string) => {
+        const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined)
+        return { status: answer?.status, text: await answer?.text() }
+      }
+      await until(async () => (await get('/readyz')).status === 200)
+      return get
+    }
+    const api = await begin('start-api.ts', [])
+    const [imports, evals] = [
+      await begin('start-workers.ts', ['--pool', 'import']),
+      await begin('start-workers.ts', ['--pool', 'evals']),
+    ]
+    await rename(storage, `${storage}.away`)
+    for (const get of [api, imports]) {
+      const { text } = await until(async () => {
+        const answer = await get('/readyz')
+        return answer.status === 503 && answer
+      })
+      t.match(text, /The storage folder .* does not have the mark of this database/)
+      t.match((await get('/metrics')).text, /^adl_storage_up 0$/m)
+    }
+    t.equal((await evals('/readyz')).status, 200)
+    await rename(`${storage}.away`, storage)
+    for (const get of [api, imports]) {
+      await until(async () => (await get('/readyz')).status === 200)
+      t.match((await get('/metrics')).text, /^adl_storage_up 1$/m)
+    }
   })
 
   t.test('says in a sentence what it cannot mend', async (t) => {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 t.setTimeout(120_000)
 
 t.test('npm start', async (suite) => {
-  const DATA_DIR = await makeFolder(suite)
+  const DATA_DIR = join(await makeFolder(suite), 'made/by/us')
   let service = await start(suite, { DATA_DIR })
   const { key } = service
 
@@ -29,6 +29,26 @@ t.test('npm start', async (suite) => {
     t.equal((await service.get('/api-keys')).status, 200)
     const made = await service.post('/api-keys', { label: 'kept', scope: 'global' })
     t.equal(made.status, 201)
+  })
+
+  suite.test('what it makes can be used by its user alone, and the database runs', async (t) => {
+    const upload = { method: 'POST', body: '{"agent_name":"a"}' }
+    await fetch(`${service.address}/api/v1/import/jsonl`, {
+      ...upload,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/jsonl' },
+    })
+    const modeOf = async (path: string) =>
+      ((await stat(join(DATA_DIR, path))).mode & 0o777).toString(8)
+    // Where root starts it, another user runs the database, and has to pass through.
+    const passable = process.getuid?.() === 0 ? '711' : '700'
+    for (const path of ['.', '..']) t.equal(await modeOf(path), passable, path)
+    t.notMatch(service.output(), /cannot enter/)
+    for (const path of ['storage', 'storage/imports', 'logs', 'postgres']) {
+      t.equal(await modeOf(path), '700', path)
+    }
+    for (const path of ['storage/.storage', 'logs/api.log', 'init-api-key', 'master-key']) {
+      t.equal(await modeOf(path), '600', path)
+    }
   })
 
   suite.test('the admin command line finds its database', async (t) => {

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { buildDataset } from '../../jobs/build-dataset.ts'
 import { order } from '../../jobs/rules/core/order.ts'
 import type { RareMember } from '../../jobs/rules/datasets/formats.ts'
@@ -42,8 +41,10 @@ export function makeBuildHandler({ shardBytes }: { shardBytes: number }) {
     const version = await findVersionToBuild(run.sql, run.orgId, version_id)
     if (!version) throw versionGone()
     if (version.ready_at) return { version_id, row_count: version.row_count }
-    await mkdir(run.scratchDir, { recursive: true })
-    const folder = await mkdtemp(join(run.scratchDir, 'dataset-'))
+    // A build of minutes is not begun for a storage that cannot take it.
+    const fault = await run.storage.findFault()
+    if (fault) throw fault
+    const folder = await run.makeScratchFolder()
     const duck = await openDuck(folder, run.signal)
     const building = { version, run, duck, folder, shardBytes }
     try {

@@ -1,5 +1,6 @@
 import { importTraces } from '../../jobs/import-traces.ts'
 import type { Checkpoint } from '../../jobs/job.ts'
+import { FileMissing } from '../../jobs/storage.ts'
 import { findImport, forgetUpload } from '../../sql/import/imports.ts'
 import type { ImportRow } from '../../sql/import/imports.ts'
 import { listKnownTraceIds } from '../../sql/traces/trace-copy.ts'
@@ -64,9 +65,16 @@ async function importSlice(
   sliceSeconds: number,
   beforeLine = Infinity,
 ): Promise<End | typeof CONTINUE> {
-  if (item.storage_key === null) throw new GiveUp('upload_gone', 'The upload is not there any more')
+  if (item.storage_key === null) throw uploadGone()
   const until = performance.now() + sliceSeconds * 1000
-  const upload = await openUpload(run.storage, item.storage_key, from?.offset ?? 0, run.signal)
+  const upload = await openUpload(
+    run.storage,
+    item.storage_key,
+    from?.offset ?? 0,
+    run.signal,
+  ).catch((error: unknown) => {
+    throw error instanceof FileMissing ? uploadGone() : error
+  })
   const chunks = chunksBefore(readChunks(upload, from, chunkBytes), beforeLine)
   const settings = settingsOf(item, from)
   let cursor: Cursor | undefined = from
@@ -90,6 +98,10 @@ async function importSlice(
     throw error
   }
   throw new TypeError('The upload ended without its last chunk')
+}
+
+function uploadGone() {
+  return new GiveUp('upload_gone', 'The upload is not there any more')
 }
 
 /** Once a format is found, the row names that one, and only the cursor has the format asked for. */
@@ -178,8 +190,8 @@ async function deleteUpload(
   { id, storage_key: key }: Pick<ImportRow, 'id' | 'storage_key'>,
 ) {
   if (key === null) return
-  await run.storage.delete(key)
   await forgetUpload(run.sql, run.orgId, id)
+  await run.storage.delete(key)
 }
 
 type Cursor = Checkpoint<typeof importTraces>

@@ -43,8 +43,9 @@ async function deleteLeftUploads({ sql, storage, signal }: Run) {
   for (const orgId of await listUploadOwners(sql, CHUNK)) {
     for (const { id, storage_key } of await listLeftUploads(sql, orgId, CHUNK)) {
       signal.throwIfAborted()
-      await storage.delete(storage_key)
+      // In this order: a file without a row is swept, a row without its file is a fault.
       await forgetUpload(sql, orgId, id)
+      await storage.delete(storage_key)
       count++
     }
   }

@@ -17,8 +17,8 @@ export interface WorkerContext {
   readonly quotas: Quotas
   /** Undefined where no mail server is configured. */
   readonly mailer: Mailer | undefined
-  /** A folder for files that need not outlive the process. */
-  readonly scratchDir: string
+  /** Makes an empty folder on a disk of this machine. It is deleted with the process at the latest. */
+  readonly makeScratchFolder: () => Promise<string>
   readonly outbound: OutboundSettings
   readonly meter: Meter
 }

@@ -12,6 +12,8 @@ export interface Meter {
   lookedForJobs(queue: string, way: 'notified' | 'polled'): void
   /** An attempt at a webhook delivery ended; `error` is null when it was delivered. */
   webhookAttempted(event: string, error: string | null, seconds: number): void
+  /** A stored file that nothing needed was deleted. */
+  storedBytesSwept(kind: 'part' | 'upload' | 'dataset', bytes: number): void
 }
 
 /** Counts nothing. */
@@ -21,4 +23,5 @@ export const silentMeter: Meter = {
   traceGivenUp: () => undefined,
   lookedForJobs: () => undefined,
   webhookAttempted: () => undefined,
+  storedBytesSwept: () => undefined,
 }

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { bossDatabase, countAffected } from '../../jobs/pg-boss.ts'
 import { messageOf } from '../../jobs/rules/core/error-message.ts'
+import { StorageAway } from '../../jobs/storage.ts'
 import { RELEASED_PRIORITY } from '../../jobs/queue.ts'
 import type { EnqueueOptions } from '../../jobs/queue.ts'
 import { isConnectionLost, isDatabaseAway } from '../../sql/core/db.ts'
@@ -71,8 +72,20 @@ export async function settleFailure(
     context.log.warn({ queue: queued.name, job_id: claim?.id, code: error.code }, error.message)
     return settleGivenUp(attempt, claim, error)
   }
+  if (await isOutage(context, error)) {
+    context.log.warn({ queue: queued.name, job_id: claim?.id, err: error }, 'job waits for storage')
+    return settleContinued(attempt, claim, 'released', OUTAGE_WAIT_SECONDS)
+  }
   context.log.error({ queue: queued.name, job_id: claim?.id, err: error }, 'job failed')
   return settleFailed(attempt, claim, error)
+}
+
+/**
+ * The storage is away for all jobs, so that no attempt is lost by it. An error of one file, while the
+ * others can be used, counts.
+ */
+async function isOutage({ storage }: Attempt['context'], error: unknown) {
+  return error instanceof StorageAway && (await storage.findFault()) !== undefined
 }
 
 export async function settleCanceled(attempt: Attempt, claim: Claim): Promise<AttemptOutcome> {
@@ -231,3 +244,4 @@ function describe(error: unknown): JobError {
 
 /** Before a run that lost its database is tried again. */
 const AWAY_SECONDS = 1
+const OUTAGE_WAIT_SECONDS = 30

@@ -36,13 +36,26 @@ export const ANONYMOUS_RATE: Rate = { perMinute: 30, burst: 10 }
 export const METRICS = ['traces_ingested', 'sft_rows', 'regression_checks'] as const
 export type Metric = (typeof METRICS)[number]
 
+export type ByPlan = Readonly<Record<Plan, number>>
+
 /** Quotas of each metric by plan. */
-export type Quotas = Readonly<Record<Metric, Readonly<Record<Plan, number>>>>
+export type Quotas = Readonly<Record<Metric, ByPlan>>
 
 export const DEFAULT_QUOTAS: Quotas = {
   traces_ingested: { free: 5000, core: 10_000, pro: 100_000, enterprise: 10_000_000 },
   sft_rows: { free: 500, core: 5000, pro: 50_000, enterprise: 10_000_000 },
   regression_checks: { free: 50, core: 500, pro: 5000, enterprise: 1_000_000 },
+}
+
+/**
+ * Bytes of uploads that an organization may have stored at the same time. An upload is stored until its
+ * import has ended.
+ */
+export const UPLOAD_BYTES: ByPlan = {
+  free: 2 ** 30,
+  core: 10 * 2 ** 30,
+  pro: 50 * 2 ** 30,
+  enterprise: 500 * 2 ** 30,
 }
 
 /** The calendar month, in UTC, that a time is in; `end` is the start of the next one. */
@@ -55,7 +68,7 @@ export function quotaPeriod(at: Date): { start: Date; end: Date } {
  * Jobs of one kind that an organization may have waiting. Further ones are refused until some have
  * begun, so that a client in a loop fills neither the queue nor its own next hours.
  */
-export const WAITING_JOBS: Readonly<Record<Plan, number>> = {
+export const WAITING_JOBS: ByPlan = {
   free: 25,
   core: 100,
   pro: 500,

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { glob, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { buildDataset, buildVersion, pathOf, readJsonl } from '../../support/built-dataset.ts'
@@ -26,7 +26,8 @@ t.test('builds that do not go through at once', async (t) => {
   }
   const statusOf = async (version: Version) =>
     (await api.get(pathOf(version))).body.status as string
-  const scratch = () => readdir(join(service.config.DATA_DIR, 'scratch'))
+  /** Folders of builds, in those of their processes. */
+  const scratch = () => Array.fromAsync(glob('*/run-*', { cwd: service.config.SCRATCH_DIR }))
   const storedRows = async ({ id }: Version) => {
     const [row] = await service.sql<{ n: number }[]>`
       select count(*) as n from dataset_version_rows where version_id = ${id}`

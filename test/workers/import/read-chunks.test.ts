@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { openFolderStorage } from '../../../ops/storage.ts'
+import { openTestStorage } from '../../support/storage.ts'
 import { openUpload } from '../../../workers/import/open-upload.ts'
 import { readChunks } from '../../../workers/import/read-chunks.ts'
 import type { Start } from '../../../workers/import/read-chunks.ts'
@@ -16,7 +16,7 @@ const FILE = LINES.join('\n')
 t.test('reading an upload in chunks', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'adl-chunks-'))
   t.teardown(() => rm(folder, { recursive: true }))
-  const storage = openFolderStorage(folder)
+  const storage = openTestStorage(folder)
 
   async function read(
     content: string | Uint8Array,

@@ -1,0 +1,163 @@
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { access, glob, mkdir, utimes, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { meterWorkers, openMetrics } from '../../../ops/metrics.ts'
+import { reserveUpload } from '../../../sql/import/upload-reservations.ts'
+import { buildDatasetHandler } from '../../../workers/datasets/build-dataset.ts'
+import { sweepStorageHandler } from '../../../workers/maintenance/sweep-storage.ts'
+import { buildDataset } from '../../support/built-dataset.ts'
+import { openService } from '../../support/service.ts'
+import { hello, storeJudged } from '../../support/stored-traces.ts'
+import { until } from '../../support/until.ts'
+
+const LINES = { 'content-type': 'application/x-ndjson', prefer: 'respond-async' }
+
+t.test('the sweep of the storage', async (t) => {
+  const service = await openService(t)
+  const { sql, config } = service
+  const metrics = openMetrics()
+  const worker = await service.startWorkers([buildDatasetHandler], 1, meterWorkers(metrics))
+  const org = await service.makeOrganization()
+  const api = service.client(org.key)
+  await storeJudged(sql, org, [{ trace_id: 'one', messages: hello('one') }])
+
+  /** Runs the sweep, as if by a worker. */
+  async function sweep() {
+    const run = { ...worker.context, signal: new AbortController().signal }
+    await sweepStorageHandler.work({}, run as never)
+  }
+  const pathOf = (key: string) => join(config.STORAGE_DIR, key)
+  const isThere = (key: string) =>
+    access(pathOf(key)).then(
+      () => true,
+      () => false,
+    )
+  async function age(key: string, hours: number) {
+    const time = new Date(Date.now() - hours * 3_600_000)
+    await utimes(pathOf(key), time, time)
+  }
+  async function put(key: string, hours: number, bytes = 100) {
+    await mkdir(dirname(pathOf(key)), { recursive: true })
+    await writeFile(pathOf(key), Buffer.alloc(bytes))
+    await age(key, hours)
+    return key
+  }
+  async function sweptBytes(kind: string) {
+    const text = await metrics.metrics()
+    return Number(new RegExp(`swept_total{kind="${kind}"} (\\d+)`).exec(text)?.[1] ?? 0)
+  }
+  const upload = async () => {
+    const { body } = await api.call('POST', '/import/jsonl', '{"agent_name":"a"}', LINES)
+    return `imports/${body.import_id}`
+  }
+  /** Files of a version, all of them old. */
+  async function build() {
+    const version = await buildDataset(api, 'sft')
+    const files = await sql<{ storage_key: string }[]>`
+      select storage_key from dataset_files where version_id = ${version.id}`
+    const keys = files.map(({ storage_key }) => storage_key)
+    for (const key of keys) await age(key, 48)
+    return { version, keys }
+  }
+
+  t.test('takes old parts, and old files that no row names, and counts them', async (t) => {
+    const before = await sweptBytes('part')
+    const swept = [
+      await put(`imports/${randomUUID()}.${randomUUID()}.part`, 25, 300),
+      await put(`datasets/${org.orgId}/${randomUUID()}/ab.jsonl.${randomUUID()}.part`, 25, 30),
+      await put(`look.${randomUUID()}.part`, 25, 3),
+      await put(`imports/${randomUUID()}`, 25, 20),
+      await put(`datasets/${org.orgId}/${randomUUID()}/ab.jsonl`, 25, 40),
+    ]
+    await sweep()
+    for (const key of swept) t.equal(await isThere(key), false, key)
+    t.equal((await sweptBytes('part')) - before, 333)
+    t.equal(await sweptBytes('upload'), 20)
+    t.equal(await sweptBytes('dataset'), 40)
+  })
+
+  t.test('leaves what is younger than a day, and what is not ours', async (t) => {
+    const left = [
+      await put(`imports/${randomUUID()}.${randomUUID()}.part`, 23),
+      await put(`imports/${randomUUID()}`, 23),
+      await put(`imports/${randomUUID()}`, -48),
+      await put('imports/notes.txt', 1000),
+      await put('backup/base.tar', 1000),
+    ]
+    await sweep()
+    for (const key of left) t.equal(await isThere(key), true, key)
+  })
+
+  t.test('leaves what a row names, however old, with many sweeps at once', async (t) => {
+    const [waiting, canceled] = [await upload(), await upload()]
+    const { version, keys } = await build()
+    for (const key of [waiting, canceled]) await age(key, 1000)
+    const orphans = await Promise.all(
+      Array.from({ length: 1200 }, () => put(`imports/${randomUUID()}`, 25)),
+    )
+    await Promise.all([sweep(), sweep(), sweep()])
+    for (const key of [waiting, canceled, ...keys]) t.equal(await isThere(key), true, key)
+    t.same(
+      await Promise.all(orphans.map(isThere)),
+      orphans.map(() => false),
+    )
+    const path = `/datasets/${version.dataset_id}/versions/${version.id}/export`
+    t.equal((await api.get(path)).status, 200)
+    await api.post(`/${canceled.replace('imports', 'import')}/cancel`)
+    await api.delete(`/datasets/${version.dataset_id}`)
+    await Promise.all([canceled, ...keys].map((key) => put(key, 25)))
+    await sweep()
+    for (const key of [canceled, ...keys]) t.equal(await isThere(key), false, key)
+    t.equal(await isThere(waiting), true)
+  })
+
+  t.test('leaves files of a version while its build may make it ready', async (t) => {
+    const { version, keys } = await build()
+    const [job] = await sql<{ job_id: string }[]>`
+      update dataset_versions set ready_at = null, content_hash = null, row_count = null
+      where id = ${version.id} returning job_id`
+    await sql`delete from dataset_files where version_id = ${version.id}`
+    const setState = (state: string) => sql`
+      update jobs set state = ${state}, finished_at = case when ${state} = 'succeeded' then now() end
+      where id = ${job?.job_id ?? ''}`
+    await setState('running')
+    await sweep()
+    for (const key of keys) t.equal(await isThere(key), true, key)
+    await setState('succeeded')
+    await sweep()
+    for (const key of keys) t.equal(await isThere(key), false, key)
+  })
+
+  t.test('takes what an upload leaves whose process was killed, and its reservation', async (t) => {
+    const reserved = { orgId: org.orgId, id: randomUUID(), bytes: 100, limit: 1000 }
+    await reserveUpload(sql, reserved)
+    const program = new URL('upload-process.ts', import.meta.url).pathname
+    const child = spawn(process.execPath, [program, service.url, config.DATA_DIR])
+    const parts = () => Array.fromAsync(glob('imports/killed.*.part', { cwd: config.STORAGE_DIR }))
+    const [part] = await until(async () => {
+      const found = await parts()
+      return found.length > 0 && found
+    })
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    await sweep()
+    t.equal((await parts()).length, 1, 'it may still be written')
+    await age(part as string, 25)
+    await sql`update upload_reservations set renewed_at = now() - interval '11 minutes'`
+    await sweep()
+    t.same(await parts(), [])
+    t.same(await sql`select from upload_reservations`, [])
+  })
+
+  t.test('runs by the clock, and touches nothing in a storage of another database', async (t) => {
+    const key = await put(`imports/${randomUUID()}`, 25)
+    await writeFile(pathOf('.storage'), 'another')
+    await t.rejects(sweep(), /does not have the mark of this database/)
+    t.equal(await isThere(key), true)
+    const schedules = await sql`select cron from pgboss.schedule where name = 'maint.storage'`
+    t.same(schedules, [{ cron: '53 * * * *' }])
+  })
+})
