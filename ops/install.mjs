@@ -11,10 +11,14 @@ const onWindows = process.platform === 'win32'
 if (!isInstalled() || !isRepaired()) {
   console.error('Installing packages from package-lock.json ...')
   // Node's own engine warning would only repeat that the pinned Node.js is being installed.
-  const run = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
-    stdio: ['ignore', 2, 2],
-    shell: onWindows,
-  })
+  const run = spawnSync(
+    'npm',
+    ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'],
+    {
+      stdio: ['ignore', 2, 2],
+      shell: onWindows,
+    },
+  )
   if (run.status !== 0) {
     console.error('npm ci failed; the packages could not be installed.')
     process.exitCode = run.status ?? 1

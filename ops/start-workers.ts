@@ -7,13 +7,7 @@ import { pools } from '../workers/pools.ts'
 import { startWorkers } from '../workers/runtime/start-workers.ts'
 import type { Config } from './config.ts'
 import { openWorkerContext } from './context.ts'
-import {
-  meterWorkers,
-  openMetrics,
-  showQueues,
-  showSlots,
-  showSupervision,
-} from './metrics.ts'
+import { meterWorkers, openMetrics, showQueues, showSlots, showSupervision } from './metrics.ts'
 import { runProcess } from './process.ts'
 import { OperatorError } from './operator-error.ts'
 import { workerHealth } from './worker-health.ts'
