@@ -68,13 +68,12 @@ export const jobCommands: readonly Command[] = [
       return withBoss(sql, async (boss) => {
         const queue = openProcessQueue(boss, sql)
         const after = await queue.transaction(sql, async (tx: Transaction) => {
-          const canceled = await cancelJob(tx, queue, org_id, id)
-          if (canceled !== state)
-            await auditOperator(tx, org_id, 'job.canceled', id, { label: kind })
-          return canceled
+          const after = await cancelJob(tx, queue, org_id, id)
+          if (after !== 'canceled' && after !== 'cancelling')
+            throw new OperatorError(`The job ${id} has ${after ?? 'been deleted'} already.`)
+          if (after !== state) await auditOperator(tx, org_id, 'job.canceled', id, { label: kind })
+          return after
         })
-        if (after === 'succeeded' || after === 'failed')
-          throw new OperatorError(`The job ${id} has ${after} already.`)
         return { id, org_id, kind, state: after }
       })
     },
@@ -89,10 +88,7 @@ export const jobCommands: readonly Command[] = [
       const { sql } = await database()
       const { org_id, kind, queue_job_id } = await requireJob(sql, id)
       return withBoss(sql, async (boss) => {
-        const { updated } = await boss.update(kind, undefined, {
-          id: queue_job_id,
-          priority,
-        })
+        const { updated } = await boss.update(kind, undefined, { id: queue_job_id, priority })
         if (updated === 0) throw new OperatorError(`The job ${id} does not wait in its queue.`)
         return { id, org_id, kind, priority }
       })
