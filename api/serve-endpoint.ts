@@ -1,6 +1,5 @@
 import type { Request, ResponseToolkit, RouteOptions, ServerRoute } from '@hapi/hapi'
 import type Joi from 'joi'
-import { isTooDeep, MAX_DEPTH } from '../jobs/rules/core/depth.ts'
 import type { ApiContext } from './context.ts'
 import { Answer, pathsOf } from './endpoint.ts'
 import type { Call, Endpoint } from './endpoint.ts'
@@ -34,7 +33,7 @@ async function handleRequest(
   request: Request,
   h: ResponseToolkit,
 ) {
-  const input = readInput(operation, request, context.now())
+  const input = await readInput(operation, request, context.now())
   const caller = request.auth.credentials?.user
   const principal = caller?.principal
   // The declaration of the operation ties the schemas checked above to what its handler takes.
@@ -50,7 +49,7 @@ async function handleRequest(
 }
 
 /** Checks path, query and body and throws one 422 with all their faults. */
-function readInput({ params, query, body }: Endpoint, request: Request, now: Date) {
+async function readInput({ params, query, body }: Endpoint, request: Request, now: Date) {
   const faults: FieldFault[] = []
   function addFaults(found: readonly FieldFault[]) {
     for (const fault of found) faults.push(fault)
@@ -61,16 +60,12 @@ function readInput({ params, query, body }: Endpoint, request: Request, now: Dat
     if (result.error) addFaults(faultsOf(prefix, result.error))
     return result.value
   }
-  function checkBody(): unknown {
+  async function checkBody(): Promise<unknown> {
     if (!body) return undefined
     if ('stream' in body) return request.payload
     const value: unknown = request.payload ?? {}
-    if (isTooDeep(value)) {
-      faults.push({ field: 'body', message: `is nested deeper than ${MAX_DEPTH} levels` })
-      return undefined
-    }
     if (!('read' in body)) return check('body', body, value)
-    const result = body.read(value, now)
+    const result = await body.read(value, now)
     if ('value' in result) return result.value
     addFaults(result.faults)
     return undefined
@@ -78,7 +73,7 @@ function readInput({ params, query, body }: Endpoint, request: Request, now: Dat
   const input = {
     params: check('path', params, request.params),
     query: check('query', query, request.query),
-    body: checkBody(),
+    body: await checkBody(),
   }
   if (faults.length > 0) throw validationError(faults)
   return input

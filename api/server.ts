@@ -5,6 +5,8 @@ import { randomUUIDv7 } from 'node:crypto'
 import { ANONYMOUS_RATE } from '../jobs/rules/org/plan.ts'
 import type { Rate } from '../jobs/rules/org/plan.ts'
 import { registerAuth } from './auth.ts'
+import { openBodyRoom } from './body-room.ts'
+import type { RoomLimits } from './body-room.ts'
 import { readRanges } from './client-address.ts'
 import type { ApiContext } from './context.ts'
 import { serveDocumentation } from './documentation.ts'
@@ -31,6 +33,8 @@ export interface ServerOptions {
   readonly trustedProxies?: string
   /** Default PATIENCE. */
   readonly patience?: PatienceLimits
+  /** How much memory the bodies of requests may take at once; default ROOM. */
+  readonly bodyRoom?: RoomLimits
   readonly operations?: readonly Endpoint[]
 }
 
@@ -53,13 +57,15 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
       response: { ranges: false },
     },
   })
+  const room = openBodyRoom(options.bodyRoom)
+  server.events.on('response', room.leave)
   server.ext('onRequest', identify)
   answerUnparsable(listener)
   server.ext('onPostAuth', async (request, h) => {
     const operation = request.route.settings.app?.operation
     if (!operation || operation.method === 'GET') return h.continue
     if (operation.body && 'stream' in operation.body) watchUpload(request, patience)
-    await takeBody(request, operation.body, patience.bodyMs)
+    await takeBody(request, operation.body, { timeoutMs: patience.bodyMs, room })
     return h.continue
   })
   server.ext('onPreResponse', (request, h) => {

@@ -4,11 +4,13 @@
  * call fails, each item of it is rejected with the same error. Every context, such as that of a
  * process, has groups of its own.
  * @param groupOf what items must have in common to go together; default nothing
+ * @param weights of the items of one call, which end it at `max` of them together, or after one
  */
 export function batchCalls<Context extends object, Item, Result>(
   work: (context: Context, items: Item[]) => Promise<readonly Result[]>,
   max: number,
   groupOf: (item: Item) => string = () => '',
+  weights: Weights<Item> = { of: () => 0, max: Infinity },
 ): (context: Context, item: Item) => Promise<Result> {
   const contexts = new WeakMap<Context, Map<string, Waiting<Item, Result>[]>>()
 
@@ -22,7 +24,7 @@ export function batchCalls<Context extends object, Item, Result>(
     // So that what is given at once goes together from the first call on.
     await Promise.resolve()
     while (waiting.length > 0) {
-      const taken = waiting.splice(0, max)
+      const taken = waiting.splice(0, countTogether(waiting, max, weights))
       try {
         const items = taken.map(({ item }) => item)
         const results = await work(context, items)
@@ -46,6 +48,26 @@ export function batchCalls<Context extends object, Item, Result>(
     })
 }
 
+/** How many of those that wait go into one call. */
+function countTogether<Item>(
+  waiting: readonly { readonly item: Item }[],
+  max: number,
+  weights: Weights<Item>,
+) {
+  let weight = 0
+  let count = 0
+  for (const { item } of waiting) {
+    weight += weights.of(item)
+    if (count > 0 && (count === max || weight > weights.max)) break
+    count++
+  }
+  return count
+}
+
+interface Weights<Item> {
+  readonly of: (item: Item) => number
+  readonly max: number
+}
 interface Waiting<Item, Result> {
   item: Item
   resolve: (result: Result) => void

@@ -45,7 +45,7 @@ export function* parseInPieces(bytes: Buffer, member?: string): Generator<void, 
   }
 
   for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]
+    const byte = bytes[i] as number
     const top = open.at(-1)
     switch (byte) {
       case QUOTE:

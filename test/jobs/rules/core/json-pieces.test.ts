@@ -101,7 +101,7 @@ t.test('a text that is scanned', async (t) => {
       ['{"__proto__":1}', true],
       ['[{"a":{"\\u005f_p\\u0072oto__" :1}}]', true],
       [
-        `{"${[...'__proto__'].map((c) => `\\u00${c.charCodeAt(0).toString(16)}`).join('')}":1}`,
+        `{"${Array.from('__proto__', (c) => `\\u00${c.charCodeAt(0).toString(16)}`).join('')}":1}`,
         true,
       ],
       ['{"a":"__proto__","__proto":1,"___proto__":2,"\\\\u005f_proto__":3}', false],
