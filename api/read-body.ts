@@ -59,13 +59,14 @@ async function readJson(
     throw badRequest('Content-Type must be application/json')
   }
   await room.enter(request, expectedBytes(req, maxBytes))
-  const limits = { depth: MAX_DEPTH, values: maxValues }
+  const limits = { depth: MAX_DEPTH, members: MAX_MEMBERS, values: maxValues }
   const scan = new JsonScan(limits)
   let found: JsonFinding | undefined
   const bytes = await readBytes(req, { maxBytes, timeoutMs }, (part) => {
     // A body that is too long is told so, whatever else is wrong with it.
     found ??= scan.take(part)
-    return found?.kind === 'too many values' ? errorOf(found, part, limits) : undefined
+    const isLarge = found && found.kind !== 'malformed' && found.kind !== 'too deep'
+    return isLarge ? errorOf(found as JsonFinding, part, limits) : undefined
   })
   room.shrink(request, bytes.length)
   if (bytes.length === 0) return undefined
@@ -81,6 +82,8 @@ function errorOf(found: JsonFinding, bytes: Buffer, limits: JsonLimits) {
   switch (found.kind) {
     case 'too deep':
       return tooMuch(`is nested deeper than ${limits.depth} levels`)
+    case 'too wide':
+      return tooMuch(`has an object of more than ${limits.members} members`)
     case 'too many values':
       return tooMuch(`holds more than ${limits.values} values`)
     case 'malformed':
@@ -98,6 +101,8 @@ function malformed(bytes: Buffer, at: number) {
 
 /** Bound of a JSON body after inflation. */
 export const MAX_BODY_BYTES = 5 << 20
+/** Members of one object in a JSON body. */
+export const MAX_MEMBERS = 20_000
 /** Values in a JSON body: as many numbers as vectors of 5 MiB usually hold. */
 export const MAX_VALUES = 300_000
 /** Bodies up to this size are parsed at once. */

@@ -139,7 +139,7 @@ async function readItem({ bytes }: UnparsedJson, now: Date, pause: Pause): Promi
 function excessOf(bytes: Buffer) {
   if (bytes.length > MAX_BODY_BYTES) return `is larger than ${MAX_BODY_BYTES} bytes`
   if (bytes.length <= MAX_VALUES) return undefined
-  const found = new JsonScan({ depth: Infinity, values: MAX_VALUES }).take(bytes)
+  const found = new JsonScan({ depth: Infinity, members: Infinity, values: MAX_VALUES }).take(bytes)
   return found && `holds more than ${MAX_VALUES} values`
 }
 

@@ -22,7 +22,7 @@ export class UnparsedJson {
  * the caller can do other things between them. Only a single text or number is never divided.
  * @param bytes JSON that `JsonScan` has found well-formed and without `__proto__`
  * @param member the list of this name in the outermost object, or the outermost list itself, gets its
- * items as `UnparsedJson`; undefined for none
+ * items as `UnparsedJson`, and what is beside it is left out; undefined for none
  */
 export function* parseInPieces(bytes: Buffer, member?: string): Generator<void, unknown> {
   const open: Container[] = []
@@ -39,7 +39,7 @@ export function* parseInPieces(bytes: Buffer, member?: string): Generator<void, 
         if (parent?.value) attach(parent as Built, bytes, container)
         else root = { value: container.value }
       }
-      take(container as Built, bytes, container.child - 1)
+      if (member === undefined) take(container as Built, bytes, container.child - 1)
       container.from = container.child
     }
   }
@@ -68,7 +68,7 @@ export function* parseInPieces(bytes: Buffer, member?: string): Generator<void, 
         top.child = i + 1
         if (i - pending < PIECE_BYTES) break
         pending = i
-        if (!open.some(({ isApart }) => isApart)) cut()
+        if (member === undefined) cut()
         yield
         break
       case CLOSE_BRACE:
@@ -76,13 +76,14 @@ export function* parseInPieces(bytes: Buffer, member?: string): Generator<void, 
         open.pop()
         if (!top?.value) break
         if (top.isApart) takeApart(top as Built, bytes, i)
-        else take(top as Built, bytes, i)
+        else if (member === undefined) take(top as Built, bytes, i)
         const parent = open.at(-1)
         if (parent) parent.from = TAKEN
       }
     }
   }
-  return root ? root.value : JSON.parse(bytes.toString())
+  if (root) return root.value
+  return member === undefined ? JSON.parse(bytes.toString()) : {}
 }
 
 /** Whether the innermost list is the outermost value, or the member of it that has this name. */

@@ -8,24 +8,37 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from './json-bytes.ts'
+import {
+  beginNumber,
+  EXPONENT,
+  followNumber,
+  FRACTION,
+  INTEGER,
+  isDigit,
+  isWholeNumber,
+  MINUS,
+  POINT,
+  SIGN,
+} from './json-number.ts'
 
 /** Why a text is not read on. */
 export type JsonFinding =
   /** Offset of what no JSON text could have there; the length of a text that ends too early. */
   | { readonly kind: 'malformed'; readonly at: number }
-  | { readonly kind: 'too deep' }
-  | { readonly kind: 'too many values' }
+  | { readonly kind: 'too deep' | 'too wide' | 'too many values' }
 
 export interface JsonLimits {
   /** Levels of lists and objects in one another; a list of numbers has one. */
   readonly depth: number
+  /** Members of one object. */
+  readonly members: number
   /** Lists, objects, texts, numbers and words together. Names of members do not count. */
   readonly values: number
 }
 
 /**
  * Checks JSON while its bytes come in, before anything is made of them: that it is well-formed and stays
- * within limits. It keeps one flag a level, so the depth of a hostile text costs no stack.
+ * within limits. It keeps one number a level, so the depth of a hostile text costs no stack.
  */
 export class JsonScan {
   values = 0
@@ -34,8 +47,9 @@ export class JsonScan {
 
   readonly #limits: JsonLimits
   #state: State = VALUE
-  /** What is open, outermost first: whether it is an object. */
-  readonly #open: boolean[] = []
+  /** What is open, outermost first: how many members of an object were read, or `LIST`. */
+  readonly #open: number[] = []
+  #found: JsonFinding | undefined
   /** Bytes of the parts before this one. */
   #before = 0
   /** Where a word, an escape, a sign or an exponent began: it is at fault as a whole. */
@@ -61,30 +75,25 @@ export class JsonScan {
         case TEXT:
           i = this.#takeText(bytes, i)
           break
-        case INTEGER:
-        case FRACTION:
-          if (isDigit(byte)) break
-          if (this.#takeNumber(byte, i)) i--
-          break
-        case ZERO:
-        case POWER:
-        case MINUS:
-        case POINT:
-        case EXPONENT:
-        case SIGN:
-          if (this.#takeNumber(byte, i)) i--
-          break
         case WORD:
         case ESCAPE:
         case HEX:
           this.#takeRest(byte)
           break
-        default:
+        case VALUE:
+        case VALUE_OR_END:
+        case NAME:
+        case NAME_OR_END:
+        case AFTER_NAME:
+        case AFTER_VALUE:
           if (!isSpace(byte)) this.#takeToken(byte, i)
+          break
+        default:
+          // Most bytes of a number go on with its digits. What ends it is looked at again.
+          if (isDigit(byte) && (this.#state === INTEGER || this.#state === FRACTION)) break
+          if (this.#takeNumber(byte, i)) i--
       }
-      if (this.#state === FAULT) return { kind: 'malformed', at: this.#mark }
-      if (this.#state === TOO_DEEP) return { kind: 'too deep' }
-      if (this.values > this.#limits.values) return { kind: 'too many values' }
+      if (this.#found) return this.#found
     }
     this.#before += bytes.length
     return undefined
@@ -92,24 +101,23 @@ export class JsonScan {
 
   /** Tells that no part follows. */
   end(): JsonFinding | undefined {
-    if (this.#open.length === 0 && ENDS.has(this.#state)) return undefined
+    const isEnd = this.#state === AFTER_VALUE || isWholeNumber(this.#state)
+    if (this.#open.length === 0 && isEnd) return undefined
     return { kind: 'malformed', at: MARKED.has(this.#state) ? this.#mark : this.#before }
   }
 
-  #fail(at: number) {
-    this.#mark = this.#before + at
-    this.#state = FAULT
+  /** What is at fault is at an offset of this part, or what began at the mark. */
+  #fail(at = this.#mark - this.#before) {
+    this.#found = { kind: 'malformed', at: this.#before + at }
   }
 
   /** The first byte of a bracket, a separator or a value. */
   #takeToken(byte: number, at: number) {
     const state = this.#state
     if (byte === QUOTE && (state === NAME || state === NAME_OR_END)) {
-      this.#isName = true
-      this.#nameBytes = 0
-      this.#state = TEXT
+      this.#beginName()
     } else if (byte === COMMA && state === AFTER_VALUE && this.#open.length > 0) {
-      this.#state = this.#open.at(-1) ? NAME : VALUE
+      this.#state = this.#open.at(-1) === LIST ? VALUE : NAME
     } else if (byte === COLON && state === AFTER_NAME) {
       this.#state = VALUE
     } else if (byte === CLOSE_BRACKET && (state === AFTER_VALUE || state === VALUE_OR_END)) {
@@ -117,33 +125,45 @@ export class JsonScan {
     } else if (byte === CLOSE_BRACE && (state === AFTER_VALUE || state === NAME_OR_END)) {
       this.#close(true, at)
     } else if (state === VALUE || state === VALUE_OR_END) {
-      this.values++
       this.#takeValue(byte, at)
     } else this.#fail(at)
   }
 
+  #beginName() {
+    const level = this.#open.length - 1
+    const members = (this.#open[level] as number) + 1
+    this.#open[level] = members
+    if (members > this.#limits.members) this.#found = { kind: 'too wide' }
+    this.#isName = true
+    this.#nameBytes = 0
+    this.#state = TEXT
+  }
+
   #close(isObject: boolean, at: number) {
-    if (this.#open.at(-1) !== isObject) return this.#fail(at)
+    const open = this.#open.at(-1)
+    if (open === undefined || (open !== LIST) !== isObject) return this.#fail(at)
     this.#open.pop()
     this.#state = AFTER_VALUE
   }
 
   #takeValue(byte: number, at: number) {
+    if (++this.values > this.#limits.values) this.#found = { kind: 'too many values' }
     this.#mark = this.#before + at
     const word = WORDS.get(byte)
     if (byte === QUOTE) {
       this.#isName = false
       this.#state = TEXT
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      this.#open.push(byte === OPEN_BRACE)
-      const isTooDeep = this.#open.length > this.#limits.depth
-      this.#state = isTooDeep ? TOO_DEEP : byte === OPEN_BRACE ? NAME_OR_END : VALUE_OR_END
+      this.#open.push(byte === OPEN_BRACE ? 0 : LIST)
+      if (this.#open.length > this.#limits.depth) this.#found = { kind: 'too deep' }
+      this.#state = byte === OPEN_BRACE ? NAME_OR_END : VALUE_OR_END
     } else if (word !== undefined) {
       this.#word = word
       this.#state = WORD
     } else {
-      this.#state =
-        byte === DASH ? MINUS : byte === DIGIT_0 ? ZERO : isDigit(byte) ? INTEGER : FAULT
+      const number = beginNumber(byte)
+      if (number === undefined) this.#fail()
+      else this.#state = number
     }
   }
 
@@ -172,31 +192,31 @@ export class JsonScan {
   #takeRest(byte: number) {
     const state = this.#state
     if (state === WORD) {
-      if (byte !== this.#word.charCodeAt(0)) return void (this.#state = FAULT)
+      if (byte !== this.#word.charCodeAt(0)) return this.#fail()
       this.#word = this.#word.slice(1)
       if (this.#word === '') this.#state = AFTER_VALUE
       return
     }
     if (this.#isName) this.#keepName([byte], 0, 1)
-    if (state === HEX) {
-      this.#state = !isHexDigit(byte) ? FAULT : --this.#digits === 0 ? TEXT : HEX
-    } else if (byte === LETTER_U) {
+    if (state === ESCAPE && byte === LETTER_U) {
       this.#digits = 4
       this.#state = HEX
-    } else this.#state = ESCAPED.has(byte) ? TEXT : FAULT
+    } else if (state === ESCAPE ? !ESCAPED.has(byte) : !HEX_DIGITS.has(byte)) {
+      this.#fail()
+    } else if (state === ESCAPE || --this.#digits === 0) this.#state = TEXT
   }
 
   /** Returns whether the number ended before this byte. */
   #takeNumber(byte: number, at: number): boolean {
-    const state = this.#state
-    const next = afterNumber(state, byte)
-    if (next === undefined) {
-      this.#state = ENDS.has(state) ? AFTER_VALUE : FAULT
-      return ENDS.has(state)
+    const next = followNumber(this.#state, byte)
+    if (next !== undefined) {
+      if (next === POINT || next === EXPONENT) this.#mark = this.#before + at
+      this.#state = next
+      return false
     }
-    if (next === POINT || next === EXPONENT) this.#mark = this.#before + at
-    this.#state = next
-    return false
+    if (!isWholeNumber(this.#state)) this.#fail()
+    this.#state = AFTER_VALUE
+    return true
   }
 
   /** Keeps the name of a member as it is written, as far as it can be `__proto__`. */
@@ -214,48 +234,23 @@ export class JsonScan {
   }
 }
 
-/** What follows in a number; undefined where the byte is none of it. */
-function afterNumber(state: State, byte: number): State | undefined {
-  if (isDigit(byte)) {
-    if (state === ZERO) return undefined
-    if (state === MINUS) return byte === DIGIT_0 ? ZERO : INTEGER
-    return state === POINT ? FRACTION : state === EXPONENT || state === SIGN ? POWER : state
-  }
-  if (byte === DOT && (state === ZERO || state === INTEGER)) return POINT
-  const isWhole = state === ZERO || state === INTEGER || state === FRACTION
-  if ((byte === LETTER_E || byte === CAPITAL_E) && isWhole) return EXPONENT
-  return (byte === PLUS || byte === DASH) && state === EXPONENT ? SIGN : undefined
-}
-
-function isDigit(byte: number) {
-  return byte >= DIGIT_0 && byte <= 0x39
-}
-
-function isHexDigit(byte: number) {
-  const letter = byte | 0x20
-  return isDigit(byte) || (letter >= 0x61 && letter <= 0x66)
-}
-
 const PROTO = '__proto__'
 /** Each of its characters may be written in six. */
 const LONGEST_PROTO = 6 * PROTO.length
-const UNLIMITED: JsonLimits = { depth: Infinity, values: Infinity }
+const UNLIMITED: JsonLimits = { depth: Infinity, members: Infinity, values: Infinity }
+/** Stands for a list among what is open. */
+const LIST = -1
 
 const FIRST_PRINTABLE = 0x20
-const PLUS = 0x2b
-const DASH = 0x2d
-const DOT = 0x2e
-const DIGIT_0 = 0x30
 const COLON = 0x3a
-const CAPITAL_E = 0x45
 const UNDERSCORE = 0x5f
-const LETTER_E = 0x65
 const LETTER_U = 0x75
 const ESCAPED = new Set(Buffer.from('"\\/bfnrt'))
+const HEX_DIGITS = new Set(Buffer.from('0123456789abcdefABCDEF'))
 /** What follows the first letter of a word. */
 const WORDS = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), word.slice(1)]))
 
-/** What is expected, or what is being read. Small integers, which are compared fastest. */
+/** What is expected, or what is being read: one of these, or a place in a number. Integers compare fastest. */
 type State = number
 const VALUE = 0
 const VALUE_OR_END = 1
@@ -267,17 +262,5 @@ const TEXT = 6
 const ESCAPE = 7
 const HEX = 8
 const WORD = 9
-const MINUS = 10
-const ZERO = 11
-const INTEGER = 12
-const POINT = 13
-const FRACTION = 14
-const EXPONENT = 15
-const SIGN = 16
-const POWER = 17
-const TOO_DEEP = 18
-const FAULT = 19
-/** States in which a text may end. */
-const ENDS: ReadonlySet<State> = new Set([AFTER_VALUE, ZERO, INTEGER, FRACTION, POWER])
-/** States of which the beginning is at fault when they break off. */
+/** What is at fault from its beginning when it breaks off. */
 const MARKED: ReadonlySet<State> = new Set([ESCAPE, HEX, WORD, MINUS, POINT, EXPONENT, SIGN])

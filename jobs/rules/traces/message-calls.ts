@@ -43,7 +43,7 @@ export function isCall(call: unknown): call is MessageToolCall {
 
 function parsedArguments(given: unknown, budget: ArgumentBudget): unknown {
   if (typeof given !== 'string') return given ?? {}
-  const scan = new JsonScan({ depth: MAX_DEPTH, values: budget.values })
+  const scan = new JsonScan({ depth: MAX_DEPTH, members: Infinity, values: budget.values })
   if (scan.take(Buffer.from(given)) ?? scan.end()) return given
   budget.values -= scan.values
   return JSON.parse(given)
