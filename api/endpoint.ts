@@ -50,9 +50,16 @@ export interface CheckedBody<T> {
   /** What the documentation shows. */
   readonly documented: Joi.Schema
   /** Checks and normalises in one pass where joi would be too slow. Throws nothing. */
-  readonly read: (value: unknown, now: Date) => { value: T } | { faults: readonly FieldFault[] }
+  readonly read: (value: unknown, now: Date) => ReadBody<T> | Promise<ReadBody<T>>
+  /** Bound of the body after inflation. */
   readonly maxBytes: number
+  /** Bound of its lists, objects, texts, numbers and words together; default MAX_VALUES of a body. */
+  readonly maxValues?: number
+  /** The items of the list of this name, or of the body if that is a list, come as `UnparsedJson`. */
+  readonly itemsOf?: string
 }
+
+type ReadBody<T> = { readonly value: T } | { readonly faults: readonly FieldFault[] }
 
 export interface StreamedBody {
   readonly stream: true

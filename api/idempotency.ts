@@ -1,6 +1,6 @@
 import type { Request } from '@hapi/hapi'
-import { createHash, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
-import { Readable } from 'node:stream'
+import { hkdfSync, randomBytes, randomUUID } from 'node:crypto'
+import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import { openSecret, sealSecret } from '../jobs/rules/core/secret-box.ts'
 import type { Sql } from '../sql/core/db.ts'
@@ -16,6 +16,7 @@ import { findJobOfRequest } from '../sql/jobs/jobs.ts'
 import type { ApiContext } from './context.ts'
 import type { Endpoint } from './endpoint.ts'
 import { ApiError, validationError } from './errors.ts'
+import { openFingerprint } from './fingerprint.ts'
 import { headerOf } from './header.ts'
 import type { Caller } from './principal.ts'
 
@@ -51,7 +52,7 @@ export async function performOnce(
   const { sql, log } = context
   const named = { orgId: principal.orgId, apiKeyId: principal.keyId, key }
   const claim = randomUUID()
-  const print = openFingerprint(request)
+  const print = await openFingerprint(request)
   const claimed = await claimKey(sql, named, claim, print.known)
   if ('found' in claimed) return replay(claimed.found, await print.finish(), sealKey(secret))
 
@@ -135,34 +136,6 @@ function unseal(body: Buffer, key: Buffer): string {
 /** Derived from the caller's secret, so that the database alone does not reveal kept answers. */
 function sealKey(secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', 'idempotent answer', 32))
-}
-
-/** SHA-256 over method, path and body. For a streamed body it is known when the stream has been read. */
-function openFingerprint({ method, url, payload }: Request) {
-  const hash = createHash('sha256').update(`${method} ${url.pathname}${url.search}\n`)
-  if (!(payload instanceof Readable)) {
-    const known = hash.update(JSON.stringify(payload)).digest()
-    return { known, stream: undefined, finish: async () => known }
-  }
-  const stream = Readable.from(passThrough(payload, hash), { objectMode: false })
-  return {
-    known: null,
-    stream,
-    async finish() {
-      // The fingerprint covers the whole body, also what the operation did not read.
-      if (!stream.destroyed) for await (const _ of stream);
-      return hash.digest()
-    },
-  }
-}
-
-async function* passThrough(body: Readable, hash: ReturnType<typeof createHash>) {
-  // Destroying the request would close the connection before the answer.
-  const parts: AsyncIterable<Uint8Array> = body.iterator({ destroyOnReturn: false })
-  for await (const part of parts) {
-    hash.update(part)
-    yield part
-  }
 }
 
 const reused = () =>

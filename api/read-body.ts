@@ -1,26 +1,38 @@
-import Bourne from '@hapi/bourne'
 import type { Request } from '@hapi/hapi'
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import { createGunzip, createInflate } from 'node:zlib'
-import { findJsonFault, nameJsonFault } from '../jobs/rules/core/json-fault.ts'
+import { MAX_DEPTH } from '../jobs/rules/core/depth.ts'
+import { locateFault, nameJsonFault } from '../jobs/rules/core/json-fault.ts'
+import { parseInPieces } from '../jobs/rules/core/json-pieces.ts'
+import { JsonScan } from '../jobs/rules/core/json-scan.ts'
+import type { JsonFinding, JsonLimits } from '../jobs/rules/core/json-scan.ts'
+import { expectedBytes, readBytes, tooLarge } from './body-bytes.ts'
+import type { BodyRoom } from './body-room.ts'
 import type { Body } from './endpoint.ts'
-import { ApiError, badRequest } from './errors.ts'
+import { badRequest, validationError } from './errors.ts'
+import { inTurns } from './in-turns.ts'
+
+/** How the bodies of a server are read. */
+export interface BodyReading {
+  /** Bound of the time for a body that is not streamed. */
+  readonly timeoutMs: number
+  readonly room: BodyRoom
+}
 
 /**
  * Reads a request's body as its operation declares and sets the payload as hapi would. hapi's own reader
  * waits for the end of a body that it has refused.
- * @throws ApiError 400, 408 or 413
+ * @throws ApiError 400, 408, 413, 422 or 503
  */
-export async function takeBody(request: Request, body: Body | undefined, timeoutMs: number) {
+export async function takeBody(request: Request, body: Body | undefined, reading: BodyReading) {
   const { req } = request.raw
   const maxBytes = body && 'maxBytes' in body ? body.maxBytes : MAX_BODY_BYTES
   if (Number(req.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
   const payload =
     body && 'stream' in body
       ? Readable.from(limited(req, maxBytes), { objectMode: false })
-      : await readJson(req, maxBytes, timeoutMs)
+      : await readJson(request, { maxBytes, ...(body && 'read' in body && body) }, reading)
   Object.assign(request, { payload })
 }
 
@@ -37,84 +49,67 @@ async function* limited(req: IncomingMessage, maxBytes: number) {
 }
 
 async function readJson(
-  req: IncomingMessage,
-  maxBytes: number,
-  timeoutMs: number,
+  request: Request,
+  { maxBytes, maxValues = MAX_VALUES, itemsOf }: JsonBody,
+  { timeoutMs, room }: BodyReading,
 ): Promise<unknown> {
+  const { req } = request.raw
   const type = req.headers['content-type']
   if (type !== undefined && !/^\s*application\/json\s*(;|$)/i.test(type)) {
     throw badRequest('Content-Type must be application/json')
   }
-  const bytes = await readBytes(req, maxBytes, timeoutMs)
+  await room.enter(request, expectedBytes(req, maxBytes))
+  const limits = { depth: MAX_DEPTH, members: MAX_MEMBERS, values: maxValues }
+  const scan = new JsonScan(limits)
+  let found: JsonFinding | undefined
+  const bytes = await readBytes(req, { maxBytes, timeoutMs }, (part) => {
+    // A body that is too long is told so, whatever else is wrong with it.
+    found ??= scan.take(part)
+    const isLarge = found && found.kind !== 'malformed' && found.kind !== 'too deep'
+    return isLarge ? errorOf(found as JsonFinding, part, limits) : undefined
+  })
+  room.shrink(request, bytes.length)
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw badRequest('The body is not UTF-8')
-  const text = bytes.toString()
-  try {
-    return Bourne.parse(text, { protoAction: 'error' })
-  } catch {
-    throw malformed(text)
+  found ??= scan.end()
+  if (found) throw errorOf(found, bytes, limits)
+  if (scan.hasProto) throw badRequest('The body has a member __proto__, which is not accepted')
+  const isSmall = bytes.length <= SMALL_BYTES && itemsOf === undefined
+  return isSmall ? JSON.parse(bytes.toString()) : inTurns(parseInPieces(bytes, itemsOf))
+}
+
+function errorOf(found: JsonFinding, bytes: Buffer, limits: JsonLimits) {
+  switch (found.kind) {
+    case 'too deep':
+      return tooMuch(`is nested deeper than ${limits.depth} levels`)
+    case 'too wide':
+      return tooMuch(`has an object of more than ${limits.members} members`)
+    case 'too many values':
+      return tooMuch(`holds more than ${limits.values} values`)
+    case 'malformed':
+      return malformed(bytes, found.at)
   }
 }
 
-function malformed(text: string) {
-  const fault = findJsonFault(text)
-  if (!fault) return badRequest('The body has a member __proto__, which is not accepted')
-  const { line, column } = fault
-  const what = nameJsonFault(fault)
-  return badRequest(`The body is not well-formed JSON: ${what} at line ${line}, column ${column}`)
-}
+const tooMuch = (message: string) => validationError([{ field: 'body', message }])
 
-/** Reads and inflates a whole body. After an error the connection stays open for the answer. */
-function readBytes(req: IncomingMessage, maxBytes: number, timeoutMs: number): Promise<Buffer> {
-  const inflate = inflater(req)
-  const source = inflate ? req.pipe(inflate) : req
-  const parts: Buffer[] = []
-  let length = 0
-  return new Promise<Buffer>((resolve, reject) => {
-    const timer = setTimeout(() => reject(tooSlow()), timeoutMs)
-    req.once('close', () => clearTimeout(timer))
-    req.once('aborted', () => reject(badRequest('The body was cut off')))
-    source.on('data', (part: Buffer) => {
-      length += part.length
-      if (length > maxBytes) reject(tooLarge(maxBytes))
-      else parts.push(part)
-    })
-    source.once('end', () => {
-      clearTimeout(timer)
-      resolve(Buffer.concat(parts, length))
-    })
-    source.on('error', () => reject(badRequest('The body cannot be inflated')))
-  }).catch((error: unknown) => {
-    source.removeAllListeners('data')
-    if (inflate) req.unpipe(inflate)
-    inflate?.destroy()
-    req.pause()
-    throw error
-  })
-}
-
-function inflater(req: IncomingMessage) {
-  const encoding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
-  switch (encoding) {
-    case 'identity':
-      return undefined
-    case 'gzip':
-    case 'x-gzip':
-      return createGunzip()
-    case 'deflate':
-      return createInflate()
-    default:
-      throw badRequest('Content-Encoding must be gzip or deflate')
-  }
-}
-
-function tooLarge(maxBytes: number) {
-  return new ApiError(413, 'payload_too_large', `The body is larger than ${maxBytes} bytes`)
-}
-
-function tooSlow() {
-  return new ApiError(408, 'request_timeout', 'The body took too long')
+function malformed(bytes: Buffer, at: number) {
+  const fault = locateFault(bytes, at)
+  const what = `${nameJsonFault(fault)} at line ${fault.line}, column ${fault.column}`
+  return badRequest(`The body is not well-formed JSON: ${what}`)
 }
 
 /** Bound of a JSON body after inflation. */
-const MAX_BODY_BYTES = 5 << 20
+export const MAX_BODY_BYTES = 5 << 20
+/** Members of one object in a JSON body. */
+export const MAX_MEMBERS = 20_000
+/** Values in a JSON body: as many numbers as vectors of 5 MiB usually hold. */
+export const MAX_VALUES = 300_000
+/** Bodies up to this size are parsed at once. */
+const SMALL_BYTES = 256 << 10
+
+interface JsonBody {
+  readonly maxBytes: number
+  readonly maxValues?: number
+  readonly itemsOf?: string
+}

@@ -2,7 +2,6 @@ import type { Request, ResponseToolkit, RouteOptions, ServerRoute } from '@hapi/
 import type Joi from 'joi'
 import { ownedBy } from '../sql/core/db.ts'
 import { workOn } from '../jobs/current-work.ts'
-import { isTooDeep, MAX_DEPTH } from '../jobs/rules/core/depth.ts'
 import { whileCounted } from './concurrency.ts'
 import type { ApiContext, ApiPools } from './context.ts'
 import { Answer, pathsOf } from './endpoint.ts'
@@ -43,7 +42,7 @@ async function handleRequest(
   request: Request,
   h: ResponseToolkit,
 ) {
-  const input = readInput(operation, request, shared.now())
+  const input = await readInput(operation, request, shared.now())
   const caller = request.auth.credentials?.user
   const principal = caller?.principal
   const pool = shared.pools[poolOf(operation)]
@@ -66,7 +65,7 @@ function poolOf({ method, aggregates }: Endpoint): keyof ApiPools {
 }
 
 /** Checks path, query and body and throws one 422 with all their faults. */
-function readInput({ params, query, body }: Endpoint, request: Request, now: Date) {
+async function readInput({ params, query, body }: Endpoint, request: Request, now: Date) {
   const faults: FieldFault[] = []
   function addFaults(found: readonly FieldFault[]) {
     for (const fault of found) faults.push(fault)
@@ -77,16 +76,12 @@ function readInput({ params, query, body }: Endpoint, request: Request, now: Dat
     if (result.error) addFaults(faultsOf(prefix, result.error))
     return result.value
   }
-  function checkBody(): unknown {
+  async function checkBody(): Promise<unknown> {
     if (!body) return undefined
     if ('stream' in body) return request.payload
     const value: unknown = request.payload ?? {}
-    if (isTooDeep(value)) {
-      faults.push({ field: 'body', message: `is nested deeper than ${MAX_DEPTH} levels` })
-      return undefined
-    }
     if (!('read' in body)) return check('body', body, value)
-    const result = body.read(value, now)
+    const result = await body.read(value, now)
     if ('value' in result) return result.value
     addFaults(result.faults)
     return undefined
@@ -94,7 +89,7 @@ function readInput({ params, query, body }: Endpoint, request: Request, now: Dat
   const input = {
     params: check('path', params, request.params),
     query: check('query', query, request.query),
-    body: checkBody(),
+    body: await checkBody(),
   }
   if (faults.length > 0) throw validationError(faults)
   return input

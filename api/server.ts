@@ -6,6 +6,8 @@ import { ANONYMOUS_RATE } from '../jobs/rules/org/plan.ts'
 import type { Rate } from '../jobs/rules/org/plan.ts'
 import { logRequests } from './access-log.ts'
 import { registerAuth } from './auth.ts'
+import { openBodyRoom } from './body-room.ts'
+import type { RoomLimits } from './body-room.ts'
 import { readRanges } from './client-address.ts'
 import { limitConcurrency } from './concurrency.ts'
 import { DEFAULT_CONNECTIONS, limitConnections } from './connections.ts'
@@ -38,6 +40,8 @@ export interface ServerOptions {
   readonly connections?: ConnectionLimits
   /** Default PATIENCE. */
   readonly patience?: PatienceLimits
+  /** How much memory the bodies of requests may take at once; default ROOM. */
+  readonly bodyRoom?: RoomLimits
   readonly operations?: readonly Endpoint[]
 }
 
@@ -63,6 +67,8 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
       response: { ranges: false },
     },
   })
+  const room = openBodyRoom(options.bodyRoom)
+  server.events.on('response', room.leave)
   Object.assign(server.app, {
     connections,
     addresses: openAddressLimiter(options.anonymousRate ?? ANONYMOUS_RATE),
@@ -81,7 +87,7 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
     const operation = request.route.settings.app?.operation
     if (!operation || operation.method === 'GET') return h.continue
     if (operation.body && 'stream' in operation.body) watchUpload(request, patience)
-    await takeBody(request, operation.body, patience.bodyMs)
+    await takeBody(request, operation.body, { timeoutMs: patience.bodyMs, room })
     return h.continue
   })
   server.ext('onPreResponse', (request, h) => {

@@ -9,14 +9,14 @@ import { errorBody, projectField } from '../fields.ts'
 import { readableProjects } from '../projects.ts'
 import { MAX_SCORES_A_PUSH, readBulkScores } from './pushed-scores.ts'
 import type { PushedScore } from './pushed-scores.ts'
+import { MAX_BODY_BYTES } from '../read-body.ts'
 import { scoreRequest } from './score.ts'
 import { storeScores } from './store-scores.ts'
 
 const body: CheckedBody<readonly PushedScore[]> = {
   documented: Joi.object({
     source: Joi.string().description('For scores that name none; default custom'),
-    scores: Joi.array()
-      .items(scoreRequest.keys({ trace_id: Joi.string().required() }).label('BulkScore'))
+    scores: listOf(scoreRequest.keys({ trace_id: Joi.string().required() }).label('BulkScore'))
       .min(1)
       .max(MAX_SCORES_A_PUSH)
       .required(),
@@ -26,7 +26,7 @@ const body: CheckedBody<readonly PushedScore[]> = {
     .example({
       scores: [{ trace_id: 'order-42', source: 'sdk', name: 'task_solved', score: true }],
     }),
-  maxBytes: 5 << 20,
+  maxBytes: MAX_BODY_BYTES,
   read: readBulkScores,
 }
 
@@ -62,7 +62,8 @@ export const pushScores = endpoint('POST', '/eval-scores', {
       const byProject = Map.groupBy(rows, (row) => row.projectId)
       for (const projectId of [...byProject.keys()].sort()) {
         const scores = (byProject.get(projectId) ?? []).map(({ score }) => score)
-        verdict_job_ids.push(...(await storeScores(context, tx, principal, projectId, scores)))
+        const jobIds = await storeScores(context, tx, principal, projectId, scores)
+        for (const id of jobIds) verdict_job_ids.push(id)
       }
       return {
         stored: rows.length,

@@ -1,5 +1,6 @@
 import Joi from 'joi'
 import type { NewScore } from '../../jobs/rules/evals/score.ts'
+import { listOf } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { lockTraces } from '../../sql/traces/traces.ts'
 import { endpoint } from '../endpoint.ts'
@@ -8,13 +9,14 @@ import { notFound } from '../errors.ts'
 import { errorBody } from '../fields.ts'
 import { findVisibleTrace, tracePath, traceQuery } from '../traces/trace.ts'
 import { MAX_SCORES_A_TRACE, readTraceScores } from './pushed-scores.ts'
+import { MAX_BODY_BYTES } from '../read-body.ts'
 import { scoreRequest } from './score.ts'
 import { storeScores } from './store-scores.ts'
 
 const body: CheckedBody<readonly NewScore[]> = {
   documented: Joi.object({
     source: Joi.string().description('For scores that name none; default custom'),
-    scores: Joi.array().items(scoreRequest).min(1).max(MAX_SCORES_A_TRACE).required(),
+    scores: listOf(scoreRequest).min(1).max(MAX_SCORES_A_TRACE).required(),
     metadata: Joi.object().unknown(true).description('source_label, run_id and the like'),
   })
     .label('TraceScoresRequest')
@@ -22,7 +24,7 @@ const body: CheckedBody<readonly NewScore[]> = {
       source: 'llm_judge',
       scores: [{ name: 'helpfulness', score: 0.95, reason: 'Says when' }],
     }),
-  maxBytes: 5 << 20,
+  maxBytes: MAX_BODY_BYTES,
   read: readTraceScores,
 }
 

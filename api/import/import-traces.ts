@@ -1,21 +1,32 @@
 import Joi from 'joi'
+import { NEWLINE } from '../../jobs/rules/core/json-bytes.ts'
+import type { UnparsedJson } from '../../jobs/rules/core/json-pieces.ts'
 import { isObject } from '../../jobs/rules/core/reader.ts'
+import { listOf } from '../../jobs/shape.ts'
 import { endpoint } from '../endpoint.ts'
 import type { CheckedBody } from '../endpoint.ts'
 import { importBody } from './import.ts'
 import { importQuery, receiveImport } from './upload.ts'
 
-const tracesBody: CheckedBody<readonly unknown[]> = {
+const MAX_RECORDS = 100_000
+
+const tracesBody: CheckedBody<readonly UnparsedJson[]> = {
   documented: Joi.object({
-    traces: Joi.array().items(Joi.object().unknown(true)).required(),
+    traces: listOf(Joi.object().unknown(true)).max(MAX_RECORDS).required(),
   })
     .label('ImportedTraces')
     .example({ traces: [{ agent_name: 'shop-agent', user_input_preview: 'Where is order 42?' }] }),
   maxBytes: 50 << 20,
+  // None of them is made here: the job bounds those of each record.
+  maxValues: Infinity,
+  itemsOf: 'traces',
   read(value) {
     const traces = isObject(value) ? value['traces'] : undefined
-    if (Array.isArray(traces)) return { value: traces }
-    return { faults: [{ field: 'body.traces', message: 'must be a list' }] }
+    if (Array.isArray(traces) && traces.length <= MAX_RECORDS) {
+      return { value: traces as UnparsedJson[] }
+    }
+    const message = `must be a list of at most ${MAX_RECORDS} records`
+    return { faults: [{ field: 'body.traces', message }] }
   },
 }
 
@@ -30,6 +41,30 @@ export const importTraces = endpoint('POST', '/import/traces', {
   handle: (call) => receiveImport(call, linesOf(call.body)),
 })
 
-async function* linesOf(traces: readonly unknown[]) {
-  for (const trace of traces) yield Buffer.from(`${JSON.stringify(trace)}\n`)
+/** JSON Lines in blocks: many small ones would each cost a turn of their own. */
+async function* linesOf(traces: readonly UnparsedJson[]) {
+  let lines: Buffer[] = []
+  let length = 0
+  for (const { bytes } of traces) {
+    lines.push(onOneLine(bytes), END)
+    length += bytes.length
+    if (length < BLOCK_BYTES) continue
+    yield Buffer.concat(lines)
+    lines = []
+    length = 0
+  }
+  yield Buffer.concat(lines)
 }
+
+/** Changes the bytes in place. Line breaks stand only between the tokens of JSON. */
+function onOneLine(bytes: Buffer) {
+  for (let i = 0; i < bytes.length; i++) {
+    if (bytes[i] === NEWLINE || bytes[i] === RETURN) bytes[i] = SPACE
+  }
+  return bytes
+}
+
+const BLOCK_BYTES = 256 << 10
+const END = Buffer.from('\n')
+const RETURN = 0x0d
+const SPACE = 0x20

@@ -32,6 +32,7 @@ import type { CheckedBody } from '../endpoint.ts'
 import { validationError } from '../errors.ts'
 import { nullable, projectField } from '../fields.ts'
 import type { Principal } from '../principal.ts'
+import { MAX_BODY_BYTES } from '../read-body.ts'
 import { writableProject } from '../projects.ts'
 
 const registeredBody = Joi.object({
@@ -93,7 +94,7 @@ const body: CheckedBody<Registration> = {
         },
       ],
     }),
-  maxBytes: 5 << 20,
+  maxBytes: MAX_BODY_BYTES,
   read(value) {
     const result = readRegistration(value)
     if ('value' in result) return result

@@ -4,6 +4,7 @@ import { listOf, shape } from '../../jobs/shape.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import type { CheckedBody } from '../endpoint.ts'
 import { projectField, quotaBody } from '../fields.ts'
+import { MAX_BODY_BYTES } from '../read-body.ts'
 import { readTraceBody } from './sent-trace.ts'
 import type { SentTrace } from './sent-trace.ts'
 import { storeTrace } from './store-traces.ts'
@@ -30,9 +31,9 @@ const storedBody = Joi.object({
 
 const body: CheckedBody<SentTrace> = {
   documented: traceRequest,
-  maxBytes: 5 << 20,
-  read(value, now) {
-    const result = readTraceBody(value, now)
+  maxBytes: MAX_BODY_BYTES,
+  async read(value, now) {
+    const result = await readTraceBody(value, now)
     if ('value' in result) return result
     const inBody = (field: string) => (field === 'body' ? field : `body.${field}`)
     return { faults: result.faults.map((fault) => ({ ...fault, field: inBody(fault.field) })) }

@@ -1,11 +1,17 @@
 import Joi from 'joi'
 import { listOf, shape } from '../../jobs/shape.ts'
+import { parseInPieces } from '../../jobs/rules/core/json-pieces.ts'
+import type { UnparsedJson } from '../../jobs/rules/core/json-pieces.ts'
+import { JsonScan } from '../../jobs/rules/core/json-scan.ts'
 import { describeFault, isObject } from '../../jobs/rules/core/reader.ts'
 import type { Fault } from '../../jobs/rules/core/reader.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import type { CheckedBody } from '../endpoint.ts'
 import { ApiError } from '../errors.ts'
 import { projectField, quotaBody } from '../fields.ts'
+import { inTurns, openTurns } from '../in-turns.ts'
+import type { Pause } from '../in-turns.ts'
+import { MAX_BODY_BYTES, MAX_VALUES } from '../read-body.ts'
 import { readTraceBody } from './sent-trace.ts'
 import type { SentTrace } from './sent-trace.ts'
 import { storeTrace } from './store-traces.ts'
@@ -16,22 +22,30 @@ import { traceRequest, warningFields } from './trace-body.ts'
 type Item =
   { readonly value: SentTrace } | { readonly trace_id: string | null; faults: readonly Fault[] }
 
+const MAX_TRACES = 1000
+
 const body: CheckedBody<readonly Item[]> = {
   documented: Joi.alternatives(
-    Joi.array().items(traceRequest).min(1).max(1000),
-    Joi.object({ traces: Joi.array().items(traceRequest).min(1).max(1000).required() }).label(
+    listOf(traceRequest).min(1).max(MAX_TRACES),
+    Joi.object({ traces: listOf(traceRequest).min(1).max(MAX_TRACES).required() }).label(
       'TraceBatch',
     ),
   ).example([{ agent_name: 'shop-agent', user_input_preview: 'Where is order 42?' }]),
   maxBytes: 50 << 20,
-  read(value, now) {
+  maxValues: 2_000_000,
+  itemsOf: 'traces',
+  async read(value, now) {
     const field = isObject(value) ? 'body.traces' : 'body'
     const list = isObject(value) ? value['traces'] : value
     if (!Array.isArray(list) || list.length < 1 || list.length > MAX_TRACES) {
       const message = `must be a list of 1 to ${MAX_TRACES} traces`
       return { faults: [{ field, message }] }
     }
-    return { value: list.map((each: unknown) => readItem(each, now)) }
+    const items: Item[] = []
+    const pause = openTurns()
+    // One after the other: the values of one trace are gone when those of the next are made.
+    for (const each of list as UnparsedJson[]) items.push(await readItem(each, now, pause))
+    return { value: items }
   },
 }
 
@@ -73,7 +87,7 @@ export const createTraces = endpoint('POST', '/traces/batch', {
       sent.map(async ({ index, ...each }) => {
         const arrival = { ...each, project: each.project ?? query.project, principal }
         const outcome = await storeTrace(context, arrival)
-        return { index, trace_id: each.trace.trace_id, outcome }
+        return { index, trace_id: each.row.trace_id, outcome }
       }),
     )
     const first = taken[0]?.outcome
@@ -109,13 +123,24 @@ function quotaHeader(taken: readonly Taken[]): Record<string, string> {
   return {}
 }
 
-function readItem(value: unknown, now: Date): Item {
-  const result = readTraceBody(value, now)
+async function readItem({ bytes }: UnparsedJson, now: Date, pause: Pause): Promise<Item> {
+  const excess = excessOf(bytes)
+  if (excess) return { trace_id: null, faults: [{ field: 'body', message: excess }] }
+  const value = await inTurns(parseInPieces(bytes), pause)
+  const result = await readTraceBody(value, now, pause)
   if ('value' in result) return result
   const { trace_id, id } = isObject(value) ? value : {}
   const given = trace_id ?? id
   const faults = result.faults.slice(0, MAX_FAULTS_SHOWN)
   return { trace_id: typeof given === 'string' ? given.slice(0, 128) : null, faults }
+}
+
+/** A trace of a batch may have what it may have alone. */
+function excessOf(bytes: Buffer) {
+  if (bytes.length > MAX_BODY_BYTES) return `is larger than ${MAX_BODY_BYTES} bytes`
+  if (bytes.length <= MAX_VALUES) return undefined
+  const found = new JsonScan({ depth: Infinity, members: Infinity, values: MAX_VALUES }).take(bytes)
+  return found && `holds more than ${MAX_VALUES} values`
 }
 
 function faulty(items: readonly Item[]) {
@@ -149,5 +174,4 @@ interface Log {
 }
 
 const QUOTA_HEADER = 'X-Quota-Exceeded'
-const MAX_TRACES = 1000
 const MAX_FAULTS_SHOWN = 10

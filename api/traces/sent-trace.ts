@@ -4,12 +4,14 @@ import type { Fault } from '../../jobs/rules/core/reader.ts'
 import type { NewScore } from '../../jobs/rules/evals/score.ts'
 import { readTraceScores } from '../../jobs/rules/evals/trace-scores.ts'
 import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
+import { toTraceRowInSteps } from '../../jobs/rules/traces/trace-row.ts'
+import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import type { TraceWarning } from '../../jobs/rules/traces/trace-warning.ts'
-import type { Trace } from '../../jobs/rules/traces/trace.ts'
+import { openTurns } from '../in-turns.ts'
 
-/** A trace as a client sent it, read and checked. */
+/** A trace as a client sent it, read, checked and made ready for the database. */
 export interface SentTrace {
-  readonly trace: Trace
+  readonly row: TraceRow
   readonly scores: readonly NewScore[]
   /** What could not be stored as it was sent. */
   readonly warnings: readonly TraceWarning[]
@@ -20,11 +22,13 @@ export interface SentTrace {
 /**
  * Faults are relative to the trace, such as `llm_calls.0.span_id`. A faulty score is a warning: it costs
  * only itself.
+ * @param pause lets others have their turn while a large trace is read
  */
-export function readTraceBody(
+export async function readTraceBody(
   value: unknown,
   now: Date,
-): { value: SentTrace } | { faults: readonly Fault[] } {
+  pause = openTurns(),
+): Promise<{ value: SentTrace } | { faults: readonly Fault[] }> {
   const result = readTrace(value, { traceId: randomUUIDv7, now })
   const faults: Fault[] = 'faults' in result ? [...result.faults] : []
   const read = isObject(value) ? reader(value, '', faults) : undefined
@@ -33,5 +37,7 @@ export function readTraceBody(
   const { scores, eval_scores } = read.value
   const rated = readTraceScores({ scores, eval_scores })
   const warnings = [...result.warnings, ...rated.warnings]
-  return { value: { trace: result.trace, scores: rated.scores, warnings, project } }
+  await pause()
+  const row = await toTraceRowInSteps(result.trace, pause)
+  return { value: { row, scores: rated.scores, warnings, project } }
 }

@@ -1,5 +1,4 @@
 import { batchCalls } from '../../jobs/batch-calls.ts'
-import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { unknownManifest } from '../../jobs/rules/traces/trace-warning.ts'
 import { isDatabaseAway } from '../../sql/core/db.ts'
@@ -21,20 +20,8 @@ export interface Arrival extends SentTrace {
   readonly principal: Principal
 }
 
-/** A trace that is compressed, which happens while others are on their way to the database. */
-type ReadyTrace = Omit<Arrival, 'trace'> & { readonly row: TraceRow }
-
 /** What became of a trace; an error is the answer for that trace alone. */
 export type Outcome = StoredTrace | Error
-
-/**
- * Stores a trace together with those that other requests of its organization send to this process at the
- * same time. All of them count against one quota, so their transactions would wait for each other.
- * @throws when the database is away
- */
-export function storeTrace(context: ApiContext, { trace, ...arrival }: Arrival): Promise<Outcome> {
-  return storeTogether(context, { ...arrival, row: toTraceRow(trace) })
-}
 
 /**
  * Stores traces of one organization with their scores and has them judged, in one transaction. Traces
@@ -42,7 +29,7 @@ export function storeTrace(context: ApiContext, { trace, ...arrival }: Arrival):
  * by half.
  * @throws when the database is away, for all of them
  */
-function storeTraces(context: ApiContext, arrivals: readonly ReadyTrace[]): Promise<Outcome[]> {
+function storeTraces(context: ApiContext, arrivals: readonly Arrival[]): Promise<Outcome[]> {
   return storeByHalves<Outcome>(
     {
       store: (from, to) => storeWithinQuota(context, arrivals.slice(from, to)),
@@ -54,7 +41,7 @@ function storeTraces(context: ApiContext, arrivals: readonly ReadyTrace[]): Prom
   )
 }
 
-async function storeWithinQuota(context: ApiContext, arrivals: readonly ReadyTrace[]) {
+async function storeWithinQuota(context: ApiContext, arrivals: readonly Arrival[]) {
   try {
     return await context.queue.transaction(context.sql, (tx: Transaction) =>
       storeIn(tx, context, arrivals),
@@ -65,14 +52,14 @@ async function storeWithinQuota(context: ApiContext, arrivals: readonly ReadyTra
   }
 }
 
-async function storeWithout(context: ApiContext, arrivals: readonly ReadyTrace[], over: OverQuota) {
+async function storeWithout(context: ApiContext, arrivals: readonly Arrival[], over: OverQuota) {
   const admitted = arrivals.filter((arrival) => !over.refused.has(arrival))
   const outcomes = await storeTraces(context, admitted)
   const outcomeOf = new Map(admitted.map((arrival, i) => [arrival, outcomes[i]]))
   return arrivals.map((arrival) => outcomeOf.get(arrival) ?? over.answer)
 }
 
-async function storeIn(tx: Transaction, context: ApiContext, arrivals: readonly ReadyTrace[]) {
+async function storeIn(tx: Transaction, context: ApiContext, arrivals: readonly Arrival[]) {
   const assigned = await assignProjects(tx, arrivals)
   const writable = assigned.flatMap((each) => (each instanceof Error ? [] : [each]))
   const created = await insert(tx, writable)
@@ -114,7 +101,7 @@ function warningsOf({ arrival, row }: AssignedTrace, { manifest_id }: InsertedTr
 }
 
 /** Finds or creates the projects that the traces go to, each of them once. */
-async function assignProjects(tx: Transaction, arrivals: readonly ReadyTrace[]) {
+async function assignProjects(tx: Transaction, arrivals: readonly Arrival[]) {
   const projects = new Map<string, string | Error>()
   const assigned: (AssignedTrace | Error)[] = []
   for (const arrival of arrivals) {
@@ -131,7 +118,7 @@ async function assignProjects(tx: Transaction, arrivals: readonly ReadyTrace[]) 
   return assigned
 }
 
-async function findProjectId(tx: Transaction, { principal, project }: ReadyTrace) {
+async function findProjectId(tx: Transaction, { principal, project }: Arrival) {
   try {
     return (await writableProject(tx, principal, project)).id
   } catch (error) {
@@ -172,10 +159,10 @@ function byProject(created: readonly AssignedTrace[]): NewTraces[] {
 
 /** Rolls the transaction back; it is repeated without the traces that are refused. */
 class OverQuota extends Error {
-  readonly refused: ReadonlySet<ReadyTrace>
+  readonly refused: ReadonlySet<Arrival>
   readonly answer: ApiError
 
-  constructor(refused: readonly ReadyTrace[], answer: ApiError) {
+  constructor(refused: readonly Arrival[], answer: ApiError) {
     super(answer.message)
     this.refused = new Set(refused)
     this.answer = answer
@@ -184,15 +171,26 @@ class OverQuota extends Error {
 
 /** Most traces in one transaction. */
 const TRACES_TOGETHER = 200
-const storeTogether = batchCalls(
+/** Most bytes of content in one transaction, unless a single trace has more. */
+const BYTES_TOGETHER = 4 << 20
+
+/**
+ * Stores a trace together with those that other requests of its organization send to this process at the
+ * same time. All of them count against one quota, so their transactions would wait for each other.
+ * @throws when the database is away
+ */
+export const storeTrace: (context: ApiContext, arrival: Arrival) => Promise<Outcome> = batchCalls(
   storeTraces,
   TRACES_TOGETHER,
-  ({ principal }) => principal.orgId,
-  ({ queue }) => queue,
+  {
+    groupOf: ({ principal }) => principal.orgId,
+    processOf: ({ queue }) => queue,
+    weights: { of: ({ row }) => row.content.length, max: BYTES_TOGETHER },
+  },
 )
 
 /** A trace with the project it goes to. */
 interface AssignedTrace {
-  readonly arrival: ReadyTrace
+  readonly arrival: Arrival
   readonly row: TraceRow & TraceKey
 }

@@ -2,17 +2,23 @@ import Joi from 'joi'
 import { listOf } from '../../jobs/shape.ts'
 import { EVAL_VERDICTS, VERDICTS } from '../../jobs/rules/core/verdicts.ts'
 import { HANDOFF_FROM, HANDOFF_TO } from '../../jobs/rules/traces/agent-edges.ts'
-import { SOURCE_TYPES, SPAN_TYPES, TRACE_STATUSES } from '../../jobs/rules/traces/trace.ts'
+import {
+  MAX_ITEMS,
+  SOURCE_TYPES,
+  SPAN_TYPES,
+  TRACE_STATUSES,
+} from '../../jobs/rules/traces/trace.ts'
 import { nullable, times } from '../fields.ts'
+import { MAX_SCORES } from '../../jobs/rules/evals/score.ts'
 import { scoreBody } from '../evals/score.ts'
 
 const word = (...words: readonly string[]) => Joi.string().valid(...words)
 const freeObject = () => Joi.object().unknown(true)
-const strings = () => listOf(Joi.string())
+const strings = (max: number) => listOf(Joi.string()).max(max)
 
 const messages = listOf(
   freeObject().description('An OpenAI chat message: role, content, tool_calls, tool_call_id, name'),
-)
+).max(MAX_ITEMS.messages)
 
 export const spanBody = Joi.object({
   id: Joi.string(),
@@ -50,8 +56,10 @@ const llmCallBody = Joi.object({
   max_output_tokens: nullable(Joi.number().integer()),
   rendered_input: messages,
   output: freeObject().description('The message the model gave back'),
-  tools: listOf(freeObject()).description('Schemas of the tools the model was offered'),
-  tool_calls: listOf(toolCallBody),
+  tools: listOf(freeObject())
+    .max(MAX_ITEMS.tools)
+    .description('Schemas of the tools the model was offered'),
+  tool_calls: listOf(toolCallBody).max(MAX_ITEMS.tool_calls),
   finish_reason: nullable(Joi.string()),
   input_tokens: nullable(Joi.number().integer()),
   output_tokens: nullable(Joi.number().integer()),
@@ -93,18 +101,21 @@ const givenFields = {
   final_output_preview: nullable(Joi.string()),
   error_code: nullable(Joi.string()),
   error_message: nullable(Joi.string()),
-  tags: strings(),
+  tags: strings(MAX_ITEMS.tags),
   metadata: freeObject(),
   session_metadata: freeObject(),
   active_skills: listOf(
     Joi.object({ name: Joi.string(), hash: Joi.string() }).label('ActiveSkill'),
-  ),
-  skills_offered_in_prompt: strings(),
-  skills_loaded_by_agent: strings(),
-  skills_delivered: strings(),
+  ).max(MAX_ITEMS.skills),
+  skills_offered_in_prompt: strings(MAX_ITEMS.skills),
+  skills_loaded_by_agent: strings(MAX_ITEMS.skills),
+  skills_delivered: strings(MAX_ITEMS.skills),
 }
 
-const contentFields = { spans: listOf(spanBody), llm_calls: listOf(llmCallBody) }
+const contentFields = {
+  spans: listOf(spanBody).max(MAX_ITEMS.spans),
+  llm_calls: listOf(llmCallBody).max(MAX_ITEMS.llm_calls),
+}
 
 /** The body of POST /traces; no member is required. */
 export const traceRequest = Joi.object({
@@ -119,7 +130,7 @@ export const traceRequest = Joi.object({
   ...contentFields,
   scores: Joi.alternatives(
     freeObject().description('name: number from 0 to 1, true or false'),
-    listOf(freeObject()),
+    listOf(freeObject()).max(MAX_SCORES),
   ).description('Scores that come with the trace; `eval_scores` does as well'),
 })
   .label('TraceRequest')
@@ -141,7 +152,7 @@ const shownFields = {
   project_id: Joi.string().guid().required(),
   ...givenFields,
   duration_ms: nullable(Joi.number()),
-  tools_called: strings(),
+  tools_called: listOf(Joi.string()),
   span_count: Joi.number().integer(),
   llm_call_count: Joi.number().integer(),
   tool_call_count: Joi.number().integer(),
@@ -162,9 +173,9 @@ export const annotationBody = Joi.object({
   label: nullable(Joi.string()).required(),
   rating: nullable(Joi.number().integer()).required(),
   correctness: nullable(Joi.string()).required(),
-  error_categories: strings().required(),
+  error_categories: listOf(Joi.string()).required(),
   corrected_output: nullable(Joi.string()).required(),
-  tags: strings().required(),
+  tags: listOf(Joi.string()).required(),
   notes: nullable(Joi.string()).required(),
   score: nullable(Joi.number()).required(),
   flagged_for_review: nullable(Joi.boolean()).required(),

@@ -1,3 +1,4 @@
+import { BACKSLASH, QUOTE } from '../../jobs/rules/core/json-bytes.ts'
 import { storableText } from './db.ts'
 
 /** Text of a Postgres array of texts, or of what is written as text; it takes any element, null too. */
@@ -7,7 +8,21 @@ export function arrayText(items: readonly (string | null)[]): string {
 
 function quoted(item: string) {
   const text = item.includes('\0') ? storableText(item) : item
-  return `"${NEEDS_ESCAPE.test(text) ? text.replace(/["\\]/g, '\\$&') : text}"`
+  return `"${NEEDS_ESCAPE.test(text) ? escaped(text) : text}"`
 }
 
+/** By bytes where the text is long: a regular expression takes 50 times its memory, and as much time. */
+function escaped(text: string) {
+  if (text.length < LONG) return text.replace(/["\\]/g, '\\$&')
+  const bytes = Buffer.from(text)
+  const written = Buffer.allocUnsafe(2 * bytes.length)
+  let length = 0
+  for (const byte of bytes) {
+    if (byte === QUOTE || byte === BACKSLASH) written[length++] = BACKSLASH
+    written[length++] = byte
+  }
+  return written.toString('utf8', 0, length)
+}
+
+const LONG = 4096
 const NEEDS_ESCAPE = /["\\]/

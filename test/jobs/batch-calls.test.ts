@@ -24,7 +24,7 @@ t.test('calls answered together', async (t) => {
         return items
       },
       9,
-      ([group]) => group as string,
+      { groupOf: ([group]) => group as string },
     )
     const [calls, others]: string[][][] = [[], []]
     const answers = ['a1', 'b1', 'a2', 'b2'].map((item) => work(calls as string[][], item))

@@ -52,6 +52,7 @@ export interface Schema {
   readonly required?: readonly string[]
   readonly allOf?: readonly Schema[]
   readonly additionalProperties?: Schema | boolean
+  readonly example?: unknown
 }
 
 /** Values that a documented schema allows; its optional members are there by chance. */
@@ -225,7 +226,7 @@ function spoil(value: unknown, place: number, junk: unknown): unknown {
   return copy
 }
 
-function resolve(document: Document, ref: string): Schema {
+export function resolve(document: Document, ref: string): Schema {
   const found = document.components.schemas[ref.slice('#/components/schemas/'.length)]
   if (!found) throw new Error(`The document has no ${ref}`)
   return found

@@ -55,7 +55,7 @@ export async function listManifests(connection: DuckDBConnection): Promise<strin
     select distinct manifest_id ${USED} and manifest_id is not null order by manifest_id`
   const ids: string[] = []
   for await (const chunk of readChunks<[string]>(connection, query)) {
-    ids.push(...chunk.map(([id]) => id))
+    for (const [id] of chunk) ids.push(id)
   }
   return ids
 }
@@ -132,7 +132,7 @@ export async function countStretches(
     group by byte_offset // ${bytes} order by byte_offset // ${bytes}`
   const counts: number[] = []
   for await (const chunk of readChunks<[bigint]>(connection, query)) {
-    counts.push(...chunk.map(([count]) => Number(count)))
+    for (const [count] of chunk) counts.push(Number(count))
   }
   return counts
 }

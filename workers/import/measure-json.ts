@@ -6,7 +6,7 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
-} from './json-bytes.ts'
+} from '../../jobs/rules/core/json-bytes.ts'
 
 /** How deep a JSON text is nested, and the most values it can hold; it need not be well-formed. */
 export function measureJson(bytes: Uint8Array): { depth: number; values: number } {

@@ -8,7 +8,7 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
-} from './json-bytes.ts'
+} from '../../jobs/rules/core/json-bytes.ts'
 import { UploadFault } from './upload-fault.ts'
 
 /** Finds where JSON values begin and end in data that comes in pieces. */

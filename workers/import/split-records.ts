@@ -1,5 +1,5 @@
 import type { Container } from '../../jobs/rules/import/container.ts'
-import { isSpace, NEWLINE } from './json-bytes.ts'
+import { isSpace, NEWLINE } from '../../jobs/rules/core/json-bytes.ts'
 import { openScanner, truncated } from './scan-values.ts'
 
 /** A position between two records. */

@@ -162,7 +162,7 @@ export class Reader {
   list<T>(
     key: string,
     item: (value: unknown, field: string, faults: Fault[], index: number) => T | undefined,
-    max = Infinity,
+    max: number,
   ): T[] {
     const given = this.value[key]
     if (given === undefined || given === null) return []
@@ -171,7 +171,7 @@ export class Reader {
       return []
     }
     if (given.length > max) {
-      this.fault(key, `must hold at most ${max} items`)
+      this.fault(key, tooMany(max))
       return []
     }
     const field = this.at(key)
@@ -183,22 +183,27 @@ export class Reader {
     return read
   }
 
-  names(key: string): string[] {
-    return this.list(key, (each, field) => {
+  names(key: string, max: number): string[] {
+    const readName = (each: unknown, field: string) => {
       if (typeof each === 'string' && isName(each)) return each
       this.faults.push({ field, message: `must be 1 to ${MAX_NAME} printable characters` })
       return undefined
-    })
+    }
+    return this.list(key, readName, max)
   }
 
-  objects(key: string): Record<string, unknown>[] {
-    return this.list(key, (each, field) => {
+  objects(key: string, max: number): Record<string, unknown>[] {
+    const readObject = (each: unknown, field: string) => {
       if (isObject(each)) return each
       this.faults.push({ field, message: 'must be an object' })
       return undefined
-    })
+    }
+    return this.list(key, readObject, max)
   }
 }
+
+/** The fault of a list with more items than `max`. */
+export const tooMany = (max: number) => `must hold at most ${max} items`
 
 /** Faults after which the lists of a value are not read on. */
 export const MAX_FAULTS = 1000

@@ -182,6 +182,6 @@ const KIND_OF: Readonly<Record<Source, SourceKind>> = {
   human: 'human',
 }
 /** Scores that one trace brings at once. */
-const MAX_SCORES = 1000
+export const MAX_SCORES = 1000
 const MAX_LABEL = 256
 export const MAX_REASON = 4000

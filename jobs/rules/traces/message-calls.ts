@@ -1,5 +1,5 @@
-import { isTooDeep } from '../core/depth.ts'
-import { parseJson } from '../core/parse-json.ts'
+import { MAX_DEPTH } from '../core/depth.ts'
+import { JsonScan } from '../core/json-scan.ts'
 import { isObject } from '../core/reader.ts'
 import type { MessageToolCall, ToolCall } from './trace.ts'
 
@@ -8,14 +8,27 @@ export function callsIn({ tool_calls: calls }: Record<string, unknown>): Message
   return Array.isArray(calls) ? calls.filter(isCall) : []
 }
 
-/** A tool call of a message with its result. Arguments that are JSON text are parsed. */
-export function toolCallOf(call: MessageToolCall, result: unknown): ToolCall {
+/** How many values the arguments of a trace's calls may still hold that are made of JSON texts. */
+export interface ArgumentBudget {
+  values: number
+}
+export const openArgumentBudget = (): ArgumentBudget => ({ values: MAX_ARGUMENT_VALUES })
+
+/**
+ * A tool call of a message with its result. Arguments that are JSON text are parsed, unless they are
+ * nested too deep to be written again, or hold more values than the budget has.
+ */
+export function toolCallOf(
+  call: MessageToolCall,
+  result: unknown,
+  budget = openArgumentBudget(),
+): ToolCall {
   return {
     id: call.id ?? null,
     tool_name: call.function.name,
     tool_version: null,
     status: 'success',
-    args: parsedArguments(call.function.arguments),
+    args: parsedArguments(call.function.arguments, budget),
     result,
     latency_ms: null,
   }
@@ -28,9 +41,12 @@ export function isCall(call: unknown): call is MessageToolCall {
   )
 }
 
-function parsedArguments(given: unknown): unknown {
+function parsedArguments(given: unknown, budget: ArgumentBudget): unknown {
   if (typeof given !== 'string') return given ?? {}
-  const parsed = parseJson(given)
-  // What is nested without end cannot be written again.
-  return parsed === undefined || isTooDeep(parsed) ? given : parsed
+  const scan = new JsonScan({ depth: MAX_DEPTH, members: Infinity, values: budget.values })
+  if (scan.take(Buffer.from(given)) ?? scan.end()) return given
+  budget.values -= scan.values
+  return JSON.parse(given)
 }
+
+const MAX_ARGUMENT_VALUES = 100_000

@@ -1,11 +1,13 @@
-import { cut, isObject, reader } from '../core/reader.ts'
+import { cut, isObject, reader, tooMany } from '../core/reader.ts'
 import type { Fault, Reader } from '../core/reader.ts'
 import { isUuid } from '../core/uuid.ts'
 import { conversationOf, textOf } from './conversation.ts'
-import { callsIn, isCall, toolCallOf } from './message-calls.ts'
+import { callsIn, isCall, openArgumentBudget, toolCallOf } from './message-calls.ts'
+import type { ArgumentBudget } from './message-calls.ts'
 import {
   bareHash,
   CALL_ROLES,
+  MAX_ITEMS,
   MAX_PREVIEW,
   SOURCE_TYPES,
   SPAN_TYPES,
@@ -56,8 +58,11 @@ function manifestIdOf(read: Reader) {
 
 function traceOf(read: Reader, defaults: TraceDefaults, manifestId: string | null): Trace {
   const manifest_hash = read.name('manifest_hash')
-  const llm_calls = read.list('llm_calls', readLlmCall)
-  const spans = read.list('spans', readSpan)
+  const budget = openArgumentBudget()
+  const readCall = (value: unknown, field: string, faults: Fault[], index: number) =>
+    readLlmCall(reader(value, field, faults), index, budget)
+  const llm_calls = read.list('llm_calls', readCall, MAX_ITEMS.llm_calls)
+  const spans = read.list('spans', readSpan, MAX_ITEMS.spans)
   const status = read.word('status', TRACE_STATUSES)
   const error_message = read.text('error_message', MAX_ERROR)
   const started_at = read.date('started_at') ?? defaults.now
@@ -82,13 +87,13 @@ function traceOf(read: Reader, defaults: TraceDefaults, manifestId: string | nul
     final_output_preview: read.text('final_output_preview', MAX_PREVIEW),
     error_code: read.name('error_code'),
     error_message,
-    tags: read.names('tags'),
+    tags: read.names('tags', MAX_ITEMS.tags),
     metadata: withExtra(read.object('metadata'), read.value),
     session_metadata: read.object('session_metadata'),
-    active_skills: read.list('active_skills', readSkill),
-    skills_offered_in_prompt: read.names('skills_offered_in_prompt'),
-    skills_loaded_by_agent: read.names('skills_loaded_by_agent'),
-    skills_delivered: read.names('skills_delivered'),
+    active_skills: read.list('active_skills', readSkill, MAX_ITEMS.skills),
+    skills_offered_in_prompt: read.names('skills_offered_in_prompt', MAX_ITEMS.skills),
+    skills_loaded_by_agent: read.names('skills_loaded_by_agent', MAX_ITEMS.skills),
+    skills_delivered: read.names('skills_delivered', MAX_ITEMS.skills),
     spans,
     llm_calls,
   }
@@ -101,15 +106,13 @@ function endOf(started: Date, durationMs: number | null) {
 }
 
 function readLlmCall(
-  value: unknown,
-  field: string,
-  faults: Fault[],
+  read: Reader | undefined,
   index: number,
+  budget: ArgumentBudget,
 ): LlmCall | undefined {
-  const read = reader(value, field, faults)
   if (!read) return undefined
   const output = readOutput(read)
-  const tool_calls = read.list('tool_calls', readToolCall)
+  const tool_calls = read.list('tool_calls', readToolCall, MAX_ITEMS.tool_calls)
   return {
     id: read.id('id') ?? `call-${index}`,
     span_id: read.id('span_id'),
@@ -119,11 +122,13 @@ function readLlmCall(
     model_name: read.name('model_name'),
     temperature: read.number('temperature'),
     max_output_tokens: read.count('max_output_tokens'),
-    rendered_input: read.list('rendered_input', readMessage),
+    rendered_input: read.list('rendered_input', readMessage, MAX_ITEMS.messages),
     output,
-    tools: read.objects('tools'),
+    tools: read.objects('tools', MAX_ITEMS.tools),
     tool_calls:
-      tool_calls.length > 0 ? tool_calls : callsIn(output).map((call) => toolCallOf(call, null)),
+      tool_calls.length > 0
+        ? tool_calls
+        : callsIn(output).map((call) => toolCallOf(call, null, budget)),
     finish_reason: read.name('finish_reason'),
     input_tokens: read.count('input_tokens'),
     output_tokens: read.count('output_tokens'),
@@ -206,11 +211,11 @@ function checkToolCalls(message: { tool_calls?: unknown }, field: string, faults
     delete message.tool_calls
     return
   }
-  if (!Array.isArray(calls) || !calls.every(isCall)) {
-    faults.push({
-      field: `${field}.tool_calls`,
-      message: 'must be a list of {id, type, function: {name, arguments}}',
-    })
+  const faulty = (message: string) => faults.push({ field: `${field}.tool_calls`, message })
+  if (Array.isArray(calls) && calls.length > MAX_ITEMS.tool_calls) {
+    faulty(tooMany(MAX_ITEMS.tool_calls))
+  } else if (!Array.isArray(calls) || !calls.every(isCall)) {
+    faulty('must be a list of {id, type, function: {name, arguments}}')
   }
 }
 

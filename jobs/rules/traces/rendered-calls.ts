@@ -1,4 +1,4 @@
-import { callsIn, toolCallOf } from './message-calls.ts'
+import { callsIn, openArgumentBudget, toolCallOf } from './message-calls.ts'
 import type { LlmCall, MessageToolCall, ToolCall } from './trace.ts'
 
 /**
@@ -9,17 +9,23 @@ import type { LlmCall, MessageToolCall, ToolCall } from './trace.ts'
  */
 export function renderedCalls(calls: readonly LlmCall[]): ToolCall[] {
   const messages = calls.at(-1)?.rendered_input ?? []
-  const asked = messages.flatMap(callsIn)
+  const asked = askedInMessages(calls)
   if (asked.length === 0) return []
-  const isKnown = openKnown(calls, asked)
+  const budget = openArgumentBudget()
   const results = new Map(
     messages
       .filter(({ role }) => role === 'tool')
       .map(({ tool_call_id: id, content }) => [id, content ?? null]),
   )
-  return asked
-    .filter((call) => !isKnown(call))
-    .map((call) => toolCallOf(call, (call.id && results.get(call.id)) ?? null))
+  return asked.map((call) => toolCallOf(call, (call.id && results.get(call.id)) ?? null, budget))
+}
+
+/** The calls of `renderedCalls` as the messages have them. */
+export function askedInMessages(calls: readonly LlmCall[]): MessageToolCall[] {
+  const asked = (calls.at(-1)?.rendered_input ?? []).flatMap(callsIn)
+  if (asked.length === 0) return []
+  const isKnown = openKnown(calls, asked)
+  return asked.filter((call) => !isKnown(call))
 }
 
 /**

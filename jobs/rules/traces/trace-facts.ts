@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { ownCalls, toolsUsed } from './trace-use.ts'
+import { ownCalls, toolNamesUsed } from './trace-use.ts'
 import { conversationOf, isTrainable } from './conversation.ts'
 import type { Message, Trace } from './trace.ts'
 
@@ -49,7 +49,7 @@ export function factsOf(trace: Trace): TraceFacts {
       if (tool.status === 'error') facts.tool_error_count++
     }
   }
-  for (const { tool } of toolsUsed(trace, ownCalls(trace))) tools.add(tool)
+  for (const name of toolNamesUsed(trace, ownCalls(trace))) tools.add(name)
   facts.tools_called = [...tools].sort()
   // Counts of single calls are safe integers, their sum need not be one.
   facts.input_tokens = Math.min(facts.input_tokens, Number.MAX_SAFE_INTEGER)

@@ -1,4 +1,5 @@
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { factsOf } from './trace-facts.ts'
 import type { TraceFacts } from './trace-facts.ts'
 import type { Trace } from './trace.ts'
@@ -10,14 +11,22 @@ export type TraceContent = Pick<Trace, 'spans' | 'llm_calls'>
 
 export function toTraceRow(trace: Trace): TraceRow {
   const { spans, llm_calls, ...members } = trace
-  return { ...members, ...factsOf(trace), content: encodeContent({ spans, llm_calls }) }
+  const text = JSON.stringify({ spans, llm_calls })
+  return { ...members, ...factsOf(trace), content: zstdCompressSync(text, optionsFor(text)) }
 }
 
-function encodeContent({ spans, llm_calls }: TraceContent): Buffer {
+/** As `toTraceRow`; it awaits `pause` between its steps, and a thread compresses a large content. */
+export async function toTraceRowInSteps(
+  trace: Trace,
+  pause: () => Promise<unknown>,
+): Promise<TraceRow> {
+  const { spans, llm_calls, ...members } = trace
+  const facts = factsOf(trace)
+  await pause()
   const text = JSON.stringify({ spans, llm_calls })
-  // Room for what usually comes out; the default of 16 KiB is more than most traces need.
-  const chunkSize = Math.min(1 << 20, Math.max(4 << 10, text.length >> 2))
-  return zstdCompressSync(text, { ...FAST, chunkSize })
+  const isLarge = text.length > LARGE_CONTENT
+  const content = await (isLarge ? compress : zstdCompressSync)(text, optionsFor(text))
+  return { ...members, ...facts, content }
 }
 
 /** @param content as `toTraceRow` made it; empty bytes are a trace of which nothing was read */
@@ -35,5 +44,13 @@ export function readContent(text: Buffer): TraceContent {
 }
 
 const EMPTY = '{"spans":[],"llm_calls":[]}'
+function optionsFor({ length }: string) {
+  // Room for what usually comes out; the default of 16 KiB is more than most traces need.
+  const chunkSize = Math.min(1 << 20, Math.max(4 << 10, length >> 2))
+  return { ...FAST, chunkSize }
+}
+
+const LARGE_CONTENT = 256 << 10
+const compress = promisify(zstdCompress)
 /** Level 1: about a quarter of the size at several hundred MB/s. */
 const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }

@@ -1,9 +1,9 @@
 import { parseJson } from '../core/parse-json.ts'
 import { edgesOf } from './agent-edges.ts'
 import { textOf } from './conversation.ts'
-import { renderedCalls } from './rendered-calls.ts'
+import { askedInMessages, renderedCalls } from './rendered-calls.ts'
 import { mayBeCut } from './trace.ts'
-import type { LlmCall, ToolCall, Trace } from './trace.ts'
+import type { LlmCall, Span, ToolCall, Trace } from './trace.ts'
 
 /** The part of a trace that shows which surfaces of its manifest it used. */
 export type UsingTrace = Pick<
@@ -56,6 +56,14 @@ export function toolsUsed(trace: UsingTrace, calls: readonly LlmCall[]): UsedToo
   return used.length > 0 ? used : toolsOfSpans(trace)
 }
 
+/** The names of the tools in `toolsUsed`, without a look at what they were given. */
+export function toolNamesUsed(trace: UsingTrace, calls: readonly LlmCall[]): string[] {
+  const called = calls.flatMap(({ tool_calls }) => tool_calls.map(({ tool_name }) => tool_name))
+  const asked = askedInMessages(calls).map((call) => call.function.name)
+  const names = [...called, ...asked]
+  return names.length > 0 ? names : toolSpans(trace).map(toolOfSpan)
+}
+
 /** The skills that were active or that the agent loaded. */
 export function skillsUsed({ active_skills, skills_loaded_by_agent }: UsingTrace): Set<string> {
   return new Set([...active_skills.map(({ name }) => name), ...skills_loaded_by_agent])
@@ -100,15 +108,22 @@ function toUsedTool(call: ToolCall, span_id: string | null, position: number): U
 }
 
 function toolsOfSpans({ spans }: UsingTrace): UsedTool[] {
-  const tools = spans.filter(({ span_type }) => span_type === 'tool')
-  return tools.map((span, position) => ({
-    tool: firstText(span.attributes, ['tool_name', 'tool.name', 'gen_ai.tool.name']) ?? span.name,
+  return toolSpans({ spans }).map((span, position) => ({
+    tool: toolOfSpan(span),
     position,
     span_id: span.id,
     failed: span.status === 'error',
     args: firstValue(span.attributes, ARGUMENTS) ?? parsed(span.input_preview),
     result: firstValue(span.attributes, RESULTS) ?? null,
   }))
+}
+
+function toolSpans({ spans }: Pick<UsingTrace, 'spans'>) {
+  return spans.filter(({ span_type }) => span_type === 'tool')
+}
+
+function toolOfSpan({ attributes, name }: Span) {
+  return firstText(attributes, ['tool_name', 'tool.name', 'gen_ai.tool.name']) ?? name
 }
 
 function firstValue(attributes: Record<string, unknown>, keys: readonly string[]): unknown {

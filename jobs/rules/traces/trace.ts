@@ -123,6 +123,20 @@ export const SPAN_TYPES = [
   'other',
 ] as const
 export const CALL_ROLES = ['planner', 'responder', 'subagent', 'judge', 'router', 'other'] as const
+/** Most items in the lists of a trace. */
+export const MAX_ITEMS = {
+  spans: 10_000,
+  llm_calls: 2000,
+  /** Of one LLM call, or of one message. */
+  tool_calls: 1000,
+  /** Given to one LLM call. */
+  messages: 10_000,
+  /** Offered to one LLM call. */
+  tools: 1000,
+  tags: 1000,
+  /** In each of the lists of skills. */
+  skills: 1000,
+} as const
 /** Previews are cut to this many characters when a trace is read. */
 export const MAX_PREVIEW = 2000
 

@@ -1,0 +1,97 @@
+import type { IncomingMessage } from 'node:http'
+import { createGunzip, createInflate } from 'node:zlib'
+import { ApiError, badRequest } from './errors.ts'
+
+interface ByteLimits {
+  readonly maxBytes: number
+  /** Bound of the time until the body is there. */
+  readonly timeoutMs: number
+}
+
+/**
+ * Reads and inflates a whole body. After an error the connection stays open for the answer.
+ * @param check is shown each part; reading ends at once with the error it returns
+ */
+export function readBytes(
+  req: IncomingMessage,
+  { maxBytes, timeoutMs }: ByteLimits,
+  check: (part: Buffer) => Error | undefined,
+): Promise<Buffer> {
+  const inflate = inflater(req)
+  const source = inflate ? req.pipe(inflate) : req
+  const parts: Buffer[] = []
+  let length = 0
+  return new Promise<Buffer>((resolve, reject) => {
+    if (req.destroyed) return reject(cutOff())
+    const timer = setTimeout(() => reject(tooSlow()), timeoutMs)
+    req.once('close', () => clearTimeout(timer))
+    req.once('aborted', () => reject(cutOff()))
+    source.on('data', (part: Buffer) => {
+      length += part.length
+      parts.push(part)
+      const error =
+        length > maxBytes
+          ? tooLarge(maxBytes)
+          : inflate && length > UNMEASURED_BYTES && length > MAX_RATIO * inflate.bytesWritten
+            ? tooCompressed()
+            : check(part)
+      if (!error) return
+      source.removeAllListeners('data')
+      reject(error)
+    })
+    source.once('end', () => {
+      clearTimeout(timer)
+      resolve(Buffer.concat(parts, length))
+    })
+    source.on('error', () => reject(badRequest('The body cannot be inflated')))
+  }).catch((error: unknown) => {
+    source.removeAllListeners('data')
+    if (inflate) req.unpipe(inflate)
+    inflate?.destroy()
+    req.pause()
+    throw error
+  })
+}
+
+/** The most bytes that a body can have once it is inflated, by what its headers tell. */
+export function expectedBytes({ headers }: IncomingMessage, maxBytes: number): number {
+  const sentBytes = Number(headers['content-length'] ?? Infinity)
+  const isInflated = headers['content-encoding'] !== undefined
+  return Math.min(maxBytes, isInflated ? UNMEASURED_BYTES + MAX_RATIO * sentBytes : sentBytes)
+}
+
+function inflater(req: IncomingMessage) {
+  const encoding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
+  switch (encoding) {
+    case 'identity':
+      return undefined
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip({ chunkSize: CHUNK_BYTES })
+    case 'deflate':
+      return createInflate({ chunkSize: CHUNK_BYTES })
+    default:
+      throw badRequest('Content-Encoding must be gzip or deflate')
+  }
+}
+
+export function tooLarge(maxBytes: number) {
+  return new ApiError(413, 'payload_too_large', `The body is larger than ${maxBytes} bytes`)
+}
+
+function tooCompressed() {
+  const detail = `The body is more than ${MAX_RATIO} times as long inflated as it was sent; send it in parts or without compression`
+  return new ApiError(413, 'payload_too_large', detail)
+}
+
+const cutOff = () => badRequest('The body was cut off')
+
+function tooSlow() {
+  return new ApiError(408, 'request_timeout', 'The body took too long')
+}
+
+const CHUNK_BYTES = 64 << 10
+/** How many times as long as it was sent a body may be inflated. Conversations reach 10 to 30. */
+const MAX_RATIO = 200
+/** Up to here a body may inflate as it will. */
+const UNMEASURED_BYTES = 1 << 20

@@ -1,0 +1,151 @@
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  isSpace,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './json-bytes.ts'
+
+/** An item of a list that is left as it came. */
+export class UnparsedJson {
+  readonly bytes: Buffer
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+  }
+}
+
+/**
+ * What JSON.parse makes of a text, a piece of about `PIECE_BYTES` at a time: it yields after each, so that
+ * the caller can do other things between them. Only a single text or number is never divided.
+ * @param bytes JSON that `JsonScan` has found well-formed and without `__proto__`
+ * @param member the list of this name in the outermost object, or the outermost list itself, gets its
+ * items as `UnparsedJson`, and what is beside it is left out; undefined for none
+ */
+export function* parseInPieces(bytes: Buffer, member?: string): Generator<void, unknown> {
+  const open: Container[] = []
+  let root: { value: unknown } | undefined
+  /** Where begins what no piece has been made of. */
+  let pending = 0
+
+  /** Gives each open container its value, with what is complete in it. */
+  function cut() {
+    for (const [level, container] of open.entries()) {
+      if (!container.value) {
+        container.value = container.isList ? [] : {}
+        const parent = open[level - 1]
+        if (parent?.value) attach(parent as Built, bytes, container)
+        else root = { value: container.value }
+      }
+      if (member === undefined) take(container as Built, bytes, container.child - 1)
+      container.from = container.child
+    }
+  }
+
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i] as number
+    const top = open.at(-1)
+    switch (byte) {
+      case QUOTE:
+        i = endOfText(bytes, i + 1)
+        break
+      case OPEN_BRACE:
+      case OPEN_BRACKET: {
+        const isList = byte === OPEN_BRACKET
+        const container = { isList, at: i, from: i + 1, child: i + 1, isApart: false }
+        open.push(container)
+        if (member === undefined || !isList || !isNamed(open, bytes, member)) break
+        cut()
+        container.isApart = true
+        break
+      }
+      case COMMA:
+        if (!top) break
+        if (top.isApart) takeApart(top as Built, bytes, i)
+        else if (top.from < 0) top.from = i + 1
+        top.child = i + 1
+        if (i - pending < PIECE_BYTES) break
+        pending = i
+        if (member === undefined) cut()
+        yield
+        break
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET: {
+        open.pop()
+        if (!top?.value) break
+        if (top.isApart) takeApart(top as Built, bytes, i)
+        else if (member === undefined) take(top as Built, bytes, i)
+        const parent = open.at(-1)
+        if (parent) parent.from = TAKEN
+      }
+    }
+  }
+  if (root) return root.value
+  return member === undefined ? JSON.parse(bytes.toString()) : {}
+}
+
+/** Whether the innermost list is the outermost value, or the member of it that has this name. */
+function isNamed(open: readonly Container[], bytes: Buffer, member: string) {
+  const [outer, list] = open
+  if (open.length === 1 || !outer || !list) return open.length === 1
+  return open.length === 2 && !outer.isList && nameOf(bytes, outer, list) === member
+}
+
+/** The name that a container has in the object around it. */
+function nameOf(bytes: Buffer, parent: Container, { at }: Container) {
+  const [name] = Object.keys(JSON.parse(`{${bytes.toString('utf8', parent.child, at)}0}`) as object)
+  return name as string
+}
+
+function attach(parent: Built, bytes: Buffer, child: Container) {
+  if (Array.isArray(parent.value)) parent.value.push(child.value)
+  else parent.value[nameOf(bytes, parent, child)] = child.value
+}
+
+/** Takes the children that lie before an offset. */
+function take(container: Built, bytes: Buffer, to: number) {
+  const { from, value } = container
+  if (from === TAKEN || from >= to) return
+  const text = bytes.toString('utf8', from, to)
+  if (Array.isArray(value)) {
+    for (const item of JSON.parse(`[${text}]`) as unknown[]) value.push(item)
+  } else {
+    const members = JSON.parse(`{${text}}`) as Record<string, unknown>
+    for (const name in members) value[name] = members[name]
+  }
+}
+
+function takeApart({ value, child }: Built, bytes: Buffer, to: number) {
+  let from = child
+  while (from < to && isSpace(bytes[from])) from++
+  if (from < to) (value as unknown[]).push(new UnparsedJson(bytes.subarray(from, to)))
+}
+
+/** The place of the quote that ends a text. */
+function endOfText(bytes: Buffer, from: number) {
+  let i = from
+  for (; bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++
+  return i
+}
+
+/** About a tenth of a millisecond. */
+const PIECE_BYTES = 64 << 10
+/** There is nothing to take before the next child begins. */
+const TAKEN = -1
+
+/** A list or object whose end has not come yet. */
+interface Container {
+  readonly isList: boolean
+  readonly at: number
+  /** Where the children begin that were not taken, or `TAKEN`. */
+  from: number
+  /** Where the child begins that is being read. */
+  child: number
+  /** Its items are left as they came. */
+  isApart: boolean
+  /** Undefined until a piece is taken of it: a small container is taken with what is around it. */
+  value?: unknown[] | Record<string, unknown>
+}
+type Built = Container & Required<Pick<Container, 'value'>>
