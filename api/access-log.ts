@@ -23,14 +23,13 @@ export function logRequests(server: Server, log: ApiContext['log']) {
         status,
         ms: info.completed - info.received,
         ...countBytes(raw.req.socket, counted),
-        ...(!raw.res.writableFinished && { aborted: true }),
       },
       'request',
     )
   })
 }
 
-/** The status of the answer; hapi's 499 where the client went before there was one. */
+/** The status of the answer: hapi's 499 where the client went before its end, 500 where it broke off. */
 export function statusOf({ response }: Request) {
   return 'statusCode' in response ? response.statusCode : response.output.statusCode
 }

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import t from 'tap'
-import { endpoint } from '../../api/endpoint.ts'
+import { Answer, endpoint } from '../../api/endpoint.ts'
 import { operations } from '../../api/routes.ts'
 import { displayPrefix, makeKey } from '../../jobs/rules/access/api-key.ts'
 import { gate } from '../support/queues.ts'
@@ -23,7 +24,21 @@ t.test('the access log', async (t) => {
       return {}
     },
   })
-  const service = await openService(t, { operations: [...operations, slow] })
+  const endless = endpoint('GET', '/endless', {
+    summary: 'Answers for ever',
+    access: 'key',
+    answers: {},
+    handle: async () => {
+      const bytes = Readable.from(
+        (function* () {
+          for (;;) yield Buffer.alloc(1000)
+        })(),
+        { objectMode: false },
+      )
+      return new Answer(200, bytes, { 'Content-Type': 'application/octet-stream' })
+    },
+  })
+  const service = await openService(t, { operations: [...operations, slow, endless] })
   const { server, logged } = service
   const org = await service.makeOrganization()
   const lines = (): Line[] =>
@@ -103,6 +118,7 @@ t.test('the access log', async (t) => {
       const length = send(socket, '/api/v1/projects', id)
       const line = await lineOf(id)
       t.equal(line.bytes_in, length)
+      t.equal(line.status, 200)
       told += line.bytes_out
       await until(() => received === told)
     }
@@ -113,8 +129,13 @@ t.test('the access log', async (t) => {
     send(socket, '/api/v1/slow', 'gone')
     await reached.opened
     socket.destroy()
-    t.match(await lineOf('gone'), { status: 499, aborted: true, operation: '/api/v1/slow' })
+    t.match(await lineOf('gone'), { status: 499, operation: '/api/v1/slow' })
     released.open()
+    const reader = await open()
+    send(reader, '/api/v1/endless', 'broken-off')
+    await once(reader, 'data')
+    reader.destroy()
+    t.match(await lineOf('broken-off'), { status: 499 })
   })
 })
 
@@ -122,6 +143,7 @@ interface Line {
   readonly msg: string
   readonly request_id: string
   readonly level: number
+  readonly status: number
   readonly bytes_in: number
   readonly bytes_out: number
 }

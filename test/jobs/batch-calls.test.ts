@@ -1,5 +1,6 @@
 import t from 'tap'
 import { batchCalls } from '../../jobs/batch-calls.ts'
+import { currentWork, workOn } from '../../jobs/current-work.ts'
 
 t.test('calls answered together', async (t) => {
   t.test('takes what arrives during a call together into the next one', async (t) => {
@@ -33,6 +34,21 @@ t.test('calls answered together', async (t) => {
       ['b1', 'b2'],
     ])
     t.same(others, [['a3']])
+  })
+
+  t.test('is a part of the work of its first item', async (t) => {
+    const work = batchCalls(async (works: unknown[], items: string[]) => {
+      await new Promise((resolve) => setImmediate(resolve))
+      works.push(currentWork().request_id)
+      return items
+    }, 2)
+    const works: unknown[] = []
+    const call = (id: string) => workOn({ request_id: id }, () => work(works, id))
+    const first = call('a')
+    await Promise.resolve()
+    await Promise.all([first, ...['b', 'c', 'd'].map(call), work(works, 'nobody')])
+    t.same(works, ['a', 'b', 'd'])
+    t.same(currentWork(), {})
   })
 
   t.test('rejects the items of a failed call and goes on with the others', async (t) => {
