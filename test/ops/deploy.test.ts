@@ -1,5 +1,6 @@
 import t from 'tap'
 import { globSync, readFileSync } from 'node:fs'
+import { environment } from '../../ops/environment.ts'
 import { openMetrics } from '../../ops/metrics.ts'
 import { readSources } from '../support/sources.ts'
 
@@ -30,6 +31,12 @@ t.test('the image holds what the processes need and no tests', async (t) => {
   t.same(copied.sort(), ['api', 'jobs', 'ops', 'sql', 'workers'])
   t.match(read('Dockerfile'), /^USER node$/m)
   t.match(read('Dockerfile'), /^COPY ops\/patches ops\/patches\nRUN npm ci /m, 'repaired packages')
+})
+
+t.test('the image sets what the processes read', async (t) => {
+  const settings = Object.keys(environment.describe().keys as object)
+  const [, set = ''] = /^ENV NODE_ENV=production (.*)$/m.exec(read('Dockerfile')) ?? []
+  for (const [, name = ''] of set.matchAll(/(\w+)=/g)) t.ok(settings.includes(name), name)
 })
 
 t.test('the image has no package of development, such as the embedded database', async (t) => {
