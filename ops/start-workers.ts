@@ -31,7 +31,7 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
   showSlots(metrics, running)
   if (supervise) showQueues(metrics, opened.boss)
   let stopping = false
-  const parts = { sql, boss: opened.boss, pools: running }
+  const parts = { sql, boss: opened.boss, pools: running, concurrency: config.concurrency }
   const health = workerHealth(parts, () => stopping, now)
   listener.show({ ...health, metrics })
   log.info({ pools: names, slots, supervise }, 'working')
