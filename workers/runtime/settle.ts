@@ -16,7 +16,7 @@ import type { Claim } from '../../sql/jobs/job-claims.ts'
 import type { JobError } from '../../sql/jobs/jobs.ts'
 import { findContinuationTurn } from '../../sql/jobs/pg-boss.ts'
 import type { Attempt, QueuedJob, StopReason } from './attempt.ts'
-import { ClaimLost, GiveUp } from './give-up.ts'
+import { ClaimLost, GiveUp, ThreadEnded } from './give-up.ts'
 import type { AttemptOutcome } from './outcome.ts'
 
 /**
@@ -67,6 +67,7 @@ export async function settleFailure(
     context.log.warn({ queue: queued.name, job_id: claim?.id, err: error }, 'the database was away')
     return settleContinued(attempt, claim, 'released', AWAY_SECONDS)
   }
+  if (error instanceof ThreadEnded && !queued.data.alone) return settleSuspected(attempt, claim)
   if (error instanceof GiveUp) {
     context.log.warn({ queue: queued.name, job_id: claim?.id, code: error.code }, error.message)
     return settleGivenUp(attempt, claim, error)
@@ -148,7 +149,9 @@ async function settleFailed(
   error: unknown,
 ): Promise<AttemptOutcome> {
   const { boss, queued } = attempt
-  if (queued.data.alone) return settleAcquitted(attempt, claim, error)
+  if (queued.data.alone && !(error instanceof ThreadEnded)) {
+    return settleAcquitted(attempt, claim, error)
+  }
   const last = queued.retryCount >= queued.retryLimit
   await inTransaction(attempt, async (tx) => {
     const put = last ? failJob : requeueJob
@@ -158,6 +161,22 @@ async function settleFailed(
     requireHeld(await boss.fail(queued.name, queued, output, { db }))
   })
   return last ? 'failed' : 'retried'
+}
+
+/** Runs the job again alone, as after the loss of a process; the attempt counts if that fails, too. */
+async function settleSuspected(
+  attempt: Attempt,
+  claim: Claim | undefined,
+): Promise<AttemptOutcome> {
+  await inTransaction(attempt, async (tx) => {
+    const id = await enqueueAgain(tx, attempt, {
+      priority: RELEASED_PRIORITY,
+      alone: true,
+      retryLimit: Math.max(0, retriesLeft(attempt.queued) - 1),
+    })
+    if (claim && !(id && (await continueJob(tx, claim, id, 'released')))) throw new ClaimLost()
+  })
+  return 'released'
 }
 
 /**
