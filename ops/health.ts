@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'
-import { Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import type { Config } from './config.ts'
+import { openMetrics } from './metrics.ts'
 
 /** What a process says of itself on its internal listener. */
 export interface Health {
@@ -58,7 +59,7 @@ function starting(): Health {
   return {
     findDeadly: () => [],
     findUnready: async () => ['waiting for the database'],
-    metrics: new Registry(),
+    metrics: openMetrics(),
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Server } from '@hapi/hapi'
 import type { PgBoss } from 'pg-boss'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
@@ -120,27 +121,54 @@ export function showStorage(registry: Registry, storage: Storage) {
 
 /**
  * The depth of every queue, as supervision last counted it. Shown by the processes that supervise, so
- * that it is not scraped once for every worker.
+ * that it is not scraped once for every worker. While the database is away the last figures are shown,
+ * and a scrape does not wait for it longer than `FIGURES_MS`.
  */
 export function showQueues(registry: Registry, boss: PgBoss) {
   const registers = [registry]
+  let reading: Promise<void> | undefined
+  let readAt = performance.now()
+
+  async function read() {
+    // Without an answer the last figures stand.
+    const counted = await countQueuedJobs(boss).catch(() => undefined)
+    if (!counted) return
+    for (const { queue, oldest_ready_seconds, ...counts } of counted) {
+      for (const [state, count] of Object.entries(counts)) jobs.set({ queue, state }, count)
+      oldest.set({ queue }, oldest_ready_seconds)
+    }
+    readAt = performance.now()
+  }
+
+  async function collect() {
+    reading ??= read().finally(() => {
+      reading = undefined
+    })
+    await Promise.race([reading, pause(FIGURES_MS, undefined, { ref: false })])
+  }
+
   const jobs = new Gauge({
     name: 'adl_queue_jobs',
     help: 'Jobs in a queue, by state; dead letters are the ready jobs of the queue named .dlq',
     labelNames: ['queue', 'state'],
     registers,
-    async collect() {
-      for (const { queue, oldest_ready_seconds, ...counts } of await countQueuedJobs(boss)) {
-        for (const [state, count] of Object.entries(counts)) jobs.set({ queue, state }, count)
-        oldest.set({ queue }, oldest_ready_seconds)
-      }
-    },
+    collect,
   })
   const oldest = new Gauge({
     name: 'adl_queue_oldest_ready_seconds',
     help: 'Age of the oldest job that is ready to be taken',
     labelNames: ['queue'],
     registers,
+    collect,
+  })
+  const age = new Gauge({
+    name: 'adl_queue_figures_age_seconds',
+    help: 'Time since the figures of the queues were read, or the process began to try',
+    registers,
+    async collect() {
+      await collect()
+      age.set((performance.now() - readAt) / 1000)
+    },
   })
 }
 
@@ -245,4 +273,6 @@ function meterConnections(registry: Registry, { count, refusals }: Connections) 
   })
 }
 
+/** How long a scrape waits for the database. */
+const FIGURES_MS = 1000
 const SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800, 14_400]

@@ -49,7 +49,7 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
     ? opened.context.storage
     : undefined
   if (storage) showStorage(metrics, storage)
-  const parts = { sql, boss: opened.boss, pools: running, storage }
+  const parts = { sql, boss: opened.boss, pools: running, concurrency: config.concurrency, storage }
   const health = workerHealth(parts, () => stopping, now)
   listener.show({ ...health, metrics })
   log.info({ pools: names, slots, supervise }, 'working')

@@ -3,14 +3,13 @@ import type { Storage } from '../jobs/storage.ts'
 import { checkSchema } from '../sql/core/migrate.ts'
 import { findSupervisionAge } from '../sql/jobs/pg-boss.ts'
 import type { Sql } from '../sql/core/db.ts'
-import { pools as allPools } from '../workers/pools.ts'
 import type { RunningWorkers } from '../workers/runtime/start-workers.ts'
-import { countQueuedJobs } from './boss.ts'
+import { adviseScaling } from './autoscale.ts'
 import type { Health } from './health.ts'
 
 /** The health of a worker process. `isStopping`: it was asked to stop. */
 export function workerHealth(
-  { sql, boss, pools, storage }: WorkerParts,
+  { sql, boss, pools, concurrency, storage }: HealthParts,
   isStopping: () => boolean,
   now: () => Date,
 ): Omit<Health, 'metrics'> {
@@ -40,28 +39,16 @@ export function workerHealth(
         ? []
         : ['nobody supervises the queues: start a process with pool maintenance']
     },
-    autoscale: (pool) => advise(boss, pool),
+    autoscale: (pool) => adviseScaling({ sql, boss }, pool, concurrency),
   }
 }
 
-/** How many processes of a pool its backlog could keep busy, `ceil((ready + active) / slots)`. */
-async function advise(boss: PgBoss, name: string) {
-  const pool = allPools[name]
-  if (!pool) return undefined
-  const queues = await countQueuedJobs(
-    boss,
-    pool.handlers.map(({ job }) => job.name),
-  )
-  const ready = queues.reduce((sum, queue) => sum + queue.ready, 0)
-  const active = queues.reduce((sum, queue) => sum + queue.active, 0)
-  const slots = pool.concurrency
-  return { pool: name, ready, active, slots, desired: Math.ceil((ready + active) / slots) }
-}
-
-interface WorkerParts {
+interface HealthParts {
   readonly sql: Sql
   readonly boss: PgBoss
   readonly pools: RunningWorkers
+  /** Slots of a queue by pool, where they are set. */
+  readonly concurrency: Readonly<Record<string, number>>
   /** Undefined where no pool needs it. */
   readonly storage?: Storage | undefined
 }

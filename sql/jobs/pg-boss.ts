@@ -70,6 +70,16 @@ export async function countActive(sql: Queryable, queue: string, orgIds: readonl
   return new Map(rows.map(({ org_id, n }) => [org_id, n]))
 }
 
+/** How many jobs of each of these organizations could run now in a queue; those with none are left out. */
+export async function countWaiting(sql: Queryable, queue: string, orgIds: readonly string[]) {
+  const rows = await sql<{ org_id: string; n: number }[]>`
+    select group_id as org_id, count(*)::int as n from pgboss.job
+    where name = ${queue} and state < 'active' and start_after <= now()
+      and group_id = any(${orgIds}::text[])
+    group by group_id`
+  return new Map(rows.map(({ org_id, n }) => [org_id, n]))
+}
+
 /**
  * The turns of the next `limit` jobs of a queue that could run now, those of some organizations left
  * out; undefined without any. A few look-ups in an index for each organization that waits, whatever any
@@ -81,10 +91,11 @@ export async function findTurns(
   exceptOrgIds: readonly string[],
   limit: number,
 ) {
+  // Without `not blocked`, so that the index by turn alone, which knows no organizations, is no choice.
   const next = (whose: Fragment) => sql`
     select priority from pgboss.job
     where name = ${queue} and state < 'active' and ${whose}
-      and start_after <= now() and not blocked
+      and start_after <= now()
     order by priority desc limit ${limit}`
   const first = (whose: Fragment) => sql`
     select group_id from pgboss.job

@@ -1,3 +1,4 @@
+-- serves: 16
 -- What operators allow an organization in a queue: nothing while it is paused, or so many jobs at once.
 create table queue_limits (
   queue text not null,

@@ -22,7 +22,7 @@ const AWAY = {
   body: { code: 'storage_unavailable' },
 }
 
-t.test('F24: the storage is away', async (t) => {
+t.test('F25: the storage is away', async (t) => {
   const service = await openService(t)
   const org = await service.makeOrganization()
   const api = service.client(org.key)

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Job } from '../../jobs/job.ts'
 import { job } from '../../jobs/job.ts'
 import { shape } from '../../jobs/shape.ts'
-import { reconcileQueues } from '../../ops/boss.ts'
+import { openBoss, reconcileQueues } from '../../ops/boss.ts'
 import { readConfig } from '../../ops/config.ts'
 import { startHealth } from '../../ops/health.ts'
 import {
@@ -13,9 +13,11 @@ import {
   showSlots,
 } from '../../ops/metrics.ts'
 import { workerHealth } from '../../ops/worker-health.ts'
+import { openDatabase } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { handler } from '../../workers/runtime/handler.ts'
-import { pools as declaredPools } from '../../workers/pools.ts'
+import { createDatabase } from '../support/database.ts'
+import { openProxy } from '../support/proxy.ts'
 import { openService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { findFreePort } from '../../ops/free-port.ts'
@@ -46,7 +48,12 @@ t.test('the internal listener of a worker process', async (t) => {
   showQueues(metrics, worker.boss)
   meterRequests(metrics, service.server)
   const port = await findFreePort()
-  const parts = { sql: service.sql, boss: worker.boss, pools: worker.pools }
+  const parts = {
+    sql: service.sql,
+    boss: worker.boss,
+    pools: worker.pools,
+    concurrency: { evals: 3 },
+  }
   const listener = await startHealth(readConfig({ HEALTH_PORT: String(port) }))
   t.teardown(listener.close)
   listener.show({ ...workerHealth(parts, () => stopping, service.context.now), metrics })
@@ -96,14 +103,7 @@ t.test('the internal listener of a worker process', async (t) => {
   })
 
   t.test('advises how many processes a pool could use', async (t) => {
-    const [name = '', pool] =
-      Object.entries(declaredPools).find(([, { handlers }]) => handlers.length > 0) ?? []
-    await service.sql`
-      update pgboss.queue set ready_count = 41, active_count = 0
-      where name = ${pool?.handlers[0]?.job.name ?? ''}`
-    const { body } = await get(`/autoscale?pool=${name}`)
-    t.match(body, { pool: name, slots: pool?.concurrency })
-    t.equal(body.desired, Math.ceil((body.ready + body.active) / body.slots))
+    t.match(await get('/autoscale?pool=evals'), { status: 200, body: { pool: 'evals', slots: 12 } })
     t.equal((await get('/autoscale?pool=nothing')).status, 404)
   })
 
@@ -138,4 +138,36 @@ t.test('a run that ignores its signal costs the process its life after a minute'
     ).findDeadly()
   t.same(at(59_000), [])
   t.match(at(61_000), [/q .* does not stop/])
+})
+
+t.test('metrics are shown while the database is away', async (t) => {
+  const url = await createDatabase(t)
+  const proxy = await openProxy(t, url)
+  const sql = openDatabase(proxy.url)
+  t.teardown(() => sql.end({ timeout: 1 }))
+  const boss = await openBoss(sql, { log: { warn: () => undefined } })
+  const metrics = openMetrics()
+  showQueues(metrics, boss)
+  const port = await findFreePort()
+  const listener = await startHealth(readConfig({ HEALTH_PORT: String(port) }))
+  t.teardown(listener.close)
+  const scrape = async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/metrics`, {
+      signal: AbortSignal.timeout(2000),
+    })
+    return response.text()
+  }
+  t.match(await scrape(), /process_resident_memory_bytes \d/, 'and before it was ever seen')
+  listener.show({ findDeadly: () => [], findUnready: async () => [], metrics })
+  t.match(await scrape(), /adl_queue_jobs\{queue="evals\.judge",state="ready"\} 0/)
+  proxy.setDown(true)
+  const [first, second] = [await scrape(), await scrape()]
+  for (const text of [first, second]) {
+    t.match(text, /process_resident_memory_bytes \d/)
+    t.match(text, /adl_queue_jobs\{queue="evals\.judge",state="ready"\} 0/, 'the last figures')
+  }
+  const ageOf = (text: string) => Number(/^adl_queue_figures_age_seconds (\S+)/m.exec(text)?.[1])
+  t.ok(ageOf(second) > ageOf(first) && ageOf(first) > 0, 'with their age')
+  proxy.setDown(false)
+  await boss.stop({ graceful: false })
 })

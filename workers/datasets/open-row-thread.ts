@@ -22,10 +22,12 @@ export function openRowThread(recipe: Recipe): RowThread {
   const due: Due[] = []
   let failure: Error | undefined
   thread.on('message', (made: MadeRows) => due.shift()?.resolve(made))
-  thread.on('error', (error: Error) => {
-    failure = error
-    for (const { reject } of due.splice(0)) reject(error)
-  })
+  function fail(error: Error) {
+    failure ??= error
+    for (const { reject } of due.splice(0)) reject(failure)
+  }
+  thread.on('error', fail)
+  thread.on('exit', () => fail(new Error('The thread that makes rows has ended')))
 
   function ask(batch: ThreadBatch | null) {
     return new Promise<MadeRows>((resolve, reject) => {

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { ThreadEnded } from '../runtime/give-up.ts'
 import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import type { EncodedChunk, ImportSettings } from './parse-chunk.ts'
 import type { Chunk } from './read-chunks.ts'
@@ -77,8 +78,10 @@ function startThread(): Thread {
     for (const { reject } of waiting.values()) reject(error)
     waiting.clear()
   }
-  worker.on('error', fail)
-  worker.on('exit', () => fail(new Error('An import thread has ended')))
+  worker.on('error', (error: NodeJS.ErrnoException) => {
+    fail(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new ThreadEnded(error.message) : error)
+  })
+  worker.on('exit', () => fail(new ThreadEnded('An import thread has ended')))
   worker.on('message', (reply: ThreadReply) => {
     const task = waiting.get(reply.taskId)
     waiting.delete(reply.taskId)
@@ -103,7 +106,8 @@ function startThread(): Thread {
 
 const THREADS = 2
 /**
- * A thread that needs more memory ends, and the process does not; the chunk is retried with the job.
+ * A thread that needs more memory ends, and the process does not; the jobs whose chunks it had are run
+ * again, each alone.
  * V8's default young generation would make the process larger by half, and no faster.
  */
 const LIMITS = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 16 }

@@ -22,5 +22,11 @@ export class GiveUp extends Error {
   }
 }
 
+/**
+ * Thrown when a thread that several jobs share has ended: any of them may be the cause. The job runs
+ * again, alone in its process.
+ */
+export class ThreadEnded extends Error {}
+
 /** Thrown when a write finds that another worker holds the job by now; the run ends silently. */
 export class ClaimLost extends Error {}

@@ -7,14 +7,9 @@ import { CONTINUE } from './handler.ts'
 import type { Outcome, ResumableRun } from './handler.ts'
 import type { AttemptOutcome } from './outcome.ts'
 import { startProgress } from './progress.ts'
-import {
-  persistently,
-  settleCanceled,
-  settleContinued,
-  settleDone,
-  settleFailure,
-  settleWith,
-} from './settle.ts'
+import { settleContinued } from './run-again.ts'
+import { settleCanceled, settleDone, settleFailure, settleWith } from './settle.ts'
+import { persistently } from './settlement.ts'
 
 /**
  * Runs a job once: claims its row, calls the handler, and settles the row and the queue in one

@@ -1,24 +1,15 @@
-import { setTimeout } from 'node:timers/promises'
-import { bossDatabase, countAffected } from '../../jobs/pg-boss.ts'
+import { bossDatabase } from '../../jobs/pg-boss.ts'
 import { messageOf } from '../../jobs/rules/core/error-message.ts'
 import { StorageAway } from '../../jobs/storage.ts'
-import { RELEASED_PRIORITY } from '../../jobs/queue.ts'
-import type { EnqueueOptions } from '../../jobs/queue.ts'
-import { isConnectionLost, isDatabaseAway } from '../../sql/core/db.ts'
+import { isConnectionLost } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import {
-  cancelClaimedJob,
-  continueJob,
-  failJob,
-  requeueJob,
-  succeedJob,
-} from '../../sql/jobs/job-claims.ts'
+import { cancelClaimedJob, failJob, requeueJob, succeedJob } from '../../sql/jobs/job-claims.ts'
 import type { Claim } from '../../sql/jobs/job-claims.ts'
-import type { JobError } from '../../sql/jobs/jobs.ts'
-import { findContinuationTurn } from '../../sql/jobs/pg-boss.ts'
-import type { Attempt, QueuedJob, StopReason } from './attempt.ts'
-import { ClaimLost, GiveUp } from './give-up.ts'
+import type { Attempt, StopReason } from './attempt.ts'
+import { ClaimLost, GiveUp, ThreadEnded } from './give-up.ts'
 import type { AttemptOutcome } from './outcome.ts'
+import { settleAcquitted, settleContinued, settleSuspected } from './run-again.ts'
+import { completeIn, describe, inTransaction, persistently, requireHeld } from './settlement.ts'
 
 /**
  * Each function ends a run: it changes the job's row and its queue row in one transaction, under the
@@ -68,6 +59,7 @@ export async function settleFailure(
     context.log.warn({ queue: queued.name, job_id: claim?.id, err: error }, 'the database was away')
     return settleContinued(attempt, claim, 'released', AWAY_SECONDS)
   }
+  if (error instanceof ThreadEnded && !queued.data.alone) return settleSuspected(attempt, claim)
   if (error instanceof GiveUp) {
     context.log.warn({ queue: queued.name, job_id: claim?.id, code: error.code }, error.message)
     return settleGivenUp(attempt, claim, error)
@@ -96,53 +88,6 @@ export async function settleCanceled(attempt: Attempt, claim: Claim): Promise<At
   return 'canceled'
 }
 
-/**
- * Ends this claim and enqueues the job again under a new queue row, so that no attempt is lost.
- * @param delaySeconds until it may begin
- */
-export async function settleContinued(
-  attempt: Attempt,
-  claim: Claim | undefined,
-  outcome: 'released' | 'continued',
-  delaySeconds = 0,
-): Promise<AttemptOutcome> {
-  const { queued } = attempt
-  await inTransaction(attempt, async (tx) => {
-    const released = {
-      priority: RELEASED_PRIORITY,
-      startAfterSeconds: delaySeconds,
-      ...(queued.data.alone && { alone: true, retryLimit: retriesLeft(queued) }),
-    }
-    const id = await enqueueAgain(
-      tx,
-      attempt,
-      outcome === 'released'
-        ? released
-        : { priority: await findContinuationTurn(tx, queued.name, queued.priority) },
-    )
-    // A `short` queue may hold a job of this key already, which then does this one's work too.
-    if (claim && !(id && (await continueJob(tx, claim, id, outcome)))) throw new ClaimLost()
-  })
-  return outcome
-}
-
-/** Ends this queue row and puts the same job into a new one, whose attempts begin anew. */
-async function enqueueAgain(
-  tx: Transaction,
-  attempt: Attempt,
-  options: Pick<EnqueueOptions, 'priority' | 'startAfterSeconds' | 'alone' | 'retryLimit'>,
-) {
-  const { context, handler, queued } = attempt
-  const { org_id: orgId, job_id: jobId, payload } = queued.data
-  await completeIn(tx, attempt)
-  return context.queue.enqueue(tx, handler.job, payload, {
-    orgId,
-    ...(jobId && { jobId }),
-    ...(queued.singletonKey && { key: queued.singletonKey }),
-    ...options,
-  })
-}
-
 async function settleGivenUp(
   attempt: Attempt,
   claim: Claim | undefined,
@@ -161,7 +106,9 @@ async function settleFailed(
   error: unknown,
 ): Promise<AttemptOutcome> {
   const { boss, queued } = attempt
-  if (queued.data.alone) return settleAcquitted(attempt, claim, error)
+  if (queued.data.alone && !(error instanceof ThreadEnded)) {
+    return settleAcquitted(attempt, claim, error)
+  }
   const last = queued.retryCount >= queued.retryLimit
   await inTransaction(attempt, async (tx) => {
     const put = last ? failJob : requeueJob
@@ -171,75 +118,6 @@ async function settleFailed(
     requireHeld(await boss.fail(queued.name, queued, output, { db }))
   })
   return last ? 'failed' : 'retried'
-}
-
-/**
- * A job that ran alone has failed, but ended no process: it runs among others again, and the claim that
- * was lost beside them is handed back.
- */
-async function settleAcquitted(
-  attempt: Attempt,
-  claim: Claim | undefined,
-  error: unknown,
-): Promise<AttemptOutcome> {
-  const { handler, queued } = attempt
-  await inTransaction(attempt, async (tx) => {
-    const id = await enqueueAgain(tx, attempt, {
-      priority: queued.priority,
-      startAfterSeconds: handler.job.queue.retryDelaySeconds,
-      retryLimit: retriesLeft(queued),
-    })
-    if (claim && !(id && (await requeueJob(tx, claim, describe(error), id)))) throw new ClaimLost()
-  })
-  return 'retried'
-}
-
-/** How many attempts may follow the present one. */
-function retriesLeft({ retryLimit, retryCount }: QueuedJob) {
-  return Math.max(0, retryLimit - retryCount)
-}
-
-async function inTransaction(attempt: Attempt, work: (tx: Transaction) => Promise<void>) {
-  const { context } = attempt
-  await persistently(attempt, () => context.queue.transaction(context.sql, work))
-}
-
-/**
- * Tries again for as long as the database is away, so that neither its restart nor a longer outage makes
- * a finished job run again. A transaction may have committed before its connection was lost. The claim
- * is gone then, and the next try ends with ClaimLost.
- */
-export async function persistently<T>({ abort }: Attempt, settle: () => Promise<T>): Promise<T> {
-  for (let waitMs = 50; ; waitMs = Math.min(2 * waitMs, 1000)) {
-    try {
-      return await settle()
-    } catch (error) {
-      if (abort.signal.reason === 'claim_lost' || !isDatabaseAway(error)) throw error
-      // A process that was stopped meanwhile does not wait for it.
-      await setTimeout(waitMs, undefined, { ref: false })
-    }
-  }
-}
-
-async function completeIn(tx: Transaction, { boss, queued }: Attempt) {
-  requireHeld(await boss.complete(queued.name, queued, null, { db: bossDatabase(tx) }))
-}
-
-function requireHeld(response: object) {
-  if (countAffected(response) !== 1) throw new ClaimLost()
-}
-
-/** Clients see no details of internal errors; they are in the log and in the queue row. */
-function describe(error: unknown): JobError {
-  if (!(error instanceof GiveUp)) {
-    return { code: 'internal_error', message: 'Internal error', retryable: true }
-  }
-  return {
-    code: error.code,
-    message: error.message,
-    retryable: error.retryable,
-    ...(error.details && { details: error.details }),
-  }
 }
 
 /** Before a run that lost its database is tried again. */

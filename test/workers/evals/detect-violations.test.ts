@@ -53,6 +53,26 @@ t.test('detection in traces', async (t) => {
     t.same(await ids(), before)
   })
 
+  t.test('a trace that was given up is not opened again, and shown as such', async (t) => {
+    const { org, client, register, store, settled } = await makeAgent(service)
+    const { manifest_id } = await register([toolComponent('a', { q: string }, ['q'])])
+    const trace_id = await store([['a', {}]], { manifest_id })
+    await settled()
+    await sql`
+      update trace_examinations set given_up = true, is_searched = false
+      where trace_id = ${trace_id}`
+    await client.post(`/traces/${trace_id}/eval-scores`, {
+      source: 'human',
+      scores: [{ name: 'ok', score: 1 }],
+    })
+    await settled()
+    const found = { trace_id, kind: 'trace_not_examinable', subject: 'trace' }
+    t.same(await rows(org.orgId), [found])
+    t.match(await sql`select given_up from trace_examinations where trace_id = ${trace_id}`, [
+      { given_up: true },
+    ])
+  })
+
   t.test('a manifest nobody knows is a violation until it is registered', async (t) => {
     const { org, register, store, settled, decision } = await makeAgent(service)
     const manifest_hash = hashOf('unknown')

@@ -1,0 +1,118 @@
+import t from 'tap'
+import { deadLetterName } from '../../../jobs/job.ts'
+import { listJobAttempts } from '../../../sql/jobs/job-attempts.ts'
+import { releaseLostClaims } from '../../../workers/maintenance/release-lost-claims.ts'
+import { ThreadEnded } from '../../../workers/runtime/give-up.ts'
+import { handler } from '../../../workers/runtime/handler.ts'
+import { gate, openQueues } from '../../support/queues.ts'
+import type { NumberJob } from '../../support/queues.ts'
+import { until } from '../../support/until.ts'
+
+t.test('a job that did not end by itself', async (t) => {
+  const queues = await openQueues(t)
+  const { sql, service, org } = queues
+  const { boss } = service
+  const { context, stop } = await service.startWorkers([])
+  await stop()
+  const supervising = { ...context, sql, queue: service.context.queue }
+
+  /** A job whose worker took it and was not heard of since. */
+  async function loseWorker(declared: NumberJob) {
+    const id = await queues.submit(declared)
+    await boss.fetch(declared.name)
+    await sql`
+      update jobs set state = 'running', attempt = 1, queue_attempt = 0, started_at = now()
+      where id = ${id}`
+    await sql`
+      insert into job_attempts (org_id, job_id, attempt, worker) values (${org.orgId}, ${id}, 1, 'w')`
+    await sql`
+      update pgboss.job set heartbeat_on = now() - interval '11 seconds'
+      where name = ${declared.name} and state = 'active'`
+    return id
+  }
+  const outcomes = async (id: string) =>
+    (await listJobAttempts(sql, org.orgId, id, 20)).map(({ outcome }) => outcome)
+
+  t.test('has every attempt left when its worker was lost and it fails by itself', async (t) => {
+    const declared = await queues.declare({ retryLimit: 2 })
+    const id = await loseWorker(declared)
+    await releaseLostClaims(supervising, boss)
+    t.match(await queues.find(id), { state: 'queued', interruptions: 1 })
+    await queues.start(
+      handler(declared, async () => {
+        throw new Error('its own fault')
+      }),
+    )
+    t.match(await queues.ended(id, 15_000), { state: 'failed' })
+    t.same(await outcomes(id), ['lost', 'failed', 'failed', 'failed'])
+    t.equal((await boss.findJobs(deadLetterName(declared.name))).length, 1)
+  })
+
+  t.test('is canceled after the loss of its worker when somebody wants that', async (t) => {
+    const declared = await queues.declare()
+    const id = await loseWorker(declared)
+    await sql`update jobs set state = 'cancelling', cancel_requested_at = now() where id = ${id}`
+    await releaseLostClaims(supervising, boss)
+    t.same(await boss.fetch(declared.name), [], 'nobody runs it again')
+    t.match(await queues.find(id), { state: 'cancelling' })
+  })
+
+  t.test('runs alone, and what ran beside it goes on later without a loss', async (t) => {
+    const lost = await queues.declare()
+    const long = await queues.declare({ retryLimit: 0 })
+    const id = await loseWorker(lost)
+    const running = new Set<string>()
+    const alone: boolean[] = []
+    const { opened, open } = gate()
+    let begun = 0
+    const { pools } = await service.startWorkers([
+      handler(lost, async () => {
+        alone.push(running.size === 0)
+      }),
+      handler(long, async (_, { signal, jobId = '' }) => {
+        running.add(jobId)
+        begun++
+        const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve))
+        await Promise.race([opened, aborted])
+        running.delete(jobId)
+        signal.throwIfAborted()
+      }),
+    ])
+    const others = [await queues.submit(long), await queues.submit(long)]
+    await until(() => running.size === 2)
+    await releaseLostClaims(supervising, boss)
+    t.match(await queues.ended(id), { state: 'succeeded' })
+    t.same(alone, [true])
+    await until(() => begun === 4 && pools.running() === 2)
+    open()
+    for (const other of others) {
+      t.match(await queues.ended(other), { state: 'succeeded' })
+      t.same(await outcomes(other), ['released', 'succeeded'])
+    }
+  })
+
+  t.test('is tried alone when its thread has ended, and then loses an attempt', async (t) => {
+    const declared = await queues.declare({ retryLimit: 1 })
+    const id = await queues.submit(declared)
+    await queues.start(
+      handler(declared, async () => {
+        throw new ThreadEnded('out of memory')
+      }),
+    )
+    t.match(await queues.ended(id), { state: 'failed' })
+    t.same(await outcomes(id), ['released', 'failed'])
+  })
+
+  t.test('loses no attempt when the database was away, but one by a slow statement', async (t) => {
+    const declared = await queues.declare({ retryLimit: 1 })
+    const codes = ['CONNECTION_CLOSED', '57P01', 'ECONNREFUSED', '57014', '57014']
+    const id = await queues.submit(declared)
+    await queues.start(
+      handler(declared, async () => {
+        throw Object.assign(new Error('of the database'), { code: codes.shift() })
+      }),
+    )
+    t.match(await queues.ended(id, 15_000), { state: 'failed' })
+    t.same(await outcomes(id), ['released', 'released', 'released', 'failed', 'failed'])
+  })
+})
