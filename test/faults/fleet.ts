@@ -27,13 +27,16 @@ export async function openFleet(t: Test, databaseUrl: string) {
     const process = launch(t, script, given, [], root)
     const name = `${script} of ${root}`
     const target: Target = { address: undefined, isReady: true, isStopping: false, open: 0 }
+    let isOver = false
     const ended = process.ended.then((code) => {
+      isOver = true
       if (!target.isStopping) unready.push(`${name} ended with ${code}`)
       return code
     })
     const probe = `http://127.0.0.1:${HEALTH_PORT}/readyz`
     const isUp = () => /"(?:address":"http|pools":\[)/.test(process.stderr())
-    await until(async () => isUp() && (await isReady(probe)), 60_000)
+    await until(async () => isOver || (isUp() && (await isReady(probe))), 60_000)
+    if (isOver) throw new Error(`${name} did not start: ${process.stderr()}`)
     target.address = /"address":"(http[^"]+)"/.exec(process.stderr())?.[1]
     members.add(target)
     void watch(target, probe, name)
