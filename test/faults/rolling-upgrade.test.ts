@@ -15,10 +15,10 @@ import { LONG } from './stage.ts'
 import { startTraffic } from './traffic.ts'
 import type { Traffic } from './traffic.ts'
 
-t.setTimeout(LONG ? 900_000 : 240_000)
+t.setTimeout(LONG ? 1_800_000 : 240_000)
 
 const NEW = '.'
-const ROUNDS = LONG ? 3 : 1
+const ROUNDS = LONG ? 2 : 1
 /** Requests that are answered between two steps. */
 const SOME = LONG ? 150 : 30
 /** Traces that are read at a time, of those that are stored. */
