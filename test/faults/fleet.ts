@@ -7,8 +7,7 @@ import { findFreePort } from '../../ops/free-port.ts'
 import { launch } from '../support/program.ts'
 import { until } from '../support/until.ts'
 
-export type Fleet = ReturnType<typeof openFleet> extends Promise<infer F> ? F : never
-export type Member = Awaited<ReturnType<Fleet['start']>>
+export type Fleet = Awaited<ReturnType<typeof openFleet>>
 
 /**
  * Processes of one or several releases on a database, and a load balancer before the APIs, which asks
@@ -26,34 +25,37 @@ export async function openFleet(t: Test, databaseUrl: string) {
     const HEALTH_PORT = String(await findFreePort())
     const given = { DATABASE_URL: databaseUrl, DATA_DIR, HEALTH_PORT, ...env }
     const process = launch(t, script, given, [], root)
+    const name = `${script} of ${root}`
+    const target: Target = { address: undefined, isReady: true, isStopping: false, open: 0 }
+    let isOver = false
+    const ended = process.ended.then((code) => {
+      isOver = true
+      if (!target.isStopping) unready.push(`${name} ended with ${code}`)
+      return code
+    })
     const probe = `http://127.0.0.1:${HEALTH_PORT}/readyz`
     const isUp = () => /"(?:address":"http|pools":\[)/.test(process.stderr())
-    const ended = process.ended.then((code) => {
-      if (!target.isStopping) unready.push(`${script} of ${root} ended with ${code}`)
-    })
-    await until(async () => isUp() && (await isReady(probe)), 60_000)
-    const address = /"address":"(http[^"]+)"/.exec(process.stderr())?.[1]
-    const target: Target = { address, isReady: true, isStopping: false, open: 0 }
+    await until(async () => isOver || (isUp() && (await isReady(probe))), 60_000)
+    if (isOver) throw new Error(`${name} did not start: ${process.stderr()}`)
+    target.address = /"address":"(http[^"]+)"/.exec(process.stderr())?.[1]
     members.add(target)
-    void watch(target, probe, `${script} of ${root}`)
+    void watch(target, probe, name)
+    /** Asks it to stop; the balancer finds out by itself. Returns the exit code. */
+    async function stop() {
+      target.isStopping = true
+      void process.stop('SIGTERM')
+      const code = await ended
+      members.delete(target)
+      return code
+    }
     return {
-      stderr: process.stderr,
+      stop,
       /** Takes it from the balancer and, once what it was sent is answered, asks it to stop. */
       async remove() {
         target.isStopping = true
         target.isReady = false
         await until(() => target.open === 0)
-        const code = await process.stop('SIGTERM')
-        members.delete(target)
-        return code
-      },
-      /** Asks it to stop; the balancer finds out by itself. */
-      async stop() {
-        target.isStopping = true
-        const code = await process.stop('SIGTERM')
-        await ended
-        members.delete(target)
-        return code
+        return stop()
       },
     }
   }
@@ -99,7 +101,7 @@ const PROBE_MS = 50
 
 interface Target {
   /** Undefined for workers. */
-  readonly address: string | undefined
+  address: string | undefined
   isReady: boolean
   isStopping: boolean
   /** Requests that it has not answered yet. */

@@ -41,7 +41,7 @@ t.test('F25: the storage is away', async (t) => {
     const readiness = (needsStorage: boolean) => {
       const { context, sql, boss } = service
       const storage = needsStorage ? context.storage : undefined
-      const parts = { sql, boss, pools: builders.pools, storage }
+      const parts = { sql, boss, pools: builders.pools, storage, concurrency: {} }
       return workerHealth(parts, () => false, context.now).findUnready()
     }
     t.equal(await isUp(), '1')

@@ -27,10 +27,16 @@ t.test('processes that migrate at once build an index once, of any release', asy
   const report = (sentence: string) => told.push(sentence)
   const migrating = [1, 2, 3].map(() => migrate(openPool(t, url), { folder, report }))
   await findBuild(sql)
-  // As a release waits that knows only this lock: in one statement, for which a build would wait.
-  const old = openPool(t, url).begin((tx) => tx`select pg_advisory_xact_lock(7304511)`)
+  await until(async () => {
+    const waiting = await sql`
+      select from pg_stat_activity
+      where datname = current_database() and query ~ 'advisory_xact_lock.7304514'`
+    return waiting.length === 3
+  })
+  // An older release waits for this lock in one statement, for which a build would wait.
+  await sql.begin((tx) => tx`select pg_advisory_xact_lock(7304511)`)
   await writer.end()
-  await Promise.all([old, ...migrating])
+  await Promise.all(migrating)
   t.equal(told.filter((sentence) => sentence.startsWith('Building index')).length, 1)
   t.equal(await checkSchema(sql, folder), 'current')
 })
