@@ -65,7 +65,11 @@ export function limitConnections(
   }
 
   function endLongestIdle() {
-    for (const socket of idle) return socket.destroy()
+    const [socket] = idle
+    if (!socket) return
+    // It closes later; until then the next new connection must not find it again.
+    idle.delete(socket)
+    socket.destroy()
   }
 
   listener.maxConnections = max
