@@ -32,9 +32,8 @@ export function limitConnections(
   { max, maxPerAddress }: ConnectionLimits,
   trustedProxies: readonly AddressRange[],
 ): Connections {
-  const byAddress = new Map<string, number>()
-  /** Those without a request, the longest idle first. */
-  const idle = new Set<Socket>()
+  const addresses = countAddresses()
+  const idle = trackIdle(listener)
   const refused = new Set<Socket>()
   const refusals = { address: 0, total: 0 }
   let count = 0
@@ -42,10 +41,8 @@ export function limitConnections(
   function add(socket: Socket) {
     count++
     const address = connectionAddress(socket.remoteAddress, trustedProxies)
-    const ofAddress = address === undefined ? 0 : (byAddress.get(address) ?? 0) + 1
-    if (address !== undefined) byAddress.set(address, ofAddress)
     socket.once('close', () => remove(socket, address))
-    if (ofAddress > maxPerAddress) refuse(socket)
+    if (address !== undefined && addresses.add(address) > maxPerAddress) refuse(socket)
     else if (count > max * CROWDED) endLongestIdle()
     if (!socket.destroyed) idle.add(socket)
     listener.keepAliveTimeout = keepAliveMs(count / max)
@@ -55,11 +52,8 @@ export function limitConnections(
     count--
     idle.delete(socket)
     refused.delete(socket)
+    if (address !== undefined) addresses.remove(address)
     listener.keepAliveTimeout = keepAliveMs(count / max)
-    if (address === undefined) return
-    const left = (byAddress.get(address) ?? 0) - 1
-    if (left > 0) byAddress.set(address, left)
-    else byAddress.delete(address)
   }
 
   function refuse(socket: Socket) {
@@ -71,21 +65,16 @@ export function limitConnections(
   }
 
   function endLongestIdle() {
-    for (const socket of idle) return socket.destroy()
-  }
-
-  function markBusy({ socket }: IncomingMessage, response: ServerResponse) {
+    const [socket] = idle
+    if (!socket) return
+    // It closes later; until then the next new connection must not find it again.
     idle.delete(socket)
-    response.once('close', () => {
-      if (!socket.destroyed) idle.add(socket)
-    })
+    socket.destroy()
   }
 
   listener.maxConnections = max
   listener.on('connection', add)
   listener.on('drop', () => refusals.total++)
-  listener.on('request', markBusy)
-  listener.on('checkContinue', markBusy)
   return {
     count: () => count,
     refusals,
@@ -94,6 +83,38 @@ export function limitConnections(
       throw new ApiError(429, 'too_many_connections', 'Too many connections from this address', {
         headers: { 'Retry-After': '5', Connection: 'close' },
       })
+    },
+  }
+}
+
+/** The connections that have no request, the longest idle first. New ones are added by the caller. */
+function trackIdle(listener: Server) {
+  const idle = new Set<Socket>()
+  function markBusy({ socket }: IncomingMessage, response: ServerResponse) {
+    idle.delete(socket)
+    response.once('close', () => {
+      if (!socket.destroyed) idle.add(socket)
+    })
+  }
+  listener.on('request', markBusy)
+  listener.on('checkContinue', markBusy)
+  return idle
+}
+
+/** How many connections there are of each address. */
+function countAddresses() {
+  const counts = new Map<string, number>()
+  return {
+    /** The count with this one. */
+    add(address: string) {
+      const count = (counts.get(address) ?? 0) + 1
+      counts.set(address, count)
+      return count
+    },
+    remove(address: string) {
+      const left = (counts.get(address) ?? 0) - 1
+      if (left > 0) counts.set(address, left)
+      else counts.delete(address)
     },
   }
 }

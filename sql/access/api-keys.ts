@@ -88,7 +88,9 @@ export async function admitKeys(sql: Queryable, credentials: readonly Credential
       k.admitted and r.i is null as admitted,
       case when r.i is null then least(k.remaining, o.left_over + o.taken - k.turn)::int else 0 end
         as remaining,
-      case when r.i is null then k.wait_seconds else o.wait_seconds end as wait_seconds,
+      -- A token that has come since is for the next request.
+      case k.admitted and r.i is null when true then 0
+        when false then greatest(k.wait_seconds, o.wait_seconds, 0.001) end as wait_seconds,
       greatest(k.full_seconds, o.full_seconds) as full_seconds
     from keys k
     left join refused r using (i)

@@ -35,7 +35,7 @@ t.test('connections', async (t) => {
     const { port, server } = await listen(t, { max: 10_000, maxPerAddress: 1 })
     await open(t, port, '127.0.0.1')
     const beyond = await Promise.all(Array.from({ length: 300 }, () => open(t, port, '127.0.0.1')))
-    await Promise.all(beyond.map((socket) => socket.closed || once(socket, 'close')))
+    await until(() => beyond.every(({ closed }) => closed))
     await until(() => server.app.connections.count() === 1)
     t.equal(server.app.connections.refusals.address, 300)
   })
