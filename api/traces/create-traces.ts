@@ -33,7 +33,7 @@ const body: CheckedBody<readonly Item[]> = {
   ).example([{ agent_name: 'shop-agent', user_input_preview: 'Where is order 42?' }]),
   maxBytes: 50 << 20,
   maxValues: 2_000_000,
-  itemsOf: 'traces',
+  apart: { name: 'traces', max: MAX_TRACES },
   async read(value, now) {
     const field = isObject(value) ? 'body.traces' : 'body'
     const list = isObject(value) ? value['traces'] : value

@@ -171,7 +171,7 @@ class OverQuota extends Error {
 
 /** Most traces in one transaction. */
 const TRACES_TOGETHER = 200
-/** Most bytes of content in one transaction, unless a single trace has more. */
+/** Most bytes of traces in one transaction, unless a single trace has more. */
 const BYTES_TOGETHER = 4 << 20
 
 /**
@@ -183,7 +183,7 @@ export const storeTrace: (context: ApiContext, arrival: Arrival) => Promise<Outc
   storeTraces,
   TRACES_TOGETHER,
   ({ principal }) => principal.orgId,
-  { of: ({ row }) => row.content.length, max: BYTES_TOGETHER },
+  { of: ({ size }) => size, max: BYTES_TOGETHER },
 )
 
 /** A trace with the project it goes to. */
