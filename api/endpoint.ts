@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Request, ResponseToolkit } from '@hapi/hapi'
 import type Joi from 'joi'
+import type { ListApart } from '../jobs/rules/core/json-pieces.ts'
 import type { Valid } from '../jobs/shape.ts'
 import type { ApiContext } from './context.ts'
 import type { FieldFault } from './errors.ts'
@@ -55,8 +56,8 @@ export interface CheckedBody<T> {
   readonly maxBytes: number
   /** Bound of its lists, objects, texts, numbers and words together; default MAX_VALUES of a body. */
   readonly maxValues?: number
-  /** The items of the list of this name, or of the body if that is a list, come as `UnparsedJson`. */
-  readonly itemsOf?: string
+  /** A list that the body is, or has. Its items come as `UnparsedJson`. */
+  readonly apart?: ListApart
 }
 
 type ReadBody<T> = { readonly value: T } | { readonly faults: readonly FieldFault[] }

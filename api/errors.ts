@@ -2,7 +2,7 @@ import { isBoom } from '@hapi/boom'
 import type { Boom } from '@hapi/boom'
 import type { Request, ResponseToolkit } from '@hapi/hapi'
 import type Joi from 'joi'
-import { describeFault, MAX_FAULTS } from '../jobs/rules/core/reader.ts'
+import { cut, describeFault, MAX_FAULTS } from '../jobs/rules/core/reader.ts'
 import { FileMissing, StorageAway } from '../jobs/storage.ts'
 import { isDatabaseAway, isStatementTimeout, NoConnection } from '../sql/core/db.ts'
 
@@ -52,11 +52,15 @@ export interface FieldFault {
 
 /** 422 with the faults of the request, the first 100 of them one by one. */
 export function validationError(faults: readonly FieldFault[]) {
-  const [first] = faults
+  // Names of members are a client's, and of any length.
+  const shown = faults
+    .slice(0, MAX_SHOWN)
+    .map(({ field, message }) => ({ field: cut(field, MAX_FIELD), message }))
+  const [first] = shown
   const least = faults.length >= MAX_FAULTS ? 'at least ' : ''
   const more = faults.length > 1 ? ` (and ${least}${faults.length - 1} more)` : ''
   return new ApiError(422, 'validation_error', `${first && describeFault(first)}${more}`, {
-    members: { details: { errors: faults.slice(0, MAX_SHOWN) } },
+    members: { details: { errors: shown } },
   })
 }
 
@@ -139,6 +143,7 @@ const CODES: Readonly<Record<number, string>> = {
 }
 /** Faults that are told each on its own. */
 const MAX_SHOWN = 100
+const MAX_FIELD = 512
 
 declare module '@hapi/hapi' {
   interface RequestApplicationState {

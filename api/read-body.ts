@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { MAX_DEPTH } from '../jobs/rules/core/depth.ts'
 import { locateFault, nameJsonFault } from '../jobs/rules/core/json-fault.ts'
 import { parseInPieces } from '../jobs/rules/core/json-pieces.ts'
+import type { ListApart } from '../jobs/rules/core/json-pieces.ts'
 import { JsonScan } from '../jobs/rules/core/json-scan.ts'
 import type { JsonFinding, JsonLimits } from '../jobs/rules/core/json-scan.ts'
 import { expectedBytes, readBytes, tooLarge } from './body-bytes.ts'
@@ -50,7 +51,7 @@ async function* limited(req: IncomingMessage, maxBytes: number) {
 
 async function readJson(
   request: Request,
-  { maxBytes, maxValues = MAX_VALUES, itemsOf }: JsonBody,
+  { maxBytes, maxValues = MAX_VALUES, apart }: JsonBody,
   { timeoutMs, room }: BodyReading,
 ): Promise<unknown> {
   const { req } = request.raw
@@ -74,8 +75,8 @@ async function readJson(
   found ??= scan.end()
   if (found) throw errorOf(found, bytes, limits)
   if (scan.hasProto) throw badRequest('The body has a member __proto__, which is not accepted')
-  const isSmall = bytes.length <= SMALL_BYTES && itemsOf === undefined
-  return isSmall ? JSON.parse(bytes.toString()) : inTurns(parseInPieces(bytes, itemsOf))
+  const isSmall = bytes.length <= SMALL_BYTES && !apart
+  return isSmall ? JSON.parse(bytes.toString()) : inTurns(parseInPieces(bytes, apart))
 }
 
 function errorOf(found: JsonFinding, bytes: Buffer, limits: JsonLimits) {
@@ -111,5 +112,5 @@ const SMALL_BYTES = 256 << 10
 interface JsonBody {
   readonly maxBytes: number
   readonly maxValues?: number
-  readonly itemsOf?: string
+  readonly apart?: ListApart
 }

@@ -19,7 +19,7 @@ const tracesBody: CheckedBody<readonly UnparsedJson[]> = {
   maxBytes: 50 << 20,
   // None of them is made here: the job bounds those of each record.
   maxValues: Infinity,
-  itemsOf: 'traces',
+  apart: { name: 'traces', max: MAX_RECORDS },
   read(value) {
     const traces = isObject(value) ? value['traces'] : undefined
     if (Array.isArray(traces) && traces.length <= MAX_RECORDS) {

@@ -33,7 +33,7 @@ const body: CheckedBody<readonly Item[]> = {
   ).example([{ agent_name: 'shop-agent', user_input_preview: 'Where is order 42?' }]),
   maxBytes: 50 << 20,
   maxValues: 2_000_000,
-  itemsOf: 'traces',
+  apart: { name: 'traces', max: MAX_TRACES },
   async read(value, now) {
     const field = isObject(value) ? 'body.traces' : 'body'
     const list = isObject(value) ? value['traces'] : value
@@ -52,7 +52,7 @@ const body: CheckedBody<readonly Item[]> = {
 export const createTraces = endpoint('POST', '/traces/batch', {
   summary: 'Store up to 1,000 traces at once',
   description:
-    'A trace that is not as it should be costs only itself, and a faulty score of it only that score (warnings). Every trace of the request is one of count (stored now), skipped (the project had it already) and errors. Where the quota holds only some of them, X-Quota-Exceeded names the metric.',
+    'A trace that is not as it should be costs only itself, and a faulty score of it only that score (warnings). Each may have what a single one may: 5 MiB and 300,000 values. Every trace of the request is one of count (stored now), skipped (the project had it already) and errors. Where the quota holds only some of them, X-Quota-Exceeded names the metric.',
   access: 'key',
   query: shape({}, { project: projectField }),
   body,

@@ -12,6 +12,8 @@ import { openTurns } from '../in-turns.ts'
 /** A trace as a client sent it, read, checked and made ready for the database. */
 export interface SentTrace {
   readonly row: TraceRow
+  /** What it brings to the statement that stores it, in bytes. */
+  readonly size: number
   readonly scores: readonly NewScore[]
   /** What could not be stored as it was sent. */
   readonly warnings: readonly TraceWarning[]
@@ -39,5 +41,8 @@ export async function readTraceBody(
   const warnings = [...result.warnings, ...rated.warnings]
   await pause()
   const row = await toTraceRowInSteps(result.trace, pause)
-  return { value: { row, scores: rated.scores, warnings, project } }
+  const { content, metadata, session_metadata } = row
+  await pause()
+  const size = content.length + JSON.stringify([metadata, session_metadata]).length
+  return { value: { row, size, scores: rated.scores, warnings, project } }
 }

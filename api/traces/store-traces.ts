@@ -171,7 +171,7 @@ class OverQuota extends Error {
 
 /** Most traces in one transaction. */
 const TRACES_TOGETHER = 200
-/** Most bytes of content in one transaction, unless a single trace has more. */
+/** Most bytes of traces in one transaction, unless a single trace has more. */
 const BYTES_TOGETHER = 4 << 20
 
 /**
@@ -185,7 +185,7 @@ export const storeTrace: (context: ApiContext, arrival: Arrival) => Promise<Outc
   {
     groupOf: ({ principal }) => principal.orgId,
     processOf: ({ queue }) => queue,
-    weights: { of: ({ row }) => row.content.length, max: BYTES_TOGETHER },
+    weights: { of: ({ size }) => size, max: BYTES_TOGETHER },
   },
 )
 

@@ -17,7 +17,8 @@ function escaped(text: string) {
   const bytes = Buffer.from(text)
   const written = Buffer.allocUnsafe(2 * bytes.length)
   let length = 0
-  for (const byte of bytes) {
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i] as number
     if (byte === QUOTE || byte === BACKSLASH) written[length++] = BACKSLASH
     written[length++] = byte
   }

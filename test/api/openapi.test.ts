@@ -132,8 +132,8 @@ t.test('the OpenAPI document', async (t) => {
 })
 
 /** A value as the reader of a body gets it from a request. */
-function asRead(value: unknown, { itemsOf }: CheckedBody<unknown>) {
-  const pieces = parseInPieces(Buffer.from(JSON.stringify(value)), itemsOf)
+function asRead(value: unknown, { apart }: CheckedBody<unknown>) {
+  const pieces = parseInPieces(Buffer.from(JSON.stringify(value)), apart)
   for (;;) {
     const { done, value } = pieces.next()
     if (done) return value

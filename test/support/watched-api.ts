@@ -16,7 +16,7 @@ export async function startWatchedApi(t: Test, databaseUrl: string) {
   const env = { ...bareEnv(), PORT: '0', LOG_LEVEL: 'error' }
   const child = spawn(
     process.execPath,
-    ['--import', './test/support/watch-turns.ts', 'ops/start-api.ts'],
+    ['--expose-gc', '--import', './test/support/watch-turns.ts', 'ops/start-api.ts'],
     {
       env: { ...env, DATA_DIR: t.testdir(), DATABASE_URL: databaseUrl },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

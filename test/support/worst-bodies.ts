@@ -1,12 +1,6 @@
 import type { Document, Schema } from './document.ts'
 import { leastValue, resolve } from './document.ts'
 
-/** A body that goes to its limits, and what is bad about it. */
-export interface WorstBody {
-  readonly name: string
-  readonly value: unknown
-}
-
 interface Limits {
   readonly values: number
   /** Of one object. */
@@ -15,44 +9,75 @@ interface Limits {
 }
 
 /**
- * The values that cost an operation most within its limits. Each is the example of its document, which
- * is accepted, with one member driven to the limits, so that the operation works on it as far as it can.
+ * Makes the bodies, by name, that cost an operation most within its limits. Each is the example of its
+ * document, which is accepted, with one member driven to the limits, so that the operation works on it as
+ * far as it can.
  */
-export function* worstBodies(
-  document: Document,
-  schema: Schema,
-  limits: Limits,
-): Generator<WorstBody> {
-  const { properties = {}, example = {} } = resolved(document, schema)
-  const put = (name: string, value: unknown) => ({ ...(example as object), [name]: value })
-  for (const [name, member] of Object.entries(properties)) {
-    const list = choicesOf(document, member).find(({ type }) => type === 'array')
-    if (list) {
-      const item = fullValue(document, list.items ?? {})
-      const max = list.maxItems ?? 0
-      const count = Math.min(
-        max,
-        limits.values / (4 + countValues(item)),
-        limits.bytes / sizeOf(item),
-      )
-      yield { name: `${name} at its longest`, value: put(name, fill(count, item)) }
-      for (const wrong of [0, {}, 'x'.repeat(300)]) {
-        const count = Math.min(max, limits.bytes / sizeOf(wrong))
-        yield { name: `${name} of ${typeof wrong}s`, value: put(name, fill(count, wrong)) }
+export function openWorstBodies(document: Document, limits: Limits) {
+  const values = [...freeValues(limits)]
+  return function* (schema: Schema): Generator<[string, unknown]> {
+    const { properties = {}, example = {} } = resolved(document, schema)
+    const put = (name: string, value: unknown) => ({ ...(example as object), [name]: value })
+    for (const [name, member] of Object.entries(properties)) {
+      const list = choicesOf(document, member).find(({ type }) => type === 'array')
+      if (!list) continue
+      const { items = {}, maxItems = 0 } = list
+      for (const [what, item] of [
+        ['at its longest', fullValue(document, items)],
+        ['of numbers', 0],
+        ['of empty objects', {}],
+        ['of texts', 'x'.repeat(300)],
+      ] as const) {
+        const most = Math.min(maxItems, limits.values / (4 + countValues(item)))
+        const count = Math.min(most, limits.bytes / sizeOf(item) - 10)
+        yield [`${name} ${what}`, put(name, fill(count, item))]
       }
     }
+    const free = Object.keys(properties).filter((name) =>
+      choicesOf(document, properties[name] as Schema).some((each) => !each.type || isFree(each)),
+    )
+    for (const name of ['unknown', ...free]) {
+      for (const [what, value] of values) yield [`${name}: ${what}`, put(name, value)]
+    }
   }
-  const free = Object.keys(properties).filter((name) =>
-    choicesOf(document, properties[name] as Schema).some((each) => !each.type || isFree(each)),
-  )
-  for (const name of ['unknown', ...free]) {
-    for (const [what, value] of freeValues(limits))
-      yield { name: `${name}: ${what}`, value: put(name, value) }
+}
+
+/** Bodies that only some operations take, or that only they look into, and how they are made. */
+export function largeBodies(path: string, { values, bytes }: Limits): [string, () => unknown][] {
+  const text = (length: number) => 'x'.repeat(length)
+  const batch = (count: number, metadata: () => object) => () =>
+    Array.from({ length: count }, () => ({ agent_name: 'a', metadata: metadata() }))
+  const call = (output: object) => () => ({ agent_name: 'a', llm_calls: [{ output }] })
+  const asked = (json: string) => ({ function: { name: 'f', arguments: json } })
+  const list = (count: number) => `[${'{},'.repeat(count)}1]`
+  switch (path) {
+    case '/traces':
+      return [
+        ['one JSON text', call({ tool_calls: [asked(list(bytes / 3 - 200))] })],
+        ['JSON texts', call({ tool_calls: fill(900, asked(list(1800))) })],
+        ['calls of calls', call({ tool_calls: fill(1000, asked('{}')) })],
+      ]
+    case '/traces/batch':
+      return [
+        ['more traces than a batch has', () => fill(1_999_000, {})],
+        ['traces of a long text', batch(9, () => ({ a: text(bytes - 4000) }))],
+        ['traces of a text', batch(990, () => ({ a: text(50_000) }))],
+        ['traces of many values', batch(6, () => ({ a: fill(values - 100, {}) }))],
+        ['traces of values', batch(990, () => ({ a: fill(2000, {}) }))],
+      ]
+    case '/import/traces':
+      return [
+        ['more records than an import has', () => ({ traces: fill(17_000_000, 1) })],
+        ['one long record', () => ({ traces: [{ a: text(50_000_000) }] })],
+        ['much beside', () => ({ traces: [], a: fill(16_000_000, {}) })],
+      ]
+    default:
+      return []
   }
 }
 
 /** Values that fill the limits, each in a way of its own. */
-export function* freeValues({ values, bytes, members }: Limits): Generator<[string, object]> {
+function* freeValues({ values, bytes, members }: Limits): Generator<[string, object]> {
   const count = values - 200
   const names = Array.from({ length: count }, (_, i) => `n${i}`)
   const wide = (from: number) =>

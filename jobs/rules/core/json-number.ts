@@ -1,13 +1,13 @@
 /** Where in a number a text is. */
 export type NumberState = number
 export const MINUS = 10
-export const ZERO = 11
+const ZERO = 11
 export const INTEGER = 12
 export const POINT = 13
 export const FRACTION = 14
 export const EXPONENT = 15
 export const SIGN = 16
-export const POWER = 17
+const POWER = 17
 
 /** Where a value that begins so is; undefined where it is no number. */
 export function beginNumber(byte: number): NumberState | undefined {

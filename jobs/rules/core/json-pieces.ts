@@ -17,14 +17,20 @@ export class UnparsedJson {
   }
 }
 
+/** A list of which the items are left as they came. */
+export interface ListApart {
+  readonly name: string
+  readonly max: number
+}
+
 /**
  * What JSON.parse makes of a text, a piece of about `PIECE_BYTES` at a time: it yields after each, so that
  * the caller can do other things between them. Only a single text or number is never divided.
  * @param bytes JSON that `JsonScan` has found well-formed and without `__proto__`
- * @param member the list of this name in the outermost object, or the outermost list itself, gets its
- * items as `UnparsedJson`, and what is beside it is left out; undefined for none
+ * @param apart the list of this name in the outermost object, or the outermost list itself, gets its items
+ * as `UnparsedJson`, one more than `max` at most, and what is beside it is left out; undefined for none
  */
-export function* parseInPieces(bytes: Buffer, member?: string): Generator<void, unknown> {
+export function* parseInPieces(bytes: Buffer, apart?: ListApart): Generator<void, unknown> {
   const open: Container[] = []
   let root: { value: unknown } | undefined
   /** Where begins what no piece has been made of. */
@@ -39,7 +45,7 @@ export function* parseInPieces(bytes: Buffer, member?: string): Generator<void, 
         if (parent?.value) attach(parent as Built, bytes, container)
         else root = { value: container.value }
       }
-      if (member === undefined) take(container as Built, bytes, container.child - 1)
+      if (!apart) take(container as Built, bytes, container.child - 1)
       container.from = container.child
     }
   }
@@ -56,41 +62,41 @@ export function* parseInPieces(bytes: Buffer, member?: string): Generator<void, 
         const isList = byte === OPEN_BRACKET
         const container = { isList, at: i, from: i + 1, child: i + 1, isApart: false }
         open.push(container)
-        if (member === undefined || !isList || !isNamed(open, bytes, member)) break
+        if (!apart || !isList || !isNamed(open, bytes, apart.name)) break
         cut()
         container.isApart = true
         break
       }
       case COMMA:
         if (!top) break
-        if (top.isApart) takeApart(top as Built, bytes, i)
+        if (top.isApart) takeApart(top as Built, bytes, i, apart?.max)
         else if (top.from < 0) top.from = i + 1
         top.child = i + 1
         if (i - pending < PIECE_BYTES) break
         pending = i
-        if (member === undefined) cut()
+        if (!apart) cut()
         yield
         break
       case CLOSE_BRACE:
       case CLOSE_BRACKET: {
         open.pop()
         if (!top?.value) break
-        if (top.isApart) takeApart(top as Built, bytes, i)
-        else if (member === undefined) take(top as Built, bytes, i)
+        if (top.isApart) takeApart(top as Built, bytes, i, apart?.max)
+        else if (!apart) take(top as Built, bytes, i)
         const parent = open.at(-1)
         if (parent) parent.from = TAKEN
       }
     }
   }
   if (root) return root.value
-  return member === undefined ? JSON.parse(bytes.toString()) : {}
+  return !apart ? JSON.parse(bytes.toString()) : {}
 }
 
 /** Whether the innermost list is the outermost value, or the member of it that has this name. */
-function isNamed(open: readonly Container[], bytes: Buffer, member: string) {
+function isNamed(open: readonly Container[], bytes: Buffer, name: string) {
   const [outer, list] = open
   if (open.length === 1 || !outer || !list) return open.length === 1
-  return open.length === 2 && !outer.isList && nameOf(bytes, outer, list) === member
+  return open.length === 2 && !outer.isList && nameOf(bytes, outer, list) === name
 }
 
 /** The name that a container has in the object around it. */
@@ -117,10 +123,11 @@ function take(container: Built, bytes: Buffer, to: number) {
   }
 }
 
-function takeApart({ value, child }: Built, bytes: Buffer, to: number) {
+function takeApart({ value, child }: Built, bytes: Buffer, to: number, max = Infinity) {
+  const items = value as unknown[]
   let from = child
   while (from < to && isSpace(bytes[from])) from++
-  if (from < to) (value as unknown[]).push(new UnparsedJson(bytes.subarray(from, to)))
+  if (from < to && items.length <= max) items.push(new UnparsedJson(bytes.subarray(from, to)))
 }
 
 /** The place of the quote that ends a text. */

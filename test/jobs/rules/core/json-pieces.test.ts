@@ -53,6 +53,7 @@ t.test('a text parsed in pieces', async (t) => {
     })
     t.same(parse(`{"b":[${'{},'.repeat(90_000)}1],"traces":[]}`, 'traces'), { traces: [] })
     t.same(parse('{"b":1}', 'traces'), {})
+    t.equal((parse(`[${'1,'.repeat(99)}1]`, 'traces') as unknown[]).length, 5, 'one too many')
   })
 
   t.test('yields often', async (t) => {
@@ -116,8 +117,9 @@ t.test('a text that is scanned', async (t) => {
   })
 })
 
-function parse(text: string, member?: string) {
-  const pieces = parseInPieces(Buffer.from(text), member)
+function parse(text: string, name?: string) {
+  const apart = name === undefined ? undefined : { name, max: 4 }
+  const pieces = parseInPieces(Buffer.from(text), apart)
   for (;;) {
     const { done, value } = pieces.next()
     if (done) return value as unknown

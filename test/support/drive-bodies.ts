@@ -1,0 +1,73 @@
+import type { Test } from 'tap'
+import { gzipSync } from 'node:zlib'
+import { fullPath } from '../../api/endpoint.ts'
+import { EXAMPLE_ID } from '../../api/fields.ts'
+import { MAX_BODY_BYTES, MAX_MEMBERS, MAX_VALUES } from '../../api/read-body.ts'
+import { operations } from '../../api/routes.ts'
+import { openTestDatabase } from './database.ts'
+import type { Document } from './document.ts'
+import { makeOrganization } from './service.ts'
+import { startWatchedApi } from './watched-api.ts'
+import { largeBodies, openWorstBodies } from './worst-bodies.ts'
+
+/**
+ * Sends every operation the worst bodies that its limits admit, one after the other, and holds the
+ * process that serves them to the aims.
+ * @param isTried which of them are sent, by operation and name
+ */
+export async function driveBodies(t: Test, isTried: (path: string, name: string) => boolean) {
+  const { url, sql } = await openTestDatabase(t)
+  const { key } = await makeOrganization(sql, 'enterprise')
+  const api = await startWatchedApi(t, url)
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    prefer: 'respond-async',
+  }
+
+  async function send(method: string, path: string, name: string, body: Buffer) {
+    if (!isTried(path, name)) return
+    const isZipped = body[0] === GZIP_BYTE
+    const response = await fetch(
+      `${api.address}${fullPath(path.replaceAll(/\{\w+\}/g, EXAMPLE_ID))}`,
+      {
+        method,
+        headers: { ...headers, ...(isZipped && { 'content-encoding': 'gzip' }) },
+        body: body as never,
+      },
+    )
+    const text = await response.text()
+    const { holdMs, rssBytes } = await api.watched()
+    const what = `${method} ${path}, ${name}`
+    t.ok(response.status < 500, `${what}: ${response.status} ${text.slice(0, 200)}`)
+    t.ok(holdMs <= MAX_HOLD_MS, `${what}: ${Math.round(holdMs)} ms`)
+    t.ok(rssBytes <= MAX_RSS_BYTES, `${what}: ${rssBytes >> 20} MiB`)
+  }
+
+  const document = (await (await fetch(`${api.address}/openapi.json`)).json()) as Document
+  // What it did to start does not count.
+  await api.watched()
+  const bomb = gzipSync(Buffer.alloc(50 << 20, '[],'), { level: 1 })
+  const bodiesOf = openWorstBodies(document, LIMITS)
+  await send('POST', '/traces', 'a trace to be found', jsonBytes({ trace_id: EXAMPLE_ID }))
+  for (const { method, path, body } of operations) {
+    // A streamed body is never in memory as a whole.
+    if (!body || 'stream' in body) continue
+    const described = document.paths[fullPath(path)]?.[method.toLowerCase()]?.requestBody
+    for (const [name, value] of bodiesOf(described?.content['application/json']?.schema ?? {})) {
+      if (isTried(path, name)) await send(method, path, name, jsonBytes(value))
+    }
+    await send(method, path, 'a bomb of lists', bomb)
+    for (const [name, make] of largeBodies(path, LIMITS)) {
+      if (isTried(path, name)) await send(method, path, name, jsonBytes(make()))
+    }
+  }
+}
+
+const jsonBytes = (value: unknown) => Buffer.from(JSON.stringify(value))
+
+const LIMITS = { values: MAX_VALUES, bytes: MAX_BODY_BYTES, members: MAX_MEMBERS - 1 }
+/** The aims for any one request; beside other tests a processor takes longer for the same. */
+const MAX_HOLD_MS = process.env['FAULTS'] === 'long' ? 100 : 200
+const MAX_RSS_BYTES = 600 << 20
+const GZIP_BYTE = 0x1f
