@@ -17,7 +17,9 @@ export const EXAMPLE_ID = '01a20080-6a47-7000-8000-4f1d2a9c3b5e'
 /** 429; the header X-Quota-Exceeded names the limit. */
 const limitBody = Joi.object({
   detail: Joi.string().required(),
-  code: Joi.string().required().description('Such as rate_limited, too_many_jobs'),
+  code: Joi.string()
+    .required()
+    .description('Such as rate_limited, too_many_at_once, too_many_jobs'),
   request_id: Joi.string().required(),
   resets_in_seconds: Joi.number().integer().required().description('As Retry-After'),
 }).label('LimitError')

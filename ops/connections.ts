@@ -5,12 +5,13 @@ import type { Config } from './config.ts'
 
 /**
  * The pools of an API process. A statement of an operation may take as long as its class; one organization
- * gets at most half of a pool, so that the others find a connection.
+ * gets at most three quarters of a pool, so that the others find a connection at once.
  */
 export function apiPools(config: Config): Record<keyof ApiPools, DatabaseOptions> {
   const waitMs = config.DATABASE_WAIT_SECONDS * 1000
   const shared = (max: number, statementTimeoutMs: number) => {
-    return { max, maxEach: Math.ceil(max / 2), statementTimeoutMs, waitMs }
+    const maxEach = Math.max(1, Math.floor(max * 0.75))
+    return { max, maxEach, statementTimeoutMs, waitMs }
   }
   return {
     auth: { max: config.DATABASE_AUTH_CONNECTIONS, statementTimeoutMs: 5000, waitMs },

@@ -6,19 +6,35 @@ export const bodyAttacks: readonly Attack[] = [
   {
     name: 'gzip-bomb',
     async run(stage) {
-      // As it is sent: 51 KB for 50 MiB of a list.
-      const body = gzipSync(`[${listOf('{}', stage.isSmall ? 2_000_000 : 17_000_000)}]`)
-      await stage.send('/api/v1/traces/batch', { body, headers: { 'content-encoding': 'gzip' } })
+      // 50 KB as sent, and 50 MiB of a list.
+      const list = `[${listOf('{}', stage.isSmall ? 2_000_000 : 17_000_000)}]`
+      const headers = { 'content-encoding': 'gzip', prefer: 'respond-async' }
+      const body = gzipSync(list)
+      await stage.send('/api/v1/traces/batch', { body, headers })
+      await stage.send('/api/v1/import/traces', { body: gzipSync(`{"traces":${list}}`), headers })
       return { bodyBytes: body.length }
     },
   },
   {
     name: 'long-list-scores',
-    run: (stage) => post(stage, '/eval-scores', `{"scores":[${longList(stage)}]}`),
+    async run(stage) {
+      const body = `{"scores":[${longList(stage)}]}`
+      await post(stage, '/eval-scores', body)
+      await post(stage, '/traces/searched/eval-scores', body)
+    },
   },
   {
     name: 'long-list-traces',
     run: (stage) => post(stage, '/traces', `{"agent_name":"a","spans":[${longList(stage)}]}`),
+  },
+  {
+    name: 'long-lists',
+    async run(stage) {
+      const list = longList(stage)
+      await post(stage, '/manifests', `{"agent_name":"a","components":[${list}]}`)
+      await post(stage, '/evaluators/register', `{"evaluators":[${list}]}`)
+      await post(stage, '/traces/batch-decision', `{"trace_ids":[${list}]}`)
+    },
   },
   {
     name: 'deep',

@@ -1,6 +1,6 @@
 // A client of another organization, in a process of its own: asks GET /auth/me every 20 ms at ADDRESS with
 // KEY, each time over a new connection and without waiting for the answer before. Any message from the
-// parent ends it, and it sends back what it got.
+// parent ends it, after it has sent back what it got; the end of the parent ends it too.
 import { once } from 'node:events'
 import { request } from 'node:http'
 
@@ -26,13 +26,13 @@ const tookMs: number[] = []
 let failed = 0
 
 const asking = setInterval(ask, PERIOD_MS)
-await once(process, 'message')
+await Promise.race([once(process, 'message'), once(process, 'disconnect')])
 clearInterval(asking)
 const deadline = performance.now() + GRACE_MS
 while (tookMs.length < startedAt.length && performance.now() < deadline) {
   await new Promise((resolve) => setTimeout(resolve, PERIOD_MS))
 }
-process.send?.(figures(), () => process.disconnect?.())
+if (process.connected) process.send?.(figures(), () => process.disconnect?.())
 
 function ask() {
   const at = performance.now()

@@ -5,8 +5,9 @@ import { openService } from '../support/service.ts'
 import type { Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-const READS = 4
-const SHARE = READS / 2
+const READS = 3
+/** Of one organization. */
+const SHARE = 2
 /** As `CONCURRENT_REQUESTS` has it for the plan of the organizations here. */
 const AT_ONCE = 128
 
@@ -79,7 +80,9 @@ t.test('a search that takes too long', async (t) => {
 
 t.test('more requests of an organization at once than its plan allows', async (t) => {
   const service = await open(t, '60')
-  const [crowd, other] = await openClients(service)
+  const { key: crowdKey } = await service.makeOrganization()
+  const crowd = service.client(crowdKey)
+  const other = service.client((await service.makeOrganization()).key)
 
   await t.test('get 429, while others and its own later ones are served', async (t) => {
     const unlock = await lockTraces(service)
@@ -96,6 +99,28 @@ t.test('more requests of an organization at once than its plan allows', async (t
     await unlock()
     t.same(new Set((await Promise.all(working)).map(({ status }) => status)), new Set([200]))
     t.equal((await crowd.get('/auth/me')).status, 200)
+  })
+
+  await t.test('are those too whose client has gone away', async (t) => {
+    const unlock = await lockTraces(service)
+    const working = Array.from({ length: AT_ONCE - 1 }, () => crowd.get('/traces'))
+    await service.server.start()
+    const { promise: isOver, resolve } = Promise.withResolvers<void>()
+    service.server.events.on('response', ({ path }) => path.endsWith('/traces') && resolve())
+    const leaving = new AbortController()
+    const left = fetch(`${service.server.info.uri}/api/v1/traces`, {
+      headers: { authorization: `Bearer ${crowdKey}` },
+      signal: leaving.signal,
+    }).catch(() => 'gone')
+    const isFull = async () => (await crowd.get('/auth/me')).status === 429
+    await until(isFull)
+    leaving.abort()
+    t.equal(await left, 'gone')
+    await isOver
+    t.ok(await isFull(), 'its operation goes on')
+    await unlock()
+    await Promise.all(working)
+    await until(async () => !(await isFull()))
   })
 
   await t.test('are not those that wait for a job, which hold no connection', async (t) => {

@@ -33,6 +33,8 @@ export async function openService(
   const config = readConfig({
     DATA_DIR: dataDir,
     LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'silent',
+    // On a busy machine a burst of requests waits; only tests of waiting are to see it refused.
+    DATABASE_WAIT_SECONDS: '60',
     ...env,
   })
   const sql = openDatabase(url)
