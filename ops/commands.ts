@@ -154,7 +154,8 @@ export const commands: readonly Command[] = [
     options: shape({}),
     async run(_, { database }) {
       const { url } = await database()
-      await migrateAll(url, { warn: (_, message) => process.stderr.write(`${message}\n`) })
+      const print = (_: object, message: string) => void process.stderr.write(`${message}\n`)
+      await migrateAll(url, { info: print, warn: print })
       return { migrated: true }
     },
   }),

@@ -38,7 +38,7 @@ export async function migrateAll(databaseUrl: string, log: Log) {
     await boss.stop({ graceful: false })
   }
   try {
-    await migrate(sql, { also: migrateQueue, report: (sentence) => log.warn({}, sentence) })
+    await migrate(sql, { also: migrateQueue, report: (sentence) => log.info?.({}, sentence) })
   } finally {
     await sql.end()
   }
@@ -176,5 +176,6 @@ interface SharedOptions<Name extends string> {
 const POOLED =
   'DATABASE_URL leads to a connection pooler: jobs are found by polling, up to 2 seconds later, and time limits are those of the database role. Workers better connect to PostgreSQL itself; see ops/docs/operating.md'
 interface Log {
+  info?(fields: object, message: string): void
   warn(fields: object, message: string): void
 }

@@ -8,7 +8,11 @@ import { endNow } from './shutdown.ts'
  */
 export function writeOnlyJson(log: Logger) {
   process.removeAllListeners('warning')
-  process.on('warning', (err) => log.warn({ err }, 'warning of Node.js'))
+  process.on('warning', (err) => {
+    // Packages ask for what is experimental; nobody has to do anything.
+    const level = err.name === 'ExperimentalWarning' ? 'debug' : 'warn'
+    log[level]({ err }, 'warning of Node.js')
+  })
   // Threads write theirs past us, so they write none.
   process.env['NODE_NO_WARNINGS'] = '1'
   process.on('uncaughtException', (err) => {

@@ -122,5 +122,6 @@ const OLDEST_SERVER = 150_000
 const RETRY_MS = 1000
 
 interface Log {
+  info?(fields: object, message: string): void
   warn(fields: object, message: string): void
 }

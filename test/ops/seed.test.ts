@@ -33,8 +33,8 @@ t.test('sample data', async (suite) => {
     const query = 'agent_name=support-agent&name=task_solved&group_by=manifest'
     const rates = await until(async () => {
       const { body } = await service.get(`/eval-scores/aggregate?${query}`)
-      const { groups } = body as { groups: { pass_rate: number }[] }
-      return groups.length === 2 && groups.map(({ pass_rate }) => pass_rate).sort((a, b) => a - b)
+      const { groups, stale } = body as { groups: { pass_rate: number }[]; stale: boolean }
+      return !stale && groups.length === 2 && groups.map(({ pass_rate }) => pass_rate).sort((a, b) => a - b)
     })
     t.ok((rates[1] ?? 0) - (rates[0] ?? 0) > 0.15, `${rates[0]} and ${rates[1]}`)
     t.match((await service.get('/agents/support-agent/bisect')).body, {

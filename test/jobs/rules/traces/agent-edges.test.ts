@@ -85,7 +85,7 @@ t.test('edges between agents', async (t) => {
     for (const name of ['a' + ' '.repeat(10_000) + 'b', `transfer${'_'.repeat(10_000)}`]) {
       const spans = Array.from({ length: 1000 }, () => ({ span_type: 'handoff', name }))
       const took = measureCpuMs(() => of({ spans }))
-      t.ok(took < 2000, `${took} ms`)
+      t.ok(took < 500, `${took} ms`)
     }
   })
 
@@ -98,10 +98,10 @@ t.test('edges between agents', async (t) => {
   })
 
   t.test('are found in time in a trace of nested spans', async (t) => {
-    const spans = Array.from({ length: 40_000 }, (_, i) => ({
+    const spans = Array.from({ length: 10_000 }, (_, i) => ({
       id: `${i}`,
-      parent_span_id: i > 0 ? `${i < 20_000 ? i - 1 : 19_999}` : null,
-      span_type: i < 20_000 ? 'llm' : 'agent',
+      parent_span_id: i > 0 ? `${i < 5000 ? i - 1 : 4999}` : null,
+      span_type: i < 5000 ? 'llm' : 'agent',
       attributes: { agent_name: `a${i % 3}` },
     }))
     const trace = traceOf([], { spans })
