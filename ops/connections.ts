@@ -5,19 +5,20 @@ import type { Config } from './config.ts'
 
 /**
  * The pools of an API process. A statement of an operation may take as long as its class; one organization
- * gets at most three quarters of a pool, so that the others find a connection at once.
+ * gets at most a share of a pool, so that the others find a connection at once: reads keep the server's cores
+ * busy, while writes mostly wait for its disk.
  */
 export function apiPools(config: Config): Record<keyof ApiPools, DatabaseOptions> {
   const waitMs = config.DATABASE_WAIT_SECONDS * 1000
-  const shared = (max: number, statementTimeoutMs: number) => {
-    const maxEach = Math.max(1, Math.floor(max * 0.75))
+  const shared = (max: number, statementTimeoutMs: number, share = 0.5) => {
+    const maxEach = Math.max(1, Math.floor(max * share))
     return { max, maxEach, statementTimeoutMs, waitMs }
   }
   return {
     auth: { max: config.DATABASE_AUTH_CONNECTIONS, statementTimeoutMs: 5000, waitMs },
     read: shared(config.DATABASE_READ_CONNECTIONS, 5000),
     aggregate: shared(config.DATABASE_AGGREGATE_CONNECTIONS, 15_000),
-    write: shared(config.DATABASE_WRITE_CONNECTIONS, 30_000),
+    write: shared(config.DATABASE_WRITE_CONNECTIONS, 30_000, 0.75),
   }
 }
 

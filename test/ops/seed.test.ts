@@ -34,7 +34,11 @@ t.test('sample data', async (suite) => {
     const rates = await until(async () => {
       const { body } = await service.get(`/eval-scores/aggregate?${query}`)
       const { groups, stale } = body as { groups: { pass_rate: number }[]; stale: boolean }
-      return !stale && groups.length === 2 && groups.map(({ pass_rate }) => pass_rate).sort((a, b) => a - b)
+      return (
+        !stale &&
+        groups.length === 2 &&
+        groups.map(({ pass_rate }) => pass_rate).sort((a, b) => a - b)
+      )
     })
     t.ok((rates[1] ?? 0) - (rates[0] ?? 0) > 0.15, `${rates[0]} and ${rates[1]}`)
     t.match((await service.get('/agents/support-agent/bisect')).body, {
