@@ -1,7 +1,7 @@
 import t from 'tap'
 import { driveBodies } from '../support/drive-bodies.ts'
 
-// test/faults/worst-bodies.test.ts sends all of them.
+// test/faults/worst-bodies.ts sends all of them.
 t.test('the worst body of an operation holds nobody up and takes little memory', (t) =>
   driveBodies(t, (_, name) => TRIED.test(name)),
 )
