@@ -41,19 +41,23 @@ export const importTraces = endpoint('POST', '/import/traces', {
   handle: (call) => receiveImport(call, linesOf(call.body)),
 })
 
-/** JSON Lines in blocks: many small ones would each cost a turn of their own. */
+/** JSON Lines in blocks: many small ones would each cost a turn of their own, and a long one too much. */
 async function* linesOf(traces: readonly UnparsedJson[]) {
-  let lines: Buffer[] = []
+  let block: Buffer[] = []
   let length = 0
   for (const { bytes } of traces) {
-    lines.push(onOneLine(bytes), END)
-    length += bytes.length
-    if (length < BLOCK_BYTES) continue
-    yield Buffer.concat(lines)
-    lines = []
-    length = 0
+    for (let start = 0; start < bytes.length; start += BLOCK_BYTES) {
+      const part = bytes.subarray(start, start + BLOCK_BYTES)
+      block.push(onOneLine(part))
+      length += part.length
+      if (length < BLOCK_BYTES) continue
+      yield Buffer.concat(block)
+      block = []
+      length = 0
+    }
+    block.push(END)
   }
-  yield Buffer.concat(lines)
+  yield Buffer.concat(block)
 }
 
 /** Changes the bytes in place. Line breaks stand only between the tokens of JSON. */
