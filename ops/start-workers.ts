@@ -35,13 +35,14 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
   const supervise = names.includes('maintenance')
   const metrics = openMetrics()
   const name = workersName(names)
-  const options = { slots, supervise, name, meter: meterWorkers(metrics) }
+  const queues = handlers.map(({ handler }) => handler.job.name)
+  const options = { slots, supervise, name, meter: meterWorkers(metrics, queues) }
   const opened = await openWorkerContext(config, databaseUrl, options)
   const { log, sql, now } = opened.context
   const running = await startWorkers(opened.context, opened.boss, handlers)
   showSlots(metrics, running)
   showPools(metrics, opened.pools)
-  if (supervise) showQueues(metrics, opened.boss)
+  if (supervise) showQueues(metrics, opened.boss, sql)
   const endKeeping = supervise ? keepCurrent({ sql, url: databaseUrl, log }) : async () => {}
   showSupervision(metrics, () => findSupervisionAge(sql))
   let stopping = false
