@@ -59,8 +59,8 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
       stopping = true
     },
     async stop() {
-      await endKeeping()
-      const left = await running.stop(config.DRAIN_SECONDS * 1000)
+      const drainMs = config.DRAIN_SECONDS * 1000
+      const [left] = await Promise.all([running.stop(drainMs), endKeeping(drainMs)])
       if (left > 0) {
         log.warn(
           { jobs: left },
