@@ -1,12 +1,13 @@
 // The operator's command line: node ops/admin.ts. Prints JSON, or its usage on standard error.
 import { parseArgs } from 'node:util'
 import { messageOf } from '../jobs/rules/core/error-message.ts'
-import { isDatabaseAway, openDatabase } from '../sql/core/db.ts'
+import { isDatabaseAway } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
 import { adminCommand } from './admin-command.ts'
 import { commands } from './commands.ts'
 import type { Command } from './command.ts'
 import { readConfig } from './config.ts'
+import { openCommandPool } from './context.ts'
 import { findDatabase } from './embedded.ts'
 import { databaseError, doesNotAnswer } from './migrate.ts'
 import { checkPatches } from './patches.ts'
@@ -82,7 +83,7 @@ async function runCommand(command: Command, options: object): Promise<object> {
   let opened: { url: string; sql: Sql } | undefined
   async function database() {
     const url = await findDatabase(config)
-    return (opened ??= { url, sql: openDatabase(url, { max: 3, pooled: true }) })
+    return (opened ??= { url, sql: await openCommandPool(url) })
   }
   try {
     return await command.run(options as never, { config, database })

@@ -42,13 +42,11 @@ export async function adviseScaling(
   if (!pool) return undefined
   const slots = concurrency[name] ?? pool.concurrency
   const names = pool.handlers.map(({ job }) => job.name)
-  const paused = new Set((await listPausedQueues(sql)).map(({ queue }) => queue))
-  const limits = Map.groupBy(await listOrgLimits(sql), ({ queue }) => queue)
-  const queues: QueueLoad[] = []
-  for (const { queue, ready, active } of await countQueuedJobs(boss, names)) {
-    const held = paused.has(queue) ? ready : await countHeld(sql, queue, limits.get(queue) ?? [])
-    queues.push({ queue, ready: Math.max(0, ready - held), active, slots })
-  }
+  const counted = await countQueuedJobs(boss, names)
+  const held = await countHeld(sql, counted)
+  const queues = counted.map(({ queue, ready, active }): QueueLoad => {
+    return { queue, ready: ready - (held.get(queue) ?? 0), active, slots }
+  })
   return {
     pool: name,
     ready: queues.reduce((sum, queue) => sum + queue.ready, 0),
@@ -59,8 +57,25 @@ export async function adviseScaling(
   }
 }
 
+/** Of the jobs that are ready in each queue, those that a pause or a limit holds back. */
+export async function countHeld(
+  sql: Sql,
+  counted: readonly { readonly queue: string; readonly ready: number }[],
+): Promise<Map<string, number>> {
+  const paused = new Set((await listPausedQueues(sql)).map(({ queue }) => queue))
+  const limits = Map.groupBy(await listOrgLimits(sql), ({ queue }) => queue)
+  const held = new Map<string, number>()
+  for (const { queue, ready } of counted) {
+    const limited = limits.get(queue) ?? []
+    // What is ready was counted earlier.
+    const most = paused.has(queue) ? ready : await countLimited(sql, queue, limited)
+    held.set(queue, Math.min(ready, most))
+  }
+  return held
+}
+
 /** Jobs that wait because of what is set for their organizations. */
-async function countHeld(sql: Sql, queue: string, limits: readonly OrgLimit[]) {
+async function countLimited(sql: Sql, queue: string, limits: readonly OrgLimit[]) {
   if (limits.length === 0) return 0
   const orgIds = limits.map(({ org_id }) => org_id)
   const waiting = await countWaiting(sql, queue, orgIds)

@@ -174,7 +174,12 @@ export const commands: readonly Command[] = [
 
 async function suspend(orgId: string, isSuspended: boolean, { database }: Access) {
   const { sql } = await database()
-  if (!(await setSuspended(sql, orgId, isSuspended))) throw noOrganization(orgId)
+  const action = isSuspended ? 'organization.suspended' : 'organization.resumed'
+  await sql.begin(async (tx) => {
+    if (!(await setSuspended(tx, orgId, isSuspended))) throw noOrganization(orgId)
+    const name = (await findOrganization(tx, orgId))?.name
+    await auditOperator(tx, orgId, action, orgId, { name })
+  })
   return { org_id: orgId, suspended: isSuspended }
 }
 

@@ -44,6 +44,13 @@ export async function migrateAll(databaseUrl: string, log: Log) {
   }
 }
 
+/** The pool of a command, whose statements end after 30 s unless a pooler refuses the limit. */
+export async function openCommandPool(databaseUrl: string): Promise<Sql> {
+  // Where nothing answers, the command itself says so.
+  const pooled = await isPooled(databaseUrl).catch(() => true)
+  return openDatabase(databaseUrl, { max: 3, pooled })
+}
+
 /** @param databaseUrl of a database that has been migrated */
 export async function openApiContext(
   config: Config,

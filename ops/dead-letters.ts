@@ -5,7 +5,7 @@ import { bossDatabase } from '../jobs/pg-boss.ts'
 import type { Queue } from '../jobs/queue.ts'
 import type { Queryable, Sql, Transaction } from '../sql/core/db.ts'
 import { findJob, restartJob } from '../sql/jobs/jobs.ts'
-import { findDeadLetters } from '../sql/jobs/pg-boss.ts'
+import { countDeadLetters, findDeadLetters } from '../sql/jobs/pg-boss.ts'
 import type { DeadLetterFilter } from '../sql/jobs/pg-boss.ts'
 import { auditOperator } from './audit.ts'
 import { OperatorError } from './operator-error.ts'
@@ -41,7 +41,8 @@ export async function listDeadLetters(
 /**
  * Puts dead letters back into their queue, each in a transaction with its job resource, which starts
  * over from its last checkpoint. A letter whose job resource is no longer failed, because somebody
- * retried it meanwhile, is thrown away. With `dryRun` only counts.
+ * retried it meanwhile, is thrown away. With `dryRun` only counts. `left` are those that match beyond the
+ * limit.
  */
 export async function redriveDeadLetters(
   { boss, sql, queue: sender }: { boss: PgBoss; sql: Sql; queue: Queue },
@@ -50,7 +51,9 @@ export async function redriveDeadLetters(
 ) {
   const job = findJobOf(queue)
   const letters = await listDeadLetters(sql, queue, filter)
-  const counts = { queue, found: letters.length, redriven: 0, obsolete: 0 }
+  const matching = await countDeadLetters(sql, deadLetterName(queue), filter)
+  const left = Math.max(0, matching - letters.length)
+  const counts = { queue, found: letters.length, left, redriven: 0, obsolete: 0 }
   if (dryRun) return { ...counts, dry_run: true }
   for (const letter of letters) {
     const redriven = await sender.transaction(sql, async (tx: Transaction) => {

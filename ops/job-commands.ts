@@ -1,5 +1,6 @@
 import { decodeCursor, encodeCursor } from '../api/pagination.ts'
 import { jobs } from '../jobs/index.ts'
+import { bossDatabase } from '../jobs/pg-boss.ts'
 import { JOB_STATES } from '../jobs/rules/jobs/job-state.ts'
 import { int, oneOf, shape, text, time, uuid } from '../jobs/shape.ts'
 import type { Sql, Transaction } from '../sql/core/db.ts'
@@ -88,8 +89,12 @@ export const jobCommands: readonly Command[] = [
       const { sql } = await database()
       const { org_id, kind, queue_job_id } = await requireJob(sql, id)
       return withBoss(sql, async (boss) => {
-        const { updated } = await boss.update(kind, undefined, { id: queue_job_id, priority })
-        if (updated === 0) throw new OperatorError(`The job ${id} does not wait in its queue.`)
+        await sql.begin(async (tx) => {
+          const change = { id: queue_job_id, priority, db: bossDatabase(tx) }
+          const { updated } = await boss.update(kind, undefined, change)
+          if (updated === 0) throw new OperatorError(`The job ${id} does not wait in its queue.`)
+          await auditOperator(tx, org_id, 'job.reprioritized', id, { label: kind, priority })
+        })
         return { id, org_id, kind, priority }
       })
     },

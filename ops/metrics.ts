@@ -4,6 +4,7 @@ import type { PgBoss } from 'pg-boss'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Connections } from '../api/connections.ts'
 import type { Storage } from '../jobs/storage.ts'
+import { countHeld } from './autoscale.ts'
 import { countQueuedJobs } from './boss.ts'
 import { gateOf } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
@@ -17,8 +18,8 @@ export function openMetrics() {
   return registry
 }
 
-/** Counts what the workers of this process do. */
-export function meterWorkers(registry: Registry): Meter {
+/** Counts what the workers of this process do. @param queues those they work off, shown from the start */
+export function meterWorkers(registry: Registry, queues: readonly string[] = []): Meter {
   const registers = [registry]
   const ran = new Counter({
     name: 'adl_jobs_ran_total',
@@ -57,6 +58,9 @@ export function meterWorkers(registry: Registry): Meter {
     labelNames: ['queue', 'way'],
     registers,
   })
+  // A rule tells that nothing was ever notified by a 0 that is there.
+  for (const queue of queues)
+    for (const way of ['notified', 'polled']) looked.inc({ queue, way }, 0)
   const attempted = new Histogram({
     name: 'adl_webhook_attempt_seconds',
     help: 'Attempts at webhook deliveries, by how they ended',
@@ -117,6 +121,8 @@ export function showStorage(registry: Registry, storage: Storage) {
       if (isUp !== undefined) gauge.set(isUp ? 1 : 0)
     },
   })
+  // Without a value it would say 0 until the database has told.
+  gauge.remove()
 }
 
 /**
@@ -124,26 +130,29 @@ export function showStorage(registry: Registry, storage: Storage) {
  * that it is not scraped once for every worker. While the database is away the last figures are shown,
  * and a scrape does not wait for it longer than `FIGURES_MS`.
  */
-export function showQueues(registry: Registry, boss: PgBoss) {
+export function showQueues(registry: Registry, boss: PgBoss, sql: Sql) {
   const registers = [registry]
   let reading: Promise<void> | undefined
   let readAt = performance.now()
 
   async function read() {
-    // Without an answer the last figures stand.
-    const counted = await countQueuedJobs(boss).catch(() => undefined)
-    if (!counted) return
+    const counted = await countQueuedJobs(boss)
+    const heldBack = await countHeld(sql, counted)
     for (const { queue, oldest_ready_seconds, ...counts } of counted) {
       for (const [state, count] of Object.entries(counts)) jobs.set({ queue, state }, count)
       oldest.set({ queue }, oldest_ready_seconds)
+      held.set({ queue }, heldBack.get(queue) ?? 0)
     }
     readAt = performance.now()
   }
 
   async function collect() {
-    reading ??= read().finally(() => {
-      reading = undefined
-    })
+    // Without an answer the last figures stand.
+    reading ??= read()
+      .catch(() => undefined)
+      .finally(() => {
+        reading = undefined
+      })
     await Promise.race([reading, pause(FIGURES_MS, undefined, { ref: false })])
   }
 
@@ -161,6 +170,13 @@ export function showQueues(registry: Registry, boss: PgBoss) {
     registers,
     collect,
   })
+  const held = new Gauge({
+    name: 'adl_queue_held',
+    help: 'Jobs that are ready but for a pause or a limit',
+    labelNames: ['queue'],
+    registers,
+    collect,
+  })
   const age = new Gauge({
     name: 'adl_queue_figures_age_seconds',
     help: 'Time since the figures of the queues were read, or the process began to try',
@@ -173,8 +189,8 @@ export function showQueues(registry: Registry, boss: PgBoss) {
 }
 
 /**
- * How long ago the queues were last looked after. The scrape does not wait for the database: it starts a
- * look and shows what the one before found, so that the age goes on growing while the database is away.
+ * How long ago the queues were last looked after. A scrape waits `FIGURES_MS` for the database; then it
+ * goes by the look before, so that the age goes on growing while the database is away.
  */
 export function showSupervision(registry: Registry, findAge: () => Promise<number | undefined>) {
   let supervisedAtMs: number | undefined
@@ -188,14 +204,14 @@ export function showSupervision(registry: Registry, findAge: () => Promise<numbe
     name: 'adl_supervision_age_seconds',
     help: 'Time since a maintenance process last looked after the queues, which is due every few seconds',
     registers: [registry],
-    collect() {
+    async collect() {
       looking ??= look()
+      await Promise.race([looking, pause(FIGURES_MS, undefined, { ref: false })])
       if (supervisedAtMs !== undefined) gauge.set((Date.now() - supervisedAtMs) / 1000)
     },
   })
   // Without a value it would say 0 until the first look has ended.
   gauge.remove()
-  looking = look()
 }
 
 /** The connection pools of this process, read when scraped, and how long was waited for a connection. */

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { isAccessRefused, isDatabaseAway, isTableMissing, openDatabase } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
@@ -37,12 +38,12 @@ export async function prepareDatabase(url: string, log: Log, stop: AbortSignal):
 /**
  * Looks every minute whether the database is as this release declares it, and makes it so. A process of
  * the release before that starts while this one is rolled out declares its own queues and schedules.
- * @returns ends it, when the last look has ended
+ * @returns ends it, when the last look has ended or after `ms`: the next process goes on where it stopped
  */
 export function keepCurrent(
   { sql, url, log }: { sql: Sql; url: string; log: Log },
   everyMs = 60_000,
-): () => Promise<void> {
+): (ms: number) => Promise<void> {
   let looking: Promise<void> | undefined
   async function look() {
     try {
@@ -55,9 +56,9 @@ export function keepCurrent(
   const ticking = setInterval(() => {
     looking ??= look()
   }, everyMs)
-  return async () => {
+  return async (ms) => {
     clearInterval(ticking)
-    await looking
+    await Promise.race([looking, setTimeout(ms, undefined, { ref: false })])
   }
 }
 

@@ -10,6 +10,7 @@ import {
   setOrgLimit,
 } from '../sql/jobs/queue-control.ts'
 import { findOrganization } from '../sql/org/organizations.ts'
+import { auditOperator } from './audit.ts'
 import { countQueuedJobs, withBoss } from './boss.ts'
 import { command } from './command.ts'
 import type { Command } from './command.ts'
@@ -63,9 +64,16 @@ export const queueCommands: readonly Command[] = [
         throw new OperatorError('Say how much it may do: --max-running N, or --pause.')
       const { sql } = await database()
       const { name: queue } = findJobOf(name)
-      if (!(await findOrganization(sql, org))) throw noOrganization(org)
-      const limit = { queue, org_id: org, paused, max_running: maxRunning ?? null }
-      await setOrgLimit(sql, { ...limit, reason: reason ?? null })
+      const found = await findOrganization(sql, org)
+      if (!found) throw noOrganization(org)
+      const max_running = maxRunning ?? null
+      const limit = { queue, org_id: org, paused, max_running }
+      await sql.begin(async (tx) => {
+        await setOrgLimit(tx, { ...limit, reason: reason ?? null })
+        // The reason is the operator's own.
+        const told = { name: found.name, queue, paused, max_running }
+        await auditOperator(tx, org, 'organization.limited', org, told)
+      })
       return limit
     },
   }),
@@ -77,7 +85,14 @@ export const queueCommands: readonly Command[] = [
     async run({ name, org: org_id }, { database }) {
       const { sql } = await database()
       const { name: queue } = findJobOf(name)
-      return { queue, org_id, was_limited: await clearOrgLimit(sql, { queue, org_id }) }
+      const was_limited = await sql.begin(async (tx) => {
+        const cleared = await clearOrgLimit(tx, { queue, org_id })
+        const name = (await findOrganization(tx, org_id))?.name
+        if (cleared)
+          await auditOperator(tx, org_id, 'organization.unlimited', org_id, { name, queue })
+        return cleared
+      })
+      return { queue, org_id, was_limited }
     },
   }),
 

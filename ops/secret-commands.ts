@@ -3,6 +3,7 @@ import { sealSecret } from '../jobs/rules/core/secret-box.ts'
 import { shape, text, uuid } from '../jobs/shape.ts'
 import { findOrganization } from '../sql/org/organizations.ts'
 import { setWebhookSecret } from '../sql/webhooks/notifications.ts'
+import { auditOperator } from './audit.ts'
 import { command } from './command.ts'
 import type { Command } from './command.ts'
 import { noOrganization, OperatorError } from './operator-error.ts'
@@ -21,7 +22,10 @@ export const secretCommands: readonly Command[] = [
       const { sql } = await database()
       if (!(await findOrganization(sql, org))) throw noOrganization(org)
       const sealed = sealSecret(await readMasterKey(config), randomBytes(12), given)
-      await setWebhookSecret(sql, org, sealed)
+      await sql.begin(async (tx) => {
+        await setWebhookSecret(tx, org, sealed)
+        await auditOperator(tx, org, 'webhook_secret.changed', org, {})
+      })
       return { org_id: org, signing_secret_configured: true }
     },
   }),

@@ -1,7 +1,7 @@
 // One API process: node ops/start-api.ts, with DATABASE_URL. Any number of them may run.
 import type { ServerResponse } from 'node:http'
+import { findUnready } from '../api/core/find-unready.ts'
 import { createApi } from '../api/server.ts'
-import { checkSchema } from '../sql/core/migrate.ts'
 import { addressError, localAddress } from './address.ts'
 import { openApiContext } from './context.ts'
 import { ensureFirstOrganization } from './first-organization.ts'
@@ -34,10 +34,8 @@ await runProcess('api', async (config, databaseUrl, health) => {
   health.show({
     findDeadly: () => [],
     findUnready: async () => {
-      if (opened.context.isStopping()) return ['stopping']
-      if ((await checkSchema(pools.auth)) === 'behind') return ['the schema is behind: run migrate']
-      const fault = await storage.findFault()
-      return fault ? [fault.message] : []
+      const unready = await findUnready(opened.context)
+      return unready ? [unready.reason] : []
     },
     metrics,
   })

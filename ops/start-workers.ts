@@ -35,13 +35,14 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
   const supervise = names.includes('maintenance')
   const metrics = openMetrics()
   const name = workersName(names)
-  const options = { slots, supervise, name, meter: meterWorkers(metrics) }
+  const queues = handlers.map(({ handler }) => handler.job.name)
+  const options = { slots, supervise, name, meter: meterWorkers(metrics, queues) }
   const opened = await openWorkerContext(config, databaseUrl, options)
   const { log, sql, now } = opened.context
   const running = await startWorkers(opened.context, opened.boss, handlers)
   showSlots(metrics, running)
   showPools(metrics, opened.pools)
-  if (supervise) showQueues(metrics, opened.boss)
+  if (supervise) showQueues(metrics, opened.boss, sql)
   const endKeeping = supervise ? keepCurrent({ sql, url: databaseUrl, log }) : async () => {}
   showSupervision(metrics, () => findSupervisionAge(sql))
   let stopping = false
@@ -58,8 +59,8 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
       stopping = true
     },
     async stop() {
-      await endKeeping()
-      const left = await running.stop(config.DRAIN_SECONDS * 1000)
+      const drainMs = config.DRAIN_SECONDS * 1000
+      const [left] = await Promise.all([running.stop(drainMs), endKeeping(drainMs)])
       if (left > 0) {
         log.warn(
           { jobs: left },

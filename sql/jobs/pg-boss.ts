@@ -192,16 +192,27 @@ export interface DeadLetterFilter {
 
 /** Oldest first. @param queue the queue of dead letters */
 export async function findDeadLetters(sql: Queryable, queue: string, filter: DeadLetterFilter) {
-  const { orgId, error, since, until, limit } = filter
   return sql<{ id: string; data: Envelope; error: object | null; died_at: Date }[]>`
     select id, data, source_output as error, created_on as died_at from pgboss.job
-    where name = ${queue} and state < 'active'
+    where ${areMeant(sql, queue, filter)}
+    order by created_on, id
+    limit ${filter.limit}`
+}
+
+/** How many dead letters match, beyond the limit too. @param queue the queue of dead letters */
+export async function countDeadLetters(sql: Queryable, queue: string, filter: DeadLetterFilter) {
+  const [row] = await sql<{ n: number }[]>`
+    select count(*)::int as n from pgboss.job where ${areMeant(sql, queue, filter)}`
+  return row?.n ?? 0
+}
+
+function areMeant(sql: Queryable, queue: string, filter: DeadLetterFilter) {
+  const { orgId, error, since, until } = filter
+  return sql`name = ${queue} and state < 'active'
       ${orgId ? sql`and data ->> 'org_id' = ${orgId}` : sql``}
       ${error ? sql`and strpos(lower(source_output::text), lower(${error})) > 0` : sql``}
       ${since ? sql`and created_on >= ${since}` : sql``}
-      ${until ? sql`and created_on < ${until}` : sql``}
-    order by created_on, id
-    limit ${limit}`
+      ${until ? sql`and created_on < ${until}` : sql``}`
 }
 
 /**

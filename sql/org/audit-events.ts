@@ -11,6 +11,12 @@ export interface AuditEvent {
     | 'project.created'
     | 'job.canceled'
     | 'job.redriven'
+    | 'job.reprioritized'
+    | 'organization.limited'
+    | 'organization.unlimited'
+    | 'organization.suspended'
+    | 'organization.resumed'
+    | 'webhook_secret.changed'
   /** Null for the operator. */
   actor_key_id: string | null
   resource_id: string

@@ -4,6 +4,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { isWellFormedKey } from '../../jobs/rules/access/api-key.ts'
 import { adminCommand } from '../../ops/admin-command.ts'
+import { openCommandPool } from '../../ops/context.ts'
 import { bareEnv } from '../support/bare-env.ts'
 import { makeTestKey, openService } from '../support/service.ts'
 
@@ -190,6 +191,12 @@ t.test('the admin command line', async (t) => {
   t.test('key make prints a key INIT_API_KEY accepts', async (t) => {
     const { printed } = await run(t, ['key', 'make'], {})
     t.ok(isWellFormedKey('svc_', String(printed['api_key'])))
+  })
+
+  t.test('a statement of a command has its limit', async (t) => {
+    const sql = await openCommandPool(service.url)
+    t.teardown(() => sql.end({ timeout: 1 }))
+    t.same(await sql`show statement_timeout`, [{ statement_timeout: '30s' }])
   })
 })
 

@@ -96,4 +96,11 @@ t.test('dead letters', async (t) => {
     t.match(await redrive(), { found: 1, redriven: 0, obsolete: 1 })
     t.equal((await listDeadLetters(sql, buildDataset.name, { limit: 10 })).length, 0)
   })
+
+  t.test('beyond the limit are told', async (t) => {
+    for (let n = 0; n < 3; n++) await makeDead()
+    t.match(await redrive(true, { limit: 2 }), { found: 2, left: 1 })
+    t.match(await redrive(false, { limit: 2 }), { found: 2, redriven: 2, left: 1 })
+    t.match(await redrive(), { found: 1, redriven: 1, left: 0 })
+  })
 })

@@ -11,10 +11,12 @@ import {
   openMetrics,
   showQueues,
   showSlots,
+  showStorage,
 } from '../../ops/metrics.ts'
 import { workerHealth } from '../../ops/worker-health.ts'
 import { openDatabase } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
+import { pauseQueue, resumeQueue } from '../../sql/jobs/queue-control.ts'
 import { handler } from '../../workers/runtime/handler.ts'
 import { createDatabase } from '../support/database.ts'
 import { openProxy } from '../support/proxy.ts'
@@ -42,10 +44,10 @@ t.test('the internal listener of a worker process', async (t) => {
   const worker = await service.startWorkers(
     [handler(declared, async () => {})],
     3,
-    meterWorkers(metrics),
+    meterWorkers(metrics, [declared.name, 'test.other']),
   )
   showSlots(metrics, worker.pools)
-  showQueues(metrics, worker.boss)
+  showQueues(metrics, worker.boss, service.sql)
   meterRequests(metrics, service.server)
   const port = await findFreePort()
   const parts = {
@@ -100,6 +102,11 @@ t.test('the internal listener of a worker process', async (t) => {
     )
     t.match(text, /adl_job_wait_seconds_bucket/)
     t.match(text, /adl_looks_for_jobs_total\{queue="test\.health",way="notified"\} [1-9]/)
+    t.match(
+      text,
+      /adl_looks_for_jobs_total\{queue="test\.other",way="notified"\} 0/,
+      'as nothing came',
+    )
   })
 
   t.test('advises how many processes a pool could use', async (t) => {
@@ -147,7 +154,7 @@ t.test('metrics are shown while the database is away', async (t) => {
   t.teardown(() => sql.end({ timeout: 1 }))
   const boss = await openBoss(sql, { log: { warn: () => undefined } })
   const metrics = openMetrics()
-  showQueues(metrics, boss)
+  showQueues(metrics, boss, sql)
   const port = await findFreePort()
   const listener = await startHealth(readConfig({ HEALTH_PORT: String(port) }))
   t.teardown(listener.close)
@@ -160,6 +167,12 @@ t.test('metrics are shown while the database is away', async (t) => {
   t.match(await scrape(), /process_resident_memory_bytes \d/, 'and before it was ever seen')
   listener.show({ findDeadly: () => [], findUnready: async () => [], metrics })
   t.match(await scrape(), /adl_queue_jobs\{queue="evals\.judge",state="ready"\} 0/)
+  await sql`update pgboss.queue set ready_count = 7 where name = 'evals.judge'`
+  await pauseQueue(sql, 'evals.judge', null)
+  t.match(await scrape(), /adl_queue_held\{queue="evals\.judge"\} 7/, 'what a pause holds back')
+  await resumeQueue(sql, 'evals.judge')
+  await sql`update pgboss.queue set ready_count = 0 where name = 'evals.judge'`
+  t.match(await scrape(), /adl_queue_held\{queue="evals\.judge"\} 0/)
   proxy.setDown(true)
   const [first, second] = [await scrape(), await scrape()]
   for (const text of [first, second]) {
@@ -170,4 +183,11 @@ t.test('metrics are shown while the database is away', async (t) => {
   t.ok(ageOf(second) > ageOf(first) && ageOf(first) > 0, 'with their age')
   proxy.setDown(false)
   await boss.stop({ graceful: false })
+})
+
+t.test('storage is neither up nor down before the database has told which it is', async (t) => {
+  const metrics = openMetrics()
+  const findFault = () => Promise.reject(new Error('the database is away'))
+  showStorage(metrics, { findFault } as never)
+  t.notMatch(await metrics.metrics(), /^adl_storage_up/m)
 })

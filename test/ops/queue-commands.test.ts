@@ -6,7 +6,7 @@ import { openService } from '../support/service.ts'
 
 t.test('limits of one organization in one queue', async (t) => {
   const service = await openService(t)
-  const { orgId: org } = await service.makeOrganization()
+  const { orgId: org, key } = await service.makeOrganization()
   const run = (name: string, options: object = {}) => runCommand(service, name, options)
   const { name } = importTraces
 
@@ -20,6 +20,21 @@ t.test('limits of one organization in one queue', async (t) => {
     t.match(await run('queue limits', { org: randomUUIDv7() }), { limits: [] })
     t.match(await run('queue unlimit', { name, org }), { was_limited: true })
     t.match(await run('queue unlimit', { name, org }), { was_limited: false })
+    await run('org suspend', { org })
+    await run('org resume', { org })
+    const { body } = await service.client(key).get('/changelog?types=audit')
+    t.match(
+      body.events.map(({ title }: { title: string }) => title.replace(/'.*'/, 'it')),
+      [
+        'Organization it resumed',
+        'Organization it suspended',
+        'Organization it unlimited',
+        'Organization it limited',
+        'Organization it limited',
+      ],
+      'and its changelog tells',
+    )
+    t.notMatch(JSON.stringify(body), /a backlog/, 'but not why')
   })
 
   t.test('are refused for what there is not, and when they say nothing', async (t) => {

@@ -6,11 +6,14 @@ import { commands } from '../../ops/commands.ts'
 const PAIRS: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' }
 /** Functions, aggregations and words before a list of labels that the rules use. */
 const FUNCTIONS = new Set(
-  'absent by histogram_quantile ignoring increase max min on or rate sum unless'.split(' '),
+  'absent by histogram_quantile ignoring increase label_replace max min on or rate sum unless'.split(
+    ' ',
+  ),
 )
 
 /** Of every series. */
 const TARGET_LABELS = ['app', 'instance', 'part']
+const UNLABELED = /\b(absent|max|min|sum)\b/
 
 const runbooks = readFileSync('ops/docs/runbooks.md', 'utf8')
 const alerts = readAlerts()
@@ -40,6 +43,9 @@ t.test('faults that are planted are found', async (t) => {
     { for: '5 minutes' },
     { labels: { severity: 'panic' } },
     { annotations: { ...alert.annotations, summary: '{{ $labels.nothing }} is wrong' } },
+    { expr: 'absent(up{part="api"} == 1)' },
+    { expr: 'up == 0 or max(up) == 0' },
+    { expr: 'sum by (queue) (up) == 0' },
     { annotations: { ...alert.annotations, runbook: 'ops/docs/runbooks.md#none' } },
     { fore: '5m' } as object,
   ]
@@ -76,8 +82,7 @@ function findFaults(rule: Alert): string[] {
   const told = [...annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(([, name = '']) => name)
   const bare = expr.replaceAll(/"[^"]*"/g, '""')
   const words = [...bare.matchAll(/\b([a-z_]\w*)\s*\(/g)].map(([, name = '']) => name)
-  // An aggregation keeps what it names; everything else keeps the labels of the target too.
-  const kept = [...(bare.match(/\w+/g) ?? []), ...(/\bby\b/.test(bare) ? [] : TARGET_LABELS)]
+  const results = expr.split(/\sor\s/).map(labelsOfResult)
   return [
     ...(/^\w+$/.test(alert) ? [] : ['name']),
     ...(isBalanced(bare) ? [] : ['brackets']),
@@ -85,9 +90,17 @@ function findFaults(rule: Alert): string[] {
     ...(/^\d+[smh]$/.test(pause) ? [] : ['for']),
     ...(['page', 'ticket'].includes(labels.severity) ? [] : ['severity']),
     ...(annotations.runbook === `ops/docs/runbooks.md#${alert.toLowerCase()}` ? [] : ['runbook']),
-    ...told.filter((label) => !kept.includes(label)),
+    ...told.filter((label) => !results.every((labels) => labels.includes(label))),
     ...Object.keys(others),
   ]
+}
+
+/** The labels of what an expression gives: those it sets, and those its first aggregation keeps. */
+function labelsOfResult(expr: string): string[] {
+  const set = [...expr.matchAll(/"(\w+)", "[^"]*", "", ""\)/g)].map(([, name = '']) => name)
+  const [, kept] = /\bby \(([^)]*)\)/.exec(expr) ?? []
+  if (kept !== undefined) return [...set, ...kept.split(', ')]
+  return UNLABELED.test(expr) ? set : [...set, ...TARGET_LABELS]
 }
 
 function isBalanced(expr: string) {

@@ -32,7 +32,7 @@ export async function openTestDatabase(t: Test) {
 async function ensureTemplate(server: string, admin: postgres.Sql) {
   const hash = createHash('sha256')
   for (const file of globSync(['sql/migrations/*.sql', 'jobs/*.ts', 'package.json']).sort()) {
-    hash.update(readFileSync(file))
+    hash.update(file).update(readFileSync(file))
   }
   const name = `adl_template_${hash.digest('hex').slice(0, 12)}`
   await admin`select pg_advisory_lock(${TEMPLATE_LOCK})`

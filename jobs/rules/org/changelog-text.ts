@@ -114,4 +114,6 @@ const WHAT: Readonly<Record<string, string>> = {
   workspace: 'Workspace',
   project: 'Project',
   job: 'Job',
+  organization: 'Organization',
+  webhook_secret: 'Webhook secret',
 }

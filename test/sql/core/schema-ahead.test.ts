@@ -33,7 +33,7 @@ t.test('a schema that is ahead and serves this release is left as it is', async 
 t.test('what an older release declares of the queues is declared anew', async (t) => {
   const { url, sql } = await openTestDatabase(t)
   const end = keepCurrent({ sql, url, log: silent }, 20)
-  t.teardown(end)
+  t.teardown(() => end(5000))
   const look = () => sql`
     select cron, retry_limit from pgboss.queue q join pgboss.schedule using (name)
     where name = 'maint.retention'`
@@ -41,6 +41,24 @@ t.test('what an older release declares of the queues is declared anew', async (t
   await sql`update pgboss.queue set retry_limit = 9 where name = 'maint.retention'`
   await sql`delete from pgboss.schedule where name = 'maint.retention'`
   t.same(await until(async () => (await look())[0]), declared[0])
+})
+
+t.test('a process that stops does not wait for a migration that goes on', async (t) => {
+  const { url, sql } = await openTestDatabase(t)
+  await sql`update pgboss.queue set retry_limit = 9 where name = 'maint.retention'`
+  await sql.begin(async (tx) => {
+    await tx`lock table pgboss.queue in exclusive mode`
+    const end = keepCurrent({ sql, url, log: silent }, 20)
+    const waits = () => sql`
+      select 1 from pg_locks where not granted and relation = 'pgboss.queue'::regclass
+        and database = (select oid from pg_database where datname = current_database())`
+    await until(async () => (await waits()).length > 0)
+    await end(10)
+    t.equal((await waits()).length, 1, 'it goes on')
+  })
+  const declared = () => sql`
+    select 1 from pgboss.queue where name = 'maint.retention' and retry_limit < 9`
+  await until(async () => (await declared()).length > 0)
 })
 
 t.test('a schema that does not serve this release is refused in a sentence', async (t) => {
