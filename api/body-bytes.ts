@@ -2,46 +2,66 @@ import type { IncomingMessage } from 'node:http'
 import { createGunzip, createInflate } from 'node:zlib'
 import { ApiError, badRequest } from './errors.ts'
 
-interface ByteLimits {
+interface ByteReading {
   readonly maxBytes: number
   /** Bound of the time until the body is there. */
   readonly timeoutMs: number
+  /** A body that grows beyond so many bytes is read on when `grow` resolves. */
+  readonly smallBytes: number
+  grow(): Promise<void>
+  /** Is shown each part; reading ends at once with the error it returns. */
+  check(part: Buffer): Error | undefined
 }
 
 /**
- * Reads and inflates a whole body. After an error the connection stays open for the answer.
- * @param check is shown each part; reading ends at once with the error it returns
+ * Reads and inflates a whole body, in its parts. After an error the connection stays open for the answer.
+ * @throws ApiError 400, 408 or 413, and what `check` and `grow` give
  */
-export function readBytes(
+export function readParts(
   req: IncomingMessage,
-  { maxBytes, timeoutMs }: ByteLimits,
-  check: (part: Buffer) => Error | undefined,
-): Promise<Buffer> {
+  { maxBytes, timeoutMs, smallBytes, grow, check }: ByteReading,
+): Promise<Parts> {
   const inflate = inflater(req)
   const source = inflate ? req.pipe(inflate) : req
-  const parts: Buffer[] = []
+  const list: Buffer[] = []
   let length = 0
-  return new Promise<Buffer>((resolve, reject) => {
+  let isSmall = true
+  return new Promise<Parts>((resolve, reject) => {
     if (req.destroyed) return reject(cutOff())
-    const timer = setTimeout(() => reject(tooSlow()), timeoutMs)
+    let timer = startTimer()
+    function startTimer() {
+      return setTimeout(() => reject(tooSlow()), timeoutMs)
+    }
+    async function goOnWhenGrown() {
+      source.pause()
+      clearTimeout(timer)
+      await grow()
+      // The wait was not the client's doing.
+      timer = startTimer()
+      source.resume()
+    }
     req.once('close', () => clearTimeout(timer))
     req.once('aborted', () => reject(cutOff()))
     source.on('data', (part: Buffer) => {
       length += part.length
-      parts.push(part)
+      list.push(part)
       const error =
         length > maxBytes
           ? tooLarge(maxBytes)
           : inflate && length > UNMEASURED_BYTES && length > MAX_RATIO * inflate.bytesWritten
             ? tooCompressed()
             : check(part)
-      if (!error) return
-      source.removeAllListeners('data')
-      reject(error)
+      if (error) {
+        source.removeAllListeners('data')
+        reject(error)
+      } else if (isSmall && length > smallBytes) {
+        isSmall = false
+        goOnWhenGrown().catch(reject)
+      }
     })
     source.once('end', () => {
       clearTimeout(timer)
-      resolve(Buffer.concat(parts, length))
+      resolve({ list, length })
     })
     source.on('error', () => reject(badRequest('The body cannot be inflated')))
   }).catch((error: unknown) => {
@@ -51,6 +71,12 @@ export function readBytes(
     req.pause()
     throw error
   })
+}
+
+/** The parts of a body as they came. */
+export interface Parts {
+  readonly list: readonly Buffer[]
+  readonly length: number
 }
 
 /** The most bytes that a body can have once it is inflated, by what its headers tell. */

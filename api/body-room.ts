@@ -1,70 +1,72 @@
 import type { Request } from '@hapi/hapi'
+import { NoConnection, openGate } from '../sql/core/gate.ts'
+import type { Leave } from '../sql/core/gate.ts'
+import { addressOf } from './client-address.ts'
 import { ApiError } from './errors.ts'
 
 /**
- * Bounds the memory that the bodies of all requests take in a process. A body has its place before it is
- * read and until its request is answered; large ones wait for theirs in the order they came. Small ones
- * take theirs at once, so that large ones which come slowly keep nobody out.
+ * Bounds the memory that the bodies of all requests take in a process. A large body has its place from
+ * when it proves to be large until its request is answered. Half of the room is the most that those of one
+ * organization, or of one client address, take together. Small ones take their place at once, when they
+ * are there, so that large ones which come slowly keep nobody out.
  */
 export function openBodyRoom({ bytes, waitMs }: RoomLimits = ROOM) {
-  const held = new WeakMap<Request, number>()
-  const waiting: Waiting[] = []
-  let free = bytes
+  const gate = openGate({ max: bytes, maxEach: bytes / 2, waitMs })
+  const places = new WeakMap<Request, Place>()
+  const weigh = (bodyBytes: number) => Math.min(bytes / 2, weightOf(bodyBytes))
 
-  function admit() {
-    for (let [next] = waiting; next && next.need <= free; [next] = waiting) {
-      waiting.shift()
-      free -= next.need
-      next.resolve()
-    }
-  }
-
-  function place(need: number): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const asked = { need, resolve }
-    waiting.push(asked)
-    const timer = setTimeout(() => {
-      waiting.splice(waiting.indexOf(asked), 1)
-      reject(noRoom())
-      // Those behind it may need less.
-      admit()
-    }, waitMs)
-    admit()
-    return promise.finally(() => clearTimeout(timer))
-  }
-
-  function hold(request: Request, need: number) {
-    free += (held.get(request) ?? 0) - need
-    held.set(request, need)
-    admit()
+  function placeOf(request: Request): Place {
+    const place = places.get(request) ?? { leaving: new AbortController() }
+    places.set(request, place)
+    return place
   }
 
   return {
-    /** Waits until there is room for a body of at most so many bytes. @throws ApiError 503 */
-    async enter(request: Request, bodyBytes: number) {
-      const need = Math.min(bytes, weigh(bodyBytes))
-      if (bodyBytes > SMALL_BYTES) {
-        await place(need)
-        held.set(request, need)
-      } else hold(request, need)
+    /** Waits until there is room for a large body, of at most so many bytes. @throws ApiError 503 */
+    async grow(request: Request, bodyBytes: number) {
+      const place = placeOf(request)
+      const { signal } = place.leaving
+      const options = { places: weigh(bodyBytes), signal }
+      place.leave = await gate.enter(ownerOf(request), options).catch((error: unknown) => {
+        throw error instanceof NoConnection ? noRoom(request) : error
+      })
+      // It may have left in the turn in which it was let in.
+      if (signal.aborted) place.leave()
     },
-    /** Gives back what the body, which has this length, does not need. */
-    shrink: (request: Request, bodyBytes: number) =>
-      hold(request, Math.min(bytes, weigh(bodyBytes))),
-    leave: (request: Request) => hold(request, 0),
+    /** Keeps what a body needs that is there and has this length. */
+    settle(request: Request, bodyBytes: number) {
+      const place = placeOf(request)
+      if (place.leave) place.leave(weigh(bodyBytes))
+      else if (!place.leaving.signal.aborted) place.leave = gate.pass(weigh(bodyBytes))
+    },
+    /** Gives back all, and ends a wait. */
+    leave(request: Request) {
+      const place = placeOf(request)
+      place.leaving.abort()
+      place.leave?.()
+    },
+    state: gate.state,
   }
 }
 export type BodyRoom = ReturnType<typeof openBodyRoom>
 
+/** Whose share a body is of. */
+function ownerOf(request: Request) {
+  const organization = request.auth.credentials?.user?.principal?.orgId
+  return organization ?? addressOf(request, request.server.app.trustedProxies)
+}
+
 /** What a body takes: its bytes, and what is made of them, of a long list item after item. */
-function weigh(bodyBytes: number) {
+function weightOf(bodyBytes: number) {
   return bodyBytes + VALUE_WEIGHT * Math.min(bodyBytes, LARGEST_VALUE_BYTES)
 }
 
-const noRoom = () =>
-  new ApiError(503, 'unavailable', 'The service is reading too many large requests', {
+function noRoom(request: Request) {
+  request.app.refused = 'body_room'
+  return new ApiError(503, 'unavailable', 'The service is reading too many large requests', {
     headers: { 'Retry-After': '2' },
   })
+}
 
 export interface RoomLimits {
   readonly bytes: number
@@ -72,12 +74,14 @@ export interface RoomLimits {
   readonly waitMs: number
 }
 const ROOM: RoomLimits = { bytes: 192 << 20, waitMs: 10_000 }
-const SMALL_BYTES = 256 << 10
+/** Bodies up to this size take little room, and are parsed at once. */
+export const SMALL_BYTES = 256 << 10
 /** Memory of parsed values for each byte of their text, as measured with the least favourable ones. */
 const VALUE_WEIGHT = 7
 const LARGEST_VALUE_BYTES = 5 << 20
 
-interface Waiting {
-  readonly need: number
-  readonly resolve: () => void
+interface Place {
+  readonly leaving: AbortController
+  /** Undefined while the body takes none. */
+  leave?: Leave
 }

@@ -90,10 +90,18 @@ export function limitConnections(
 /** The connections that have no request, the longest idle first. New ones are added by the caller. */
 function trackIdle(listener: Server) {
   const idle = new Set<Socket>()
+  // A client may send its next requests before it is answered.
+  const requests = new WeakMap<Socket, number>()
+  function count(socket: Socket, more: number) {
+    const left = (requests.get(socket) ?? 0) + more
+    requests.set(socket, left)
+    return left
+  }
   function markBusy({ socket }: IncomingMessage, response: ServerResponse) {
     idle.delete(socket)
+    count(socket, 1)
     response.once('close', () => {
-      if (!socket.destroyed) idle.add(socket)
+      if (count(socket, -1) === 0 && !socket.destroyed) idle.add(socket)
     })
   }
   listener.on('request', markBusy)

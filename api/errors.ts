@@ -148,7 +148,7 @@ const MAX_FIELD = 512
 declare module '@hapi/hapi' {
   interface RequestApplicationState {
     /** Why the request was refused although nothing was wrong with it. */
-    refused?: 'concurrency' | 'no_connection'
+    refused?: 'body_room' | 'concurrency' | 'no_connection'
   }
 }
 

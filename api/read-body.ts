@@ -1,15 +1,16 @@
 import type { Request } from '@hapi/hapi'
-import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { MAX_DEPTH } from '../jobs/rules/core/depth.ts'
-import { locateFault, nameJsonFault } from '../jobs/rules/core/json-fault.ts'
+import { locateInPieces, nameJsonFault } from '../jobs/rules/core/json-fault.ts'
 import { parseInPieces } from '../jobs/rules/core/json-pieces.ts'
 import type { ListApart } from '../jobs/rules/core/json-pieces.ts'
 import { JsonScan } from '../jobs/rules/core/json-scan.ts'
 import type { JsonFinding, JsonLimits } from '../jobs/rules/core/json-scan.ts'
-import { expectedBytes, readBytes, tooLarge } from './body-bytes.ts'
+import { expectedBytes, readParts, tooLarge } from './body-bytes.ts'
+import { SMALL_BYTES } from './body-room.ts'
 import type { BodyRoom } from './body-room.ts'
+import { isUtf8InPieces, joinInPieces } from './byte-pieces.ts'
 import type { Body } from './endpoint.ts'
 import { badRequest, validationError } from './errors.ts'
 import { inTurns } from './in-turns.ts'
@@ -52,50 +53,70 @@ async function* limited(req: IncomingMessage, maxBytes: number) {
 async function readJson(
   request: Request,
   { maxBytes, maxValues = MAX_VALUES, apart }: JsonBody,
-  { timeoutMs, room }: BodyReading,
+  reading: BodyReading,
 ): Promise<unknown> {
   const { req } = request.raw
   const type = req.headers['content-type']
   if (type !== undefined && !/^\s*application\/json\s*(;|$)/i.test(type)) {
     throw badRequest('Content-Type must be application/json')
   }
-  await room.enter(request, expectedBytes(req, maxBytes))
   const limits = { depth: MAX_DEPTH, members: MAX_MEMBERS, values: maxValues }
   const scan = new JsonScan(limits)
   let found: JsonFinding | undefined
-  const bytes = await readBytes(req, { maxBytes, timeoutMs }, (part) => {
+  const bytes = await readWhole(request, maxBytes, reading, (part) => {
     // A body that is too long is told so, whatever else is wrong with it.
     found ??= scan.take(part)
     const isLarge = found && found.kind !== 'malformed' && found.kind !== 'too deep'
-    return isLarge ? errorOf(found as JsonFinding, part, limits) : undefined
+    return isLarge ? errorOf(found as Excess, limits) : undefined
   })
-  room.shrink(request, bytes.length)
   if (bytes.length === 0) return undefined
-  if (!isUtf8(bytes)) throw badRequest('The body is not UTF-8')
+  if (!(await inTurns(isUtf8InPieces(bytes)))) throw badRequest('The body is not UTF-8')
   found ??= scan.end()
-  if (found) throw errorOf(found, bytes, limits)
+  if (found?.kind === 'malformed') throw await malformed(bytes, found.at)
+  if (found) throw errorOf(found, limits)
   if (scan.hasProto) throw badRequest('The body has a member __proto__, which is not accepted')
   const isSmall = bytes.length <= SMALL_BYTES && !apart
   return isSmall ? JSON.parse(bytes.toString()) : inTurns(parseInPieces(bytes, apart))
 }
 
-function errorOf(found: JsonFinding, bytes: Buffer, limits: JsonLimits) {
-  switch (found.kind) {
+/**
+ * Reads a whole body within the room that bodies share.
+ * @param check is shown each part; reading ends at once with the error it returns
+ * @throws ApiError 400, 408, 413 or 503
+ */
+export async function readWhole(
+  request: Request,
+  maxBytes: number,
+  { timeoutMs, room }: BodyReading,
+  check: (part: Buffer) => Error | undefined = () => undefined,
+): Promise<Buffer> {
+  const { req } = request.raw
+  const { list, length } = await readParts(req, {
+    maxBytes,
+    timeoutMs,
+    smallBytes: SMALL_BYTES,
+    grow: () => room.grow(request, expectedBytes(req, maxBytes)),
+    check,
+  })
+  room.settle(request, length)
+  return inTurns(joinInPieces(list, length))
+}
+
+function errorOf({ kind }: Excess, limits: JsonLimits) {
+  switch (kind) {
     case 'too deep':
       return tooMuch(`is nested deeper than ${limits.depth} levels`)
     case 'too wide':
       return tooMuch(`has an object of more than ${limits.members} members`)
     case 'too many values':
       return tooMuch(`holds more than ${limits.values} values`)
-    case 'malformed':
-      return malformed(bytes, found.at)
   }
 }
 
 const tooMuch = (message: string) => validationError([{ field: 'body', message }])
 
-function malformed(bytes: Buffer, at: number) {
-  const fault = locateFault(bytes, at)
+async function malformed(bytes: Buffer, at: number) {
+  const fault = await inTurns(locateInPieces(bytes, at))
   const what = `${nameJsonFault(fault)} at line ${fault.line}, column ${fault.column}`
   return badRequest(`The body is not well-formed JSON: ${what}`)
 }
@@ -106,11 +127,17 @@ export const MAX_BODY_BYTES = 5 << 20
 export const MAX_MEMBERS = 20_000
 /** Values in a JSON body: as many numbers as vectors of 5 MiB usually hold. */
 export const MAX_VALUES = 300_000
-/** Bodies up to this size are parsed at once. */
-const SMALL_BYTES = 256 << 10
+
+type Excess = Exclude<JsonFinding, { kind: 'malformed' }>
 
 interface JsonBody {
   readonly maxBytes: number
   readonly maxValues?: number
   readonly apart?: ListApart
+}
+
+declare module '@hapi/hapi' {
+  interface ServerApplicationState {
+    bodies: BodyReading
+  }
 }

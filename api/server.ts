@@ -68,8 +68,10 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
     },
   })
   const room = openBodyRoom(options.bodyRoom)
+  const bodies = { timeoutMs: patience.bodyMs, room }
   server.events.on('response', room.leave)
   Object.assign(server.app, {
+    bodies,
     connections,
     addresses: openAddressLimiter(options.anonymousRate ?? ANONYMOUS_RATE),
     trustedProxies,
@@ -87,7 +89,7 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
     const operation = request.route.settings.app?.operation
     if (!operation || operation.method === 'GET') return h.continue
     if (operation.body && 'stream' in operation.body) watchUpload(request, patience)
-    await takeBody(request, operation.body, { timeoutMs: patience.bodyMs, room })
+    await takeBody(request, operation.body, bodies)
     return h.continue
   })
   server.ext('onPreResponse', (request, h) => {

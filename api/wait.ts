@@ -1,7 +1,7 @@
 import type { Request } from '@hapi/hapi'
 import { END_CHANNEL } from '../jobs/queue.ts'
 import { retryAfter } from '../jobs/rules/webhooks/retry-after.ts'
-import { ownedBy } from '../sql/core/db.ts'
+import { isDatabaseAway, NoConnection, ownedBy } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
 import type { Listener } from '../sql/core/listener.ts'
 import { findJob, findUsualSeconds } from '../sql/jobs/jobs.ts'
@@ -35,13 +35,25 @@ export async function openJobWaiter(sql: Sql, listener: Listener): Promise<JobWa
     if (looks?.size === 0) waiting.delete(id)
   }
 
+  /** BUSY where no connection became free in time. */
+  function look(orgId: string, id: string) {
+    return findJob(ownedBy(sql, orgId), orgId, id).catch((error: unknown) => {
+      if (error instanceof NoConnection) return BUSY
+      throw error
+    })
+  }
+
   return {
     async wait(orgId, id, seconds) {
       const deadline = performance.now() + seconds * 1000
       for (;;) {
-        const job = await findJob(ownedBy(sql, orgId), orgId, id)
+        const job = await look(orgId, id)
         const left = deadline - performance.now()
-        if (!job || job.finished_at || left <= 0 || closed) return job
+        if (job !== BUSY && (!job || job.finished_at)) return job
+        if (left <= 0 || closed) {
+          if (job === BUSY) throw new NoConnection()
+          return job
+        }
         await nextLook(id, Math.min(left, POLL_MS))
       }
     },
@@ -96,19 +108,24 @@ export async function answerLongWork(
   show: () => Promise<object>,
 ) {
   const { seconds, applied } = preferredWait(call.request)
-  const job = await waitApart(call.request, seconds, (seconds) =>
-    call.context.waiter.wait(call.principal.orgId, jobId, seconds),
-  )
   const headers = applied ? { 'Preference-Applied': applied } : {}
-  const body = { ...(await show()), job_id: jobId }
-  if (job?.finished_at) return new Answer(doneStatus, body, headers)
-  return new Answer(202, body, {
-    ...headers,
-    Location: `/api/v1/jobs/${jobId}`,
-    'Retry-After': String(job ? await jobRetryAfter(call.context, job) : 1),
-  })
+  const later = { ...headers, Location: `/api/v1/jobs/${jobId}` }
+  try {
+    const job = await waitApart(call.request, seconds, (seconds) =>
+      call.context.waiter.wait(call.principal.orgId, jobId, seconds),
+    )
+    const body = { ...(await show()), job_id: jobId }
+    if (job?.finished_at) return new Answer(doneStatus, body, headers)
+    const retry = job ? await jobRetryAfter(call.context, job) : 1
+    return new Answer(202, body, { ...later, 'Retry-After': String(retry) })
+  } catch (error) {
+    // The work is accepted: who is told to try again would submit it twice.
+    if (!isDatabaseAway(error)) throw error
+    return new Answer(202, { job_id: jobId }, { ...later, 'Retry-After': '2' })
+  }
 }
 
+const BUSY = 'busy' as const
 const DEFAULT_WAIT_SECONDS = 25
 const MAX_WAIT_SECONDS = 55
 const POLL_MS = 1000

@@ -254,11 +254,11 @@ export function meterRequests(registry: Registry, server: Server) {
   })
   const refused = new Counter({
     name: 'adl_requests_refused_total',
-    help: 'Requests refused because the organization has too many at once, or no connection became free',
+    help: 'Requests refused because the organization has too many at once, no connection became free, or large bodies had no room',
     labelNames: ['reason'],
     registers: [registry],
   })
-  for (const reason of ['concurrency', 'no_connection']) refused.inc({ reason }, 0)
+  for (const reason of ['body_room', 'concurrency', 'no_connection']) refused.inc({ reason }, 0)
   server.events.on('response', ({ method, route, response, info, app }) => {
     if (app.refused) refused.inc({ reason: app.refused })
     const status = 'statusCode' in response ? String(response.statusCode) : 'aborted'

@@ -9,10 +9,11 @@ import { findVisibleJob, viewJob } from './job.ts'
 /** @throws ApiError 404, or 409 for a job that has succeeded or failed */
 export async function answerCancel(context: ApiContext, principal: Principal, id: string) {
   await findVisibleJob(context, principal, id)
-  const state = await context.sql.begin((tx: Transaction) =>
-    cancelJob(tx, context.queue, principal.orgId, id),
-  )
-  const job = await findVisibleJob(context, principal, id)
+  // Read before others see the request: a worker may end the job at once.
+  const { state, job } = await context.sql.begin(async (tx: Transaction) => ({
+    state: await cancelJob(tx, context.queue, principal.orgId, id),
+    job: await findVisibleJob({ sql: tx }, principal, id),
+  }))
   if (state === 'succeeded' || state === 'failed') {
     throw conflict(`The job has ${job.state} already`)
   }

@@ -1,9 +1,9 @@
 import Joi from 'joi'
 import { JOB_ATTEMPT_OUTCOMES, JOB_KEPT_DAYS, JOB_STATES } from '../../jobs/rules/jobs/job-state.ts'
 import { shape, uuidReference } from '../../jobs/shape.ts'
+import type { Queryable } from '../../sql/core/db.ts'
 import { findJob } from '../../sql/jobs/jobs.ts'
 import type { JobRow } from '../../sql/jobs/jobs.ts'
-import type { ApiContext } from '../context.ts'
 import { notFound } from '../errors.ts'
 import { nullable, times } from '../fields.ts'
 import type { Principal } from '../principal.ts'
@@ -97,7 +97,11 @@ export function viewJob(job: JobRow) {
 }
 
 /** @throws ApiError 404 for a job that does not exist and for one the caller may not see, alike */
-export async function findVisibleJob({ sql }: ApiContext, principal: Principal, id: string) {
+export async function findVisibleJob(
+  { sql }: { readonly sql: Queryable },
+  principal: Principal,
+  id: string,
+) {
   const job = await findJob(sql, principal.orgId, id)
   const visible = await readableProjects(sql, principal, undefined)
   if (!job || !maySeeWork(visible, job, principal)) throw notFound('Job')

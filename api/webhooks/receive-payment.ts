@@ -1,6 +1,5 @@
 import type { Request } from '@hapi/hapi'
 import Joi from 'joi'
-import type { Readable } from 'node:stream'
 import { readPaymentEvent } from '../../jobs/rules/webhooks/payment-event.ts'
 import type { PaymentFacts } from '../../jobs/rules/webhooks/payment-event.ts'
 import { isObject } from '../../jobs/rules/core/reader.ts'
@@ -29,6 +28,9 @@ import { ApiError, badRequest, notFound, unauthorized } from '../errors.ts'
 import { errorBody } from '../fields.ts'
 import { headerOf } from '../header.ts'
 import { admitAddress } from '../rate-limit.ts'
+import { readWhole } from '../read-body.ts'
+
+const MAX_EVENT_BYTES = 1 << 20
 
 export const receivePayment = endpoint('POST', '/webhooks/{processor}', {
   summary: 'Receive an event of the payment processor',
@@ -37,7 +39,8 @@ export const receivePayment = endpoint('POST', '/webhooks/{processor}', {
   access: 'open',
   aliases: ['/billing/webhook'],
   params: shape({}, { processor: oneOf('stripe') }),
-  body: { stream: true, maxBytes: 1 << 20, types: ['application/json'] },
+  // Read by the operation, of requests that may be signed alone.
+  body: { stream: true, maxBytes: MAX_EVENT_BYTES, types: ['application/json'] },
   answers: {
     200: Joi.object({
       received: Joi.boolean().valid(true).required(),
@@ -47,7 +50,7 @@ export const receivePayment = endpoint('POST', '/webhooks/{processor}', {
     429: errorBody,
     501: errorBody,
   },
-  async handle({ context, params, body, request }) {
+  async handle({ context, params, request }) {
     const { payments } = context
     if (params.processor && params.processor !== payments.processor) {
       throw refused(request, notFound('Path'))
@@ -56,7 +59,7 @@ export const receivePayment = endpoint('POST', '/webhooks/{processor}', {
       const error = new ApiError(501, 'not_implemented', 'Payment webhooks are not configured')
       throw refused(request, error)
     }
-    const event = await readVerified(context, body, request)
+    const event = await readVerified(context, request)
     const claimed = await context.queue.transaction(context.sql, async (tx: Transaction) => {
       await tx`select set_config('lock_timeout', '3s', true), set_config('statement_timeout', '8s', true)`
       if (!(await claimPaymentEvent(tx, event))) return false
@@ -70,7 +73,6 @@ export const receivePayment = endpoint('POST', '/webhooks/{processor}', {
 
 async function readVerified(
   { payments, now }: ApiContext,
-  body: Readable,
   request: Request,
 ): Promise<PaymentEvent> {
   const header = headerOf(request, 'stripe-signature')
@@ -80,7 +82,7 @@ async function readVerified(
   if (!isTimely(signature, Math.floor(now().getTime() / 1000))) {
     throw refused(request, badRequest('Signature timestamp is too far from now'))
   }
-  const raw = await collect(body)
+  const raw = await readWhole(request, MAX_EVENT_BYTES, request.server.app.bodies)
   if (!isSignedPayment(signature, raw, payments.secrets)) {
     throw refused(request, badRequest('Signature mismatch'))
   }
@@ -91,18 +93,6 @@ async function readVerified(
 function refused(request: Request, error: ApiError) {
   admitAddress(request)
   return error
-}
-
-async function collect(body: Readable) {
-  const chunks: Buffer[] = []
-  let size = 0
-  const sent: AsyncIterable<Buffer> = body
-  for await (const chunk of sent) {
-    size += chunk.length
-    if (size > MAX_EVENT_BYTES) throw new ApiError(413, 'payload_too_large', 'Event is too large')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }
 
 function readEvent(raw: Buffer): PaymentEvent {
@@ -188,6 +178,5 @@ const envelope = shape(
   },
   { livemode: bool() },
 )
-const MAX_EVENT_BYTES = 1 << 20
 /** How long an organization keeps its plan after a failed payment. */
 const GRACE_MS = 7 * 86_400_000

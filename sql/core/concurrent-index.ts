@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { isCanceled, onlyRow } from './db.ts'
+import { isStatementTimeout, onlyRow } from './db.ts'
 import type { Sql } from './db.ts'
 import { MigrationBlocked } from './migration-files.ts'
 
@@ -60,7 +60,7 @@ async function build(
   try {
     await sql.unsafe(statement)
   } catch (error) {
-    if (!isCanceled(error)) throw error
+    if (!isStatementTimeout(error)) throw error
     throw new MigrationBlocked(
       `The build of index ${index} was canceled. Behind a pooler a statement_timeout of the database role does that: run migrate with the address of PostgreSQL itself.`,
     )

@@ -193,11 +193,6 @@ export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03'
 }
 
-/** A statement was ended, by its timeout or by somebody. */
-export function isCanceled(error: unknown): boolean {
-  return codeOf(error) === '57014'
-}
-
 function codeOf(error: unknown) {
   const isCoded = typeof error === 'object' && error !== null && 'code' in error
   return isCoded && typeof error.code === 'string' ? error.code : ''

@@ -64,6 +64,26 @@ t.test('connections', async (t) => {
     t.equal(server.app.connections.refusals.total, 0)
   })
 
+  t.test('that have a second request under way are not idle', async (t) => {
+    const { port, server } = await listen(t, { max: 20, maxPerAddress: 20 })
+    const { promise: held, resolve: release } = Promise.withResolvers<void>()
+    t.teardown(release)
+    server.ext('onPreHandler', async (request, h) => {
+      if (request.query['held'] === '') await held
+      return h.continue
+    })
+    const busy = await open(t, port, '127.0.0.1')
+    const first = once(busy, 'data')
+    busy.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\nGET /livez?held= HTTP/1.1\r\nHost: a\r\n\r\n')
+    await first
+    for (let i = 0; i < 25; i++) await open(t, port, '127.0.0.2')
+    await until(() => server.app.connections.count() < 20)
+    t.notOk(busy.closed)
+    const second = once(busy, 'data')
+    release()
+    t.match(String(await second), /^HTTP\/1\.1 200 /)
+  })
+
   t.test('are kept for less time the more there are', async (t) => {
     const { port, server } = await listen(t, { max: 100, maxPerAddress: 100 })
     const first = await open(t, port, '127.0.0.1')

@@ -41,6 +41,19 @@ t.test('while a search holds the share of its organization', async (t) => {
     t.equal((await crowd.post('/traces', { agent_name: 'a' })).status, 201)
   })
 
+  await t.test(
+    'work that the crowd submits is accepted, though nobody can look at it',
+    async (t) => {
+      const headers = { prefer: 'wait=1' }
+      const accepted = await crowd.post(
+        '/import/traces',
+        { traces: [{ agent_name: 'a' }] },
+        headers,
+      )
+      t.match(accepted, { status: 202, headers: { location: /jobs/ }, body: { job_id: String } })
+    },
+  )
+
   await t.test('the metrics say so', async (t) => {
     const metrics = openMetrics()
     showPools(metrics, { ...context.pools })

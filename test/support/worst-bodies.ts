@@ -42,7 +42,10 @@ export function openWorstBodies(document: Document, limits: Limits) {
   }
 }
 
-/** Bodies that only some operations take, or that only they look into, and how they are made. */
+/**
+ * Bodies that only some operations take, or that only they look into, and how they are made. Those that are
+ * bytes are no JSON.
+ */
 export function largeBodies(path: string, { values, bytes }: Limits): [string, () => unknown][] {
   const text = (length: number) => 'x'.repeat(length)
   const batch = (count: number, metadata: () => object) => () =>
@@ -67,6 +70,7 @@ export function largeBodies(path: string, { values, bytes }: Limits): [string, (
       ]
     case '/import/traces':
       return [
+        ['a list that breaks off', () => Buffer.from(`[${'"é",'.repeat(10_400_000)}`)],
         ['more records than an import has', () => ({ traces: fill(17_000_000, 1) })],
         ['one long record', () => ({ traces: [{ a: text(50_000_000) }] })],
         ['much beside', () => ({ traces: [], a: fill(16_000_000, {}) })],

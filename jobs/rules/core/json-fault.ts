@@ -17,8 +17,12 @@ export function findJsonFault(text: string): JsonFault | undefined {
   return finding?.kind === 'malformed' ? locateFault(bytes, finding.at) : undefined
 }
 
-/** @param at the place of the fault, counted in bytes of UTF-8 */
-export function locateFault(bytes: Buffer, at: number): JsonFault {
+/**
+ * Finds the line and the column of a fault, a piece at a time: it yields after each, so that the caller can
+ * do other things between them.
+ * @param at the place of the fault, counted in bytes of UTF-8
+ */
+export function* locateInPieces(bytes: Buffer, at: number): Generator<void, JsonFault> {
   let line = 1
   let column = 1
   for (let i = 0; i < at; i++) {
@@ -28,9 +32,18 @@ export function locateFault(bytes: Buffer, at: number): JsonFault {
       column = 1
     } else if (byte >= FIRST_OF_FOUR) column += 2
     else if (byte < CONTINUED || byte >= FIRST_OF_TWO) column++
+    if (i % PIECE_BYTES === 0) yield
   }
   const met = bytes.toString('utf8', at, at + 4).codePointAt(0)
   return { line, column, met: met === undefined ? undefined : String.fromCodePoint(met) }
+}
+
+function locateFault(bytes: Buffer, at: number) {
+  const pieces = locateInPieces(bytes, at)
+  for (;;) {
+    const piece = pieces.next()
+    if (piece.done) return piece.value
+  }
 }
 
 /** What is wrong at a fault, as the middle of a sentence. */
@@ -42,3 +55,4 @@ export function nameJsonFault({ met }: JsonFault) {
 const CONTINUED = 0x80
 const FIRST_OF_TWO = 0xc0
 const FIRST_OF_FOUR = 0xf0
+const PIECE_BYTES = 1 << 20

@@ -80,8 +80,8 @@ export const WAITING_JOBS: ByPlan = {
  * Clients that send batches have 4 to 16 under way.
  */
 export const CONCURRENT_REQUESTS: Readonly<Record<Plan, number>> = {
-  free: 24,
-  core: 32,
+  free: 32,
+  core: 48,
   pro: 64,
   enterprise: 128,
 }
