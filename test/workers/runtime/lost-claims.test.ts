@@ -57,6 +57,22 @@ t.test('a job that did not end by itself', async (t) => {
     t.match(await queues.find(id), { state: 'cancelling' })
   })
 
+  t.test('is released beside one that cannot be', async (t) => {
+    const declared = await queues.declare()
+    const [bad, good] = [await loseWorker(declared), await loseWorker(declared)]
+    await sql`create table refused as select ${bad}::uuid as id`
+    await sql`
+      create function refuse() returns trigger language plpgsql as
+        'begin if exists (select from refused where id = new.id) then raise exception ''bad''; end if; return new; end'`
+    await sql`create trigger refuse before update on jobs for each row execute function refuse()`
+    await releaseLostClaims(supervising, boss)
+    t.match(await queues.find(bad), { state: 'running' })
+    t.match(await queues.find(good), { state: 'queued', interruptions: 1 })
+    await sql`drop trigger refuse on jobs`
+    await releaseLostClaims(supervising, boss)
+    t.match(await queues.find(bad), { state: 'queued' })
+  })
+
   t.test('runs alone, and what ran beside it goes on later without a loss', async (t) => {
     const lost = await queues.declare()
     const long = await queues.declare({ retryLimit: 0 })
