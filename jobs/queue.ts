@@ -10,7 +10,7 @@ import { currentTraceparent, inSpan } from './spans.ts'
  * What a queue row carries: whose it is, the job resource it belongs to (if any), the request that led to
  * it (if any), and the payload. Processes of other releases read and write it at the same time.
  */
-export interface Envelope {
+export interface Envelope extends RunMarks {
   /** null: the system's own. */
   readonly org_id: string | null
   readonly job_id?: string
@@ -18,8 +18,14 @@ export interface Envelope {
   /** Where its runs go on in a trace. */
   readonly traceparent?: string
   readonly payload: object
+}
+
+/** How runs of a job ended before, where that decides about the next one. */
+export interface RunMarks {
   /** Its worker died or went silent: the next one runs it beside nothing else. */
-  readonly alone?: true
+  readonly alone?: boolean
+  /** The runs in a row that lost their connection to the database. */
+  readonly cuts?: number
 }
 
 /** A row of a queue whose worker died or went silent. */
@@ -45,8 +51,7 @@ export interface EnqueueOptions {
   readonly startAfterSeconds?: number
   /** Attempts after the first one; default those that the job declares. */
   readonly retryLimit?: number
-  /** It runs beside nothing else in its process. */
-  readonly alone?: boolean
+  readonly marks?: RunMarks
 }
 
 /** Puts jobs into queues. Made once a process by `openQueue`. */
@@ -153,7 +158,7 @@ export function openQueue(
   }
 }
 
-function wrap(payload: object, { orgId, jobId, alone }: EnqueueOptions): Envelope {
+function wrap(payload: object, { orgId, jobId, marks }: EnqueueOptions): Envelope {
   const { request_id } = currentWork()
   const traceparent = currentTraceparent()
   return {
@@ -162,7 +167,7 @@ function wrap(payload: object, { orgId, jobId, alone }: EnqueueOptions): Envelop
     ...(request_id && { request_id }),
     ...(traceparent && { traceparent }),
     payload,
-    ...(alone && { alone }),
+    ...marks,
   }
 }
 

@@ -167,11 +167,13 @@ export function isStatementTimeout(error: unknown): boolean {
 }
 
 /**
- * The connection was lost or refused. Unlike a statement that takes too long or needs too much room, no
- * work can be the cause of it.
+ * The connection to the database was lost or refused. Unlike a statement that takes too long or needs too
+ * much room, hardly any work is the cause of it. Other sockets fail with the same codes, but only the
+ * driver names a query in its errors.
  */
 export function isConnectionLost(error: unknown): boolean {
-  return CONNECTION_LOST.test(codeOf(error))
+  const code = codeOf(error)
+  return CONNECTION_LOST.test(code) || (SOCKET_LOST.test(code) && 'query' in (error as object))
 }
 
 /** Data exceptions, limits of the program, and values that a constraint does not admit. */
@@ -201,8 +203,11 @@ function codeOf(error: unknown) {
 const DATABASE_AWAY =
   /^(NO_CONNECTION|CONNECTION_\w+|CONNECT_TIMEOUT|E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH)|ENOTFOUND|EAI_AGAIN|57P0[1-3]|57014|53\d{3}|08\w{3})$/
 
+/** 08P01 is not among them: a message that breaks the protocol is the work of its sender. */
 const CONNECTION_LOST =
-  /^(NO_CONNECTION|CONNECTION_\w+|CONNECT_TIMEOUT|E(CONNREFUSED|CONNRESET|PIPE|HOSTUNREACH|NETUNREACH)|ENOTFOUND|EAI_AGAIN|57P0[1-3]|53300|08\w{3})$/
+  /^(NO_CONNECTION|CONNECTION_\w+|CONNECT_TIMEOUT|57P0[1-3]|53300|08(?!P01)\w{3})$/
+
+const SOCKET_LOST = /^(E(CONNREFUSED|CONNRESET|PIPE|HOSTUNREACH|NETUNREACH)|ENOTFOUND|EAI_AGAIN)$/
 
 /** JSON writes what Postgres refuses, and only that and a few harmless others, as these escapes. */
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/i

@@ -16,8 +16,15 @@ export function gatedPool<Pool extends DriverPool>(pool: Pool, gate: Gate, owner
     unsafe: (...given: unknown[]) => hold(pool.unsafe(...given), gate, owner),
     async begin(...given: unknown[]) {
       const leave = await gate.enter(owner)
+      const work = given.pop() as (tx: unknown) => unknown
+      let hasBegun = false
       try {
-        return await pool.begin(...given)
+        return await pool.begin(...given, (tx: unknown) => {
+          hasBegun = true
+          return work(tx)
+        })
+      } catch (error) {
+        throw hasBegun ? error : ofDriver(error)
       } finally {
         leave()
       }
@@ -53,6 +60,14 @@ async function reserve(pool: DriverPool, gate: Gate, owner: string | undefined) 
     leave()
     throw error
   }
+}
+
+/** The driver names the query in its errors, but not that a transaction begins with. */
+function ofDriver(error: unknown) {
+  if (error instanceof Error && !('query' in error)) {
+    Object.defineProperty(error, 'query', { value: 'begin' })
+  }
+  return error
 }
 
 /**

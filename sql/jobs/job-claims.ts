@@ -26,6 +26,9 @@ export interface Claim {
  * Takes a job for the worker that holds its queue row, adding one to `attempt`. Without a row, the job
  * was settled, moved to another queue row, or taken by a later claim of this one, and the caller drops
  * the claim. A job that is being canceled is claimed too, so that it can be settled.
+ *
+ * Asked again, after its answer was lost, it returns the claim that it has made: a queue row is taken only
+ * once with the same `queueAttempt`.
  */
 export async function claimJob(sql: Queryable, claim: QueueClaim) {
   const { orgId, id, queueJobId, queueAttempt, worker } = claim
@@ -33,19 +36,22 @@ export async function claimJob(sql: Queryable, claim: QueueClaim) {
     with claimed as (
       update jobs set
         state = case when state = 'cancelling' then state else 'running' end,
-        attempt = attempt + 1, queue_attempt = ${queueAttempt},
+        attempt = attempt + case when queue_attempt = ${queueAttempt} then 0 else 1 end,
+        queue_attempt = ${queueAttempt},
         started_at = coalesce(started_at, now()), updated_at = now()
       where org_id = ${orgId} and id = ${id} and queue_job_id = ${queueJobId}
         and state in ('queued', 'running', 'cancelling')
-        and (queue_attempt is null or queue_attempt < ${queueAttempt})
+        and (queue_attempt is null or queue_attempt < ${queueAttempt}
+          or (queue_attempt = ${queueAttempt} and state <> 'queued'))
       returning attempt, checkpoint, state
     ), lost as (
       update job_attempts set ended_at = now(), outcome = 'lost'
       where org_id = ${orgId} and job_id = ${id} and ended_at is null
-        and exists (select from claimed)
+        and attempt < (select attempt from claimed)
     ), begun as (
       insert into job_attempts (org_id, job_id, attempt, worker)
       select ${orgId}, ${id}, attempt, ${worker} from claimed
+      on conflict do nothing
     )
     select attempt, checkpoint, state from claimed`
   return row

@@ -17,7 +17,3 @@ create table upload_reservations (
   renewed_at timestamptz not null default now(),
   primary key (org_id, id)
 );
-
--- Uploads that are stored: few, whatever has been imported before.
-create index imports_stored on imports (org_id, storage_key) include (bytes_total)
-  where storage_key is not null;

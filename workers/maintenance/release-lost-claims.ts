@@ -1,6 +1,7 @@
 import type { PgBoss } from 'pg-boss'
 import { bossDatabase, countAffected } from '../../jobs/pg-boss.ts'
 import type { LostClaim } from '../../jobs/queue.ts'
+import { isDatabaseAway } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { moveLostJob } from '../../sql/jobs/job-claims.ts'
 import { listLostClaims } from '../../sql/jobs/pg-boss.ts'
@@ -14,9 +15,14 @@ import type { WorkerContext } from '../runtime/context.ts'
 export async function releaseLostClaims(context: WorkerContext, boss: PgBoss) {
   const { sql, queue, log } = context
   for (const lost of await listLostClaims(sql, MAX_LOST)) {
-    const released = await queue.transaction(sql, (tx: Transaction) => release(tx, lost))
-    if (released) {
-      log.warn({ queue: lost.queue, job_id: lost.data.job_id }, 'a lost job is tried alone')
+    const about = { queue: lost.queue, job_id: lost.data.job_id }
+    try {
+      const released = await queue.transaction(sql, (tx: Transaction) => release(tx, lost))
+      if (released) log.warn(about, 'a lost job is tried alone')
+    } catch (err) {
+      if (isDatabaseAway(err)) throw err
+      // The queue library retries it, and it keeps no other one from being released.
+      log.error({ ...about, err }, 'a lost job could not be released')
     }
   }
 

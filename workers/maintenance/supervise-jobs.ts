@@ -1,5 +1,6 @@
 import type { PgBoss } from 'pg-boss'
 import { jobs } from '../../jobs/index.ts'
+import { isDatabaseAway } from '../../sql/core/db.ts'
 import type { WorkerContext } from '../runtime/context.ts'
 import { releaseLostClaims } from './release-lost-claims.ts'
 import { settleOrphanedJobs } from './settle-orphaned-jobs.ts'
@@ -18,16 +19,23 @@ export function superviseJobs(context: WorkerContext, boss: PgBoss): () => Promi
   let supervising: Promise<void> | undefined
 
   async function pass() {
-    try {
-      await settleOrphanedJobs(context, jobs, 'claimed')
-      if (sight.isSteady()) {
-        await releaseLostClaims(context, boss)
-        supervising ??= supervise()
-      }
-    } catch (err) {
-      context.log.warn({ err }, 'lost jobs could not be settled')
+    const answered = await step(() => settleOrphanedJobs(context, jobs, 'claimed'))
+    if (answered && sight.isSteady()) {
+      await step(() => releaseLostClaims(context, boss))
+      supervising ??= supervise()
     }
     passing = undefined
+  }
+
+  /** What fails does not keep the other steps from their work. Returns whether the database answered. */
+  async function step(work: () => Promise<unknown>) {
+    try {
+      await work()
+      return true
+    } catch (err) {
+      context.log.warn({ err }, 'lost jobs could not be settled')
+      return !isDatabaseAway(err)
+    }
   }
 
   /** Counting and deleting may take long, and claims are not to wait for it. */

@@ -1,5 +1,5 @@
 import { RELEASED_PRIORITY } from '../../jobs/queue.ts'
-import type { EnqueueOptions } from '../../jobs/queue.ts'
+import type { EnqueueOptions, RunMarks } from '../../jobs/queue.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { continueJob, requeueJob } from '../../sql/jobs/job-claims.ts'
 import type { Claim } from '../../sql/jobs/job-claims.ts'
@@ -16,20 +16,21 @@ import { completeIn, describe, inTransaction } from './settlement.ts'
 
 /**
  * Ends this claim and enqueues the job again under a new queue row, so that no attempt is lost.
- * @param delaySeconds until it may begin
+ * @param options `delaySeconds` until it may begin, default 0; `cuts` as in its marks
  */
 export async function settleContinued(
   attempt: Attempt,
   claim: Claim | undefined,
   outcome: 'released' | 'continued',
-  delaySeconds = 0,
+  { delaySeconds = 0, cuts = 0 } = {},
 ): Promise<AttemptOutcome> {
   const { queued } = attempt
   await inTransaction(attempt, async (tx) => {
     const released = {
       priority: RELEASED_PRIORITY,
       startAfterSeconds: delaySeconds,
-      ...(queued.data.alone && { alone: true, retryLimit: retriesLeft(queued) }),
+      marks: { ...marksOf(queued), ...(cuts && { cuts }) },
+      ...(queued.data.alone && { retryLimit: retriesLeft(queued) }),
     }
     const id = await enqueueAgain(
       tx,
@@ -52,7 +53,7 @@ export async function settleSuspected(
   await inTransaction(attempt, async (tx) => {
     const id = await enqueueAgain(tx, attempt, {
       priority: RELEASED_PRIORITY,
-      alone: true,
+      marks: { alone: true },
       retryLimit: Math.max(0, retriesLeft(attempt.queued) - 1),
     })
     if (claim && !(id && (await continueJob(tx, claim, id, 'released')))) throw new ClaimLost()
@@ -85,7 +86,7 @@ export async function settleAcquitted(
 async function enqueueAgain(
   tx: Transaction,
   attempt: Attempt,
-  options: Pick<EnqueueOptions, 'priority' | 'startAfterSeconds' | 'alone' | 'retryLimit'>,
+  options: Pick<EnqueueOptions, 'priority' | 'startAfterSeconds' | 'marks' | 'retryLimit'>,
 ) {
   const { context, handler, queued } = attempt
   const { org_id: orgId, job_id: jobId, payload } = queued.data
@@ -96,6 +97,11 @@ async function enqueueAgain(
     ...(queued.singletonKey && { key: queued.singletonKey }),
     ...options,
   })
+}
+
+/** Those that hold until a run ends by itself. */
+function marksOf({ data }: QueuedJob): RunMarks {
+  return { ...(data.alone && { alone: true }) }
 }
 
 /** How many attempts may follow the present one. */

@@ -55,9 +55,10 @@ export async function settleFailure(
   if (error instanceof ClaimLost || reason === 'claim_lost') return 'dropped'
   if (reason === 'canceled' && claim) return settleCanceled(attempt, claim)
   if (reason === 'draining') return settleContinued(attempt, claim, 'released')
-  if (isConnectionLost(error)) {
+  const cuts = (queued.data.cuts ?? 0) + 1
+  if (isConnectionLost(error) && cuts <= FREE_CUTS) {
     context.log.warn({ queue: queued.name, job_id: claim?.id, err: error }, 'the database was away')
-    return settleContinued(attempt, claim, 'released', AWAY_SECONDS)
+    return settleContinued(attempt, claim, 'released', { delaySeconds: AWAY_SECONDS, cuts })
   }
   if (error instanceof ThreadEnded && !queued.data.alone) return settleSuspected(attempt, claim)
   if (error instanceof GiveUp) {
@@ -66,7 +67,7 @@ export async function settleFailure(
   }
   if (await isOutage(context, error)) {
     context.log.warn({ queue: queued.name, job_id: claim?.id, err: error }, 'job waits for storage')
-    return settleContinued(attempt, claim, 'released', OUTAGE_WAIT_SECONDS)
+    return settleContinued(attempt, claim, 'released', { delaySeconds: OUTAGE_WAIT_SECONDS })
   }
   context.log.error({ queue: queued.name, job_id: claim?.id, err: error }, 'job failed')
   return settleFailed(attempt, claim, error)
@@ -122,4 +123,6 @@ async function settleFailed(
 
 /** Before a run that lost its database is tried again. */
 const AWAY_SECONDS = 1
+/** A job that loses its connection more often in a row may be what ends the session, or the server. */
+const FREE_CUTS = 3
 const OUTAGE_WAIT_SECONDS = 30

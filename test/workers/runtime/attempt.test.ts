@@ -1,5 +1,7 @@
 import t from 'tap'
 import type { JobQueueOptions } from '../../../jobs/job.ts'
+import { listJobAttempts } from '../../../sql/jobs/job-attempts.ts'
+import { claimJob } from '../../../sql/jobs/job-claims.ts'
 import { findJob, requestCancel } from '../../../sql/jobs/jobs.ts'
 import { GiveUp } from '../../../workers/runtime/give-up.ts'
 import { CONTINUE, handler, transactionalHandler } from '../../../workers/runtime/handler.ts'
@@ -27,6 +29,21 @@ t.test('an attempt at a job', async (t) => {
     const { submit } = await start((declared) => handler(declared, async ({ n }) => ({ n })))
     const job = await ended(await submit(7))
     t.match(job, { state: 'succeeded', result: { n: 7 }, attempt: 1, error: null })
+  })
+
+  t.test('has the claim it made when it asks again because the answer was lost', async (t) => {
+    const declared = await queues.declare()
+    const id = await queues.submit(declared)
+    const [queued] = await service.boss.fetch(declared.name)
+    const claim = { orgId: org.orgId, id, queueJobId: queued?.id ?? '', worker: 'w' }
+    const first = await claimJob(sql, { ...claim, queueAttempt: 1 })
+    t.match(first, { attempt: 1, state: 'running' })
+    t.same(await claimJob(sql, { ...claim, queueAttempt: 1 }), first)
+    t.match(await listJobAttempts(sql, org.orgId, id, 9), [{ attempt: 1, outcome: null }])
+    t.equal(await claimJob(sql, { ...claim, queueAttempt: 0 }), undefined, 'an older one has lost')
+    t.match(await claimJob(sql, { ...claim, queueAttempt: 2 }), { attempt: 2 })
+    await sql`update jobs set state = 'queued' where id = ${id}`
+    t.equal(await claimJob(sql, { ...claim, queueAttempt: 2 }), undefined, 'it was taken away')
   })
 
   t.test('retries after an error and keeps the error until then', async (t) => {

@@ -57,6 +57,22 @@ t.test('a job that did not end by itself', async (t) => {
     t.match(await queues.find(id), { state: 'cancelling' })
   })
 
+  t.test('is released beside one that cannot be', async (t) => {
+    const declared = await queues.declare()
+    const [bad, good] = [await loseWorker(declared), await loseWorker(declared)]
+    await sql`create table refused as select ${bad}::uuid as id`
+    await sql`
+      create function refuse() returns trigger language plpgsql as
+        'begin if exists (select from refused where id = new.id) then raise exception ''bad''; end if; return new; end'`
+    await sql`create trigger refuse before update on jobs for each row execute function refuse()`
+    await releaseLostClaims(supervising, boss)
+    t.match(await queues.find(bad), { state: 'running' })
+    t.match(await queues.find(good), { state: 'queued', interruptions: 1 })
+    await sql`drop trigger refuse on jobs`
+    await releaseLostClaims(supervising, boss)
+    t.match(await queues.find(bad), { state: 'queued' })
+  })
+
   t.test('runs alone, and what ran beside it goes on later without a loss', async (t) => {
     const lost = await queues.declare()
     const long = await queues.declare({ retryLimit: 0 })
@@ -103,16 +119,35 @@ t.test('a job that did not end by itself', async (t) => {
     t.same(await outcomes(id), ['released', 'failed'])
   })
 
-  t.test('loses no attempt when the database was away, but one by a slow statement', async (t) => {
-    const declared = await queues.declare({ retryLimit: 1 })
-    const codes = ['CONNECTION_CLOSED', '57P01', 'ECONNREFUSED', '57014', '57014']
+  /** Runs a job that throws these one after the other. */
+  async function runThrowing(retryLimit: number, errors: object[]) {
+    const declared = await queues.declare({ retryLimit })
     const id = await queues.submit(declared)
     await queues.start(
       handler(declared, async () => {
-        throw Object.assign(new Error('of the database'), { code: codes.shift() })
+        throw Object.assign(new Error('of the database'), errors.shift())
       }),
     )
     t.match(await queues.ended(id, 15_000), { state: 'failed' })
-    t.same(await outcomes(id), ['released', 'released', 'released', 'failed', 'failed'])
+    return outcomes(id)
+  }
+
+  t.test('loses no attempt when the database was away, but one by a slow statement', async (t) => {
+    const codes = ['CONNECTION_CLOSED', '57P01', 'ECONNREFUSED', '57014', '57014']
+    const errors = codes.map((code) => ({ code, query: 'select 1' }))
+    t.same(await runThrowing(1, errors), ['released', 'released', 'released', 'failed', 'failed'])
+  })
+
+  t.test('loses attempts by what only looks like an outage', async (t) => {
+    for (const error of [{ code: 'ECONNRESET' }, { code: '08P01', query: 'select 1' }]) {
+      t.same(await runThrowing(0, [error]), ['failed'], error.code)
+    }
+  })
+
+  t.test('loses attempts when it cuts its connection again and again', async (t) => {
+    const errors = Array.from({ length: 9 }, () => ({ code: '57P02' }))
+    const released = ['released', 'released', 'released']
+    t.same(await runThrowing(1, errors), [...released, 'failed', 'failed'])
+    t.equal(errors.length, 4)
   })
 })
