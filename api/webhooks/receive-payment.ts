@@ -30,7 +30,7 @@ import { headerOf } from '../header.ts'
 import { admitAddress } from '../rate-limit.ts'
 import { readWhole } from '../read-body.ts'
 
-const MAX_EVENT_BYTES = 1 << 20
+const MAX_EVENT_BYTES = 256 << 10
 
 export const receivePayment = endpoint('POST', '/webhooks/{processor}', {
   summary: 'Receive an event of the payment processor',
