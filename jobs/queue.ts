@@ -24,6 +24,8 @@ export interface Envelope extends RunMarks {
 export interface RunMarks {
   /** Its worker died or went silent: the next one runs it beside nothing else. */
   readonly alone?: boolean
+  /** No attempt was left when it was lost: it fails with the run that is alone, whatever ends that. */
+  readonly spent?: boolean
   /** The runs in a row that lost their connection to the database. */
   readonly cuts?: number
 }
@@ -132,10 +134,11 @@ export function openQueue(
         })
       }),
     async enqueueLost(tx, { queue, data, key, retryCount, retryLimit }) {
-      const envelope: Envelope = { ...data, alone: true }
+      const left = retryLimit - retryCount
+      const envelope: Envelope = { ...data, alone: true, ...(left === 0 && { spent: true }) }
       return send(tx, queue, envelope, {
         priority: RELEASED_PRIORITY,
-        retryLimit: Math.max(0, retryLimit - retryCount - 1),
+        retryLimit: Math.max(0, left - 1),
         ...(key && { singletonKey: key }),
       })
     },

@@ -56,7 +56,7 @@ export function openExaminer(heapMib: number) {
   }
 
   /** Called when the thread has ended. */
-  function recover({ planId, schemaId }: ThreadEnd) {
+  function recover({ planId, schemaId, hasLoaded }: ThreadEnd) {
     plans.forgetSent()
     const tasks = [...sent.values()]
     const guilty = tasks.find(({ plan }) => plan.planId === planId)?.plan
@@ -66,8 +66,12 @@ export function openExaminer(heapMib: number) {
       return
     }
     sent.clear()
-    if (isAlone) for (const { request, resolve } of tasks) resolve([giveUp(request)])
-    else void examineAlone(tasks)
+    if (!hasLoaded) {
+      const error = new Error('The thread that examines traces did not start')
+      for (const { reject } of tasks) reject(error)
+    } else if (isAlone) {
+      for (const { request, resolve } of tasks) resolve([giveUp(request)])
+    } else void examineAlone(tasks)
   }
 
   /** Examines the traces of tasks one by one, with nothing else in the thread. */

@@ -13,6 +13,8 @@ export interface ThreadEnd {
   readonly planId: number
   /** The schema that was at work; 0 when none was. */
   readonly schemaId: number
+  /** False when the thread ended before it could work, which no task is the cause of. */
+  readonly hasLoaded: boolean
 }
 
 /** A thread that is ended when a step of its work takes too much time or memory. */
@@ -24,13 +26,15 @@ export function openWatchedThread(
   const marks = new Int32Array(new SharedArrayBuffer(MARKS * Int32Array.BYTES_PER_ELEMENT))
   let thread: Worker | undefined
   let watch: NodeJS.Timeout | undefined
+  let beatAtStart = 0
 
   function end() {
     const planId = Atomics.load(marks, PLAN)
     const schemaId = Atomics.exchange(marks, SCHEMA, 0)
+    const hasLoaded = Atomics.load(marks, BEAT) !== beatAtStart
     rest()
     thread = undefined
-    onEnd({ planId, schemaId })
+    onEnd({ planId, schemaId, hasLoaded })
   }
 
   function rest() {
@@ -39,7 +43,6 @@ export function openWatchedThread(
     thread?.unref()
   }
 
-  let beatAtStart = 0
   return {
     post(task, transfer = []) {
       if (!thread) {

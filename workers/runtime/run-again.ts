@@ -51,10 +51,11 @@ export async function settleSuspected(
   claim: Claim | undefined,
 ): Promise<AttemptOutcome> {
   await inTransaction(attempt, async (tx) => {
+    const left = retriesLeft(attempt.queued)
     const id = await enqueueAgain(tx, attempt, {
       priority: RELEASED_PRIORITY,
-      marks: { alone: true },
-      retryLimit: Math.max(0, retriesLeft(attempt.queued) - 1),
+      marks: { alone: true, ...(left === 0 && { spent: true }) },
+      retryLimit: Math.max(0, left - 1),
     })
     if (claim && !(id && (await continueJob(tx, claim, id, 'released')))) throw new ClaimLost()
   })
@@ -101,7 +102,7 @@ async function enqueueAgain(
 
 /** Those that hold until a run ends by itself. */
 function marksOf({ data }: QueuedJob): RunMarks {
-  return { ...(data.alone && { alone: true }) }
+  return { ...(data.alone && { alone: true }), ...(data.spent && { spent: true }) }
 }
 
 /** How many attempts may follow the present one. */

@@ -107,7 +107,8 @@ async function settleFailed(
   error: unknown,
 ): Promise<AttemptOutcome> {
   const { boss, queued } = attempt
-  if (queued.data.alone && !(error instanceof ThreadEnded)) {
+  const { alone, spent } = queued.data
+  if (alone && !spent && !(error instanceof ThreadEnded)) {
     return settleAcquitted(attempt, claim, error)
   }
   const last = queued.retryCount >= queued.retryLimit

@@ -91,6 +91,14 @@ t.test('the examiner', async (t) => {
     })
   }
 
+  t.test('gives up no trace when the thread cannot start', async (t) => {
+    const manifest = stored(tool('a', { x: string }, ['x']))
+    const traces = [closed([['a', { x: 'v' }]])]
+    const request = { manifest, target: null, wants: 'all', traces } as const
+    await t.rejects(examineFor(run('org'), request, openExaminer(1)), /did not start/)
+    t.same(log, [])
+  })
+
   t.test('gives up a trace that ends the thread twice, and nothing beside it', async (t) => {
     const before = stored(tool('a', { x: string }, ['x']))
     const after = stored(tool('a', { y: string }, ['y']))

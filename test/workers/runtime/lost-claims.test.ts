@@ -48,6 +48,19 @@ t.test('a job that did not end by itself', async (t) => {
     t.equal((await boss.findJobs(deadLetterName(declared.name))).length, 1)
   })
 
+  t.test('fails with the run after the loss of its last attempt, whatever ends that', async (t) => {
+    const declared = await queues.declare({ retryLimit: 0 })
+    const id = await loseWorker(declared)
+    await releaseLostClaims(supervising, boss)
+    await queues.start(
+      handler(declared, async () => {
+        throw new Error('its own fault')
+      }),
+    )
+    t.match(await queues.ended(id, 15_000), { state: 'failed' })
+    t.same(await outcomes(id), ['lost', 'failed'])
+  })
+
   t.test('is canceled after the loss of its worker when somebody wants that', async (t) => {
     const declared = await queues.declare()
     const id = await loseWorker(declared)
