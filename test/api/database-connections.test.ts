@@ -5,7 +5,7 @@ import { openService } from '../support/service.ts'
 import type { Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-const READS = 3
+const READS = 4
 /** Of one organization. */
 const SHARE = 2
 /** As `CONCURRENT_REQUESTS` has it for the plan of the organizations here. */

@@ -8,7 +8,6 @@ import { ANONYMOUS_RATE } from '../../../jobs/rules/org/plan.ts'
 import { PATIENCE } from '../../../api/listener.ts'
 import { createApi } from '../../../api/server.ts'
 import { openService } from '../../support/service.ts'
-import { until } from '../../support/until.ts'
 
 const SECRET = 'whsec_test'
 const { webhooks } = new Stripe('sk_test_x')
@@ -247,32 +246,21 @@ t.test('without a configured secret the receivers answer 501', async (t) => {
   }
 })
 
-t.test('bodies of slow senders end in time, and large ones share a room', async (t) => {
+t.test('bodies of slow senders end in time', async (t) => {
   const service = await openService(t, { env: { PAYMENT_WEBHOOK_SECRET: SECRET } })
-  const server = await createApi(service.context, {
-    patience: { ...PATIENCE, bodyMs: 300 },
-    bodyRoom: { bytes: 4 << 20, waitMs: 30_000 },
-  })
+  const server = await createApi(service.context, { patience: { ...PATIENCE, bodyMs: 300 } })
   await server.start()
   t.teardown(() => server.stop({ timeout: 100 }))
   const { port } = server.listener.address() as AddressInfo
   const answers = await Promise.all(
-    [100, 100, 300_000, 300_000, 300_000].map(async (sentBytes) => {
+    [100, 100_000].map((sentBytes) => {
       const socket = connect({ port, host: '127.0.0.1' })
       socket.write(
-        `POST /api/v1/webhooks/stripe HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nStripe-Signature: t=${seconds()},v1=${'0'.repeat(64)}\r\nContent-Length: 1000000\r\n\r\n`,
+        `POST /api/v1/webhooks/stripe HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nStripe-Signature: t=${seconds()},v1=${'0'.repeat(64)}\r\nContent-Length: 200000\r\n\r\n`,
       )
       socket.write('x'.repeat(sentBytes))
-      let most = 0
-      const looking = setInterval(() => {
-        most = Math.max(most, server.app.bodies.room.state().waiting)
-      }, 5)
-      const answer = await text(socket)
-      clearInterval(looking)
-      return { answer, most }
+      return text(socket)
     }),
   )
-  for (const { answer } of answers) t.match(answer, /^HTTP\/1\.1 408 /)
-  t.ok(answers.some(({ most }) => most === 2))
-  await until(() => server.app.bodies.room.state().busy === 0)
+  for (const answer of answers) t.match(answer, /^HTTP\/1\.1 408 /)
 })

@@ -95,7 +95,7 @@ t.test('the examiner', async (t) => {
     const manifest = stored(tool('a', { x: string }, ['x']))
     const traces = [closed([['a', { x: 'v' }]])]
     const request = { manifest, target: null, wants: 'all', traces } as const
-    await t.rejects(examineFor(run('org'), request, openExaminer(1)), /did not start/)
+    await t.rejects(examineFor(run('org'), request, openExaminer(6)), /did not start/)
     t.same(log, [])
   })
 
