@@ -46,7 +46,7 @@ t.test('a process that was asked to stop', async (t) => {
   t.test('does so as a worker too', async (t) => {
     const HEALTH_PORT = String(await findFreePort())
     const env = { DATABASE_URL, HEALTH_PORT, DRAIN_DELAY_SECONDS: '300' }
-    const worker = launch(t, 'start-workers.ts', env, ['--pool', 'import'])
+    const worker = launch(t, 'start-workers.ts', env, ['--pool', 'evals'])
     const ready = openClient(key).bind(undefined, `http://127.0.0.1:${HEALTH_PORT}/readyz`)
     await until(async () => (await ready().catch(() => undefined))?.status === 200, START_MS)
     const ended = worker.stop('SIGTERM')

@@ -8,7 +8,6 @@ import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1'
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1'
 import { Service } from 'kubernetes-models/v1'
 import { parseAllDocuments } from 'yaml'
-import { bareEnv } from './bare-env.ts'
 
 /** The kinds that the deploy files use: the model that checks values, and the package its type is in. */
 const KINDS = {
@@ -66,8 +65,9 @@ export function findStrangers(manifests: readonly Manifest[], dir: string): Map<
   const options = { module: 'nodenext', strict: true, noEmit: true, skipLibCheck: true, types: [] }
   const project = { compilerOptions: options, files: ['manifests.ts'] }
   writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify(project))
-  const words = ['node_modules/typescript/bin/tsc', '-p', dir, '--pretty', 'false']
-  const { stdout, stderr, status } = spawnSync(process.execPath, words, { env: bareEnv() })
+  // The test runner puts options of its own into NODE_OPTIONS of every child, with which tsc does not load.
+  const command = `NODE_OPTIONS= node_modules/.bin/tsc -p '${dir}' --pretty false`
+  const { stdout, stderr, status } = spawnSync('sh', ['-c', command])
   if (status !== 0 && stdout.length === 0) throw new Error(`tsc: ${String(stderr)}`)
   const found = String(stdout).matchAll(/manifests\.ts\((\d+),\d+\): (.*)$/gm)
   return new Map([...found].map(([, line, message = '']) => [Number(line) - 1, message]))
