@@ -36,7 +36,7 @@ const FOREIGN: readonly { known: RegExp; by: readonly string[] }[] = [
 ]
 
 /** The areas of `api/`, `sql/` and `jobs/rules/`, and of their tests. */
-const AREAS = `core access traces evals manifests regression datasets skills import webhooks
+const AREAS = `core access traces evals manifests regression datasets replay skills import webhooks
   org jobs`.split(/\s+/)
 const WORKERS = [...Object.keys(pools), 'runtime', 'examination']
 
