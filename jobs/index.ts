@@ -24,6 +24,7 @@ import { importTraces } from './import-traces.ts'
 import type { Job } from './job.ts'
 import { judgeTraces } from './judge-traces.ts'
 import { linkTraces } from './link-traces.ts'
+import { prepareReplay } from './prepare-replay.ts'
 import { reconcileJobs } from './reconcile-jobs.ts'
 import { retargetVerdicts } from './retarget-verdicts.ts'
 import { sendAlertMail } from './send-alert-mail.ts'
@@ -45,6 +46,7 @@ export const jobs: readonly Job[] = [
   bisectRegression,
   sweepRegressions,
   buildDataset,
+  prepareReplay,
   deliverWebhook,
   sendAlertMail,
   reconcileJobs,

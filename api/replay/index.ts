@@ -1,7 +1,16 @@
 import type { Area } from '../endpoint.ts'
+import { cancelReplayBatch } from './cancel-batch.ts'
+import { createReplayBatch } from './create-batch.ts'
 import { listReplayBatches } from './list-batches.ts'
 import { listReplayTasks } from './list-tasks.ts'
 import { showReplayBatch } from './show-batch.ts'
 import { showReplayTask } from './show-task.ts'
 
-export const replay: Area = [listReplayBatches, showReplayBatch, listReplayTasks, showReplayTask]
+export const replay: Area = [
+  createReplayBatch,
+  listReplayBatches,
+  showReplayBatch,
+  listReplayTasks,
+  cancelReplayBatch,
+  showReplayTask,
+]
