@@ -20,6 +20,7 @@ import { decideTraces } from './decide-traces.ts'
 import { deleteExpired } from './delete-expired.ts'
 import { deliverWebhook } from './deliver-webhook.ts'
 import { detectViolations } from './detect-violations.ts'
+import { dispatchReplay } from './dispatch-replay.ts'
 import { importTraces } from './import-traces.ts'
 import type { Job } from './job.ts'
 import { judgeTraces } from './judge-traces.ts'
@@ -45,6 +46,7 @@ export const jobs: readonly Job[] = [
   bisectRegression,
   sweepRegressions,
   buildDataset,
+  dispatchReplay,
   deliverWebhook,
   sendAlertMail,
   reconcileJobs,
