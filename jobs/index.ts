@@ -20,6 +20,7 @@ import { decideTraces } from './decide-traces.ts'
 import { deleteExpired } from './delete-expired.ts'
 import { deliverWebhook } from './deliver-webhook.ts'
 import { detectViolations } from './detect-violations.ts'
+import { dispatchReplay } from './dispatch-replay.ts'
 import { importTraces } from './import-traces.ts'
 import type { Job } from './job.ts'
 import { judgeTraces } from './judge-traces.ts'
@@ -47,6 +48,7 @@ export const jobs: readonly Job[] = [
   sweepRegressions,
   buildDataset,
   prepareReplay,
+  dispatchReplay,
   deliverWebhook,
   sendAlertMail,
   reconcileJobs,
