@@ -3,6 +3,7 @@ import { cancelReplayBatch } from './cancel-batch.ts'
 import { createReplayBatch } from './create-batch.ts'
 import { listReplayBatches } from './list-batches.ts'
 import { listReplayTasks } from './list-tasks.ts'
+import { resumeReplayBatch } from './resume-batch.ts'
 import { showReplayBatch } from './show-batch.ts'
 import { showReplayTask } from './show-task.ts'
 
@@ -12,5 +13,6 @@ export const replay: Area = [
   showReplayBatch,
   listReplayTasks,
   cancelReplayBatch,
+  resumeReplayBatch,
   showReplayTask,
 ]
