@@ -1,7 +1,20 @@
 import type { Area } from '../endpoint.ts'
+import { claimReplayTasks } from './claim-tasks.ts'
+import { extendReplayLease } from './extend-lease.ts'
+import { linkReplayTraces } from './link-traces.ts'
 import { listReplayBatches } from './list-batches.ts'
 import { listReplayTasks } from './list-tasks.ts'
 import { showReplayBatch } from './show-batch.ts'
 import { showReplayTask } from './show-task.ts'
+import { submitReplayTask } from './submit-task.ts'
 
-export const replay: Area = [listReplayBatches, showReplayBatch, listReplayTasks, showReplayTask]
+export const replay: Area = [
+  listReplayBatches,
+  showReplayBatch,
+  listReplayTasks,
+  claimReplayTasks,
+  showReplayTask,
+  extendReplayLease,
+  submitReplayTask,
+  linkReplayTraces,
+]
