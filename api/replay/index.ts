@@ -1,5 +1,7 @@
 import type { Area } from '../endpoint.ts'
+import { cancelReplayBatch } from './cancel-batch.ts'
 import { claimReplayTasks } from './claim-tasks.ts'
+import { createReplayBatch } from './create-batch.ts'
 import { extendReplayLease } from './extend-lease.ts'
 import { linkReplayTraces } from './link-traces.ts'
 import { listReplayBatches } from './list-batches.ts'
@@ -9,9 +11,11 @@ import { showReplayTask } from './show-task.ts'
 import { submitReplayTask } from './submit-task.ts'
 
 export const replay: Area = [
+  createReplayBatch,
   listReplayBatches,
   showReplayBatch,
   listReplayTasks,
+  cancelReplayBatch,
   claimReplayTasks,
   showReplayTask,
   extendReplayLease,

@@ -136,14 +136,15 @@ export interface UnpreparedBatch {
   readonly mode: 'pull' | 'push'
   readonly trace_ids: string[] | null
   readonly filters: Filters | null
+  readonly created_by: string | null
   readonly prepared_at: Date | null
   readonly canceled_at: Date | null
 }
 
 export async function findBatchToPrepare(sql: Queryable, orgId: string, id: string) {
   const [row] = await sql<UnpreparedBatch[]>`
-    select project_id, agent_name, source_manifest_id, mode, trace_ids, filters, prepared_at,
-      canceled_at
+    select project_id, agent_name, source_manifest_id, mode, trace_ids, filters,
+      created_by, prepared_at, canceled_at
     from replay_batches where org_id = ${orgId} and id = ${id}`
   return row
 }
@@ -173,12 +174,6 @@ export async function setCanceled(tx: Transaction, orgId: string, id: string) {
   await tx`
     update replay_batches set canceled_at = clock_timestamp()
     where org_id = ${orgId} and id = ${id} and canceled_at is null`
-}
-
-/** Lets a batch that was paused go on. */
-export async function clearPause(tx: Transaction, orgId: string, id: string) {
-  await tx`
-    update replay_batches set paused_reason = null where org_id = ${orgId} and id = ${id}`
 }
 
 function matching(sql: Queryable, orgId: string, { projectIds, agentName, status }: BatchFilter) {
