@@ -6,6 +6,7 @@ import { extendReplayLease } from './extend-lease.ts'
 import { linkReplayTraces } from './link-traces.ts'
 import { listReplayBatches } from './list-batches.ts'
 import { listReplayTasks } from './list-tasks.ts'
+import { resumeReplayBatch } from './resume-batch.ts'
 import { showReplayBatch } from './show-batch.ts'
 import { showReplayTask } from './show-task.ts'
 import { submitReplayTask } from './submit-task.ts'
@@ -17,6 +18,7 @@ export const replay: Area = [
   listReplayTasks,
   cancelReplayBatch,
   claimReplayTasks,
+  resumeReplayBatch,
   showReplayTask,
   extendReplayLease,
   submitReplayTask,
