@@ -158,7 +158,7 @@ begin
     select org_id, batch_id from replay_tallies
     where not is_started
       and (org_id, batch_id) in (select org_id, batch_id from changed where status = 'leased')
-    order by org_id, batch_id for update) as s
+    order by org_id, batch_id for update skip locked) as s
   where t.org_id = s.org_id and t.batch_id = s.batch_id;
   return null;
 end $$;
