@@ -52,7 +52,7 @@ const body: CheckedBody<readonly Item[]> = {
 export const createTraces = endpoint('POST', '/traces/batch', {
   summary: 'Store up to 1,000 traces at once',
   description:
-    'A trace that is not as it should be costs only itself, and a faulty score of it only that score (warnings). Each may have what a single one may: 5 MiB and 300,000 values. Every trace of the request is one of count (stored now), skipped (the project had it already) and errors. Where the quota holds only some of them, X-Quota-Exceeded names the metric.',
+    'A trace that is not as it should be costs only itself, and a faulty score of it only that score (warnings). Each may have what a single one may: 5 MiB and 300,000 values. Every trace of the request is one of count (stored now), updated (stored as `running`, and finished by this one), skipped (the project had it already) and errors. Where an id comes twice, the first is stored and the second is a repetition of it, so one that starts and ends in one request is stored and finished. Where the quota holds only some of them, X-Quota-Exceeded names the metric.',
   access: 'key',
   query: shape({}, { project: projectField }),
   body,
@@ -60,6 +60,7 @@ export const createTraces = endpoint('POST', '/traces/batch', {
     200: Joi.object({
       count: Joi.number().integer().required().description('Stored now'),
       trace_ids: listOf(Joi.string()).required().description('Of those stored now'),
+      updated: Joi.number().integer().required().description('Running before, and finished now'),
       skipped: Joi.number().integer().required().description('Stored by an earlier request'),
       errors: listOf(
         Joi.object({
@@ -100,13 +101,15 @@ export const createTraces = endpoint('POST', '/traces/batch', {
 function viewBatch(items: readonly Item[], taken: readonly Taken[], log: Log) {
   const stored = taken.flatMap(({ outcome }) => (outcome instanceof Error ? [] : [outcome]))
   const created = stored.filter(({ created }) => created)
+  const updated = stored.filter(({ updated }) => updated)
   const refused = taken.flatMap(({ outcome, ...each }) =>
     outcome instanceof Error ? [{ ...each, ...describe(outcome, log) }] : [],
   )
   return {
     count: created.length,
     trace_ids: created.map(({ trace_id }) => trace_id),
-    skipped: stored.length - created.length,
+    updated: updated.length,
+    skipped: stored.length - created.length - updated.length,
     errors: [...faulty(items), ...refused].sort((a, b) => a.index - b.index),
     warnings: taken.flatMap(({ outcome, ...each }) =>
       outcome instanceof Error ? [] : outcome.warnings.map((warning) => ({ ...each, ...warning })),

@@ -4,7 +4,9 @@ import { unknownManifest } from '../../jobs/rules/traces/trace-warning.ts'
 import { isDatabaseAway } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import type { InsertedTrace } from '../../sql/traces/trace-inserts.ts'
+import { keyText } from '../../sql/traces/traces.ts'
 import type { TraceKey } from '../../sql/traces/traces.ts'
+import { finishTraces } from '../../sql/transactions/revise-trace.ts'
 import { acceptTraces, insertTied, storeByHalves } from '../../sql/transactions/store-traces.ts'
 import type { NewTraces } from '../../sql/transactions/store-traces.ts'
 import type { ApiContext } from '../context.ts'
@@ -13,7 +15,7 @@ import type { Principal } from '../principal.ts'
 import { writableProject } from '../projects.ts'
 import { quotaExceeded } from '../quota.ts'
 import type { SentTrace } from './sent-trace.ts'
-import { keyText, readStored, viewStored } from './stored-trace.ts'
+import { readStored, viewStored } from './stored-trace.ts'
 import type { StoredTrace } from './stored-trace.ts'
 
 export interface Arrival extends SentTrace {
@@ -24,8 +26,8 @@ export interface Arrival extends SentTrace {
 export type Outcome = StoredTrace | Error
 
 /**
- * Stores traces of one organization with their scores and has them judged, in one transaction. Traces
- * beyond the quota are refused. When the transaction fails for another reason, the traces are stored half
+ * Stores traces of one organization with their scores, finishes those that are stored as running, and has
+ * them judged, in one transaction. Traces beyond the quota are refused. When the transaction fails for another reason, the traces are stored half
  * by half.
  * @throws when the database is away, for all of them
  */
@@ -63,26 +65,27 @@ async function storeIn(tx: Transaction, context: ApiContext, arrivals: readonly 
   const assigned = await assignProjects(tx, arrivals)
   const writable = assigned.flatMap((each) => (each instanceof Error ? [] : [each]))
   const created = await insert(tx, writable)
-  const others = writable.filter((each) => !created.has(each))
-  const stored = await readStored(
-    tx,
-    others.map(({ row }) => row),
-  )
-  await accept(tx, context, [...created.keys()])
+  const known = writable.filter((each) => !created.has(each))
+  const finished = await finishTraces(tx, context.queue, rowsOf(known))
+  const stored = await readStored(tx, rowsOf(known.filter(({ row }) => !finished.has(row))))
+  const updated = known.filter(({ row }) => finished.has(row))
+  await accept(tx, context, [...created.keys()], updated)
   return assigned.map((each) => {
     if (each instanceof Error) return each
     const { row, arrival } = each
     const insertion = created.get(each)
-    if (insertion) return viewStored(row, true, warningsOf(each, insertion))
+    if (insertion) return viewStored(row, { created: true, warnings: warningsOf(each, insertion) })
+    const revision = finished.get(row)
+    if (revision) return viewStored(row, { updated: true, warnings: warningsOf(each, revision) })
     // A trace that is not found any more was deleted a moment ago.
-    const found = stored.get(keyText(row)) ?? viewStored(row, false)
+    const found = stored.get(keyText(row)) ?? viewStored(row)
     return { ...found, warnings: arrival.warnings }
   })
 }
 
 /** Inserts the traces whose ids are new, and returns those with what was inserted. */
 async function insert(tx: Transaction, traces: readonly AssignedTrace[]) {
-  const rows = traces.map(({ row }) => row)
+  const rows = rowsOf(traces)
   const inserted = new Map((await insertTied(tx, rows)).map((each) => [keyText(each), each]))
   const created = new Map<AssignedTrace, InsertedTrace>()
   for (const each of traces) {
@@ -95,7 +98,7 @@ async function insert(tx: Transaction, traces: readonly AssignedTrace[]) {
   return created
 }
 
-function warningsOf({ arrival, row }: AssignedTrace, { manifest_id }: InsertedTrace) {
+function warningsOf({ arrival, row }: AssignedTrace, { manifest_id }: Tied) {
   if (row.manifest_id === null || row.manifest_id === manifest_id) return arrival.warnings
   return [unknownManifest(row.manifest_id), ...arrival.warnings]
 }
@@ -127,17 +130,21 @@ async function findProjectId(tx: Transaction, { principal, project }: Arrival) {
   }
 }
 
-/** Counts traces against the quota. @throws OverQuota with the last ones when not all of them fit */
+/**
+ * Stores the scores of all, and counts the new ones against the quota.
+ * @throws OverQuota with the last ones when not all of them fit
+ */
 async function accept(
   tx: Transaction,
   { queue, quotas, now }: ApiContext,
   created: readonly AssignedTrace[],
+  updated: readonly AssignedTrace[],
 ) {
-  const [first] = created
+  const [first] = [...created, ...updated]
   if (!first) return
   const at = now()
   const charge = { orgId: first.row.org_id, quotas, at }
-  const over = await acceptTraces(tx, queue, charge, byProject(created))
+  const over = await acceptTraces(tx, queue, charge, byProject(created, updated))
   if (!over) return
   const answer = quotaExceeded({ metric: 'traces_ingested', asked: created.length, ...over }, at)
   throw new OverQuota(
@@ -146,15 +153,23 @@ async function accept(
   )
 }
 
-function byProject(created: readonly AssignedTrace[]): NewTraces[] {
-  const groups = Map.groupBy(created, ({ row }) => row.project_id)
+function byProject(
+  created: readonly AssignedTrace[],
+  updated: readonly AssignedTrace[],
+): NewTraces[] {
+  const isNew = new Set(created)
+  const groups = Map.groupBy([...created, ...updated], ({ row }) => row.project_id)
   return [...groups].map(([projectId, group]) => ({
     projectId,
-    traceIds: group.map(({ row }) => row.trace_id),
+    traceIds: group.filter((each) => isNew.has(each)).map(({ row }) => row.trace_id),
     scores: group.flatMap(({ arrival, row: { trace_id } }) =>
       arrival.scores.map((score) => ({ ...score, trace_id })),
     ),
   }))
+}
+
+function rowsOf(traces: readonly AssignedTrace[]) {
+  return traces.map(({ row }) => row)
 }
 
 /** Rolls the transaction back; it is repeated without the traces that are refused. */
@@ -189,6 +204,8 @@ export const storeTrace: (context: ApiContext, arrival: Arrival) => Promise<Outc
   },
 )
 
+/** A trace that was written, with the manifest it was tied to. */
+type Tied = Pick<TraceRow, 'manifest_id'>
 /** A trace with the project it goes to. */
 interface AssignedTrace {
   readonly arrival: Arrival

@@ -1,6 +1,6 @@
 import type { TraceWarning } from '../../jobs/rules/traces/trace-warning.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { listStoredTraces } from '../../sql/traces/traces.ts'
+import { keyText, listStoredTraces } from '../../sql/traces/traces.ts'
 import type { TraceKey } from '../../sql/traces/traces.ts'
 
 /** The answer for a trace that is stored, by this request or an earlier one. */
@@ -13,6 +13,8 @@ export interface StoredTrace {
   readonly verdict: string | null
   /** This request stored it. */
   readonly created: boolean
+  /** It was running, and this request finished it. */
+  readonly updated: boolean
   /** What of the trace could not be stored as it was sent. */
   readonly warnings: readonly TraceWarning[]
 }
@@ -21,13 +23,12 @@ export interface StoredTrace {
 export async function readStored(tx: Transaction, keys: readonly TraceKey[]) {
   if (keys.length === 0) return new Map<string, StoredTrace>()
   const stored = await listStoredTraces(tx, keys)
-  return new Map(stored.map((trace) => [keyText(trace), viewStored(trace, false)]))
+  return new Map(stored.map((trace) => [keyText(trace), viewStored(trace)]))
 }
 
 export function viewStored(
   trace: CountedTrace,
-  created: boolean,
-  warnings: readonly TraceWarning[] = [],
+  done: Partial<Pick<StoredTrace, 'created' | 'updated' | 'warnings'>> = {},
 ): StoredTrace {
   return {
     trace_id: trace.trace_id,
@@ -35,13 +36,11 @@ export function viewStored(
     spans: trace.span_count,
     llm_calls: trace.llm_call_count,
     verdict: trace.verdict ?? null,
-    created,
-    warnings,
+    created: false,
+    updated: false,
+    warnings: [],
+    ...done,
   }
-}
-
-export function keyText({ org_id, project_id, trace_id }: TraceKey) {
-  return `${org_id} ${project_id} ${trace_id}`
 }
 
 interface CountedTrace {

@@ -165,6 +165,7 @@ const shownFields = {
   eval_score: nullable(Joi.number()).description('Quality, 0 to 1'),
   verdict: nullable(word(...VERDICTS)).description('Null until the trace was judged'),
   needs_review: nullable(Joi.boolean()),
+  revision: Joi.number().integer().description('How often it was changed since it was stored'),
   created_at: times,
 }
 

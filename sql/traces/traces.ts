@@ -9,10 +9,17 @@ export interface TraceKey {
   trace_id: string
 }
 
+/** A key as one text, to find it in a map. */
+export function keyText({ org_id, project_id, trace_id }: TraceKey) {
+  return `${org_id} ${project_id} ${trace_id}`
+}
+
 /** A trace with what is shown of its decision; the content is left out. */
 export type ShownTraceRow = Omit<TraceRow, 'content' | 'content_hash' | 'malformed'> & {
   project_id: string
   project: string
+  /** How often it was changed. */
+  revision: number
   created_at: Date
   verdict: string | null
   needs_review: boolean | null
@@ -24,8 +31,7 @@ export type ShownTraceRow = Omit<TraceRow, 'content' | 'content_hash' | 'malform
 export async function listStoredTraces(sql: Queryable, keys: readonly TraceKey[]) {
   return sql<(TraceKey & StoredFacts)[]>`
     select t.org_id, t.project_id, t.trace_id, t.agent_name, t.span_count, t.llm_call_count, v.verdict
-    from unnest(${keys.map((k) => k.org_id)}::uuid[], ${keys.map((k) => k.project_id)}::uuid[],
-      ${keys.map((k) => k.trace_id)}::text[]) as k (org_id, project_id, trace_id)
+    from ${keysOf(sql, keys)}
     join traces t using (org_id, project_id, trace_id)
     ${withVerdict(sql)}`
 }
@@ -79,6 +85,16 @@ export async function listTraceAgents(
   return new Map(rows.map(({ trace_id, agent_name }) => [trace_id, agent_name]))
 }
 
+/** Those of these traces that are stored as running. */
+export async function listRunning(sql: Queryable, keys: readonly TraceKey[]) {
+  if (keys.length === 0) return []
+  return sql<TraceKey[]>`
+    select t.org_id, t.project_id, t.trace_id
+    from ${keysOf(sql, keys)}
+    join traces t using (org_id, project_id, trace_id)
+    where t.status = 'running'`
+}
+
 /** Compressed spans and LLM calls of a trace; undefined when it is gone. */
 export async function findTraceContent(sql: Queryable, key: TraceKey) {
   const [row] = await sql<{ content: Buffer }[]>`
@@ -117,8 +133,8 @@ export function shownColumns(sql: Queryable) {
     t.final_output_preview, t.error_code, t.error_message, t.tags, t.metadata, t.session_metadata,
     t.active_skills, t.skills_offered_in_prompt, t.skills_loaded_by_agent, t.skills_delivered,
     t.tools_called, t.span_count, t.llm_call_count, t.tool_call_count, t.tool_error_count,
-    t.input_tokens, t.output_tokens, t.cost_usd, t.llm_latency_ms, t.created_at, v.verdict,
-    v.needs_review, v.eval_verdict, v.quality_avg as eval_score`
+    t.input_tokens, t.output_tokens, t.cost_usd, t.llm_latency_ms, t.revision, t.created_at,
+    v.verdict, v.needs_review, v.eval_verdict, v.quality_avg as eval_score`
 }
 
 /** Joins verdict `v`, if there is one, to trace `t`. */
@@ -155,6 +171,12 @@ export function ofManifest(
     and (t.project_id, t.agent_name, t.manifest_hash) = (
       select m.project_id, m.agent_name, substr(m.manifest_hash, 8) from manifests m
       where m.org_id = ${orgId} and m.id = ${manifestId}))`
+}
+
+/** The keys as rows `k`. */
+function keysOf(sql: Queryable, keys: readonly TraceKey[]) {
+  return sql`unnest(${keys.map((k) => k.org_id)}::uuid[], ${keys.map((k) => k.project_id)}::uuid[],
+    ${keys.map((k) => k.trace_id)}::text[]) as k (org_id, project_id, trace_id)`
 }
 
 interface StoredFacts {

@@ -2,6 +2,7 @@ import { requestAggregation } from '../../jobs/aggregate-scores.ts'
 import { judgeTraces } from '../../jobs/judge-traces.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import { madeScores } from '../../jobs/rules/evals/judgement.ts'
+import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Transaction } from '../core/db.ts'
 import { deleteMadeScores } from '../evals/eval-scores.ts'
@@ -13,6 +14,7 @@ import { deleteFindings } from '../traces/trace-findings.ts'
 import { indexTraces } from '../traces/trace-search.ts'
 import { lockStoredTraces, updateTraces } from '../traces/trace-updates.ts'
 import type { RevisedTrace, RevisedTraceRow, StoredTraceRow } from '../traces/trace-updates.ts'
+import { keyText, listRunning } from '../traces/traces.ts'
 import type { TraceKey } from '../traces/traces.ts'
 import { activateUsedDrafts } from './activate-draft.ts'
 
@@ -40,13 +42,14 @@ async function reviseTraces(
   queue: Queue,
   revisions: readonly { readonly key: TraceKey; readonly change: Change }[],
 ): Promise<RevisedTrace[]> {
-  const changes = new Map(revisions.map(({ key, change }) => [textOf(key), change]))
+  if (revisions.length === 0) return []
+  const changes = new Map(revisions.map(({ key, change }) => [keyText(key), change]))
   const stored = await lockStoredTraces(
     tx,
     revisions.map(({ key }) => key),
   )
   const changed = stored.flatMap((before) => {
-    const after = changes.get(textOf(before))?.(before)
+    const after = changes.get(keyText(before))?.(before)
     const { org_id, project_id, trace_id } = before
     return after ? [{ before, after: { ...after, org_id, project_id, trace_id } }] : []
   })
@@ -55,6 +58,33 @@ async function reviseTraces(
     revised.push(...(await reviseIn(tx, queue, projectId, each)))
   }
   return revised
+}
+
+/**
+ * Finishes stored traces that are running: each becomes the first of these rows with its key that is not
+ * running. Others stay as they are, and are not locked.
+ * @returns the rows that stored traces became
+ */
+export async function finishTraces<Row extends TraceRow & TraceKey>(
+  tx: Transaction,
+  queue: Queue,
+  rows: readonly Row[],
+): Promise<Map<Row, RevisedTrace>> {
+  const ended = new Map<string, Row>()
+  for (const row of rows) {
+    if (row.status !== 'running' && !ended.has(keyText(row))) ended.set(keyText(row), row)
+  }
+  const running = await listRunning(tx, [...ended.values()])
+  const revised = await reviseTraces(
+    tx,
+    queue,
+    running.map((key) => ({
+      key,
+      // Another transaction may have finished it until it was locked.
+      change: ({ status }) => (status === 'running' ? ended.get(keyText(key)) : undefined),
+    })),
+  )
+  return new Map(revised.map((each) => [ended.get(keyText(each)) as Row, each]))
 }
 
 /** Traces of one project. */
@@ -129,10 +159,6 @@ function isRunning({ after }: ChangedTrace) {
 
 function idOf({ before }: ChangedTrace) {
   return before.trace_id
-}
-
-function textOf({ org_id, project_id, trace_id }: TraceKey) {
-  return `${org_id} ${project_id} ${trace_id}`
 }
 
 interface ChangedTrace {

@@ -27,6 +27,7 @@ export async function insertTied(tx: Transaction, rows: Parameters<typeof insert
 export interface NewTraces {
   readonly projectId: string
   readonly traceIds: readonly string[]
+  /** Theirs, and those that came for traces that were there before. */
   readonly scores: readonly TraceScore[]
 }
 

@@ -16,6 +16,7 @@ t.test('SQL is not put together from texts', async (t) => {
     'sql/manifests/manifest-links.ts',
     'sql/traces/trace-copy.ts',
     'sql/traces/trace-inserts.ts',
+    'sql/traces/trace-updates.ts',
     'workers/datasets/select-traces.ts',
   ])
 })

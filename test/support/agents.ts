@@ -10,8 +10,8 @@ import type { Service } from './service.ts'
 import { until } from './until.ts'
 
 /** A service with the workers that traces and manifests need. */
-export async function openAgentService(t: Test) {
-  const service = await openService(t)
+export async function openAgentService(t: Test, options: Parameters<typeof openService>[1] = {}) {
+  const service = await openService(t, options)
   await service.startWorkers([
     judgeTracesHandler,
     detectViolationsHandler,

@@ -93,7 +93,7 @@ const OTHERS = [
     started_at: '2026-03-01T11:00:00Z',
     llm_calls: calling('two', ['search', { q: 'x', limit: 3 }]),
   },
-].map((trace) => ({ started_at: '2026-03-01T12:00:00Z', ...trace }))
+]
 
 const service = await openAgentService(t)
 const { sql, context } = service
