@@ -24,7 +24,7 @@ t.test('traces are patched in the thread', async (t) => {
   const traces = [closed([['lookup', { id: '1' }]]), closed([])]
   const [repaired, other] = await repairTraces(run, { ...request, traces })
   t.same(other, { kind: 'ineligible' })
-  if (repaired?.kind !== 'repaired') return t.fail(repaired?.kind)
+  if (repaired?.kind !== 'repaired') throw new Error('not repaired')
   t.match(decodeContent(repaired.content).llm_calls[0]?.tool_calls, [{ tool_name: 'find' }])
   t.match(repaired, {
     rules: [0],
