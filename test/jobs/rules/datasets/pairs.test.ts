@@ -8,6 +8,14 @@ import fc from '../../../support/property.ts'
 
 const NO_TOOLS = { texts: new Map(), json: '[]', schemas: new Map(), from: 'seen' } as const
 
+const tried = (index: number, quality: number) => ({
+  index,
+  splitIndex: 0,
+  quality,
+  trace_id: `t-${index}`,
+  source_trace_id: null,
+})
+
 /** Messages written as `u:text`, `a:text`, `t:text`, `s:text`. */
 function attempt(no: number, quality: number, ...said: string[]): Attempt {
   const roles = { u: 'user', a: 'assistant', t: 'tool', s: 'system' } as const
@@ -15,7 +23,7 @@ function attempt(no: number, quality: number, ...said: string[]): Attempt {
     const role = roles[one[0] as keyof typeof roles]
     return { role, content: one.slice(2), weight: role === 'assistant' ? 1 : 0 }
   })
-  return makeAttempt(no, quality, messages, NO_TOOLS)
+  return makeAttempt(tried(no, quality), { messages, leftOut: 0 }, NO_TOOLS)
 }
 
 const reasons = (attempts: Attempt[]) => Object.fromEntries(choosePairs(attempts).dropped)
@@ -27,7 +35,7 @@ t.test('a pair is the turn in which a good and a bad attempt part', async (t) =>
   t.equal(dropped.size, 0)
   t.match(pairs, [
     {
-      turn: 4,
+      turn: 3,
       chosenTurn: { content: 'It is 4' },
       rejectedTurn: { content: 'It is 5' },
       lengthRatio: 0,
@@ -68,13 +76,17 @@ t.test('attempts with other tools are not compared', async (t) => {
     texts: new Map([[name, `"${name}"`]]),
     from: 'calls',
   }))
-  const messages = (content: string): TrainingMessage[] => [
-    { role: 'user', content: 'Hi', weight: 0 },
-    { role: 'assistant', content, weight: 1 },
-  ]
-  const good = makeAttempt(1, 0.9, messages('x'), one as never)
-  t.equal(choosePairs([good, makeAttempt(2, 0.1, messages('y'), one as never)]).pairs.length, 1)
-  t.equal(choosePairs([good, makeAttempt(2, 0.1, messages('y'), other as never)]).pairs.length, 0)
+  const said = (content: string) => ({
+    messages: [
+      { role: 'user', content: 'Hi', weight: 0 },
+      { role: 'assistant', content, weight: 1 },
+    ] as TrainingMessage[],
+    leftOut: 0,
+  })
+  const good = makeAttempt(tried(1, 0.9), said('x'), one as never)
+  const bad = (tools: typeof one) => makeAttempt(tried(2, 0.1), said('y'), tools as never)
+  t.equal(choosePairs([good, bad(one)]).pairs.length, 1)
+  t.equal(choosePairs([good, bad(other)]).pairs.length, 0)
 })
 
 t.test('a task gives four pairs at most, a trace is in two, and none comes twice', async (t) => {
