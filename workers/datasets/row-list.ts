@@ -1,7 +1,7 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import { RARE_MEMBERS } from '../../jobs/rules/datasets/formats.ts'
 import { LOSSES } from '../../jobs/rules/datasets/rows.ts'
-import { trainingJson } from '../../jobs/rules/datasets/training-json.ts'
+import { trainingJson } from '../../jobs/rules/core/training-json.ts'
 import type { Candidate } from '../../jobs/rules/datasets/rows.ts'
 import type { SelectedTrace } from '../../sql/datasets/selection.ts'
 import type { ListedTrace } from './listed-trace.ts'

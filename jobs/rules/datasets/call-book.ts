@@ -2,7 +2,7 @@ import { parseJson } from '../core/parse-json.ts'
 import { isObject } from '../core/reader.ts'
 import { openLines } from '../core/waiting-lines.ts'
 import type { Message } from '../traces/trace.ts'
-import { trainingJson } from './training-json.ts'
+import { trainingJson } from '../core/training-json.ts'
 
 export interface TrainingCall {
   /** `call_1`, `call_2`, ... in order, so that equal conversations give equal rows. */

@@ -1,5 +1,5 @@
 import { isObject } from '../core/reader.ts'
-import { trainingJson } from './training-json.ts'
+import { trainingJson } from '../core/training-json.ts'
 
 /** What a message holds. */
 export interface Content {

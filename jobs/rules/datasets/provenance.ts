@@ -1,6 +1,6 @@
 import type { Recipe } from './recipe.ts'
 import type { Candidate, Row } from './rows.ts'
-import { trainingJson } from './training-json.ts'
+import { trainingJson } from '../core/training-json.ts'
 
 /** Where the rejected side of a pair comes from, and who made it a pair. */
 export interface PairOrigin<C extends Candidate = Candidate> {

@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto'
 import { lossesOf, rareMembersOf, rowText } from './formats.ts'
 import type { RareMember, RowParts } from './formats.ts'
-import { hasUnfitText } from './training-json.ts'
+import { hasUnfitText } from '../core/training-json.ts'
 import { correctConversation, readConversation } from './messages.ts'
 import type { Conversation, Dropped, TrainingMessage } from './messages.ts'
 import { isMiddling } from './pairs.ts'

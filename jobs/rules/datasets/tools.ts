@@ -1,6 +1,6 @@
 import { readTool as readContract } from '../manifests/contract.ts'
 import type { Component } from '../manifests/manifest.ts'
-import { trainingJson } from './training-json.ts'
+import { trainingJson } from '../core/training-json.ts'
 import type { TrainingMessage } from './messages.ts'
 import { isObject } from '../core/reader.ts'
 import type { LlmCall } from '../traces/trace.ts'

@@ -2,13 +2,13 @@ import type { Surface } from './compat-decision.ts'
 import { DEFAULT_COMPAT_POLICY } from './compat-policy.ts'
 import type { CompatPolicy } from './compat-policy.ts'
 import { readContract } from './contract.ts'
-import type { Contract, ModelContract, OutputContract } from './contract.ts'
+import type { Contract, JsonSchema, ModelContract, OutputContract } from './contract.ts'
 import { diffManifests } from './manifest-diff.ts'
 import type { Manifest } from './manifest.ts'
 import type { Compile, Validate } from './schema-check.ts'
 import type { ChangeDetail, Severity, SurfaceChange } from './surface-change.ts'
 import { parameterRules } from './tool-repair.ts'
-import type { ParameterRule } from './tool-repair.ts'
+import type { ArgumentRule, RenameRule } from './tool-repair.ts'
 
 /** Everything about two manifests that the decision on a trace needs, worked out once. */
 export interface Transition {
@@ -98,13 +98,15 @@ function planTool(change: SurfaceChange, old: Contract, now: Contract, compile: 
   const [before, after] = [old.tools.get(change.component_name), now.tools.get(name)]
   if (change.state === 'removed' || !before || !after) return { kind: 'missing' }
   const validate = after.input ? compile(after.input) : undefined
-  if (change.state === 'renamed') return { kind: 'renamed', to: name, validate }
+  if (change.state === 'renamed') {
+    const rule: RenameRule = { tool: change.component_name, rule: 'rename_tool', to: name }
+    return { kind: 'renamed', rule, validate }
+  }
   const inputs = change.details.filter(({ role }) => role === 'arguments')
   const onlyOutput = inputs.length === 0 && change.details.some(({ role }) => role === 'output')
   if (onlyOutput) return { kind: 'output_changed' }
   if (!validate) return { kind: 'unverifiable' }
-  const rules = before.input && after.input ? parameterRules(before.input, after.input) : []
-  return { kind: 'changed', validate, rules }
+  return { kind: 'changed', validate, rules: rulesBetween(name, before.input, after.input) }
 }
 
 function planOutput(
@@ -116,7 +118,7 @@ function planOutput(
   const [change] = changes.filter(({ state }) => state === 'changed' || state === 'added')
   if (!change || !now) return null
   if (change.details.length > 0 && change.details.every(isPolicy)) return null
-  const rules = old?.schema && now.schema ? parameterRules(old.schema, now.schema) : []
+  const rules = rulesBetween(null, old?.schema, now.schema)
   return {
     name: change.component_name,
     isJson: now.format === 'json',
@@ -126,17 +128,25 @@ function planOutput(
   }
 }
 
+function rulesBetween(tool: string | null, before: Schema, after: Schema): ArgumentRule[] {
+  if (!before || !after) return []
+  return parameterRules(before, after).map((rule) => ({ tool, ...rule }))
+}
+
 function isPolicy({ change }: ChangeDetail) {
   return change === 'policy'
 }
 
 export type ToolPlan =
-  | { readonly kind: 'output_changed' | 'missing' | 'unverifiable' }
-  | { readonly kind: 'renamed'; readonly to: string; readonly validate: Validate | undefined }
+  { readonly kind: 'output_changed' | 'missing' | 'unverifiable' } | CheckedPlan
+
+/** Of a tool whose calls can be held against what it has become. */
+export type CheckedPlan =
+  | { readonly kind: 'renamed'; readonly rule: RenameRule; readonly validate: Validate | undefined }
   | {
       readonly kind: 'changed'
       readonly validate: Validate
-      readonly rules: readonly ParameterRule[]
+      readonly rules: readonly ArgumentRule[]
     }
 
 export interface OutputPlan {
@@ -145,8 +155,10 @@ export interface OutputPlan {
   readonly validate: Validate | undefined
   /** False when only a hash of the contract is known. */
   readonly isGiven: boolean
-  readonly rules: readonly ParameterRule[]
+  readonly rules: readonly ArgumentRule[]
 }
+
+type Schema = JsonSchema | null | undefined
 
 const AMBIENT: ReadonlySet<string> = new Set([
   'workflow',

@@ -1,16 +1,15 @@
+import { fitArguments } from './argument-fit.ts'
 import { parseJson } from '../core/parse-json.ts'
 import { Findings } from './compat-decision.ts'
 import type { CompatDecision, Surface } from './compat-decision.ts'
-import type { ToolPlan, Transition } from './compat-plan.ts'
+import type { CheckedPlan, Transition } from './compat-plan.ts'
 import type { CompatPolicy } from './compat-policy.ts'
 import type { ModelContract } from './contract.ts'
 import { isSameModel } from './model-name.ts'
-import { isObject } from '../core/reader.ts'
 import { describeFaults } from './schema-check.ts'
-import type { SchemaFault, Validate } from './schema-check.ts'
+import type { SchemaFault } from './schema-check.ts'
 import type { LlmCall } from '../traces/trace.ts'
-import { applyRules } from './tool-repair.ts'
-import type { ParameterRule } from './tool-repair.ts'
+import { repairValue } from './tool-repair.ts'
 import { agentsUsed, finalOutput, ownCalls, skillsUsed, toolsUsed } from '../traces/trace-use.ts'
 import type { UsedTool, UsingTrace } from '../traces/trace-use.ts'
 
@@ -55,34 +54,29 @@ function classifyCall(used: UsedTool, { tools, declared, policy }: Transition, f
 
 function classifyArguments(
   { tool, args }: UsedTool,
-  plan: Extract<ToolPlan, { kind: 'renamed' | 'changed' }>,
+  plan: CheckedPlan,
   policy: CompatPolicy,
   found: Findings,
 ) {
   const surface: Surface = ['tool', tool]
   if (args === undefined) return found.add('flag', 'missing_artifacts', surface, 'arguments')
-  const faults = plan.validate ? plan.validate(args) : []
-  if (!faults)
-    return found.add(policy.tool_schema_unverifiable, 'tool_schema_unverifiable', surface)
-  if (plan.kind === 'renamed' && faults.length === 0) {
-    found.add('repair', 'tool_renamed', surface, plan.to)
-    return found.repair({ tool, rule: 'rename_tool', to: plan.to })
+  const fit = fitArguments(args, plan)
+  switch (fit.kind) {
+    case 'unverifiable':
+      return found.add(policy.tool_schema_unverifiable, 'tool_schema_unverifiable', surface)
+    case 'fitting':
+      return found.add('keep', 'tool_schema_changed_args_still_valid', surface)
+    case 'unfit': {
+      const detail = describeFaults(fit.faults)
+      return found.add(policy.tool_schema_incompatible, 'tool_schema_incompatible', surface, detail)
+    }
+    case 'renamed':
+      found.add('repair', 'tool_renamed', surface, fit.rule.to)
+      return found.repair(fit.rule)
+    case 'repaired':
+      found.add('repair', 'tool_schema_changed_repairable', surface)
+      for (const rule of fit.used) found.repair(rule)
   }
-  if (faults.length === 0) return found.add('keep', 'tool_schema_changed_args_still_valid', surface)
-  const rules = plan.kind === 'changed' ? repairing(args, plan.rules, plan.validate) : []
-  if (rules.length === 0) {
-    const detail = describeFaults(faults)
-    return found.add(policy.tool_schema_incompatible, 'tool_schema_incompatible', surface, detail)
-  }
-  found.add('repair', 'tool_schema_changed_repairable', surface)
-  for (const rule of rules) found.repair({ tool, ...rule })
-}
-
-/** The rules that together make a value fit; none when they do not. */
-function repairing(value: unknown, rules: readonly ParameterRule[], validate: Validate) {
-  if (rules.length === 0 || !isObject(value)) return []
-  const repaired = applyRules(rules, value)
-  return repaired.used.length > 0 && validate(repaired.value)?.length === 0 ? repaired.used : []
 }
 
 /** A trace that failed has no output that could be judged. */
@@ -105,13 +99,13 @@ function classifyOutput(
   const faults = value === undefined ? NOT_JSON : plan.validate ? plan.validate(value) : []
   if (!faults) return unsure('not verifiable')
   if (faults.length === 0) return found.add('keep', still, surface)
-  const rules = plan.validate ? repairing(value, plan.rules, plan.validate) : []
-  if (rules.length === 0) {
+  const repaired = plan.validate && repairValue(value, plan.rules, plan.validate)
+  if (!repaired) {
     const detail = faults === NOT_JSON ? 'not JSON' : describeFaults(faults)
     return found.add(policy.output_contract_changed, 'output_contract_changed', surface, detail)
   }
   found.add('repair', 'output_contract_changed_repairable', surface)
-  for (const rule of rules) found.repair({ tool: null, ...rule })
+  for (const rule of repaired.used) found.repair(rule)
 }
 
 /** A call whose model is not named, or not declared, may have been of any of them. */

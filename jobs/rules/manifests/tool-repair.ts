@@ -1,12 +1,17 @@
 import { canonicalJson } from '../core/canonical-json.ts'
 import type { JsonSchema } from './contract.ts'
 import { isObject } from '../core/reader.ts'
+import type { Validate } from './schema-check.ts'
 import { meaningOf, withoutDocs } from './schema-docs.ts'
 
 /** A mechanical change that makes recorded arguments fit a new schema. `tool` null: the final output. */
-export type RepairRule = { readonly tool: string | null } & (
-  { readonly rule: 'rename_tool'; readonly to: string } | ParameterRule
-)
+export type RepairRule = RenameRule | ArgumentRule
+export type RenameRule = {
+  readonly tool: string
+  readonly rule: 'rename_tool'
+  readonly to: string
+}
+export type ArgumentRule = { readonly tool: string | null } & ParameterRule
 
 export type ParameterRule =
   | { readonly rule: 'rename_param'; readonly from: string; readonly to: string }
@@ -42,8 +47,26 @@ export function inOrder(rules: readonly RepairRule[]): RepairRule[] {
   return rules.toSorted((a, b) => RULE_ORDER.indexOf(a.rule) - RULE_ORDER.indexOf(b.rule))
 }
 
+/**
+ * The value with what applies of the rules, and the rules that did, where together they make it fit;
+ * undefined where they do not.
+ */
+export function repairValue<Rule extends ParameterRule>(
+  value: unknown,
+  rules: readonly Rule[],
+  validate: Validate,
+) {
+  if (rules.length === 0 || !isObject(value)) return undefined
+  const repaired = applyRules(rules, value)
+  const fits = repaired.used.length > 0 && validate(repaired.value)?.length === 0
+  return fits ? repaired : undefined
+}
+
 /** Applies what applies; the value itself is left as it is. */
-export function applyRules(rules: readonly ParameterRule[], value: Record<string, unknown>) {
+export function applyRules<Rule extends ParameterRule>(
+  rules: readonly Rule[],
+  value: Record<string, unknown>,
+) {
   const result = { ...value }
   const used = rules.filter((rule) => applyRule(rule, result))
   return { value: result, used }

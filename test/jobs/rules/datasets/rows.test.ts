@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import t from 'tap'
-import { trainingJson } from '../../../../jobs/rules/datasets/training-json.ts'
+import { trainingJson } from '../../../../jobs/rules/core/training-json.ts'
 import { completeRecipe } from '../../../../jobs/rules/datasets/recipe.ts'
 import type { DatasetType, Options } from '../../../../jobs/rules/datasets/recipe.ts'
 import { provenanceText } from '../../../../jobs/rules/datasets/provenance.ts'

@@ -1,5 +1,5 @@
-import { MAX_DEPTH } from '../core/depth.ts'
-import { isObject } from '../core/reader.ts'
+import { MAX_DEPTH } from './depth.ts'
+import { isObject } from './reader.ts'
 
 /**
  * The canonical JSON text of a value (RFC 8785), its strings as they came: what a model is trained on
