@@ -22,12 +22,16 @@ export interface Examination {
   given_up: boolean
 }
 
-export interface ExaminationRequest {
+/** Traces and the manifests they are looked at with. */
+export interface ThreadRequest {
   /** The manifest the traces were recorded under; null for none. */
   readonly manifest: StoredManifest | null
   /** The manifest they are compared with; null compares them with none. */
   readonly target: StoredManifest | null
+  readonly traces: readonly ClosedTrace[]
+}
+
+export interface ExaminationRequest extends ThreadRequest {
   /** `compatibility` leaves out violations and edges. */
   readonly wants: 'all' | 'compatibility'
-  readonly traces: readonly ClosedTrace[]
 }

@@ -1,27 +1,41 @@
-// A worker thread that decodes traces and compares them with manifests. All schemas of tenants are compiled
+// A worker thread that decodes traces, compares them with manifests and patches them. All schemas of tenants are compiled
 // and run here, where a pattern or a recursion that takes for ever, or all memory, ends the thread and not
 // the process. `watched-thread.ts` ends it, and reads from the shared marks which schema was at work.
+import { hash } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
+import { applyRepair } from '../../jobs/rules/manifests/apply-repair.ts'
 import { edgesOf } from '../../jobs/rules/traces/agent-edges.ts'
 import type { CompatDecision } from '../../jobs/rules/manifests/compat-decision.ts'
 import { planTransition } from '../../jobs/rules/manifests/compat-plan.ts'
 import type { Transition } from '../../jobs/rules/manifests/compat-plan.ts'
 import { classify } from '../../jobs/rules/manifests/compatibility.ts'
 import { readContract } from '../../jobs/rules/manifests/contract.ts'
+import { planRepair } from '../../jobs/rules/manifests/repair-plan.ts'
+import type { RepairPlan } from '../../jobs/rules/manifests/repair-plan.ts'
 import type { Compile } from '../../jobs/rules/manifests/schema-check.ts'
-import { inflateContent, readContent } from '../../jobs/rules/traces/trace-row.ts'
+import { showRepair } from '../../jobs/rules/manifests/shown-repair.ts'
+import {
+  boxContent,
+  contentText,
+  inflateContent,
+  readContent,
+} from '../../jobs/rules/traces/trace-row.ts'
+import type { UsingTrace } from '../../jobs/rules/traces/trace-use.ts'
 import { detectViolations, planDetection } from '../../jobs/rules/manifests/violations.ts'
 import type { Detector } from '../../jobs/rules/manifests/violations.ts'
 import type { Examination } from './examination.ts'
 import { givenUp } from './given-up.ts'
+import type { Repair } from './repair.ts'
 import { schemaCompiler } from './schema-compiler.ts'
 import { BEAT, PLAN, SCHEMA } from './thread-protocol.ts'
 import type {
   ExamineTask,
   OpenedTrace,
   PlanTask,
+  RepairTask,
   ThreadReply,
   ThreadTask,
+  WorkTask,
 } from './thread-protocol.ts'
 
 const marks: Int32Array = workerData
@@ -38,6 +52,7 @@ parentPort?.on('message', (task: ThreadTask) => {
       plans.delete(task.planId)
       return
     case 'examine':
+    case 'repair':
       parentPort?.postMessage(answer(task))
   }
 })
@@ -45,9 +60,15 @@ parentPort?.on('message', (task: ThreadTask) => {
 /** The schemas for violations are compiled only when violations are asked for, and after the others. */
 function makePlan({ planId, manifest, target, slow }: PlanTask): Plan {
   const compile = markedCompiler(planId, new Set(slow))
+  const transition = manifest && target ? planTransition(manifest, target, compile) : undefined
   let detector: Detector | undefined
+  let repair: RepairPlan | undefined
   return {
-    transition: manifest && target ? planTransition(manifest, target, compile) : undefined,
+    transition,
+    repair() {
+      if (transition && target) repair ??= planRepair(transition, target)
+      return repair
+    },
     detector() {
       if (manifest) detector ??= planDetection(readContract(manifest), compile)
       return detector
@@ -55,33 +76,40 @@ function makePlan({ planId, manifest, target, slow }: PlanTask): Plan {
   }
 }
 
-function answer(task: ExamineTask): ThreadReply {
+function answer(task: WorkTask): ThreadReply {
+  const { taskId } = task
   try {
     const plan = plans.get(task.planId)
     if (!plan) throw new TypeError('The plan of a task has not come before it')
+    if (task.kind === 'repair') {
+      const approved = task.approved && new Set(task.approved)
+      return { taskId, repairs: unpack(task).map((trace) => repair(trace, plan, task, approved)) }
+    }
     const intern = interner()
-    let at = 0
-    const examinations = task.traces.map(({ length, ...columns }) => {
-      const content = task.contents.subarray(at, at + length)
-      at += length
-      return examine({ ...columns, content }, plan, task.wants, intern)
-    })
-    return { taskId: task.taskId, examinations }
+    const examinations = unpack(task).map((trace) => examine(trace, plan, task.wants, intern))
+    return { taskId, examinations }
   } catch (error) {
-    return { taskId: task.taskId, error }
+    return { taskId, error }
   }
 }
 
+function unpack({ traces, contents }: WorkTask): OpenedTrace[] {
+  let at = 0
+  return traces.map(({ length, ...columns }) => {
+    const content = contents.subarray(at, at + length)
+    at += length
+    return { ...columns, content }
+  })
+}
+
 function examine(
-  { content, ...columns }: OpenedTrace,
+  closed: OpenedTrace,
   { transition, detector }: Plan,
   wants: ExamineTask['wants'],
   intern: (decision: CompatDecision) => CompatDecision,
 ): Examination {
-  Atomics.add(marks, BEAT, 1)
-  const text = inflateContent(content)
-  if (hasTooManyValues(text)) return givenUp(transition !== undefined, wants)
-  const trace = { ...columns, ...readContent(text) }
+  const trace = open(closed)
+  if (!trace) return givenUp(transition !== undefined, wants)
   const compatibility = transition ? intern(classify(trace, transition)) : null
   if (wants === 'compatibility') {
     return { compatibility, violations: NONE, edges: NONE, given_up: false }
@@ -89,6 +117,36 @@ function examine(
   const found = detector()
   const violations = found ? detectViolations(trace, found) : NONE
   return { compatibility, violations, edges: edgesOf(trace), given_up: false }
+}
+
+function repair(
+  closed: OpenedTrace,
+  plan: Plan,
+  { wants }: RepairTask,
+  approved: ReadonlySet<number> | null,
+): Repair {
+  const trace = open(closed)
+  if (!trace) return { kind: 'given_up' }
+  const repairPlan = plan.repair()
+  if (!repairPlan) throw new TypeError('A repair needs two manifests')
+  const outcome = applyRepair(trace, repairPlan, approved)
+  if (outcome.kind !== 'repaired') return outcome
+  const { content, ...repaired } = outcome
+  const text = contentText(content)
+  return {
+    ...repaired,
+    // A copy: a buffer would be sent with all the memory it is a part of.
+    content: new Uint8Array(boxContent(text)),
+    content_hash: new Uint8Array(hash('sha256', text, 'buffer')),
+    shown: wants === 'preview' ? showRepair(trace.llm_calls, content.llm_calls) : null,
+  }
+}
+
+/** Undefined for a trace that has to be given up. */
+function open({ content, ...columns }: OpenedTrace): UsingTrace | undefined {
+  Atomics.add(marks, BEAT, 1)
+  const text = inflateContent(content)
+  return hasTooManyValues(text) ? undefined : { ...columns, ...readContent(text) }
 }
 
 /**
@@ -154,6 +212,8 @@ const USUAL_MS = 1
 
 interface Plan {
   transition: Transition | undefined
+  /** Returns undefined without both manifests. */
+  repair: () => RepairPlan | undefined
   /** Returns undefined without a manifest. */
   detector: () => Detector | undefined
 }

@@ -1,8 +1,10 @@
 import type { Run } from '../runtime/handler.ts'
-import type { ClosedTrace, Examination, ExaminationRequest } from './examination.ts'
-import { givenUp } from './given-up.ts'
+import type { ClosedTrace, Examination, ExaminationRequest, ThreadRequest } from './examination.ts'
 import { openPlans } from './plans.ts'
-import type { ExamineTask, PlanTask, ThreadReply } from './thread-protocol.ts'
+import type { Repair, RepairRequest } from './repair.ts'
+import type { PlanTask, ThreadReply, WorkTask } from './thread-protocol.ts'
+import { examinationWork, repairWork } from './thread-work.ts'
+import type { ThreadWork } from './thread-work.ts'
 import { openWatchedThread } from './watched-thread.ts'
 import type { ThreadEnd } from './watched-thread.ts'
 
@@ -13,20 +15,42 @@ import type { ThreadEnd } from './watched-thread.ts'
  * one by one with nothing beside them, and one that ends the thread then is given up.
  * @param examiner default the one that all share
  */
-export async function examine(
-  { log, meter, orgId }: Pick<Run, 'log' | 'meter' | 'orgId'>,
+export function examine(
+  run: ThreadRun,
   request: ExaminationRequest,
-  examiner = (shared ??= openExaminer(HEAP_MIB)),
+  examiner: Examiner = sharedExaminer(),
 ): Promise<Examination[]> {
+  return work(run, request, examinationWork(request), examiner)
+}
+
+/** Patches traces to fit the target manifest, in the same thread and as safely. */
+export function repairTraces(
+  run: ThreadRun,
+  request: RepairRequest,
+  examiner: Examiner = sharedExaminer(),
+): Promise<Repair[]> {
+  return work(run, request, repairWork(request), examiner)
+}
+
+async function work<Result>(
+  { log, meter, orgId }: ThreadRun,
+  request: ThreadRequest,
+  kind: ThreadWork<Result>,
+  examiner: Examiner,
+): Promise<Result[]> {
   const traces = request.traces.filter(({ given_up }) => !given_up)
-  const examinations = await examiner.examine({ ...request, traces })
-  const found = new Map(traces.map((trace, i) => [trace, examinations[i]]))
-  for (const [{ trace_id }, examination] of found) {
-    if (!examination?.given_up) continue
+  const results = await examiner.work({ ...request, traces }, kind)
+  const found = new Map<ClosedTrace, Result>()
+  for (const [i, trace] of traces.entries()) {
+    const result = results[i]
+    if (result === undefined) throw new TypeError('A trace has no result')
+    found.set(trace, result)
+    if (!kind.isGivenUp(result)) continue
+    const { trace_id } = trace
     meter.traceGivenUp()
     log.error({ org_id: orgId, trace_id }, 'a trace ends the thread that examines it: given up')
   }
-  return request.traces.map((trace) => found.get(trace) ?? giveUp(request))
+  return request.traces.map((trace) => found.get(trace) ?? kind.givenUp)
 }
 
 /** @param heapMib memory that the thread may take for values */
@@ -35,7 +59,7 @@ export function openExaminer(heapMib: number) {
   const plans = openPlans((task) => thread.post(task))
   /** What is in the thread. */
   const sent = new Map<number, Task>()
-  /** What waits while traces are examined alone. */
+  /** What waits while traces are in the thread alone. */
   const line: Task[] = []
   let isAlone = false
   let lastId = 0
@@ -51,8 +75,7 @@ export function openExaminer(heapMib: number) {
     const task = sent.get(reply.taskId)
     sent.delete(reply.taskId)
     if (sent.size === 0) thread.rest()
-    if ('error' in reply) task?.reject(reply.error)
-    else task?.resolve(reply.examinations)
+    task?.settle(reply)
   }
 
   /** Called when the thread has ended. */
@@ -70,48 +93,64 @@ export function openExaminer(heapMib: number) {
       const error = new Error('The thread that examines traces did not start')
       for (const { reject } of tasks) reject(error)
     } else if (isAlone) {
-      for (const { request, resolve } of tasks) resolve([giveUp(request)])
-    } else void examineAlone(tasks)
+      for (const task of tasks) task.giveUp()
+    } else void workAlone(tasks)
   }
 
-  /** Examines the traces of tasks one by one, with nothing else in the thread. */
-  async function examineAlone(tasks: readonly Task[]) {
+  /** Works on the traces of tasks one by one, with nothing else in the thread. */
+  async function workAlone(tasks: readonly Task[]) {
     isAlone = true
-    for (const task of tasks) await examineOneByOne(task).then(task.resolve, task.reject)
+    for (const task of tasks) await task.oneByOne()
     isAlone = false
     for (const task of line.splice(0)) send(task)
   }
 
-  async function examineOneByOne({ plan, request }: Task) {
-    const found: Examination[] = []
-    for (const trace of request.traces) {
-      const one = { ...request, traces: [trace] }
-      found.push(
-        ...(await new Promise<Examination[]>((resolve, reject) => {
-          send({ taskId: ++lastId, plan, request: one, resolve, reject })
-        })),
-      )
+  function makeTask<Result>(
+    { plan, traces, kind }: Pick<Task, 'plan' | 'traces'> & { kind: ThreadWork<Result> },
+    resolve: (results: Result[]) => void,
+    reject: (error: unknown) => void,
+  ): Task {
+    const workOn = (trace: ClosedTrace) =>
+      new Promise<Result[]>((resolveOne, rejectOne) => {
+        send(makeTask({ plan, traces: [trace], kind }, resolveOne, rejectOne))
+      })
+    return {
+      taskId: ++lastId,
+      plan,
+      traces,
+      told: kind.told,
+      settle(reply) {
+        const results = kind.read(reply)
+        if (results) resolve(results)
+        else reject('error' in reply ? reply.error : new TypeError('A reply is to other work'))
+      },
+      reject,
+      giveUp: () => resolve(traces.map(() => kind.givenUp)),
+      async oneByOne() {
+        const results: Result[] = []
+        try {
+          for (const trace of traces) results.push(...(await workOn(trace)))
+          resolve(results)
+        } catch (error) {
+          reject(error)
+        }
+      },
     }
-    return found
   }
 
   return {
-    examine: (request: ExaminationRequest) =>
-      new Promise<Examination[]>((resolve, reject) => {
-        const task = { taskId: ++lastId, plan: plans.find(request), request, resolve, reject }
+    work: <Result>(request: ThreadRequest, kind: ThreadWork<Result>) =>
+      new Promise<Result[]>((resolve, reject) => {
+        const { traces } = request
+        const task = makeTask({ plan: plans.find(request), traces, kind }, resolve, reject)
         if (isAlone) line.push(task)
         else send(task)
       }),
   }
 }
 
-function giveUp({ manifest, target, wants }: ExaminationRequest) {
-  return givenUp(manifest !== null && target !== null, wants)
-}
-
 /** Puts the contents into one block, whose memory is transferred, and leaves out columns not needed. */
-function packTask({ taskId, plan, request }: Task): ExamineTask {
-  const { wants, traces } = request
+function packTask({ taskId, plan, traces, told }: Task): WorkTask {
   const contents = new Uint8Array(traces.reduce((sum, { content }) => sum + content.length, 0))
   let at = 0
   const packed = traces.map(({ content, ...trace }: ClosedTrace) => {
@@ -129,17 +168,29 @@ function packTask({ taskId, plan, request }: Task): ExamineTask {
       length: content.length,
     }
   })
-  return { kind: 'examine', taskId, planId: plan.planId, wants, traces: packed, contents }
+  return { ...told, taskId, planId: plan.planId, traces: packed, contents }
 }
 
-let shared: ReturnType<typeof openExaminer> | undefined
+function sharedExaminer() {
+  return (shared ??= openExaminer(HEAP_MIB))
+}
+
+let shared: Examiner | undefined
 
 const HEAP_MIB = 512
+
+type Examiner = ReturnType<typeof openExaminer>
+type ThreadRun = Pick<Run, 'log' | 'meter' | 'orgId'>
 
 interface Task {
   readonly taskId: number
   readonly plan: PlanTask
-  readonly request: ExaminationRequest
-  resolve(examinations: Examination[]): void
+  readonly traces: readonly ClosedTrace[]
+  readonly told: ThreadWork<unknown>['told']
+  settle(reply: ThreadReply): void
   reject(error: unknown): void
+  /** Ends it with what is said of traces that ended the thread. */
+  giveUp(): void
+  /** Sends its traces one after the other, and ends it with what is said of each. */
+  oneByOne(): Promise<void>
 }

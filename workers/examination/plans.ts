@@ -1,4 +1,4 @@
-import type { ExaminationRequest } from './examination.ts'
+import type { ThreadRequest } from './examination.ts'
 import type { PlanTask, ThreadTask } from './thread-protocol.ts'
 
 /** The plans of pairs of manifests. Few are kept, because the thread compiles schemas for each. */
@@ -8,7 +8,7 @@ export function openPlans(post: (task: ThreadTask) => void) {
   let lastId = 0
 
   return {
-    find({ manifest, target }: ExaminationRequest): PlanTask {
+    find({ manifest, target }: ThreadRequest): PlanTask {
       const key = `${manifest?.id} ${target?.id}`
       const plan = plans.get(key) ?? { kind: 'plan', planId: ++lastId, manifest, target, slow: [] }
       plans.delete(key)

@@ -1,5 +1,6 @@
 import type { StoredManifest } from '../../sql/manifests/manifest-components.ts'
 import type { ClosedTrace, Examination, ExaminationRequest } from './examination.ts'
+import type { Repair, RepairRequest } from './repair.ts'
 
 /** Indices in the memory that both threads share: a counter of steps, and which schema of which plan is at work. */
 export const BEAT = 0
@@ -20,18 +21,29 @@ export interface PlanTask {
 /** What of a trace is looked at. */
 export type OpenedTrace = Omit<ClosedTrace, 'trace_id' | 'given_up'>
 
-export interface ExamineTask {
-  kind: 'examine'
+interface TracesTask {
   taskId: number
   planId: number
-  wants: ExaminationRequest['wants']
   /** Each with the length of its content in bytes. */
   traces: (Omit<OpenedTrace, 'content'> & { length: number })[]
   /** All contents, one after the other. */
   contents: Uint8Array<ArrayBuffer>
 }
 
-export type ThreadTask = PlanTask | ExamineTask | { kind: 'forget'; planId: number }
+export interface ExamineTask extends TracesTask {
+  kind: 'examine'
+  wants: ExaminationRequest['wants']
+}
 
-export type ThreadReply =
-  { taskId: number; examinations: Examination[] } | { taskId: number; error: unknown }
+export interface RepairTask extends TracesTask {
+  kind: 'repair'
+  wants: RepairRequest['wants']
+  approved: RepairRequest['approved']
+}
+
+export type WorkTask = ExamineTask | RepairTask
+export type ThreadTask = PlanTask | WorkTask | { kind: 'forget'; planId: number }
+
+export type ThreadReply = { taskId: number } & (
+  { examinations: Examination[] } | { repairs: Repair[] } | { error: unknown }
+)

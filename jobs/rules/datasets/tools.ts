@@ -1,4 +1,4 @@
-import { readTool as readContract } from '../manifests/contract.ts'
+import { readTool as readContract, toolDescription } from '../manifests/contract.ts'
 import type { Component } from '../manifests/manifest.ts'
 import { trainingJson } from '../core/training-json.ts'
 import type { TrainingMessage } from './messages.ts'
@@ -48,7 +48,7 @@ export function openToolReader() {
 /** The tools of a manifest as calls would declare them, a JSON list; empty when it knows no schema. */
 export function manifestTools(components: readonly Component[]): string {
   const tools = components.filter(({ component_type: type }) => type === 'tool')
-  const read = tools.map((tool) => ({ ...readContract(tool), description: descriptionOf(tool) }))
+  const read = tools.map((tool) => ({ ...readContract(tool), description: toolDescription(tool) }))
   if (!read.some(({ input }) => input)) return '[]'
   return JSON.stringify(
     read.map(({ name, description, input }) => ({
@@ -96,11 +96,6 @@ function fill(tools: readonly Tool[], from: Toolbox['from']): Toolbox {
 
 function listOf(texts: Toolbox['texts']) {
   return `[${[...texts.values()].join(',')}]`
-}
-
-function descriptionOf({ schema_json }: Component) {
-  const { function: inner } = schema_json
-  return (isObject(inner) ? inner : schema_json)['description']
 }
 
 function readTools(json: string) {

@@ -86,9 +86,9 @@ export function readContract({ components, is_closed_world }: Manifest): Contrac
 }
 
 /** MCP says `inputSchema`, OpenAI `parameters`; a bare schema is the schema of the arguments. */
-export function readTool({ component_name: name, schema_json }: Component): ToolContract {
-  const { function: inner } = schema_json
-  const tool = isObject(inner) ? inner : schema_json
+export function readTool(component: Component): ToolContract {
+  const { component_name: name } = component
+  const tool = withinFunction(component)
   const input = firstObject(tool, ['input_schema', 'inputSchema', 'parameters'])
   return {
     name,
@@ -97,6 +97,11 @@ export function readTool({ component_name: name, schema_json }: Component): Tool
     output: firstObject(tool, ['output_schema', 'outputSchema']),
     outputHash: firstText(tool, ['output_schema_hash', 'outputSchemaHash']),
   }
+}
+
+/** What a tool says of itself, in whatever form it came. */
+export function toolDescription(component: Component): unknown {
+  return withinFunction(component)['description']
 }
 
 /** A component may be named after its role or after the model; a provider may stand before a slash. */
@@ -142,6 +147,11 @@ export function readHandoff(component: Component): HandoffContract {
     schema: firstObject(given, ['handoff_schema', 'input_schema', 'schema']),
     schemaHash: firstText(given, ['handoff_schema_hash', 'input_schema_hash', 'schema_hash']),
   }
+}
+
+function withinFunction({ schema_json }: Component) {
+  const { function: inner } = schema_json
+  return isObject(inner) ? inner : schema_json
 }
 
 function readSources({ component_name, schema_json }: Component): string[] {

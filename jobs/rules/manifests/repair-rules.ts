@@ -36,7 +36,11 @@ export function listRepairRules(before: Manifest, after: Manifest): RepairListRu
   return rulesOf(planTransition(before, after, () => () => undefined))
 }
 
-/** The list of `listRepairRules`; its rules are the very objects that the plan applies. */
+/** The index of each rule in that list, by the very objects that a plan applies. */
+export function indexRules(plan: Transition): ReadonlyMap<RepairRule, number> {
+  return new Map(rulesOf(plan).map(({ rule, rule_index }) => [rule, rule_index]))
+}
+
 function rulesOf({ tools, output }: Transition): RepairListRule[] {
   const byName = [...tools].sort(([a], [b]) => order(a, b))
   const ofTools = byName.flatMap(([name, plan]) => named(name, rulesOfTool(plan)))

@@ -44,6 +44,22 @@ export function textOf(message: Message | undefined): string {
   return text === '' && typeof refusal === 'string' ? refusal : text
 }
 
+/** A message that says another text, in the place of that which `textOf` reads. */
+export function withText<M extends Record<string, unknown>>(message: M, text: string): M {
+  const { content } = message
+  if (contentTextOf(content) === '') return { ...message, refusal: text }
+  return { ...message, content: Array.isArray(content) ? partsWith(content, text) : text }
+}
+
+/** The text is whole in the first part that has one, and the other ones are gone. */
+function partsWith(parts: readonly unknown[], text: string) {
+  const first = parts.find(isTextPart)
+  return parts.flatMap((part) => {
+    if (!isTextPart(part)) return [part]
+    return part === first ? [{ ...part, text }] : []
+  })
+}
+
 /** Whether a message may be learned from: a weight that is no number above 0 takes it out. */
 export function isTrainable({ weight }: Message) {
   return weight === undefined || weight === null || (typeof weight === 'number' && weight > 0)
@@ -52,11 +68,11 @@ export function isTrainable({ weight }: Message) {
 function contentTextOf(content: unknown): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''
-  return content
-    .map((part: unknown) =>
-      isObject(part) && typeof part['text'] === 'string' ? part['text'] : '',
-    )
-    .join('')
+  return content.map((part: unknown) => (isTextPart(part) ? part.text : '')).join('')
+}
+
+function isTextPart(part: unknown): part is { text: string } {
+  return isObject(part) && typeof part['text'] === 'string'
 }
 
 /** An output with one of them is a message. */

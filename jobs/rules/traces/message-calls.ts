@@ -14,10 +14,7 @@ export interface ArgumentBudget {
 }
 export const openArgumentBudget = (): ArgumentBudget => ({ values: MAX_ARGUMENT_VALUES })
 
-/**
- * A tool call of a message with its result. Arguments that are JSON text are parsed, unless they are
- * nested too deep to be written again, or hold more values than the budget has.
- */
+/** A tool call of a message with its result. */
 export function toolCallOf(
   call: MessageToolCall,
   result: unknown,
@@ -28,7 +25,7 @@ export function toolCallOf(
     tool_name: call.function.name,
     tool_version: null,
     status: 'success',
-    args: parsedArguments(call.function.arguments, budget),
+    args: readArguments(call.function.arguments, budget),
     result,
     latency_ms: null,
   }
@@ -41,7 +38,11 @@ export function isCall(call: unknown): call is MessageToolCall {
   )
 }
 
-function parsedArguments(given: unknown, budget: ArgumentBudget): unknown {
+/**
+ * The arguments of a call. JSON text is parsed, unless it is nested too deep to be written again, or
+ * holds more values than the budget has.
+ */
+export function readArguments(given: unknown, budget: ArgumentBudget): unknown {
   if (typeof given !== 'string') return given ?? {}
   const scan = new JsonScan({ depth: MAX_DEPTH, members: Infinity, values: budget.values })
   if (scan.take(Buffer.from(given)) ?? scan.end()) return given

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { ownCalls, toolNamesUsed } from './trace-use.ts'
+import type { UsingTrace } from './trace-use.ts'
 import { conversationOf, isTrainable } from './conversation.ts'
 import type { Message, Trace } from './trace.ts'
 
@@ -24,7 +25,7 @@ export interface TraceFacts {
 export function factsOf(trace: Trace): TraceFacts {
   const messages = conversationOf(trace)
   const facts: TraceFacts = {
-    tools_called: [],
+    tools_called: toolsCalled(trace),
     span_count: trace.spans.length,
     llm_call_count: trace.llm_calls.length,
     tool_call_count: 0,
@@ -36,7 +37,6 @@ export function factsOf(trace: Trace): TraceFacts {
     malformed: malformationOf(messages),
     content_hash: messages.length > 0 ? hashMessages(messages) : null,
   }
-  const tools = new Set<string>()
   for (const call of trace.llm_calls) {
     facts.input_tokens += call.input_tokens ?? 0
     facts.output_tokens += call.output_tokens ?? 0
@@ -44,17 +44,23 @@ export function factsOf(trace: Trace): TraceFacts {
     if (call.latency_ms !== null)
       facts.llm_latency_ms = (facts.llm_latency_ms ?? 0) + call.latency_ms
     for (const tool of call.tool_calls) {
-      tools.add(tool.tool_name)
       facts.tool_call_count++
       if (tool.status === 'error') facts.tool_error_count++
     }
   }
-  for (const name of toolNamesUsed(trace, ownCalls(trace))) tools.add(name)
-  facts.tools_called = [...tools].sort()
   // Counts of single calls are safe integers, their sum need not be one.
   facts.input_tokens = Math.min(facts.input_tokens, Number.MAX_SAFE_INTEGER)
   facts.output_tokens = Math.min(facts.output_tokens, Number.MAX_SAFE_INTEGER)
   return facts
+}
+
+/** The names of the tools that any agent in the trace called, sorted. */
+export function toolsCalled(trace: UsingTrace): string[] {
+  const tools = new Set(toolNamesUsed(trace, ownCalls(trace)))
+  for (const call of trace.llm_calls) {
+    for (const { tool_name } of call.tool_calls) tools.add(tool_name)
+  }
+  return [...tools].sort()
 }
 
 /**

@@ -11,8 +11,16 @@ export type TraceContent = Pick<Trace, 'spans' | 'llm_calls'>
 
 export function toTraceRow(trace: Trace): TraceRow {
   const { spans, llm_calls, ...members } = trace
-  const text = JSON.stringify({ spans, llm_calls })
-  return { ...members, ...factsOf(trace), content: zstdCompressSync(text, optionsFor(text)) }
+  return { ...members, ...factsOf(trace), content: boxContent(contentText({ spans, llm_calls })) }
+}
+
+/** The JSON text of a content, as it is stored compressed. */
+export function contentText({ spans, llm_calls }: TraceContent): string {
+  return JSON.stringify({ spans, llm_calls })
+}
+
+export function boxContent(text: string): Buffer {
+  return zstdCompressSync(text, optionsFor(text))
 }
 
 /** As `toTraceRow`; it awaits `pause` between its steps, and a thread compresses a large content. */
@@ -23,9 +31,9 @@ export async function toTraceRowInSteps(
   const { spans, llm_calls, ...members } = trace
   const facts = factsOf(trace)
   await pause()
-  const text = JSON.stringify({ spans, llm_calls })
+  const text = contentText({ spans, llm_calls })
   const isLarge = text.length > LARGE_CONTENT
-  const content = await (isLarge ? compress : zstdCompressSync)(text, optionsFor(text))
+  const content = isLarge ? await compress(text, optionsFor(text)) : boxContent(text)
   return { ...members, ...facts, content }
 }
 
