@@ -1,5 +1,5 @@
 import { order } from '../../jobs/rules/core/order.ts'
-import type { RepairListRule } from '../../jobs/rules/manifests/repair-rules.ts'
+import type { RepairRule } from '../../jobs/rules/manifests/tool-repair.ts'
 import { arrayText } from '../core/array-text.ts'
 import { jsonText } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
@@ -12,7 +12,7 @@ export interface RepairedTrace {
   /** `revision` of the trace that was patched. */
   readonly trace_revision: number
   /** The rules that were applied. */
-  readonly rules: readonly RepairListRule[]
+  readonly rules: readonly RepairRule[]
   /** Compressed like the content of the trace. */
   readonly content: Uint8Array
   /** SHA-256 of the content before compression. */

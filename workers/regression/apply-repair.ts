@@ -113,7 +113,8 @@ function repairedTrace(
 ): RepairedTrace[] {
   if (repair?.kind !== 'repaired') return []
   const { content, content_hash, tools_called } = repair
-  const applied = rules.filter(({ rule_index }) => repair.rules.includes(rule_index))
+  const used = new Set(repair.rules)
+  const applied = rules.flatMap(({ rule_index, rule }) => (used.has(rule_index) ? [rule] : []))
   return [
     { trace_id, trace_revision: revision, rules: applied, content, content_hash, tools_called },
   ]
