@@ -13,6 +13,7 @@
 import { activateDraft } from './activate-draft.ts'
 import { aggregateScores } from './aggregate-scores.ts'
 import { analyzeCompatibility } from './analyze-compatibility.ts'
+import { applyRepair } from './apply-repair.ts'
 import { bisectRegression } from './bisect-regression.ts'
 import { buildDataset } from './build-dataset.ts'
 import { checkRegression } from './check-regression.ts'
@@ -26,6 +27,7 @@ import type { Job } from './job.ts'
 import { judgeTraces } from './judge-traces.ts'
 import { linkTraces } from './link-traces.ts'
 import { prepareReplay } from './prepare-replay.ts'
+import { previewRepair } from './preview-repair.ts'
 import { reconcileJobs } from './reconcile-jobs.ts'
 import { retargetVerdicts } from './retarget-verdicts.ts'
 import { sendAlertMail } from './send-alert-mail.ts'
@@ -43,6 +45,8 @@ export const jobs: readonly Job[] = [
   aggregateScores,
   analyzeCompatibility,
   retargetVerdicts,
+  previewRepair,
+  applyRepair,
   checkRegression,
   bisectRegression,
   sweepRegressions,

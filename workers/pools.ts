@@ -12,9 +12,11 @@ import { sweepStorageHandler } from './maintenance/sweep-storage.ts'
 import type { PoolName } from './pool-names.ts'
 import { activateDraftHandler } from './regression/activate-draft.ts'
 import { analyzeCompatibilityHandler } from './regression/analyze-compatibility.ts'
+import { applyRepairHandler } from './regression/apply-repair.ts'
 import { bisectRegressionHandler } from './regression/bisect-regression.ts'
 import { checkRegressionHandler } from './regression/check-regression.ts'
 import { linkTracesHandler } from './regression/link-traces.ts'
+import { previewRepairHandler } from './regression/preview-repair.ts'
 import { retargetVerdictsHandler } from './regression/retarget-verdicts.ts'
 import { sweepRegressionsHandler } from './regression/sweep-regressions.ts'
 import { dispatchReplayHandler } from './replay/dispatch-replay.ts'
@@ -47,6 +49,8 @@ export const pools: Readonly<Record<string, Pool>> = {
     handlers: [
       analyzeCompatibilityHandler,
       retargetVerdictsHandler,
+      previewRepairHandler,
+      applyRepairHandler,
       linkTracesHandler,
       activateDraftHandler,
       checkRegressionHandler,

@@ -11,6 +11,7 @@ import { jobBody, viewJob } from './job.ts'
 
 export const listJobs = endpoint('GET', '/jobs', {
   summary: 'List jobs, newest first',
+  description: 'A result of more than 16 KiB is null here: read the job.',
   access: 'key',
   query: shape(
     {},

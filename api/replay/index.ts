@@ -1,12 +1,16 @@
 import type { Area } from '../endpoint.ts'
+import { applyRepair } from './apply-repair.ts'
+import { applySelectiveRepair } from './apply-selective-repair.ts'
 import { cancelReplayBatch } from './cancel-batch.ts'
-import { createReplayBatch } from './create-batch.ts'
 import { claimReplayTasks } from './claim-tasks.ts'
+import { createReplayBatch } from './create-batch.ts'
 import { extendReplayLease } from './extend-lease.ts'
 import { linkReplayTraces } from './link-traces.ts'
 import { listReplayBatches } from './list-batches.ts'
 import { listReplayTasks } from './list-tasks.ts'
+import { previewRepair } from './preview-repair.ts'
 import { resumeReplayBatch } from './resume-batch.ts'
+import { showRepair } from './show-repair.ts'
 import { showReplayBatch } from './show-batch.ts'
 import { showReplayTask } from './show-task.ts'
 import { submitReplayTask } from './submit-task.ts'
@@ -23,4 +27,8 @@ export const replay: Area = [
   extendReplayLease,
   submitReplayTask,
   linkReplayTraces,
+  previewRepair,
+  applyRepair,
+  applySelectiveRepair,
+  showRepair,
 ]

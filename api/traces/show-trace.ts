@@ -1,6 +1,7 @@
 import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
-import { shape, someOf } from '../../jobs/shape.ts'
+import { shape, someOf, uuidReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
+import { findRevisionContent, listRevisions } from '../../sql/manifests/trace-revisions.ts'
 import { listAnnotations } from '../../sql/traces/annotations.ts'
 import { listScores } from '../../sql/evals/eval-scores.ts'
 import { findTraceContent } from '../../sql/traces/traces.ts'
@@ -24,6 +25,9 @@ export const showTrace = endpoint('GET', '/traces/{trace_id}', {
     {},
     {
       project: projectField,
+      revision: uuidReference().description(
+        'The id of a manifest: shows the LLM calls as they were repaired for it, 404 when they were not',
+      ),
       fields: someOf(...PARTS).description('Parts, separated by commas; default all'),
     },
   ),
@@ -35,17 +39,28 @@ export const showTrace = endpoint('GET', '/traces/{trace_id}', {
     const { id, trace_id, project, project_id } = viewTrace(row)
     return {
       ...(parts.has('core') ? viewTrace(row) : { id, trace_id, project, project_id }),
-      ...(await readContent(sql, trace, parts)),
+      ...(parts.has('core') && { revisions: await listRevisions(sql, trace, REVISIONS_SHOWN) }),
+      ...(await readContent(sql, trace, parts, query.revision)),
       ...(parts.has('scores') && { eval_scores: (await listScores(sql, trace)).map(viewScore) }),
       ...(parts.has('annotations') && { annotations: await listAnnotations(sql, trace) }),
     }
   },
 })
 
-async function readContent(sql: Queryable, key: TraceKey, parts: ReadonlySet<string>) {
-  if (!parts.has('spans') && !parts.has('llm_calls')) return {}
-  const content = await findTraceContent(sql, key)
-  if (!content) throw notFound('Trace')
+/** @param manifestId the manifest whose repaired content is meant; undefined for the recorded one */
+async function readContent(
+  sql: Queryable,
+  key: TraceKey,
+  parts: ReadonlySet<string>,
+  manifestId: string | undefined,
+) {
+  const isShown = parts.has('spans') || parts.has('llm_calls')
+  if (!isShown && manifestId === undefined) return {}
+  const content =
+    manifestId === undefined
+      ? await findTraceContent(sql, key)
+      : await findRevisionContent(sql, key, manifestId)
+  if (!content) throw notFound(manifestId === undefined ? 'Trace' : 'Revision')
   const { spans, llm_calls } = decodeContent(content)
   return {
     ...(parts.has('spans') && {
@@ -57,3 +72,5 @@ async function readContent(sql: Queryable, key: TraceKey, parts: ReadonlySet<str
 }
 
 const SPANS_SHOWN = 2000
+/** The newest; there is one a manifest. */
+const REVISIONS_SHOWN = 100

@@ -188,6 +188,13 @@ export const listedTraceBody = Joi.object(shownFields).label('ListedTrace')
 export const traceBody = Joi.object({
   ...shownFields,
   ...contentFields,
+  revisions: listOf(
+    Joi.object({
+      target_manifest_id: Joi.string().guid().required(),
+      batch_id: Joi.string().guid().required().description('The repair that made it'),
+      created_at: times.required(),
+    }).label('TraceRevision'),
+  ).description('For which manifests it was repaired as it is now: the newest 100'),
   spans_truncated: Joi.boolean().description('There are more spans than shown: read them by page'),
   eval_scores: listOf(scoreBody),
   annotations: listOf(annotationBody).description('Newest first'),

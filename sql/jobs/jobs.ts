@@ -96,10 +96,11 @@ export interface JobFilter extends VisibleWork {
   readonly limit: number
 }
 
-/** Newest first. */
+/** Newest first. Results beyond `MAX_LISTED_RESULT` are left out. */
 export async function listJobs(sql: Queryable, orgId: string, filter: JobFilter) {
+  const small = sql`case when octet_length(result::text) <= ${MAX_LISTED_RESULT} then result end`
   return sql<JobRow[]>`
-    select ${jobColumns(sql)} from jobs j
+    select ${jobColumns(sql, small)} from jobs j
     where ${matching(sql, orgId, filter)}
       ${isOlder(sql, sql`(created_at, id)`, filter.before)}
     order by created_at desc, id desc
@@ -167,11 +168,14 @@ export async function restartJob(sql: Queryable, orgId: string, id: string, queu
 }
 
 /** The columns of a `JobRow`. */
-export function jobColumns(sql: Queryable) {
+export function jobColumns(sql: Queryable, result = sql`result`) {
   return sql`id, org_id, project_id, kind, queue_job_id, state, attempt, interruptions, progress_done,
-    progress_total, progress_unit, progress_note, request, result, result_ref, error, created_at,
+    progress_total, progress_unit, progress_note, request, ${result} as result, result_ref, error, created_at,
     started_at, updated_at, finished_at, cancel_requested_at, created_by`
 }
+
+/** Bytes. A page of 500 jobs has 8 MB of results at most. */
+const MAX_LISTED_RESULT = 16 << 10
 
 interface CancelRow {
   kind: string

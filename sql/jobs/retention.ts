@@ -48,6 +48,35 @@ export async function deleteOldEpisodes(sql: Queryable, limit: number) {
   return deleted.count
 }
 
+/**
+ * Deletes at most `limit` repaired contents of traces whose manifest was superseded 90 days ago, since
+ * builds take those for the active one. The repair batches stay, because rows of built versions name them.
+ */
+export async function deleteOldRevisions(sql: Queryable, limit: number) {
+  const deleted = await sql`
+    delete from trace_revisions where (org_id, project_id, trace_id, target_manifest_id) in (
+      select r.org_id, r.project_id, r.trace_id, r.target_manifest_id
+      from manifests m
+      join trace_revisions r on r.org_id = m.org_id and r.target_manifest_id = m.id
+      where m.status = 'superseded' and not exists (
+        select from manifest_activations a
+        where a.org_id = m.org_id and a.project_id = m.project_id and a.agent_name = m.agent_name
+          and a.previous_manifest_id = m.id and a.activated_at >= ${recordsKeptSince(sql)})
+      limit ${limit} for update of r skip locked)`
+  return deleted.count
+}
+
+/** Deletes at most `limit` failures of single traces in repair batches that are 90 days old. */
+export async function deleteOldRepairFailures(sql: Queryable, limit: number) {
+  const deleted = await sql`
+    delete from repair_failures where (org_id, batch_id, trace_id) in (
+      select f.org_id, f.batch_id, f.trace_id
+      from repair_batches b join repair_failures f on f.org_id = b.org_id and f.batch_id = b.id
+      where b.created_at < ${recordsKeptSince(sql)}
+      limit ${limit} for update of f skip locked)`
+  return deleted.count
+}
+
 /** Deletes at most `limit` webhook deliveries that ended 90 days ago, with their attempts. */
 export async function deleteOldDeliveries(sql: Queryable, limit: number) {
   const deleted = await sql`

@@ -13,10 +13,11 @@ create table repair_batches (
   -- All rules from the one manifest to the other, in the order of their indices.
   rules jsonb not null,
   engine_version text not null,
-  total_episodes int not null default 0,
   repaired_count int not null default 0,
   skipped_count int not null default 0,
   failed_count int not null default 0,
+  -- By index: the repaired traces that the rule was applied to.
+  rule_counts jsonb not null default '{}',
   created_by uuid,
   created_at timestamptz(3) not null default clock_timestamp(),
   completed_at timestamptz(3),

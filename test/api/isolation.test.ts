@@ -145,7 +145,7 @@ function withIds(document: Document, schema: Schema, ids: Readonly<Record<string
   const members = schema.$ref ? document.components.schemas[schema.$ref.slice(21)] : schema
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
   const placed = Object.keys(members?.properties ?? {}).flatMap((name) => {
-    const id = ids[name.replace(/^(old|candidate|baseline|source|target)_/, '')]
+    const id = ids[name.replace(/^(old|new|candidate|baseline|source|target)_/, '')]
     if (id !== undefined && name !== 'agent_name') return [[name, id]]
     return name === 'trace_ids' ? [[name, [ids['trace_id']]]] : []
   })

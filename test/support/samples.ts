@@ -54,6 +54,11 @@ export async function makeSamples(
       candidate_manifest_id: manifest_id,
     }),
     finding_id,
+    repair_batch_id: await make(
+      '/repair/apply',
+      { old_manifest_id: earlier, new_manifest_id: manifest_id },
+      'batch_id',
+    ),
     dataset_id,
     version: await make(`/datasets/${dataset_id}/build`, {}, 'version_id'),
     import_id: await make('/import/traces', { traces: [] }, 'import_id'),

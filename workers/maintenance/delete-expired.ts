@@ -8,6 +8,8 @@ import {
   deleteOldDeliveries,
   deleteOldEpisodes,
   deleteOldMails,
+  deleteOldRepairFailures,
+  deleteOldRevisions,
   listUploadOwners,
 } from '../../sql/jobs/retention.ts'
 import { handler } from '../runtime/handler.ts'
@@ -21,6 +23,8 @@ export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
     idempotency_keys: await inChunks(run, () => deleteOldIdempotencyKeys(sql, CHUNK)),
     sessions: await inChunks(run, () => deleteEndedSessions(sql, CHUNK)),
     episodes: await inChunks(run, () => deleteOldEpisodes(sql, CHUNK)),
+    revisions: await inChunks(run, () => deleteOldRevisions(sql, CHUNK)),
+    repair_failures: await inChunks(run, () => deleteOldRepairFailures(sql, CHUNK)),
     deliveries: await inChunks(run, () => deleteOldDeliveries(sql, CHUNK)),
     mails: await inChunks(run, () => deleteOldMails(sql, CHUNK)),
     uploads: await deleteLeftUploads(run),

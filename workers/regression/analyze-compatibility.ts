@@ -1,6 +1,5 @@
 import { analyzeCompatibility } from '../../jobs/analyze-compatibility.ts'
 import type { Checkpoint } from '../../jobs/job.ts'
-import { planTransition, silentTools } from '../../jobs/rules/manifests/compat-plan.ts'
 import { emptyTally, tallyDecision } from '../../jobs/rules/manifests/compat-tally.ts'
 import type { CompatTally } from '../../jobs/rules/manifests/compat-tally.ts'
 import type { CompatDecision } from '../../jobs/rules/manifests/compat-decision.ts'
@@ -10,13 +9,12 @@ import { upsertEpisodes } from '../../sql/manifests/compat-episodes.ts'
 import type { Episode } from '../../sql/manifests/compat-episodes.ts'
 import { completeReport, findReport } from '../../sql/manifests/compat-reports.ts'
 import type { CompatReportRow } from '../../sql/manifests/compat-reports.ts'
-import { findStoredPair } from '../../sql/manifests/manifest-components.ts'
 import { awaitedLater } from '../runtime/awaited-later.ts'
 import { GiveUp } from '../runtime/give-up.ts'
 import { handler } from '../runtime/handler.ts'
-import type { ResumableRun, Run } from '../runtime/handler.ts'
+import type { ResumableRun } from '../runtime/handler.ts'
 import { examine } from '../examination/examiner.ts'
-import type { ExaminationRequest } from '../examination/examination.ts'
+import { readCompared } from './compared-manifests.ts'
 
 /**
  * Works page by page: a page is read while the one before is examined and the one before that is
@@ -47,8 +45,9 @@ async function analyzePages(
   matching: ClosedTraceFilter,
 ) {
   const total = await countClosedTraces(run.sql, matching)
-  const pair = await readPair(run, report)
-  const filter = { ...matching, silentTools: silentToolsOf(pair) }
+  const { old_manifest_id, new_manifest_id } = report
+  const { silentTools, ...pair } = await readCompared(run, old_manifest_id, new_manifest_id)
+  const filter = { ...matching, silentTools }
   const { tally, after } = run.checkpointed ?? { tally: emptyTally(), after: undefined }
   let writing: Promise<void> = Promise.resolve()
   let reading = listClosedTraces(run.sql, filter, after)
@@ -58,7 +57,7 @@ async function analyzePages(
     if (!last) break
     run.signal.throwIfAborted()
     reading = awaitedLater(listClosedTraces(run.sql, filter, last))
-    const examined = await examine(run, { ...pair, traces: page })
+    const examined = await examine(run, { ...pair, wants: 'compatibility', traces: page })
     const episodes = page.map((trace, i) => episodeOf(trace, examined[i]?.compatibility))
     for (const { trace_id, decision } of episodes) tallyDecision(tally, trace_id, decision)
     await writing
@@ -68,19 +67,6 @@ async function analyzePages(
   }
   await writing
   return tally
-}
-
-async function readPair(
-  { sql, orgId }: Run,
-  { old_manifest_id, new_manifest_id }: CompatReportRow,
-): Promise<Pair> {
-  const { before, after } = await findStoredPair(sql, orgId, old_manifest_id, new_manifest_id)
-  return { manifest: before ?? null, target: after ?? null, wants: 'compatibility' }
-}
-
-/** Finding them validates nothing, so no schema is compiled. */
-function silentToolsOf({ manifest, target }: Pair) {
-  return manifest && target && silentTools(planTransition(manifest, target, () => () => undefined))
 }
 
 async function writePage(
@@ -109,5 +95,4 @@ function summarize({ total_episodes, keep, repair, replay, drop }: CompatTally) 
   return { total_episodes, keep, repair, replay, drop }
 }
 
-type Pair = Omit<ExaminationRequest, 'traces'>
 type Cursor = Checkpoint<typeof analyzeCompatibility>

@@ -127,6 +127,55 @@ t.test('retention', async (t) => {
     t.equal(await count('compat_episodes'), 1500)
   })
 
+  t.test('deletes what was repaired for a manifest 90 days after it was superseded', async (t) => {
+    const client = service.client(org.key)
+    const old = await makeManifest()
+    const trace = { trace_id: 'repaired', agent_name: 'a', manifest_id: old }
+    await client.post('/traces', trace)
+    const targets = {
+      long: { status: 'superseded', days: [200, 91] },
+      lately: { status: 'superseded', days: [89] },
+      again: { status: 'superseded', days: [200, 10] },
+      active: { status: 'active', days: [200] },
+      draft: { status: 'draft', days: [] },
+    }
+    const ids = new Map<string, string>()
+    for (const [name, { status, days }] of Object.entries(targets)) {
+      const [target, batch] = [await makeManifest(), randomUUIDv7()]
+      ids.set(target, name)
+      await sql`
+        update manifests set status = 'superseded'
+        where org_id = ${org.orgId} and status = 'active' and ${status} = 'active'`
+      await sql`update manifests set status = ${status} where id = ${target}`
+      await sql`
+        insert into manifest_activations (org_id, project_id, agent_name, ordinal, manifest_id,
+          previous_manifest_id, kind, activated_at)
+        select ${org.orgId}, ${org.projectId}, 'a', row_number() over () + (
+            select coalesce(max(ordinal), 0) from manifest_activations where org_id = ${org.orgId}),
+          ${old}, ${target}, 'reactivated', now() - days * interval '1 day'
+        from unnest(${days}::int[]) as days`
+      await sql`
+        insert into repair_batches (org_id, project_id, id, job_id, old_manifest_id,
+          new_manifest_id, rules, engine_version, created_at)
+        values (${org.orgId}, ${org.projectId}, ${batch}, ${randomUUIDv7()}, ${old}, ${target},
+          '[]', '2', now() - ${name === 'long' ? 91 : 89} * interval '1 day')`
+      await sql`
+        insert into repair_failures (org_id, batch_id, trace_id, code)
+        select ${org.orgId}, ${batch}, n::text, 'left_unfit' from generate_series(1, 1500) n`
+      await sql`
+        insert into trace_revisions (org_id, project_id, trace_id, target_manifest_id, batch_id,
+          trace_revision, rules, content, content_hash, tools_called)
+        values (${org.orgId}, ${org.projectId}, 'repaired', ${target}, ${batch}, 0, '[]', '', '', '{}')`
+    }
+    await run()
+    const left = await sql<{ target_manifest_id: string }[]>`
+      select target_manifest_id from trace_revisions where org_id = ${org.orgId}`
+    const names = left.map(({ target_manifest_id: id }) => ids.get(id))
+    t.same(new Set(names), new Set(['lately', 'again', 'active', 'draft']))
+    t.equal(await count('repair_batches'), 5, 'rows of built versions name them')
+    t.equal(await count('repair_failures'), 4 * 1500)
+  })
+
   t.test('deletes deliveries and mails after 90 days, and sessions that are over', async (t) => {
     await sql`
       insert into deliveries (org_id, id, event, body, state, max_attempts, created_at, finished_at)
