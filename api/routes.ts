@@ -8,6 +8,7 @@ import { jobs } from './jobs/index.ts'
 import { manifests } from './manifests/index.ts'
 import { org } from './org/index.ts'
 import { regression } from './regression/index.ts'
+import { replay } from './replay/index.ts'
 import { traces } from './traces/index.ts'
 import { webhooks } from './webhooks/index.ts'
 
@@ -21,6 +22,7 @@ export const areas: Readonly<Record<string, Area>> = {
   import: imports,
   manifests,
   regression,
+  replay,
   jobs,
   webhooks,
   core,
