@@ -39,8 +39,8 @@ if (!BASE || !KEY || command.length === 0) {
   throw new Error('Usage: BASE=... KEY=... node runner.ts [options] -- command [argument...]')
 }
 const lease_seconds = Number(values.lease)
-/** Characters of an error that the service takes. */
-const MAX_ERROR = 4000
+/** Characters at the end of what a command complains that are told to the service. */
+const MAX_COMPLAINT = 3000
 /** Characters that a command may print. */
 const MAX_OUTPUT = 16 << 20
 
@@ -107,7 +107,7 @@ async function submit(id: string, lease_token: string, result: Result): Promise<
   if ([401, 402, 403].includes(status)) giveUp(detail)
   const isRefused = [400, 413, 422].includes(status) && result.status !== 'failed'
   const error = `The result was refused: ${detail}`
-  if (isRefused) await submit(id, lease_token, { status: 'failed', error: storable(error) })
+  if (isRefused) await submit(id, lease_token, { status: 'failed', error })
 }
 
 /** What the command makes of a task. */
@@ -123,7 +123,7 @@ async function run(task: object, over: AbortSignal): Promise<Result> {
     if (stdout.length > MAX_OUTPUT) excess.abort('It printed too much')
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr = (stderr + text).slice(-MAX_ERROR)
+    stderr = (stderr + text).slice(-MAX_COMPLAINT)
   })
   // A command may end without reading its task.
   child.stdin.on('error', () => undefined).end(JSON.stringify(task))
@@ -134,7 +134,7 @@ async function run(task: object, over: AbortSignal): Promise<Result> {
   // Programs that it started may live on and hold them.
   for (const stream of child.stdio) stream?.destroy()
   const result = fault === undefined ? readResult(stdout) : undefined
-  const error = storable(`${fault ?? 'It printed no JSON object'}\n${stderr}`.trim())
+  const error = `${fault ?? 'It printed no JSON object'}\n${stderr}`.trim()
   return result ?? { status: 'failed', error, retry: true }
 }
 
@@ -194,11 +194,6 @@ function giveUp(reason: string) {
 
 async function rest(ms: number, signal: AbortSignal) {
   await setTimeout(ms, undefined, { signal }).catch(() => undefined)
-}
-
-/** A text that the service takes. */
-function storable(error: string) {
-  return error.slice(0, MAX_ERROR).replaceAll('\0', '').toWellFormed()
 }
 
 function say(sentence: string) {
