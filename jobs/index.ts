@@ -20,10 +20,12 @@ import { decideTraces } from './decide-traces.ts'
 import { deleteExpired } from './delete-expired.ts'
 import { deliverWebhook } from './deliver-webhook.ts'
 import { detectViolations } from './detect-violations.ts'
+import { dispatchReplay } from './dispatch-replay.ts'
 import { importTraces } from './import-traces.ts'
 import type { Job } from './job.ts'
 import { judgeTraces } from './judge-traces.ts'
 import { linkTraces } from './link-traces.ts'
+import { prepareReplay } from './prepare-replay.ts'
 import { reconcileJobs } from './reconcile-jobs.ts'
 import { retargetVerdicts } from './retarget-verdicts.ts'
 import { sendAlertMail } from './send-alert-mail.ts'
@@ -45,6 +47,8 @@ export const jobs: readonly Job[] = [
   bisectRegression,
   sweepRegressions,
   buildDataset,
+  prepareReplay,
+  dispatchReplay,
   deliverWebhook,
   sendAlertMail,
   reconcileJobs,

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { parseNetworks } from '../jobs/rules/core/outbound-address.ts'
 import type { OutboundSettings } from '../workers/runtime/context.ts'
-import { guardedAgent } from '../workers/webhooks/guarded-agent.ts'
+import { guardedAgents } from '../workers/outbound/guarded-agent.ts'
 import type { Config } from './config.ts'
 
 export async function openOutbound(config: Config): Promise<OutboundSettings> {
   const { WEBHOOK_CA_FILE: caFile } = config
   const ca = caFile && [...rootCertificates, await readFile(caFile, 'utf8')]
   return {
-    agent: guardedAgent(parseNetworks(config.OUTBOUND_ALLOW_CIDRS), ca ? { ca } : {}),
+    agents: guardedAgents(parseNetworks(config.OUTBOUND_ALLOW_CIDRS), ca ? { ca } : {}),
     retrySchedule: config.WEBHOOK_RETRY_SCHEDULE.split(',').map(Number),
     masterKeys: await readMasterKeys(config),
   }

@@ -4,6 +4,7 @@ export const POOLS = [
   'evals',
   'regression',
   'datasets',
+  'replay',
   'webhooks',
   'maintenance',
 ] as const

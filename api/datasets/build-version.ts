@@ -1,8 +1,7 @@
 import Joi from 'joi'
 import { randomUUIDv7 } from 'node:crypto'
-import { EVAL_VERDICTS, VERDICTS } from '../../jobs/rules/core/verdicts.ts'
 import { buildDataset } from '../../jobs/build-dataset.ts'
-import { bool, int, listOf, oneOf, shape, text, time, uuidReference } from '../../jobs/shape.ts'
+import { bool, int, oneOf, shape } from '../../jobs/shape.ts'
 import {
   completeRecipe,
   DEDUPES,
@@ -14,7 +13,6 @@ import {
 } from '../../jobs/rules/datasets/recipe.ts'
 import type { Recipe, RecipeRequest } from '../../jobs/rules/datasets/recipe.ts'
 import type { QuotaRefusal } from '../../jobs/rules/org/quota-refusal.ts'
-import { SOURCE_TYPES, TRACE_STATUSES } from '../../jobs/rules/traces/trace.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import type { DatasetRow } from '../../sql/datasets/datasets.ts'
 import { insertVersion } from '../../sql/datasets/versions.ts'
@@ -28,32 +26,10 @@ import { quotaExceeded, requireQuota } from '../quota.ts'
 import { admitJob } from '../admit-job.ts'
 import { answerLongWork } from '../wait.ts'
 import { datasetPath, findVisibleDataset } from './dataset.ts'
+import { traceFilters } from './trace-filters.ts'
 import { findVisibleVersion, versionBody, viewVersion } from './version.ts'
 
 const fraction = () => Joi.number().min(0).max(1)
-
-const filters = shape(
-  {},
-  {
-    agent_name: text(256).min(1).description("Default the dataset's target agent"),
-    manifest_ids: listOf(uuidReference()).max(100),
-    verdicts: listOf(oneOf(...VERDICTS))
-      .min(1)
-      .max(50)
-      .description('Default keep for sft, all four for dpo and kto'),
-    eval_verdict: oneOf(...EVAL_VERDICTS, ...VERDICTS).description(
-      'What the scores alone say; a word of `verdicts` means that one of those',
-    ),
-    min_eval_score: Joi.number().min(0).max(1),
-    tags: listOf(text(256)).max(50).description('A trace must have all of them'),
-    since: time().description('Started at or after'),
-    until: time().description('Started before'),
-    status: oneOf(...TRACE_STATUSES),
-    tool: text(256).min(1).description('A tool that was called'),
-    source_type: oneOf(...SOURCE_TYPES),
-    max_rows: int(1, 1_000_000_000).description('Of more rows, a fair sample stays'),
-  },
-).label('DatasetFilters')
 
 const split = shape({}, { train: fraction(), validation: fraction(), test: fraction() })
   .description('Fractions that add up to 1; default all in train')
@@ -90,7 +66,11 @@ export const buildVersion = endpoint('POST', '/datasets/{dataset_id}/build', {
   body: shape(
     {},
     {
-      filters: filters,
+      filters: traceFilters({
+        agent_name: "Default the dataset's target agent",
+        verdicts: 'Default keep for sft, all four for dpo and kto',
+        max_rows: 'Of more rows, a fair sample stays',
+      }).label('DatasetFilters'),
       split: split,
       seed: int(0, Number.MAX_SAFE_INTEGER).description('Salt of the splits; default 0'),
       options: options,

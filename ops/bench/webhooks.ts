@@ -14,7 +14,7 @@ import { emitEvent } from '../../sql/transactions/emit-event.ts'
 import { upsertNotificationSettings } from '../../sql/webhooks/notifications.ts'
 import { startWorkers } from '../../workers/runtime/start-workers.ts'
 import { deliverWebhookHandler } from '../../workers/webhooks/deliver-webhook.ts'
-import { guardedAgent } from '../../workers/webhooks/guarded-agent.ts'
+import { guardedAgents } from '../../workers/outbound/guarded-agent.ts'
 import { postWebhook } from '../../workers/webhooks/post-webhook.ts'
 import { readConfig } from '../config.ts'
 import { openWorkerContext } from '../context.ts'
@@ -38,16 +38,16 @@ await withBenchDatabase('webhooks', async (bench) => {
 })
 
 async function measureBare(url: string) {
-  const agent = guardedAgent(parseNetworks('127.0.0.0/8'), { ca: await readFile(certificate()) })
+  const agents = guardedAgents(parseNetworks('127.0.0.0/8'), { ca: await readFile(certificate()) })
   const body = Buffer.alloc(400, 'x')
   const started = performance.now()
   let sent = 0
   await Promise.all(
     Array.from({ length: CONCURRENCY }, async () => {
-      while (sent++ < count) await postWebhook(agent, url, body, {})
+      while (sent++ < count) await postWebhook(agents, url, body, {})
     }),
   )
-  agent.destroy()
+  agents.destroy()
   return count / ((performance.now() - started) / 1000)
 }
 

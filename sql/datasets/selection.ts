@@ -1,7 +1,7 @@
 import { PREFERENCE } from '../../jobs/rules/datasets/pairs.ts'
 import type { Candidate } from '../../jobs/rules/datasets/rows.ts'
 import type { Anchored } from '../../jobs/rules/datasets/split.ts'
-import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
+import type { Filters, Options, Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { Queryable } from '../core/db.ts'
 import { ofManifest } from '../traces/traces.ts'
 
@@ -43,6 +43,16 @@ export function selectTraces(sql: Queryable, selection: Selection, batch: number
       ${preference(sql, selection.recipe)}
     where ${ofProject(sql, selection)} ${passing(sql, selection)}
     order by t.trace_id collate "C"`.cursor(batch)
+}
+
+/** What follows `from` to read the traces `t` of a project that pass filters, whatever was decided on them. */
+export function filteredTraces(
+  sql: Queryable,
+  { orgId, projectId, filters }: { orgId: string; projectId: string; filters: Filters },
+) {
+  const recipe = { filters, options: { include_needs_review: true } }
+  return sql`${judgedTraces(sql)} where ${ofProject(sql, { orgId, projectId })}
+    ${passing(sql, { orgId, recipe })}`
 }
 
 /** How many traces of the project each filter left out, as `filtered.<name>`. A trace counts for the first filter it fails. */
@@ -122,16 +132,16 @@ function manifestId(sql: Queryable) {
   return sql`coalesce(t.manifest_id, m.id)`
 }
 
-function ofProject(sql: Queryable, { orgId, projectId }: Selection) {
+function ofProject(sql: Queryable, { orgId, projectId }: Omit<Selection, 'recipe'>) {
   return sql`t.org_id = ${orgId} and t.project_id = ${projectId}`
 }
 
-function passing(sql: Queryable, selection: Selection) {
+function passing(sql: Queryable, selection: Conditional) {
   return conditions(sql, selection).map(([, condition]) => sql`and ${condition}`)
 }
 
 /** What a trace must be, by name, in the order in which it is counted. What is null or empty filters nothing. */
-function conditions(sql: Queryable, { orgId, recipe: { filters, options } }: Selection) {
+function conditions(sql: Queryable, { orgId, recipe: { filters, options } }: Conditional) {
   const { agent_name, manifest_ids, verdicts, eval_verdict, min_eval_score, tags, tool } = filters
   const all = [
     ['agent_name', agent_name, sql`t.agent_name = ${agent_name}`],
@@ -142,7 +152,7 @@ function conditions(sql: Queryable, { orgId, recipe: { filters, options } }: Sel
     ['until', filters.until, sql`t.started_at < ${filters.until}::timestamptz`],
     ['tags', tags, sql`t.tags @> ${tags}::text[]`],
     ['tool', tool, sql`${tool} = any(t.tools_called)`],
-    ['unjudged', true, sql`v.verdict is not null`],
+    ['unjudged', verdicts, sql`v.verdict is not null`],
     ['verdicts', verdicts, sql`v.verdict = any(${verdicts}::text[])`],
     ['eval_verdict', eval_verdict, sql`v.eval_verdict = ${eval_verdict}`],
     ['min_eval_score', min_eval_score, sql`v.quality_avg >= ${min_eval_score}::float8`],
@@ -177,4 +187,13 @@ function scoreFingerprint(sql: Queryable) {
       ''), 'UTF8'))
     from eval_scores s
     where s.org_id = t.org_id and s.project_id = t.project_id and s.trace_id = t.trace_id)`
+}
+
+/** What decides which traces pass. */
+interface Conditional {
+  readonly orgId: string
+  readonly recipe: {
+    readonly filters: Filters
+    readonly options: Pick<Options, 'include_needs_review'>
+  }
 }

@@ -124,7 +124,10 @@ export async function requeueJob(
   })
 }
 
-/** Points the job at a new queue row that goes on where this claim stopped; costs no attempt. */
+/**
+ * Points the job at a new queue row that goes on where this claim stopped; costs no attempt. False also
+ * for a job that has `continued` and is to be canceled, which is not to wait for its next run.
+ */
 export async function continueJob(
   sql: Queryable,
   claim: Claim,
@@ -134,6 +137,7 @@ export async function continueJob(
   return settle(sql, claim, outcome, {
     changes: sql`state = ${waiting(sql)}, queue_job_id = ${queueJobId}, queue_attempt = null,
       interruptions = interruptions + ${outcome === 'released' ? 1 : 0}`,
+    where: outcome === 'continued' ? sql`and cancel_requested_at is null` : sql``,
   })
 }
 

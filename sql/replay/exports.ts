@@ -1,13 +1,14 @@
 import type { Verdict } from '../../jobs/rules/core/verdicts.ts'
 import type { CompatReason } from '../../jobs/rules/manifests/compat-decision.ts'
-import { needsContent, recordedTexts } from '../../jobs/rules/replay/recorded-texts.ts'
-import type { Previews, RecordedTexts } from '../../jobs/rules/replay/recorded-texts.ts'
+import { readOutput } from '../../jobs/rules/replay/recorded-output.ts'
+import { readRequest } from '../../jobs/rules/replay/recorded-run.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
 import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
 import { withVerdict } from '../traces/traces.ts'
-import type { TraceKey } from '../traces/traces.ts'
+import { listRecordedTraces } from './recorded-traces.ts'
+import type { RecordedRow, TraceName } from './recorded-traces.ts'
 
 /** Which traces are exported, or make their sessions be. */
 export interface ExportFilter {
@@ -17,7 +18,7 @@ export interface ExportFilter {
   readonly verdict: Verdict
 }
 
-export interface ExportedTrace extends RecordedTexts {
+export interface ExportedTrace {
   readonly project_id: string
   readonly trace_id: string
   readonly agent_name: string
@@ -25,6 +26,9 @@ export interface ExportedTrace extends RecordedTexts {
   readonly session_id: string | null
   readonly turn_index: number | null
   readonly created_at: Date
+  /** In full where it is known; null where the trace does not tell. */
+  readonly user_input: string | null
+  readonly original_output: string | null
   /** Null where the trace is still running or was not judged yet. */
   readonly verdict: Verdict | null
   /** How it fits the manifest that the verdict was decided for; empty where it was not compared. */
@@ -39,10 +43,10 @@ export async function listExported(
   limit: number,
 ) {
   // Read project by project, so that a common verdict follows the index of the newest traces.
-  return sql<TraceKey[]>`
-    select n.org_id, n.project_id, n.trace_id
+  return sql<TraceName[]>`
+    select n.project_id, n.trace_id
     from projects p cross join lateral (
-      select t.org_id, t.project_id, t.trace_id, t.started_at ${decided(sql, filter)}
+      select t.project_id, t.trace_id, t.started_at ${decided(sql, filter)}
       order by t.started_at desc, t.trace_id desc limit ${limit}
     ) n
     where p.org_id = ${orgId} ${inProjects(sql, sql`p.id`, filter.projectIds)}
@@ -75,7 +79,7 @@ export async function listExportedSessions(
     order by n.newest desc, n.session_id desc, n.project_id desc limit ${limit}`
 }
 
-export interface SessionTurn extends TraceKey {
+export interface SessionTurn extends TraceName {
   /** It makes the session be exported. */
   readonly is_trigger: boolean
   /** Of the whole session, however many are listed. */
@@ -95,7 +99,7 @@ export async function listSessionTurns(
     select s.*, count(*) over () as total_turns,
       count(*) filter (where s.is_trigger) over () as trigger_count
     from (
-      select t.org_id, t.project_id, t.trace_id, t.turn_index, t.started_at,
+      select t.project_id, t.trace_id, t.turn_index, t.started_at,
         v.verdict is not distinct from ${verdict}
           and ${agent_name === undefined ? sql`true` : sql`t.agent_name = ${agent_name}`} as is_trigger
       from traces t ${withVerdict(sql)}
@@ -105,27 +109,35 @@ export async function listSessionTurns(
 }
 
 /**
- * Traces in the order of their keys, with what was asked and answered in full; those that are gone are left
- * out. Few contents are in memory at once, and one of them decompressed.
+ * Traces in the order of their names; those that are gone are left out. Few contents are in memory at once,
+ * and one of them decompressed.
  * @param pause is awaited between contents
  */
 export async function* openExported(
   sql: Queryable,
   orgId: string,
-  keys: readonly TraceKey[],
+  names: readonly TraceName[],
   pause: () => Promise<void>,
 ): AsyncGenerator<ExportedTrace> {
-  for (let start = 0; start < keys.length; start += TRACES_A_READ) {
-    const rows = await listTraces(sql, orgId, keys.slice(start, start + TRACES_A_READ))
+  for (let start = 0; start < names.length; start += TRACES_A_READ) {
+    const rows = await listTraces(sql, orgId, names.slice(start, start + TRACES_A_READ))
     for await (const batch of contentBatches([rows], OPENED_AT_ONCE)) {
-      const contents = await listContents(sql, orgId, batch.filter(needsContent))
-      for (const { content_bytes: _, user_input_preview, final_output_preview, ...row } of batch) {
-        const content = contents.get(nameOf(row))
-        const previews = { user_input_preview, final_output_preview }
-        yield { ...row, ...recordedTexts(previews, content && decodeContent(content)) }
+      const recorded = await listRecordedTraces(sql, orgId, batch)
+      const recordedBy = new Map(recorded.map((trace) => [keyOf(trace), trace]))
+      for (const { content_bytes: _, ...row } of batch) {
+        const trace = recordedBy.get(keyOf(row))
+        if (trace) yield { ...row, ...openTexts(trace) }
         await pause()
       }
     }
+  }
+}
+
+function openTexts({ content, ...row }: RecordedRow) {
+  const trace = { ...row, ...decodeContent(content) }
+  return {
+    user_input: readRequest(trace).text,
+    original_output: readOutput(trace),
   }
 }
 
@@ -138,38 +150,26 @@ function decided(sql: Queryable, { agent_name, verdict }: ExportFilter) {
       ${agent_name === undefined ? sql`` : sql`and t.agent_name = ${agent_name}`}`
 }
 
-async function listTraces(sql: Queryable, orgId: string, keys: readonly TraceKey[]) {
-  return sql<(Omit<ExportedTrace, keyof RecordedTexts> & Previews & { content_bytes: number })[]>`
+async function listTraces(sql: Queryable, orgId: string, names: readonly TraceName[]) {
+  return sql<ClosedTrace[]>`
     select t.project_id, t.trace_id, t.agent_name, t.manifest_id, t.session_id, t.turn_index,
-      t.created_at, t.user_input_preview, t.final_output_preview, v.verdict,
-      octet_length(t.content) as content_bytes, coalesce(e.reasons, '[]') as reasons
-    from ${ofKeys(sql, orgId, keys)}
+      t.created_at, v.verdict, octet_length(t.content) as content_bytes,
+      coalesce(e.reasons, '[]') as reasons
+    from unnest(${names.map(({ project_id }) => project_id)}::uuid[],
+      ${names.map(({ trace_id }) => trace_id)}::text[]) with ordinality as k (project_id, trace_id, place)
+    join traces t on t.org_id = ${orgId} and t.project_id = k.project_id and t.trace_id = k.trace_id
     ${withVerdict(sql)}
     left join trace_examinations e on e.org_id = t.org_id and e.project_id = t.project_id
       and e.trace_id = t.trace_id and e.target_manifest_id = v.target_manifest_id
     order by k.place`
 }
 
-async function listContents(
-  sql: Queryable,
-  orgId: string,
-  keys: readonly Omit<TraceKey, 'org_id'>[],
-) {
-  if (keys.length === 0) return new Map<string, Buffer>()
-  const rows = await sql<{ project_id: string; trace_id: string; content: Buffer }[]>`
-    select t.project_id, t.trace_id, t.content from ${ofKeys(sql, orgId, keys)}`
-  return new Map(rows.map((row) => [nameOf(row), row.content]))
-}
-
-/** Keys `k` with their `place`, and their traces `t`. */
-function ofKeys(sql: Queryable, orgId: string, keys: readonly Omit<TraceKey, 'org_id'>[]) {
-  return sql`unnest(${keys.map(({ project_id }) => project_id)}::uuid[],
-      ${keys.map(({ trace_id }) => trace_id)}::text[]) with ordinality as k (project_id, trace_id, place)
-    join traces t on t.org_id = ${orgId} and t.project_id = k.project_id and t.trace_id = k.trace_id`
-}
-
-function nameOf({ project_id, trace_id }: Omit<TraceKey, 'org_id'>) {
+function keyOf({ project_id, trace_id }: TraceName) {
   return `${project_id} ${trace_id}`
+}
+
+type ClosedTrace = Omit<ExportedTrace, 'user_input' | 'original_output'> & {
+  readonly content_bytes: number
 }
 
 const TRACES_A_READ = 100

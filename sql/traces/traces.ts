@@ -67,6 +67,18 @@ export async function listTraceProjects(
   return new Map(rows.map(({ trace_id, ids }) => [trace_id, ids]))
 }
 
+/** The agents of those of these traces that the project has, by trace id. */
+export async function listTraceAgents(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  const rows = await sql<{ trace_id: string; agent_name: string }[]>`
+    select trace_id, agent_name from traces where ${ofTraces(sql, orgId, projectId, traceIds)}`
+  return new Map(rows.map(({ trace_id, agent_name }) => [trace_id, agent_name]))
+}
+
 /** Compressed spans and LLM calls of a trace; undefined when it is gone. */
 export async function findTraceContent(sql: Queryable, key: TraceKey) {
   const [row] = await sql<{ content: Buffer }[]>`

@@ -7,6 +7,7 @@ import { generate } from 'selfsigned'
 import type { Test } from 'tap'
 
 export interface Received {
+  readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
@@ -25,9 +26,9 @@ export async function startReceiver(t: Test) {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      const path = request.url ?? '/'
+      const { method = '', url: path = '/', headers } = request
       const body = Buffer.concat(chunks)
-      received.push({ path, headers: request.headers, body, at: performance.now() })
+      received.push({ method, path, headers, body, at: performance.now() })
       response.on('error', () => undefined)
       if (path === '/slow-headers') return
       if (path === '/reset') return void request.socket.destroy()

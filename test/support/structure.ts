@@ -38,7 +38,7 @@ const FOREIGN: readonly { known: RegExp; by: readonly string[] }[] = [
 /** The areas of `api/`, `sql/` and `jobs/rules/`, and of their tests. */
 const AREAS = `core access traces evals manifests regression datasets replay skills import webhooks
   org jobs`.split(/\s+/)
-const WORKERS = [...Object.keys(pools), 'runtime', 'examination']
+const WORKERS = [...Object.keys(pools), 'runtime', 'examination', 'outbound']
 
 /** Folder to the names its folders may have; theirs have none. */
 const ROOMS: Record<string, readonly string[]> = {

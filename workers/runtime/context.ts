@@ -1,9 +1,9 @@
-import type { Agent } from 'node:https'
 import type { Queue } from '../../jobs/queue.ts'
 import type { Quotas } from '../../jobs/rules/org/plan.ts'
 import type { Storage } from '../../jobs/storage.ts'
 import type { Sql } from '../../sql/core/db.ts'
 import type { Listener } from '../../sql/core/listener.ts'
+import type { GuardedAgents } from '../outbound/guarded-agent.ts'
 import type { Meter } from './meter.ts'
 
 /** What every worker process has. */
@@ -25,8 +25,7 @@ export interface WorkerContext {
 
 /** How the workers call addresses that clients gave. */
 export interface OutboundSettings {
-  /** Reaches public addresses and the allowed networks only. */
-  readonly agent: Agent
+  readonly agents: GuardedAgents
   /** Seconds before the second attempt, the third, ... */
   readonly retrySchedule: readonly number[]
   /** 32 bytes each; one of them opens a secret that deliveries are signed with. */

@@ -39,8 +39,32 @@ export interface ResumableRun<C extends object> extends Run {
 /** Ends a run that is not done: the job goes on from its checkpoint in another run, behind others. */
 export const CONTINUE = Symbol('continue')
 
-/** What a handler returns: the job's result, or CONTINUE. */
-export type Outcome = object | typeof CONTINUE | void
+/**
+ * Ends a run that has to wait: as CONTINUE, but the next run begins no earlier than after these seconds, 1
+ * to `MAX_WAIT_SECONDS`. Until then the job holds no slot and can be canceled.
+ * @throws RangeError outside these bounds
+ */
+export function continueAfter(seconds: number): Waiting {
+  if (!(seconds >= 1 && seconds <= MAX_WAIT_SECONDS)) {
+    throw new RangeError(`A job waits 1 to ${MAX_WAIT_SECONDS} seconds, not ${seconds}`)
+  }
+  return new Waiting(seconds)
+}
+
+/** What `continueAfter` returns. */
+export class Waiting {
+  readonly seconds: number
+
+  constructor(seconds: number) {
+    this.seconds = seconds
+  }
+}
+
+/** A job that waits for longer looks again in between. */
+export const MAX_WAIT_SECONDS = 3600
+
+/** What a handler returns: the job's result, CONTINUE, or what `continueAfter` returns. */
+export type Outcome = object | typeof CONTINUE | Waiting | void
 
 export interface Handler<T extends object = object, C extends object = object> {
   readonly job: Job<T, C>

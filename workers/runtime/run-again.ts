@@ -17,6 +17,7 @@ import { completeIn, describe, inTransaction } from './settlement.ts'
 /**
  * Ends this claim and enqueues the job again under a new queue row, so that no attempt is lost.
  * @param options `delaySeconds` until it may begin, default 0; `cuts` as in its marks
+ * @throws ClaimLost also when a job that has `continued` is to be canceled
  */
 export async function settleContinued(
   attempt: Attempt,
@@ -37,7 +38,10 @@ export async function settleContinued(
       attempt,
       outcome === 'released'
         ? released
-        : { priority: await findContinuationTurn(tx, queued.name, queued.priority) },
+        : {
+            priority: await findContinuationTurn(tx, queued.name, queued.priority),
+            startAfterSeconds: delaySeconds,
+          },
     )
     // A `short` queue may hold a job of this key already, which then does this one's work too.
     if (claim && !(id && (await continueJob(tx, claim, id, outcome)))) throw new ClaimLost()

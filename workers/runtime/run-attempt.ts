@@ -3,17 +3,22 @@ import { claimJob, saveCheckpoint } from '../../sql/jobs/job-claims.ts'
 import type { Claim } from '../../sql/jobs/job-claims.ts'
 import type { Attempt } from './attempt.ts'
 import { ClaimLost, GiveUp } from './give-up.ts'
-import { CONTINUE } from './handler.ts'
+import { CONTINUE, Waiting } from './handler.ts'
 import type { Outcome, ResumableRun } from './handler.ts'
 import type { AttemptOutcome } from './outcome.ts'
 import { startProgress } from './progress.ts'
-import { settleContinued } from './run-again.ts'
-import { settleCanceled, settleDone, settleFailure, settleWith } from './settle.ts'
+import {
+  settleCanceled,
+  settleDone,
+  settleFailure,
+  settleUnfinished,
+  settleWith,
+} from './settle.ts'
 import { persistently } from './settlement.ts'
 
 /**
  * Runs a job once: claims its row, calls the handler, and settles the row and the queue in one
- * transaction. The handler returns a result or CONTINUE, or throws GiveUp, the reason of an abort, or
+ * transaction. The handler returns a result or that the job goes on, or throws GiveUp, the reason of an abort, or
  * another error, after which the job is retried. Throws only when settling fails; the claim then
  * expires and the job is retried.
  */
@@ -59,7 +64,8 @@ async function work(attempt: Attempt, claim: Claim | undefined, stored: object |
     return settleFailure(attempt, claim, error)
   }
   await progress.end()
-  if (outcome === CONTINUE) return settleContinued(attempt, claim, 'continued')
+  if (outcome === CONTINUE) return settleUnfinished(attempt, claim)
+  if (outcome instanceof Waiting) return settleUnfinished(attempt, claim, outcome.seconds)
   return settleDone(attempt, claim, outcome ?? {})
 }
 

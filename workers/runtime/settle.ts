@@ -44,6 +44,23 @@ export async function settleDone(
   })
 }
 
+/**
+ * Ends a run whose job goes on from its checkpoint in another one, behind others.
+ * @param delaySeconds until that may begin
+ */
+export async function settleUnfinished(
+  attempt: Attempt,
+  claim: Claim | undefined,
+  delaySeconds = 0,
+): Promise<AttemptOutcome> {
+  try {
+    return await settleContinued(attempt, claim, 'continued', { delaySeconds })
+  } catch (error) {
+    if (!(claim && error instanceof ClaimLost)) throw error
+    return settleCanceled(attempt, claim)
+  }
+}
+
 /** The outcome depends on the error and, when the run was aborted, on the reason. */
 export async function settleFailure(
   attempt: Attempt,

@@ -71,7 +71,7 @@ async function send(
   delivery: { event: string; body: Buffer; webhook_url: string; secret: Buffer | null },
 ) {
   const { event, body, webhook_url, secret } = delivery
-  return postWebhook(outbound.agent, webhook_url, body, {
+  return postWebhook(outbound.agents, webhook_url, body, {
     'content-type': 'application/json',
     'user-agent': 'Service-Webhooks/1.0',
     'x-service-event': event,

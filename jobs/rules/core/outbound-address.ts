@@ -17,20 +17,30 @@ export function parseNetworks(list: string): AllowedNetworks {
  * nothing else. IPv4 in IPv6 counts as the IPv4 address.
  */
 export function isAllowedAddress(address: string, allowed: AllowedNetworks): boolean {
-  const [bare = ''] = address.split('%')
-  if (!ipaddr.isValid(bare)) return false
-  // The package takes the dotted form of an address of ::/96 for the IPv4 address that is in it.
-  const ip = ipaddr.process(bare.replace(/^::(?=\d+\.)/, '::0:'))
-  if (isIn(ip, allowed)) return true
-  return ip.range() === 'unicast' && !isIn(ip, HOST_LOCAL) && isAssignable(ip)
+  const ip = readAddress(address)
+  if (!ip) return false
+  return (
+    isIn(ip, allowed) || (ip.range() === 'unicast' && !isIn(ip, HOST_LOCAL) && isAssignable(ip))
+  )
+}
+
+/** Whether an address is in one of the networks; nothing but an address is. */
+export function isInNetworks(address: string, networks: AllowedNetworks): boolean {
+  const ip = readAddress(address)
+  return ip !== undefined && isIn(ip, networks)
 }
 
 /**
  * Why a client's URL cannot be an address of ours to call, or undefined. Names are checked again when
  * they are resolved, at every connection.
  */
-export function findUrlFault(text: string): string | undefined {
-  if (!text.startsWith('https://')) return 'must start with https://'
+export function findUrlFault(
+  text: string,
+  schemes: readonly string[] = ['https://'],
+): string | undefined {
+  if (!schemes.some((scheme) => text.startsWith(scheme))) {
+    return `must start with ${schemes.join(' or ')}`
+  }
   if (text.length > MAX_URL_LENGTH || /[\0-\x20\x7f\\]/.test(text) || !URL.canParse(text)) {
     return 'must be a valid URL'
   }
@@ -38,9 +48,36 @@ export function findUrlFault(text: string): string | undefined {
   return username || password ? 'must not hold credentials' : undefined
 }
 
+/**
+ * Why a client's URL cannot be that of a runner, or undefined: as `findUrlFault`, and besides whether
+ * its host may be reached, as far as that is known before names are resolved. Plain http leads into the
+ * allowed networks only; where there are none, no http URL can be reached.
+ */
+export function findRunnerUrlFault(text: string, allowed: AllowedNetworks): string | undefined {
+  const fault = findUrlFault(text, RUNNER_SCHEMES)
+  if (fault) return fault
+  const host = hostOf(text)
+  const isAddress = ipaddr.isValid(host)
+  if (text.startsWith('http://')) {
+    const mayBeAllowed = isAddress ? isInNetworks(host, allowed) : allowed.length > 0
+    return mayBeAllowed ? undefined : 'must start with https:// outside of the allowed networks'
+  }
+  return isAddress && !isAllowedAddress(host, allowed)
+    ? 'leads to an address that may not be reached'
+    : undefined
+}
+
 /** Host of a URL as an address or a name, in its canonical spelling. */
 export function hostOf(url: string): string {
   return new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+}
+
+/** Undefined for what is no address. */
+function readAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  const [bare = ''] = text.split('%')
+  if (!ipaddr.isValid(bare)) return undefined
+  // The package takes the dotted form of an address of ::/96 for the IPv4 address that is in it.
+  return ipaddr.process(bare.replace(/^::(?=\d+\.)/, '::0:'))
 }
 
 /**
@@ -60,4 +97,6 @@ function isIn(ip: ipaddr.IPv4 | ipaddr.IPv6, networks: AllowedNetworks) {
 /** Public by registration, but the cloud host's own on some providers. */
 const HOST_LOCAL: AllowedNetworks = [ipaddr.parseCIDR('168.63.129.16/32')]
 const GLOBAL_IPV6: AllowedNetworks = [ipaddr.parseCIDR('2000::/3')]
+/** What the URL of a runner starts with. */
+export const RUNNER_SCHEMES = ['https://', 'http://'] as const
 const MAX_URL_LENGTH = 2048

@@ -70,19 +70,7 @@ export function completeRecipe(
 ): Recipe {
   const recipe: Recipe = {
     dataset_type: type,
-    filters: {
-      agent_name: filters.agent_name ?? target,
-      manifest_ids: [...new Set(filters.manifest_ids)].sort(),
-      ...verdictsIn(filters, type),
-      min_eval_score: filters.min_eval_score ?? null,
-      tags: [...new Set(filters.tags)].sort(),
-      since: filters.since?.toISOString() ?? null,
-      until: filters.until?.toISOString() ?? null,
-      status: filters.status ?? null,
-      tool: filters.tool ?? null,
-      source_type: filters.source_type ?? null,
-      max_rows: filters.max_rows ?? null,
-    },
+    filters: completeFilters(filters, { agentName: target, verdicts: DEFAULT_VERDICTS[type] }),
     split: completeSplit(split),
     seed: seed ?? 0,
     options: {
@@ -99,6 +87,34 @@ export function completeRecipe(
   return recipe
 }
 
+/**
+ * Fills in what is left out of filters.
+ * @param defaults whose traces are meant, and with which verdicts, where the request does not say
+ * @throws RecipeError where they do not go together
+ */
+export function completeFilters(
+  requested: RequestedFilters,
+  defaults: { agentName: string | null; verdicts: readonly Verdict[] },
+): Filters {
+  const filters: Filters = {
+    agent_name: requested.agent_name ?? defaults.agentName,
+    manifest_ids: [...new Set(requested.manifest_ids)].sort(),
+    ...verdictsIn(requested, defaults.verdicts),
+    min_eval_score: requested.min_eval_score ?? null,
+    tags: [...new Set(requested.tags)].sort(),
+    since: requested.since?.toISOString() ?? null,
+    until: requested.until?.toISOString() ?? null,
+    status: requested.status ?? null,
+    tool: requested.tool ?? null,
+    source_type: requested.source_type ?? null,
+    max_rows: requested.max_rows ?? null,
+  }
+  if (filters.since !== null && filters.until !== null && filters.since >= filters.until) {
+    throw new RecipeError('filters.since must be before filters.until')
+  }
+  return filters
+}
+
 /** SHA-256 of the filters in canonical JSON, hexadecimal. */
 export function hashFilters(filters: Filters) {
   return createHash('sha256').update(canonicalJson(filters)).digest('hex')
@@ -108,7 +124,10 @@ export function hashFilters(filters: Filters) {
 export class RecipeError extends Error {}
 
 /** Clients ask for a verdict under `eval_verdict` too. */
-function verdictsIn({ verdicts, eval_verdict }: RequestedFilters, type: DatasetType) {
+function verdictsIn(
+  { verdicts, eval_verdict }: RequestedFilters,
+  defaults: readonly Verdict[],
+): Pick<Filters, 'verdicts' | 'eval_verdict'> {
   const verdict = VERDICTS.find((word) => word === eval_verdict)
   if (verdict && verdicts?.some((word) => word !== verdict)) {
     throw new RecipeError(
@@ -117,7 +136,7 @@ function verdictsIn({ verdicts, eval_verdict }: RequestedFilters, type: DatasetT
   }
   if (verdict) return { verdicts: [verdict], eval_verdict: null }
   return {
-    verdicts: verdicts ? [...new Set(verdicts)].sort() : DEFAULT_VERDICTS[type],
+    verdicts: verdicts ? [...new Set(verdicts)].sort() : defaults,
     eval_verdict: EVAL_VERDICTS.find((word) => word === eval_verdict) ?? null,
   }
 }
@@ -128,13 +147,10 @@ function completeSplit(split: Loose<Recipe['split']>): Recipe['split'] {
   return { train, validation, test }
 }
 
-function checkRecipe({ dataset_type: type, filters, split, options }: Recipe) {
+function checkRecipe({ dataset_type: type, split, options }: Recipe) {
   const sum = split.train + split.validation + split.test
   if (Math.abs(sum - 1) > SUM_TOLERANCE) {
     throw new RecipeError(`The fractions of split add up to ${sum}; they must add up to 1`)
-  }
-  if (filters.since !== null && filters.until !== null && filters.since >= filters.until) {
-    throw new RecipeError('filters.since must be before filters.until')
   }
   if (type !== 'sft' && options.format === 'sharegpt') {
     throw new RecipeError('The format sharegpt is for datasets of type sft')

@@ -22,6 +22,8 @@ export type UsingTrace = Pick<
 
 /** A tool call of the agent itself; `position` is its index among them. */
 export interface UsedTool {
+  /** By which messages name the call; null for none. */
+  readonly id: string | null
   readonly tool: string
   readonly position: number
   readonly span_id: string | null
@@ -98,6 +100,7 @@ export function isReplayable({ user_input_preview, metadata, tags }: UsingTrace)
 
 function toUsedTool(call: ToolCall, span_id: string | null, position: number): UsedTool {
   return {
+    id: call.id,
     tool: call.tool_name,
     position,
     span_id,
@@ -109,6 +112,7 @@ function toUsedTool(call: ToolCall, span_id: string | null, position: number): U
 
 function toolsOfSpans({ spans }: UsingTrace): UsedTool[] {
   return toolSpans({ spans }).map((span, position) => ({
+    id: null,
     tool: toolOfSpan(span),
     position,
     span_id: span.id,

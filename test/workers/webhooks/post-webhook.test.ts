@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import type { Test } from 'tap'
 import { parseNetworks } from '../../../jobs/rules/core/outbound-address.ts'
-import { guardedAgent } from '../../../workers/webhooks/guarded-agent.ts'
+import { guardedAgents } from '../../../workers/outbound/guarded-agent.ts'
 import { postWebhook } from '../../../workers/webhooks/post-webhook.ts'
 import { makeCertificate, startReceiver } from '../../support/receiver.ts'
 import { recordSpans } from '../../support/spans.ts'
@@ -14,9 +14,9 @@ const BODY = Buffer.from('{"event":"test"}')
 
 t.test('one attempt at a receiver', async (t) => {
   const { url, ca, received } = await startReceiver(t)
-  const agent = guardedAgent(LOOPBACK, { ca })
-  t.teardown(() => agent.destroy())
-  const post = (path: string) => postWebhook(agent, `${url}${path}`, BODY, { 'x-test': '1' })
+  const agents = guardedAgents(LOOPBACK, { ca })
+  t.teardown(() => agents.destroy())
+  const post = (path: string) => postWebhook(agents, `${url}${path}`, BODY, { 'x-test': '1' })
 
   t.test('is delivered by any 2xx', async (t) => {
     t.match(await post('/200'), { status_code: 200, error: null, response_excerpt: 'answer 200' })
@@ -70,10 +70,10 @@ t.test('one attempt at a receiver', async (t) => {
 
   t.test('tells a reset, a closed port and a wrong certificate apart', async (t) => {
     t.match(await post('/reset'), { error: 'connection_reset' })
-    t.match(await postWebhook(agent, 'https://127.0.0.1:1/', BODY, {}), {
+    t.match(await postWebhook(agents, 'https://127.0.0.1:1/', BODY, {}), {
       error: 'connection_refused',
     })
-    const strict = guardedAgent(LOOPBACK)
+    const strict = guardedAgents(LOOPBACK)
     t.match(await postWebhook(strict, `${url}/200`, BODY, {}), { error: 'tls_error' })
   })
 
@@ -90,9 +90,9 @@ t.test('one attempt at a receiver', async (t) => {
 
 t.test('a connection that the receiver keeps is not used again', async (t) => {
   const receiver = await startKeepingReceiver(t)
-  const agent = guardedAgent(LOOPBACK, { ca: receiver.ca })
-  t.teardown(() => agent.destroy())
-  const post = (id: string) => postWebhook(agent, receiver.url, BODY, { 'x-service-event-id': id })
+  const agents = guardedAgents(LOOPBACK, { ca: receiver.ca })
+  t.teardown(() => agents.destroy())
+  const post = (id: string) => postWebhook(agents, receiver.url, BODY, { 'x-service-event-id': id })
   for (const id of ['first', 'second', 'third']) t.match(await post(id), { error: null })
   t.same(receiver.ids, ['first', 'second', 'third'], 'each is read once')
 })
@@ -114,14 +114,14 @@ t.test('no packet reaches a private address', async (t) => {
     'six.test': ['::1'],
     'meta.test': ['169.254.169.254'],
   }
-  const agent = guardedAgent([], { resolve: async (name) => names[name] ?? [] })
+  const agents = guardedAgents([], { resolve: async (name) => names[name] ?? [] })
   const literals = `127.0.0.1 127.1 2130706433 0x7f000001 0177.0.0.1 0 0.0.0.0 [::1] [::] [::ffff:127.0.0.1]
     [64:ff9b::7f00:1] [fd00:ec2::254] [fe80::1] 169.254.169.254 168.63.129.16 10.0.0.5`
   for (const host of [...literals.split(/\s+/), ...Object.keys(names)]) {
-    const result = await postWebhook(agent, `https://${host}:${port}/`, BODY, {})
+    const result = await postWebhook(agents, `https://${host}:${port}/`, BODY, {})
     t.match(result, { status_code: null, error: 'blocked_address' }, host)
   }
-  t.match(await postWebhook(agent, `https://unknown.test:${port}/`, BODY, {}), {
+  t.match(await postWebhook(agents, `https://unknown.test:${port}/`, BODY, {}), {
     error: 'dns_error',
   })
   t.equal(connections, 0)
@@ -129,11 +129,11 @@ t.test('no packet reaches a private address', async (t) => {
 
 t.test('a name that resolves anew to a private address is refused at the connection', async (t) => {
   let asked = 0
-  const agent = guardedAgent([], {
+  const agents = guardedAgents([], {
     resolve: async () => [asked++ === 0 ? '192.0.2.1' : '127.0.0.1'],
   })
-  t.match(await postWebhook(agent, 'https://rebind.test/', BODY, {}), { error: 'blocked_address' })
-  t.match(await postWebhook(agent, 'https://rebind.test/', BODY, {}), { error: 'blocked_address' })
+  t.match(await postWebhook(agents, 'https://rebind.test/', BODY, {}), { error: 'blocked_address' })
+  t.match(await postWebhook(agents, 'https://rebind.test/', BODY, {}), { error: 'blocked_address' })
   t.equal(asked, 2, 'each connection looks up once and dials that answer')
 })
 

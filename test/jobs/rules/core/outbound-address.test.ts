@@ -1,9 +1,11 @@
 import ipaddr from 'ipaddr.js'
 import t from 'tap'
 import {
+  findRunnerUrlFault,
   findUrlFault,
   hostOf,
   isAllowedAddress,
+  isInNetworks,
   parseNetworks,
 } from '../../../../jobs/rules/core/outbound-address.ts'
 
@@ -48,6 +50,32 @@ t.test('a private network is reached when it was allowed, and no other', async (
   t.notOk(isAllowedAddress('10.0.0.1', allowed))
   t.notOk(isAllowedAddress('::1', allowed))
   t.throws(() => parseNetworks('127.0.0.1'))
+})
+
+t.test('networks hold their addresses, however these are written, and nothing else', async (t) => {
+  const networks = parseNetworks('127.0.0.0/8, fd00::/8')
+  for (const address of ['127.9.9.9', '::ffff:127.0.0.1', 'fd00::1', 'fd00::1%eth0']) {
+    t.ok(isInNetworks(address, networks), address)
+  }
+  for (const address of ['8.8.8.8', '::127.0.0.1', '2606:2800:21f:cb07::1', 'localhost', '']) {
+    t.notOk(isInNetworks(address, networks), address)
+  }
+})
+
+t.test('a runner is called over https, and plainly in the allowed networks only', async (t) => {
+  const allowed = parseNetworks('127.0.0.0/8')
+  const good =
+    'https://a.com/run https://8.8.8.8 https://127.0.0.1:9 http://127.1:9/run http://runner'
+  for (const url of good.split(' ')) t.equal(findRunnerUrlFault(url, allowed), undefined, url)
+  for (const url of ['http://8.8.8.8/', 'http://10.0.0.1/', 'http://[::1]/']) {
+    t.match(findRunnerUrlFault(url, allowed), 'must start with https://', url)
+  }
+  for (const url of ['https://10.0.0.1/', 'https://[::1]/', 'https://169.254.169.254/']) {
+    t.match(findRunnerUrlFault(url, allowed), 'may not be reached', url)
+  }
+  t.match(findRunnerUrlFault('http://runner', []), 'must start with https://')
+  t.match(findRunnerUrlFault('ftp://a.com', allowed), 'must start with https:// or http://')
+  t.match(findRunnerUrlFault('http://u:p@127.0.0.1', allowed), 'credentials')
 })
 
 t.test('a URL that is no address for webhooks is named as such', async (t) => {

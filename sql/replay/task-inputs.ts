@@ -1,0 +1,70 @@
+import { setImmediate } from 'node:timers/promises'
+import { makeTaskInput } from '../../jobs/rules/replay/task-input.ts'
+import type { TargetManifest, TaskInput } from '../../jobs/rules/replay/task-input.ts'
+import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
+import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
+import type { Queryable } from '../core/db.ts'
+import { versionLabel } from '../manifests/manifests.ts'
+import { listContentBytes, listRecordedTraces } from './recorded-traces.ts'
+
+/** What names the trace of a task and the version it is to be run as. */
+export interface InputTask {
+  readonly id: string
+  readonly project_id: string
+  readonly trace_id: string
+  readonly target_manifest_id: string | null
+}
+
+/**
+ * What runners are given for tasks, by task id; null for a task whose trace is gone. Contents are read a
+ * few at a time, because they are large, and others have their turn after each.
+ */
+export async function readTaskInputs(
+  sql: Queryable,
+  orgId: string,
+  tasks: readonly InputTask[],
+): Promise<Map<string, TaskInput | null>> {
+  const inputs = new Map<string, TaskInput | null>(tasks.map(({ id }) => [id, null]))
+  const byTrace = Map.groupBy(tasks, keyOf)
+  const targets = await listTargets(sql, orgId, tasks)
+  const sizes = await listContentBytes(sql, orgId, tasks)
+  for await (const batch of contentBatches([sizes], BATCH)) {
+    for (const { content, ...row } of await listRecordedTraces(sql, orgId, batch)) {
+      const trace = { ...row, ...decodeContent(content) }
+      for (const task of byTrace.get(keyOf(row)) ?? []) {
+        inputs.set(task.id, makeTaskInput(trace, targetOf(targets, task)))
+        await setImmediate()
+      }
+    }
+  }
+  return inputs
+}
+
+/** The versions that tasks are to be run as, by id. */
+async function listTargets(
+  sql: Queryable,
+  orgId: string,
+  tasks: readonly InputTask[],
+): Promise<Map<string, TargetManifest>> {
+  const ids = new Set(tasks.flatMap(({ target_manifest_id: id }) => id ?? []))
+  const rows = await sql<{ id: string; shown_hash: string; version_number: number }[]>`
+    select id, shown_hash, version_number from manifests
+    where org_id = ${orgId} and id = any(${[...ids]}::uuid[])`
+  return new Map(
+    rows.map((row) => [
+      row.id,
+      { manifest_id: row.id, manifest_hash: row.shown_hash, version_label: versionLabel(row) },
+    ]),
+  )
+}
+
+function targetOf(targets: ReadonlyMap<string, TargetManifest>, { target_manifest_id }: InputTask) {
+  return (target_manifest_id !== null && targets.get(target_manifest_id)) || null
+}
+
+function keyOf({ project_id, trace_id }: Pick<InputTask, 'project_id' | 'trace_id'>) {
+  return `${project_id} ${trace_id}`
+}
+
+/** The bytes are compressed, about a quarter of the content. */
+const BATCH = { traces: 50, bytes: 1 << 20 }
