@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { order } from '../../jobs/rules/core/order.ts'
+import type { MadeScore } from '../../jobs/rules/evals/judgement.ts'
 import { identityOf } from '../../jobs/rules/evals/score.ts'
 import type { NewScore } from '../../jobs/rules/evals/score.ts'
 import type { Queryable } from '../core/db.ts'
@@ -43,6 +44,21 @@ export async function upsertScores(
         excluded.source_label, excluded.evaluator_version, excluded.metadata)
     returning trace_id`
   return [...new Set(changed.map(({ trace_id }) => trace_id))]
+}
+
+/** Deletes scores that judgement has made of traces. */
+export async function deleteMadeScores(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  made: readonly (MadeScore & { trace_id: string })[],
+) {
+  await sql`
+    delete from eval_scores s
+    using unnest(${made.map(({ trace_id }) => trace_id)}::text[], ${made.map(({ name }) => name)}::text[],
+      ${made.map(({ source }) => source)}::text[]) as made (trace_id, name, source)
+    where s.org_id = ${orgId} and s.project_id = ${projectId} and s.trace_id = made.trace_id
+      and s.name = made.name and s.source = made.source and s.span_id = '' and s.identifier = ''`
 }
 
 /** By source and name; a trace has at most a few thousand. */

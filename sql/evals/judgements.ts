@@ -15,8 +15,8 @@ export type LockedTrace = Omit<
 }
 
 /**
- * Locks those of the traces that no longer run, so that when two judgements run at once, the later one
- * sees the scores that the earlier one wrote. `metadata.consent: false` and `metadata.do_not_train: true`
+ * Locks the traces, so that when two judgements run at once, the later one sees the scores that the
+ * earlier one wrote, and that none is revised meanwhile. `metadata.consent: false` and `metadata.do_not_train: true`
  * are the marks that forbid training.
  */
 export async function lockJudged(
@@ -33,7 +33,7 @@ export async function lockJudged(
       case when metadata -> 'consent' = 'false' or metadata -> 'do_not_train' = 'true'
         then 'policy.consent' end as forbidden
     from traces
-    where ${ofTraces(tx, orgId, projectId, traceIds)} and status <> 'running'
+    where ${ofTraces(tx, orgId, projectId, traceIds)}
     order by trace_id for no key update`
 }
 
@@ -46,11 +46,9 @@ export async function listOldest(
   sql: Queryable,
   orgId: string,
   projectId: string,
-  traces: readonly { trace_id: string; content_hash: Buffer | null }[],
+  traces: readonly (HashedConversation & { trace_id: string })[],
 ) {
-  // The driver writes an array of buffers as one buffer, so the array goes as text and is cast.
-  const hashes = traces.flatMap(({ content_hash }) => content_hash?.toString('hex') ?? [])
-  const list = `{${hashes.map((hash) => `"\\\\x${hash}"`).join()}}`
+  const list = hashList(traces)
   const ids = traces.map(({ trace_id }) => trace_id)
   return sql<{ trace_id: string; oldest: string }[]>`
     with copies as materialized (
@@ -67,6 +65,26 @@ export async function listOldest(
       and v.trace_id = c.trace_id
     where c.oldest = any(${ids}::text[]) and c.trace_id <> all(${ids}::text[])
       and v.duplicate_of is distinct from c.oldest`
+}
+
+/**
+ * The oldest trace of each of these conversations. Judging it reaches the others, as `listOldest` tells.
+ */
+export async function listFirst(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  conversations: readonly HashedConversation[],
+) {
+  const rows = await sql<{ trace_id: string }[]>`
+    select first.trace_id
+    from unnest(${hashList(conversations)}::text::bytea[]) as h (content_hash)
+    cross join lateral (
+      select trace_id from traces t
+      where org_id = ${orgId} and project_id = ${projectId} and status <> 'running'
+        and t.content_hash = h.content_hash
+      order by started_at, created_at, trace_id limit 1) as first`
+  return rows.map(({ trace_id }) => trace_id)
 }
 
 /** The scores of traces, with what judging needs of them. */
@@ -96,4 +114,14 @@ export async function listCopies(sql: Queryable, { org_id, project_id, trace_id 
       and c.trace_id <> ${trace_id} and c.status <> 'running'
     order by c.started_at, c.created_at, c.trace_id limit 1`
   return rows.map(({ trace_id }) => trace_id)
+}
+
+/** The driver writes an array of buffers as one buffer, so the array goes as text and is cast. */
+function hashList(conversations: readonly HashedConversation[]) {
+  const hashes = conversations.flatMap(({ content_hash }) => content_hash?.toString('hex') ?? [])
+  return `{${hashes.map((hash) => `"\\\\x${hash}"`).join()}}`
+}
+
+interface HashedConversation {
+  content_hash: Buffer | null
 }

@@ -3,6 +3,7 @@ import type { Decision, Reason } from '../../jobs/rules/evals/verdict.ts'
 import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
+import { ofTraces } from '../traces/traces.ts'
 import type { TraceKey } from '../traces/traces.ts'
 
 /** The current decision on a trace. */
@@ -55,6 +56,16 @@ export async function upsertVerdicts(
         excluded.target_manifest_id)
     returning trace_id`
   return changed.map(({ trace_id }) => trace_id)
+}
+
+export async function deleteVerdicts(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  if (traceIds.length === 0) return
+  await sql`delete from verdicts where ${ofTraces(sql, orgId, projectId, traceIds)}`
 }
 
 /** Undefined for a trace that is still running or was not judged yet. */

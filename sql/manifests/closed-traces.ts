@@ -1,7 +1,7 @@
 import type { TracePosition } from '../../jobs/rules/traces/trace-position.ts'
 import type { UsingTrace } from '../../jobs/rules/traces/trace-use.ts'
-import type { Queryable } from '../core/db.ts'
-import { ofManifest } from '../traces/traces.ts'
+import type { Queryable, Transaction } from '../core/db.ts'
+import { ofManifest, ofTraces } from '../traces/traces.ts'
 
 /**
  * A finished trace with its content still compressed, and the manifests it refers to. It has only one
@@ -11,6 +11,8 @@ import { ofManifest } from '../traces/traces.ts'
 export type ClosedTraceRow = Omit<UsingTrace, 'spans' | 'llm_calls'> & {
   trace_id: string
   started_at: Date
+  /** How often it was changed until it was read. */
+  revision: number
   content: Buffer
   /** The manifest it was recorded under; null when it names none, or none of its agent's. */
   manifest_id: string | null
@@ -46,7 +48,7 @@ export async function listClosedTraces(
 ): Promise<ClosedTraceRow[]> {
   const [page] = await sql<{ traces: PackedTrace[] | null; contents: Buffer | null }[]>`
     select json_agg(json_build_object(
-        'trace_id', t.trace_id, 'started_at', t.started_at, 'agent_name', t.agent_name,
+        'trace_id', t.trace_id, 'revision', t.revision, 'started_at', t.started_at, 'agent_name', t.agent_name,
         'status', t.status, 'active_skills', t.active_skills,
         'skills_loaded_by_agent', t.skills_loaded_by_agent,
         'user_input_preview', left(t.user_input_preview, 1),
@@ -61,7 +63,7 @@ export async function listClosedTraces(
       select *, sum(octet_length(content)) over (order by started_at, trace_id)
           - octet_length(content) as bytes_before
       from (
-        select org_id, project_id, trace_id, started_at, agent_name, status, active_skills,
+        select org_id, project_id, trace_id, revision, started_at, agent_name, status, active_skills,
           skills_loaded_by_agent, user_input_preview, final_output_preview, metadata, tags,
           ${filter.silentTools ? sql`case when tools_called <@ ${filter.silentTools}::text[] then '' else content end as content` : sql`content`},
           manifest_id, manifest_hash
@@ -88,6 +90,27 @@ export async function countClosedTraces(sql: Queryable, filter: ClosedTraceFilte
   const [row] = await sql<{ n: number }[]>`
     select count(*) as n from traces t where ${matching(sql, filter)}`
   return row?.n ?? 0
+}
+
+/**
+ * Those of these traces that say what they said when they were read; nobody changes, judges or deletes
+ * them before the transaction ends. What was found in another one must not be stored: whoever changed it
+ * has asked for it to be judged and searched again.
+ */
+export async function lockUnrevised(
+  tx: Transaction,
+  orgId: string,
+  projectId: string,
+  traces: readonly Pick<ClosedTraceRow, 'trace_id' | 'revision'>[],
+) {
+  const ids = traces.map(({ trace_id }) => trace_id)
+  const locked = await tx<{ trace_id: string; revision: number }[]>`
+    select trace_id, revision from traces
+    where ${ofTraces(tx, orgId, projectId, ids)} order by trace_id for no key update`
+  const revisions = new Map(locked.map(({ trace_id, revision }) => [trace_id, revision]))
+  return new Set(
+    traces.filter((t) => revisions.get(t.trace_id) === t.revision).map((t) => t.trace_id),
+  )
 }
 
 /** The contents of a page are one value: as many rows they would take the driver several times as long. */

@@ -140,7 +140,7 @@ $$;
 
 create function tally_added_tasks() returns trigger language plpgsql as $$
 begin
-  perform tally_tasks(array(select k from added k), true);
+  perform tally_tasks(array(select row(k.*)::replay_tasks from added k), true);
   return null;
 end $$;
 create trigger replay_tasks_added after insert on replay_tasks
@@ -150,7 +150,7 @@ create function tally_changed_tasks() returns trigger language plpgsql as $$
 begin
   if exists (select from changed where ended_at is not null) then
     perform tally_tasks(array(
-      select k from changed k join before b using (org_id, id)
+      select row(k.*)::replay_tasks from changed k join before b using (org_id, id)
       where k.ended_at is not null and b.ended_at is null), false);
   end if;
   update replay_tallies t set is_started = true
@@ -158,7 +158,7 @@ begin
     select org_id, batch_id from replay_tallies
     where not is_started
       and (org_id, batch_id) in (select org_id, batch_id from changed where status = 'leased')
-    order by org_id, batch_id for update) as s
+    order by org_id, batch_id for update skip locked) as s
   where t.org_id = s.org_id and t.batch_id = s.batch_id;
   return null;
 end $$;

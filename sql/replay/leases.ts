@@ -53,9 +53,10 @@ export async function claimTasks(
   const ofBatch = sql`t.org_id = ${orgId} and t.batch_id = b.id`
   return sql<LeasedTask[]>`
     with batches as materialized (
-      select b.id, b.created_at, b.target_manifest_id from replay_batches b
-      where b.org_id = ${orgId} and b.canceled_at is null and b.expires_at > now()
-        and b.prepared_at is not null and not b.is_linked
+      select b.id, b.created_at, b.target_manifest_id
+      from replay_tallies y join replay_batches b on b.org_id = y.org_id and b.id = y.batch_id
+      where y.org_id = ${orgId} and y.is_open
+        and b.canceled_at is null and b.expires_at > now() and b.prepared_at is not null
         and ${batchId === undefined ? sql`b.mode = 'pull'` : sql`b.id = ${batchId}`}
         ${agentName === undefined ? sql`` : sql`and b.agent_name = ${agentName}`}
         ${inProjects(sql, sql`b.project_id`, projectIds)}

@@ -67,9 +67,12 @@ export async function insertTraces(
   sql: Queryable,
   rows: readonly (TraceRow & Owner)[],
 ): Promise<readonly InsertedTrace[]> {
-  const ordered = inKeyOrder(rows)
-  const values = COLUMNS.map(({ name, write }) => arrayText(ordered.map((row) => write(row[name]))))
-  return sql.unsafe<InsertedTrace[]>(INSERT, values, { prepare: true })
+  return sql.unsafe<InsertedTrace[]>(INSERT, columnArrays(inKeyOrder(rows)), { prepare: true })
+}
+
+/** The parameters that `selectTied` reads rows from, an array a column. */
+export function columnArrays(rows: readonly Partial<TraceRow & Owner>[]) {
+  return COLUMNS.map(({ name, write }) => arrayText(rows.map((row) => write(row[name]))))
 }
 
 /**
@@ -140,12 +143,16 @@ const COLUMNS = Object.entries({ org_id: 'uuid', project_id: 'uuid', ...TRACE_TY
 /** Arrays of arrays may not be ragged, and arrays of JSON are slow to read; both are sent as texts. */
 const AS_TEXT: ReadonlySet<string> = new Set(['text[]', 'jsonb'])
 const NAMES = COLUMNS.map(({ name }) => name).join()
-/** One array a column: half the work for the server of rows as JSON or as single parameters. */
-const INSERT = `
-  insert into traces (${NAMES})
-  select ${COLUMNS.map(({ name, type }) => `(${tiedColumn(name)})::${type}`).join()}
+/**
+ * SQL for the rows in `columnArrays`, tied to the manifests they name. One array a column: half the work
+ * for the server of rows as JSON or as single parameters.
+ */
+export const selectTied = `
+  select ${COLUMNS.map(({ name, type }) => `(${tiedColumn(name)})::${type} as ${name}`).join()}
   from unnest(${COLUMNS.map(({ type }, i) => `$${i + 1}::text::${AS_TEXT.has(type) ? 'text' : type}[]`).join()})
-    as t (${NAMES}) ${joinNamedManifest}
+    as t (${NAMES}) ${joinNamedManifest}`
+const INSERT = `
+  insert into traces (${NAMES}) ${selectTied}
   on conflict (org_id, project_id, trace_id) do nothing
   returning ${INSERTED}`
 

@@ -3,8 +3,8 @@ import type { Fragment, Queryable } from '../core/db.ts'
 import { ofTraces } from './traces.ts'
 
 /**
- * Indexes traces by the words of their input, output and error. A trace never changes, so one that is
- * in the index already is left out.
+ * Indexes traces by the words of their input, output and error. One that is in the index already is left
+ * out: whoever changes a trace takes it out. The caller has locked the traces.
  */
 export async function indexTraces(
   sql: Queryable,

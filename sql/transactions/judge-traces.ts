@@ -37,7 +37,8 @@ export async function judgeTraces(
   projectId: string,
   traceIds: readonly string[],
 ): Promise<{ judged: string[]; verdicts: Verdict[]; copies: string[]; changed: boolean }> {
-  const locked = await lockJudged(tx, orgId, projectId, traceIds)
+  const all = await lockJudged(tx, orgId, projectId, traceIds)
+  const locked = all.filter(({ status }) => status !== 'running')
   await indexTraces(tx, orgId, projectId, traceIds)
   if (locked.length === 0) return { judged: [], verdicts: [], copies: [], changed: false }
   const judged = locked.map(({ trace_id }) => trace_id)

@@ -29,7 +29,10 @@ export async function linkEarlierTraces(
   await queue.enqueue(tx, linkTraces, { manifest_id: manifest.id }, { orgId, key: manifest.id })
 }
 
-/** Ties those of these traces that processes of an earlier release stored untied. */
+/**
+ * Ties those of these traces that are not tied: processes of an earlier release stored them, or they were
+ * revised while their manifest was being registered.
+ */
 export async function tieStoredTraces(
   tx: Transaction,
   queue: Queue,

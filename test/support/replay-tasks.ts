@@ -21,9 +21,10 @@ export async function insertReplayBatch(
   const target = options.target ?? (await insertManifest(sql, orgId, projectId, agent))
   const expiresAt = new Date(Date.now() + 30 * 86_400_000)
   await sql`
-    insert into replay_batches (org_id, project_id, id, agent_name, target_manifest_id, mode,
-      runner_url, prepared_at, created_at, expires_at)
-    values (${orgId}, ${projectId}, ${id}, ${agent}, ${target}, ${mode},
+    insert into replay_batches (org_id, project_id, id, agent_name, target_manifest_id, trace_ids,
+      job_id, mode, runner_url, prepared_at, created_at, expires_at)
+    values (${orgId}, ${projectId}, ${id}, ${agent}, ${target}, ${[...traceIds]}::text[],
+      ${randomUUIDv7()}, ${mode},
       ${mode === 'push' ? 'https://runner.example' : null}, now(), ${createdAt}, ${expiresAt})`
   const tasks = traceIds.map(() => randomUUIDv7())
   await sql`

@@ -6,7 +6,7 @@ import { readContract } from '../../jobs/rules/manifests/contract.ts'
 import { manifestUnknown } from '../../jobs/rules/manifests/violation.ts'
 import type { TracePosition } from '../../jobs/rules/traces/trace-position.ts'
 import { insertEdges, insertParentEdges } from '../../sql/traces/agent-edges.ts'
-import { listClosedTraces } from '../../sql/manifests/closed-traces.ts'
+import { listClosedTraces, lockUnrevised } from '../../sql/manifests/closed-traces.ts'
 import type { ClosedTraceRow } from '../../sql/manifests/closed-traces.ts'
 import { replaceViolations } from '../../sql/manifests/contract-violations.ts'
 import type { Transaction } from '../../sql/core/db.ts'
@@ -40,10 +40,12 @@ export const detectViolationsHandler = handler(
 /** Returns false when an agent's active manifest has changed, so that the findings are out of date. */
 async function searchPage(run: Run, projectId: string, page: readonly ClosedTraceRow[]) {
   const { orgId, queue } = run
-  const examined = await examineTraces(run, page, 'all')
+  const opened = await examineTraces(run, page, 'all')
   return queue.transaction(run.sql, async (tx: Transaction) => {
     if (!(await holdActive(tx, orgId, projectId, page))) return false
-    const ids = page.map(({ trace_id }) => trace_id)
+    const unrevised = await lockUnrevised(tx, orgId, projectId, page)
+    const examined = opened.filter(({ trace }) => unrevised.has(trace.trace_id))
+    const ids = [...unrevised]
     await insertEdges(tx, orgId, projectId, examined.flatMap(edgesOf))
     await insertParentEdges(tx, orgId, projectId, ids)
     const rows = examined.map((each) => examinationRow(each, true))

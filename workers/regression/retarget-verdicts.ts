@@ -1,6 +1,10 @@
 import type { Checkpoint } from '../../jobs/job.ts'
 import { retargetVerdicts } from '../../jobs/retarget-verdicts.ts'
-import { countClosedTraces, listClosedTraces } from '../../sql/manifests/closed-traces.ts'
+import {
+  countClosedTraces,
+  listClosedTraces,
+  lockUnrevised,
+} from '../../sql/manifests/closed-traces.ts'
 import type { ClosedTraceRow } from '../../sql/manifests/closed-traces.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { upsertExaminations } from '../../sql/manifests/trace-examinations.ts'
@@ -46,11 +50,12 @@ async function retargetPage(
   const examined = await examineTraces(run, page, 'compatibility')
   return queue.transaction(run.sql, async (tx: Transaction) => {
     if (!(await holdActive(tx, orgId, projectId, page))) return false
-    const rows = examined.map((each) => examinationRow(each, false))
+    const unrevised = await lockUnrevised(tx, orgId, projectId, page)
+    const compared = examined.filter(({ trace }) => unrevised.has(trace.trace_id))
+    const rows = compared.map((each) => examinationRow(each, false))
     await upsertExaminations(tx, orgId, projectId, rows)
     // All traces are judged, because those recorded under the target have another target now, too.
-    const ids = page.map(({ trace_id }) => trace_id)
-    await judgeTraces(tx, queue, orgId, projectId, ids)
+    await judgeTraces(tx, queue, orgId, projectId, [...unrevised])
     await run.checkpoint(tx, { done: next.compared, total, unit: 'traces' }, next)
     return true
   })

@@ -89,6 +89,13 @@ export function isBuiltInName(name: string) {
   return BUILT_INS.some((builtIn) => builtIn.name === name)
 }
 
+/** The scores that `judgeTrace` makes of an agent's trace, or may make. */
+export function madeScores(checks: readonly Check[], agentName: string): MadeScore[] {
+  const evaluators = [...BUILT_INS, ...checksFor(checks, agentName)]
+  const fit: MadeScore = { name: FIT_SCORE, source: 'compat_engine' }
+  return [fit, ...evaluators.map(({ name }) => ({ name, source: 'built_in' as const }))]
+}
+
 /** Whether a score of an agent's trace is one that `judgeTrace` makes of it, and not a client's. */
 export function isMadeHere(score: Identity, checks: readonly Check[], agentName: string) {
   const { name, source, span_id, identifier } = score
@@ -103,4 +110,6 @@ function checksFor(checks: readonly Check[], agentName: string) {
   return [...own, ...checks.filter(({ agent_name, name }) => !agent_name && !names.has(name))]
 }
 
+/** A score of the whole trace. */
+export type MadeScore = Pick<NewScore, 'name' | 'source'>
 type Identity = Pick<NewScore, 'name' | 'source' | 'span_id' | 'identifier'>

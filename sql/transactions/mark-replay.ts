@@ -1,0 +1,55 @@
+import { requestAggregation } from '../../jobs/aggregate-scores.ts'
+import type { Queue } from '../../jobs/queue.ts'
+import type { NewScore } from '../../jobs/rules/evals/score.ts'
+import { isMarked, markReplay } from '../../jobs/rules/replay/provenance.ts'
+import type { ReplayOrigin } from '../../jobs/rules/replay/provenance.ts'
+import type { Transaction } from '../core/db.ts'
+import { upsertScores } from '../evals/eval-scores.ts'
+import { markCellsDirty } from '../evals/score-cells.ts'
+import { lockStoredTraces } from '../traces/trace-updates.ts'
+import type { TraceKey } from '../traces/traces.ts'
+import { reviseTrace } from './revise-trace.ts'
+
+/** Why a stored trace cannot be the replay of another. */
+export type MarkFault =
+  { readonly kind: 'invalid'; readonly message: string } | { readonly kind: 'unknown_trace' }
+
+/**
+ * Makes a stored trace a replay of another one of its project, unless it is marked as one already, and
+ * stores scores of it. It locks both, in the order in which all lock traces.
+ * @returns undefined when it is one now
+ */
+export async function markStored(
+  tx: Transaction,
+  queue: Queue,
+  key: TraceKey,
+  { origin, scores }: { origin: ReplayOrigin; scores: readonly NewScore[] },
+): Promise<MarkFault | undefined> {
+  const { org_id, project_id, trace_id } = key
+  const originalId = origin.original.trace_id
+  if (trace_id === originalId) return invalid('A replay is another trace than its original')
+  const found = await lockStoredTraces(tx, [key, { ...key, trace_id: originalId }])
+  const replay = found.find((each) => each.trace_id === trace_id)
+  if (!replay) return { kind: 'unknown_trace' }
+  if (replay.agent_name !== origin.agent_name) {
+    return invalid(`The replay must be a run of the agent ${origin.agent_name}`)
+  }
+  if (replay.status === 'running') return invalid('The replay is running still')
+  if (!isMarked(replay)) {
+    await reviseTrace(tx, queue, key, (stored) => markReplay(stored, origin))
+  }
+  if (scores.length === 0) return undefined
+  await upsertScores(
+    tx,
+    org_id,
+    project_id,
+    scores.map((score) => ({ ...score, trace_id })),
+  )
+  await markCellsDirty(tx, org_id, project_id, [trace_id])
+  await requestAggregation(queue, tx, org_id, project_id)
+  return undefined
+}
+
+function invalid(message: string): MarkFault {
+  return { kind: 'invalid', message }
+}

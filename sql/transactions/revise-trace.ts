@@ -1,0 +1,141 @@
+import { requestAggregation } from '../../jobs/aggregate-scores.ts'
+import { judgeTraces } from '../../jobs/judge-traces.ts'
+import type { Queue } from '../../jobs/queue.ts'
+import { madeScores } from '../../jobs/rules/evals/judgement.ts'
+import { enqueueTraces } from '../../jobs/trace-batches.ts'
+import type { Transaction } from '../core/db.ts'
+import { deleteMadeScores } from '../evals/eval-scores.ts'
+import { listChecks } from '../evals/evaluators.ts'
+import { listFirst } from '../evals/judgements.ts'
+import { markCellsDirty } from '../evals/score-cells.ts'
+import { deleteVerdicts } from '../evals/verdicts.ts'
+import { deleteFindings } from '../traces/trace-findings.ts'
+import { indexTraces } from '../traces/trace-search.ts'
+import { lockStoredTraces, updateTraces } from '../traces/trace-updates.ts'
+import type { RevisedTrace, RevisedTraceRow, StoredTraceRow } from '../traces/trace-updates.ts'
+import type { TraceKey } from '../traces/traces.ts'
+import { activateUsedDrafts } from './activate-draft.ts'
+
+/** Says what a stored trace is to say from now on, or that it stays as it is. Without side effects. */
+export type Change = (stored: StoredTraceRow) => RevisedTraceRow | undefined
+
+/**
+ * Changes what a stored trace says; nothing else does, but for tying it to the manifest that it names.
+ * Everything that was found in it is found anew; scores and annotations that it was given stay. Its
+ * decision stays until it is judged, which this requests, and goes where the trace is running now.
+ * Nothing is charged: the trace was.
+ * @returns undefined when the trace stays as it is, or is not there
+ */
+export async function reviseTrace(tx: Transaction, queue: Queue, key: TraceKey, change: Change) {
+  const [revised] = await reviseTraces(tx, queue, [{ key, change }])
+  return revised
+}
+
+/**
+ * As `reviseTrace`, of traces of one organization, each named once. Call it before a transaction counts
+ * against a quota, which others wait for, and once: it locks the traces in their order.
+ */
+async function reviseTraces(
+  tx: Transaction,
+  queue: Queue,
+  revisions: readonly { readonly key: TraceKey; readonly change: Change }[],
+): Promise<RevisedTrace[]> {
+  const changes = new Map(revisions.map(({ key, change }) => [textOf(key), change]))
+  const stored = await lockStoredTraces(
+    tx,
+    revisions.map(({ key }) => key),
+  )
+  const changed = stored.flatMap((before) => {
+    const after = changes.get(textOf(before))?.(before)
+    const { org_id, project_id, trace_id } = before
+    return after ? [{ before, after: { ...after, org_id, project_id, trace_id } }] : []
+  })
+  const revised: RevisedTrace[] = []
+  for (const [projectId, each] of Map.groupBy(changed, ({ before }) => before.project_id)) {
+    revised.push(...(await reviseIn(tx, queue, projectId, each)))
+  }
+  return revised
+}
+
+/** Traces of one project. */
+async function reviseIn(
+  tx: Transaction,
+  queue: Queue,
+  projectId: string,
+  changed: readonly ChangedTrace[],
+) {
+  const { org_id: orgId } = (changed[0] as ChangedTrace).before
+  const ids = changed.map(({ before }) => before.trace_id)
+  const renamed = changed.filter(({ before, after }) => before.agent_name !== after.agent_name)
+  await markCellsDirty(tx, orgId, projectId, ids)
+  const revised = await updateTraces(
+    tx,
+    changed.map(({ after }) => after),
+  )
+  await deleteFindings(tx, orgId, projectId, ids, renamed.map(idOf))
+  await deleteJudgements(tx, orgId, projectId, changed)
+  await markCellsDirty(tx, orgId, projectId, ids)
+  await activateUsedDrafts(tx, queue, orgId, projectId, ids)
+  await requestJudgements(tx, queue, projectId, changed)
+  return revised
+}
+
+/**
+ * Deletes the scores that judgement makes: those of another agent's evaluators, or of a fit, are not made
+ * again. A trace that is running has no decision either.
+ */
+async function deleteJudgements(
+  tx: Transaction,
+  orgId: string,
+  projectId: string,
+  changed: readonly ChangedTrace[],
+) {
+  const judged = changed.filter(({ before }) => before.status !== 'running')
+  if (judged.length === 0) return
+  const checks = await listChecks(tx, orgId, projectId)
+  const made = judged.flatMap(({ before: { trace_id, agent_name } }) =>
+    madeScores(checks, agent_name).map((score) => ({ ...score, trace_id })),
+  )
+  await deleteMadeScores(tx, orgId, projectId, made)
+  await deleteVerdicts(tx, orgId, projectId, judged.filter(isRunning).map(idOf))
+}
+
+/**
+ * Has the traces judged, and the copies of what they said, which may be the oldest now. Judging makes
+ * their scores anew, so that it has the cells recomputed. A running trace is not judged, so that here is
+ * what else judgement does.
+ */
+async function requestJudgements(
+  tx: Transaction,
+  queue: Queue,
+  projectId: string,
+  changed: readonly ChangedTrace[],
+) {
+  const { org_id: orgId } = (changed[0] as ChangedTrace).before
+  const said = changed.map(({ before }) => before).filter(({ status }) => status !== 'running')
+  const copies = said.length === 0 ? [] : await listFirst(tx, orgId, projectId, said)
+  const ended = changed.filter((each) => !isRunning(each)).map(idOf)
+  const judged = [...new Set([...ended, ...copies])]
+  await enqueueTraces(queue, tx, judgeTraces, orgId, projectId, judged)
+  const running = changed.filter(isRunning).map(idOf)
+  if (running.length === 0) return
+  await indexTraces(tx, orgId, projectId, running)
+  await requestAggregation(queue, tx, orgId, projectId)
+}
+
+function isRunning({ after }: ChangedTrace) {
+  return after.status === 'running'
+}
+
+function idOf({ before }: ChangedTrace) {
+  return before.trace_id
+}
+
+function textOf({ org_id, project_id, trace_id }: TraceKey) {
+  return `${org_id} ${project_id} ${trace_id}`
+}
+
+interface ChangedTrace {
+  readonly before: StoredTraceRow
+  readonly after: TraceKey & RevisedTraceRow
+}
