@@ -1,9 +1,12 @@
 import { PREFERENCE } from '../../jobs/rules/datasets/pairs.ts'
-import type { Candidate } from '../../jobs/rules/datasets/rows.ts'
+import type { Candidate } from '../../jobs/rules/datasets/candidates.ts'
 import type { Anchored } from '../../jobs/rules/datasets/split.ts'
 import type { Filters, Options, Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { Queryable } from '../core/db.ts'
+import { sourceTraceId } from '../traces/replays.ts'
 import { ofManifest } from '../traces/traces.ts'
+import { attemptedTask, replayResult } from './attempted-tasks.ts'
+import { usedRevision } from './revisions.ts'
 
 /** A selected trace without its content. */
 export type SelectedTrace = Candidate &
@@ -15,6 +18,8 @@ export type SelectedTrace = Candidate &
     score_fingerprint: Buffer
     content_bytes: number
     created_at: Date
+    /** How often it was changed. */
+    revision: number
   }
 
 export interface Selection {
@@ -28,19 +33,28 @@ export interface Selection {
  * cursor: call it in a transaction.
  */
 export function selectTraces(sql: Queryable, selection: Selection, batch: number) {
+  const { recipe } = selection
+  const source = sourceTraceId(sql, sql`t`)
   return sql<SelectedTrace[]>`
     select t.trace_id, t.agent_name, ${manifestId(sql)} as manifest_id, t.manifest_hash, t.task_id, t.session_id,
-      t.parent_trace_id, p.task_id as parent_task_id, p.session_id as parent_session_id,
-      t.created_at, octet_length(t.content) + coalesce(c.bytes, 0) as content_bytes,
+      ${source} as source_trace_id, attempt.task as attempted, result.replay,
+      coalesce(${source}, t.parent_trace_id) as parent_trace_id,
+      p.task_id as parent_task_id, p.session_id as parent_session_id,
+      t.created_at, t.revision, revised.repair,
+      coalesce(revised.bytes, octet_length(t.content)) + coalesce(c.bytes, 0) as content_bytes,
       c.id as annotation_id, h.preferred, h.pair_id,
-      v.verdict, v.eval_verdict, v.quality_avg as quality, v.reasons -> 0 ->> 'code' as reason,
+      v.verdict, v.eval_verdict, v.quality_avg as quality,
+      array(select reason ->> 'code' from jsonb_array_elements(v.reasons) reason) as reasons,
       v.policy_agent_name, v.policy_version,
       coalesce(${scores(sql)}, '{}') as scores, ${scoreFingerprint(sql)} as score_fingerprint
     from ${judgedTraces(sql)}
       left join traces p on p.org_id = t.org_id and p.project_id = t.project_id
-        and p.trace_id = t.parent_trace_id
-      ${newestCorrection(sql, selection.recipe)}
-      ${preference(sql, selection.recipe)}
+        and p.trace_id = coalesce(${source}, t.parent_trace_id)
+      ${attempt(sql, selection)}
+      ${replayResult(sql, recipe)}
+      ${usedRevision(sql, recipe)}
+      ${newestCorrection(sql, recipe)}
+      ${preference(sql, recipe)}
     where ${ofProject(sql, selection)} ${passing(sql, selection)}
     order by t.trace_id collate "C"`.cursor(batch)
 }
@@ -68,35 +82,11 @@ export async function countFiltered(sql: Queryable, selection: Selection) {
   return new Map(rows.map(({ reason, n }) => [reason, n]))
 }
 
-export interface SelectedContent {
-  trace_id: string
-  content: Buffer
-  created_at: Date
-  /** Only for traces without an LLM call. */
-  user_input_preview: string | null
-  final_output_preview: string | null
-  /** The correction of the annotation that was selected with the trace. */
-  corrected_output: string | null
-}
-
-/** In no order; those that are gone are missing. */
-export async function listContents(
-  sql: Queryable,
-  orgId: string,
-  projectId: string,
-  traces: readonly Pick<SelectedTrace, 'trace_id' | 'annotation_id'>[],
-) {
-  const traceIds = traces.map(({ trace_id }) => trace_id)
-  const annotationIds = traces.flatMap(({ annotation_id }) => annotation_id ?? [])
-  return sql<SelectedContent[]>`
-    select t.trace_id, t.content, t.created_at, a.corrected_output,
-      case when t.llm_call_count = 0 then t.user_input_preview end as user_input_preview,
-      case when t.llm_call_count = 0 then t.final_output_preview end as final_output_preview
-    from traces t
-    left join annotations a on a.org_id = t.org_id and a.project_id = t.project_id
-      and a.trace_id = t.trace_id and a.id = any(${annotationIds}::uuid[])
-    where t.org_id = ${orgId} and t.project_id = ${projectId}
-      and t.trace_id = any(${traceIds}::text[])`
+/** Joins `attempt` to trace `t`. Only pairs ask for it, because it looks for all replays of the project. */
+function attempt(sql: Queryable, { orgId, projectId, recipe }: Selection) {
+  return recipe.dataset_type === 'dpo'
+    ? attemptedTask(sql, orgId, projectId)
+    : sql`cross join (select null::text as task) attempt`
 }
 
 /** Joins correction `c` to trace `t`. A kto row labels the recorded output, so it takes no correction. */

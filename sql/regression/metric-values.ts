@@ -1,6 +1,7 @@
 import type { Queryable } from '../core/db.ts'
 import { ofAgent } from '../manifests/manifests.ts'
 import type { AgentKey } from '../manifests/manifests.ts'
+import { sourceTraceId } from '../traces/replays.ts'
 import { ofManifest } from '../traces/traces.ts'
 import { QUALITY_METRIC } from './activations.ts'
 
@@ -28,8 +29,7 @@ export async function listMetricValues(
   return sql<MetricValueRow[]>`
     with newest as (
       select org_id, project_id, trace_id, session_id, task_id,
-        case when source_type = 'replayed'
-          then coalesce(metadata ->> 'original_trace_id', parent_trace_id) end as source_trace_id
+        ${sourceTraceId(sql, sql`t`)} as source_trace_id
       from traces t
       where ${ofAgent(sql, agent)} and ${ofManifest(sql, agent.orgId, manifestId)} and status <> 'running'
         and started_at >= ${from} and started_at < ${to}

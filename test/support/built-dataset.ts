@@ -126,6 +126,10 @@ export interface Row {
   readonly provenance: {
     readonly trace_id: string
     readonly rejected?: { readonly trace_id: string }
+    readonly manifest_hash: string | null
+    readonly target_manifest_hash?: string
+    readonly repair?: object
+    readonly replay?: object
     readonly scores: Readonly<Record<string, number>>
     readonly repaired: boolean
     readonly pair_source?: string

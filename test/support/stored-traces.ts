@@ -15,6 +15,8 @@ export interface JudgedTrace {
   readonly verdict?: 'keep' | 'repair' | 'replay' | 'drop' | null
   readonly needs_review?: boolean
   readonly reasons?: readonly object[]
+  /** The manifest the verdict speaks of. */
+  readonly target_manifest_id?: string
   /** Further members of the trace. */
   readonly [member: string]: unknown
 }
@@ -31,9 +33,9 @@ export async function storeJudged(
   const verdicts = traces.filter(({ verdict }) => verdict !== null).map((trace) => asVerdict(trace))
   await sql`
     insert into verdicts (org_id, project_id, trace_id, verdict, needs_review, quality_avg,
-      eval_verdict, reasons, policy_agent_name, policy_version)
+      eval_verdict, reasons, target_manifest_id, policy_agent_name, policy_version)
     select ${orgId}, ${projectId}, trace_id, verdict, needs_review, quality_avg, eval_verdict, reasons,
-      '', 0
+      target_manifest_id, '', 0
     from json_populate_recordset(null::verdicts, ${jsonText(verdicts)}::text::json)`
   const scores = traces.filter(({ quality }) => quality !== null)
   await sql`
@@ -53,6 +55,7 @@ function asTrace(judged: JudgedTrace) {
     verdict: _v,
     needs_review: _n,
     reasons: _r,
+    target_manifest_id: _t,
     ...members
   } = judged
   const calls = [{ rendered_input: messages, ...(tools && { tools }) }]
@@ -64,7 +67,8 @@ function asTrace(judged: JudgedTrace) {
   return read.trace
 }
 
-function asVerdict({ trace_id, quality = 1, verdict, needs_review = false, reasons }: JudgedTrace) {
+function asVerdict(judged: JudgedTrace) {
+  const { trace_id, quality = 1, verdict, needs_review = false, reasons } = judged
   const good = quality !== null && quality >= 0.7
   const bad = quality !== null && quality < 0.4
   return {
@@ -74,6 +78,7 @@ function asVerdict({ trace_id, quality = 1, verdict, needs_review = false, reaso
     quality_avg: quality,
     eval_verdict: quality === null ? null : good ? 'pass' : bad ? 'fail' : 'review',
     reasons: reasons ?? [{ rule: 11, code: 'score.good', subject: 'quality', message: '' }],
+    target_manifest_id: judged.target_manifest_id ?? null,
   }
 }
 

@@ -1,7 +1,7 @@
 import { completeRecipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { DatasetType, Options, RecipeRequest } from '../../jobs/rules/datasets/recipe.ts'
 import { openRowMaker } from '../../jobs/rules/datasets/rows.ts'
-import type { Candidate, CandidateContent } from '../../jobs/rules/datasets/rows.ts'
+import type { Candidate, CandidateContent } from '../../jobs/rules/datasets/candidates.ts'
 import type { LlmCall } from '../../jobs/rules/traces/trace.ts'
 
 export const candidate: Candidate = {
@@ -14,10 +14,13 @@ export const candidate: Candidate = {
   scores: { reward: 1 },
   task_id: 'task',
   session_id: null,
-  reason: 'score.good',
+  reasons: ['score.good'],
+  repair: null,
+  replay: null,
   annotation_id: null,
   manifest_id: null,
-  parent_trace_id: null,
+  source_trace_id: null,
+  attempted: 'task task',
   preferred: null,
   pair_id: null,
 }

@@ -1,6 +1,7 @@
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import { openRowMaker } from '../../jobs/rules/datasets/rows.ts'
 import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
+import { manifestOf } from './listed-trace.ts'
 import type { ManifestTools, RawTrace } from './listed-trace.ts'
 import { openPairTaker } from './pair-taker.ts'
 import { openOutput } from './row-output.ts'
@@ -25,7 +26,7 @@ export function openBatchMaker(recipe: Recipe): BatchMaker {
       let taken = 0
       for (const { content, trace, ...previews } of traces) {
         if (output.bytes() >= MADE_BYTES) break
-        const declared = known.get(trace.manifest_id ?? '')
+        const declared = known.get(manifestOf(trace) ?? '')
         takes.take(trace, { ...decodeContent(content), ...previews }, output, declared)
         taken++
       }

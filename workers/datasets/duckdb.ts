@@ -1,5 +1,10 @@
 import { DuckDBInstance } from '@duckdb/node-api'
-import type { DuckDBBlobValue, DuckDBConnection, DuckDBValue } from '@duckdb/node-api'
+import type {
+  DuckDBAppender,
+  DuckDBBlobValue,
+  DuckDBConnection,
+  DuckDBValue,
+} from '@duckdb/node-api'
 import { awaitedLater } from '../runtime/awaited-later.ts'
 
 /** The DuckDB of one build. Its queries run on threads of their own and do not hold up the event loop. */
@@ -76,6 +81,16 @@ export async function readOne<Row extends DuckDBValue[]>(
 ): Promise<Row> {
   const result = await connection.runAndReadAll(query)
   return result.getRows()[0] as Row
+}
+
+export function appendText(to: DuckDBAppender, text: string | null) {
+  if (text === null) to.appendNull()
+  else to.appendVarchar(text)
+}
+
+export function appendDouble(to: DuckDBAppender, value: number | null) {
+  if (value === null) to.appendNull()
+  else to.appendDouble(value)
 }
 
 /** A BLOB in the rows of a query. */

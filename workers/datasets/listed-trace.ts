@@ -1,4 +1,4 @@
-import type { Candidate } from '../../jobs/rules/datasets/rows.ts'
+import type { Candidate } from '../../jobs/rules/datasets/candidates.ts'
 
 /** A selected trace as the row list holds it. */
 export type ListedTrace = Candidate & {
@@ -8,6 +8,12 @@ export type ListedTrace = Candidate & {
   splitIndex: number
   content_bytes: number
   created_at: Date
+  revision: number
+}
+
+/** The manifest whose tools its rows have: that of the trace, or the one it was patched for. */
+export function manifestOf({ manifest_id, repair }: ListedTrace) {
+  return repair?.target_manifest_id ?? manifest_id
 }
 
 /** A trace with its compressed content. */

@@ -148,8 +148,8 @@ function featureOf(column: Column): object {
 function provenance(type: DatasetType): Columns {
   return {
     ...TRACE,
-    ...(type === 'dpo' && { rejected: { struct: TRACE } }),
-    ...(type === 'dpo' && { pair_source: 'text' as const }),
+    ...(type === 'sft' && REPAIR),
+    ...(type === 'dpo' && PAIR),
     repaired: 'flag',
     ...(type !== 'kto' && { annotation_id: 'text' as const }),
     tools_from: 'text',
@@ -193,4 +193,15 @@ const TRACE: Columns = {
   scores: 'json',
   task_id: 'text',
   session_id: 'text',
+}
+/** Null but for patched traces. */
+const REPAIR: Columns = {
+  target_manifest_hash: 'text',
+  repair: { struct: { batch_id: 'text', target_manifest_id: 'text', rules: 'json' } },
+}
+const PAIR: Columns = {
+  rejected: { struct: TRACE },
+  pair_source: 'text',
+  /** Null but for replays that are the result of a task. */
+  replay: { struct: { batch_id: 'text', task_id: 'text', outcome: 'text' } },
 }

@@ -1,15 +1,17 @@
 import { manifestTools } from '../../jobs/rules/datasets/tools.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
-import { listContents } from '../../sql/datasets/selection.ts'
+import { listContents } from '../../sql/datasets/contents.ts'
+import type { SelectedContent } from '../../sql/datasets/contents.ts'
 import { listStoredManifests } from '../../sql/manifests/manifest-components.ts'
 import { awaitedLater } from '../runtime/awaited-later.ts'
 import type { Run } from '../runtime/handler.ts'
+import { manifestOf } from './listed-trace.ts'
 import type { ListedTrace, ManifestTools, RawTrace } from './listed-trace.ts'
 import type { RowList } from './row-list.ts'
 
 export interface ReadBatch {
   readonly traces: readonly RawTrace[]
-  /** How many traces were deleted, or replaced by others of their id, since they were listed. */
+  /** How many traces were deleted or changed since they were listed, or lost the listed revision. */
   readonly deleted: number
   /** Of the manifests that no batch before had a trace of. */
   readonly tools: ManifestTools
@@ -29,7 +31,7 @@ export async function* readContents(
   let next: Promise<ReadBatch> | undefined
   for await (const traces of contentBatches(list.readTraces(order), BATCH)) {
     const ready = next
-    const manifestIds = new Set(traces.flatMap(({ manifest_id: id }) => id ?? []))
+    const manifestIds = new Set(traces.flatMap((trace) => manifestOf(trace) ?? []))
     const unknown = [...manifestIds.difference(known)]
     for (const id of unknown) known.add(id)
     next = awaitedLater(readBatch(run, projectId, traces, unknown))
@@ -50,12 +52,17 @@ async function readBatch(
   const byId = new Map(rows.map((row) => [row.trace_id, row]))
   const traces = listed.flatMap((trace): RawTrace[] => {
     const row = byId.get(trace.trace_id)
-    if (row?.created_at.getTime() !== trace.created_at.getTime()) return []
+    if (!row || !isSame(row, trace)) return []
     const { content, user_input_preview, final_output_preview, corrected_output } = row
     return [{ trace, content, user_input_preview, final_output_preview, corrected_output }]
   })
   const tools = new Map(manifests.map(({ id, components }) => [id, manifestTools(components)]))
   return { traces, deleted: listed.length - traces.length, tools }
+}
+
+function isSame(row: SelectedContent, trace: ListedTrace) {
+  const isOfThen = row.created_at.getTime() === trace.created_at.getTime()
+  return isOfThen && row.revision === trace.revision
 }
 
 /** The bytes are compressed, about a quarter of the content. */

@@ -1,4 +1,4 @@
-import { ineligibility } from '../../jobs/rules/datasets/rows.ts'
+import { ineligibility } from '../../jobs/rules/datasets/candidates.ts'
 import { splitOf } from '../../jobs/rules/datasets/split.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { readRowHashes } from '../../sql/datasets/rows.ts'

@@ -71,6 +71,11 @@ export function plainText({ content, refusal }: TrainingMessage) {
   return content ? `${content}\n${refusal}` : refusal
 }
 
+/** Canonical JSON of the parts of a message of which some are no text. */
+export function mediaOf({ hasMedia, parts = [] }: TrainingMessage) {
+  return hasMedia ? parts.join(',') : ''
+}
+
 /**
  * A conversation that ends in what a person wrote instead of its last turn of the assistant. Where
  * tools answered that turn, the assistant owed one more, and this is it.

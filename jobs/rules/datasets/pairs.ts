@@ -1,5 +1,6 @@
-import { compareTurns, isNearIdentical } from './attempts.ts'
-import type { Attempt, Pair } from './attempts.ts'
+import type { Attempt } from './attempts.ts'
+import { compareAttempts, compareReplay, compareTurns, isReplayOf } from './comparisons.ts'
+import type { Pair } from './comparisons.ts'
 import type { Dropped } from './messages.ts'
 
 /** Name and identifier of the scores of two traces that a person compared: 1 and 0. */
@@ -15,20 +16,18 @@ export interface Preference {
 
 /**
  * The pairs of one task: a good attempt and a bad one that say the same up to a turn of the assistant.
- * Every good attempt is compared with every bad one of its group, and each comparison that gives no
- * pair is counted by its reason. Where more are possible than may be used, those with the greatest
- * distance in quality go first, then by the chosen trace's id, then by the rejected one's.
+ * Every good attempt is compared with every bad one of its group and with the bad ones that it replays
+ * or that replay it, and each comparison that gives no pair is counted by its reason. Where more are
+ * possible than may be used, those with the greatest distance in quality go first, then by the chosen
+ * trace's id, then by the rejected one's.
  * @param attempts those of a quality in between are neither, see `isMiddling`
  * @returns `dropped` counts comparisons, and attempts that had nothing to be compared with
  */
 export function choosePairs<A extends Attempt>(attempts: readonly A[]): Choice<A> {
   const { dropped, drop } = openCount()
-  const groups = [...Map.groupBy(attempts, ({ group }) => group).values()]
-  const possible = groups.flatMap((group) => {
-    const good = group.filter(({ quality }) => quality >= CHOSEN_AT)
-    const bad = group.filter(({ quality }) => quality <= REJECTED_AT)
-    return compareAll(good, bad, compareAttempts, drop)
-  })
+  const good = attempts.filter(({ quality }) => quality >= CHOSEN_AT)
+  const bad = attempts.filter(({ quality }) => quality <= REJECTED_AT)
+  const possible = compareAll(good, bad, comparisonOf, drop)
   return { pairs: limit(possible, drop), dropped }
 }
 
@@ -44,7 +43,10 @@ export function choosePreferences<A extends Attempt & Preference>(
   const pairs = [...groups.values()].flatMap((group) => {
     const good = group.filter(({ preferred }) => preferred === true)
     const bad = group.filter(({ preferred }) => preferred === false)
-    return limit(compareAll(good, bad, compareTurns, drop), drop)
+    return limit(
+      compareAll(good, bad, () => compareTurns, drop),
+      drop,
+    )
   })
   return { pairs, dropped }
 }
@@ -54,29 +56,32 @@ export function isMiddling(quality: number) {
   return quality < CHOSEN_AT && quality > REJECTED_AT
 }
 
+/** How two attempts at one task are compared; undefined where they are not. */
+function comparisonOf(one: Attempt, other: Attempt): Compare | undefined {
+  if (isReplayOf(one, other) || isReplayOf(other, one)) return compareReplay
+  return one.group === other.group ? compareAttempts : undefined
+}
+
 function compareAll<A extends Attempt>(
   good: readonly A[],
   bad: readonly A[],
-  compare: (chosen: A, rejected: A) => Pair<A> | Dropped,
+  comparisonOf: (chosen: A, rejected: A) => Compare | undefined,
   drop: Drop,
 ): Pair<A>[] {
-  if (good.length === 0 || bad.length === 0) for (const _ of [...good, ...bad]) drop('unpaired')
-  return good.flatMap((chosen) =>
-    bad.flatMap((rejected) => {
-      const found = compare(chosen, rejected)
-      if (!('reason' in found)) return [found]
-      drop(found.reason)
-      return []
-    }),
-  )
-}
-
-function compareAttempts<A extends Attempt>(chosen: A, rejected: A): Pair<A> | Dropped {
-  if (chosen.quality - rejected.quality < MARGIN) return { reason: 'margin' }
-  const found = compareTurns(chosen, rejected)
-  if ('reason' in found) return found
-  if (isNearIdentical(found)) return { reason: 'near_identical' }
-  return Math.abs(found.lengthRatio) > MAX_LENGTH_RATIO ? { reason: 'length_ratio' } : found
+  const unpaired = new Set([...good, ...bad])
+  const pairs: Pair<A>[] = []
+  for (const chosen of good) {
+    for (const rejected of bad) {
+      const found = comparisonOf(chosen, rejected)?.(chosen, rejected)
+      if (!found) continue
+      unpaired.delete(chosen)
+      unpaired.delete(rejected)
+      if ('reason' in found) drop(found.reason)
+      else pairs.push(found)
+    }
+  }
+  for (const _ of unpaired) drop('unpaired')
+  return pairs
 }
 
 function openCount() {
@@ -87,18 +92,23 @@ function openCount() {
 
 function limit<A extends Attempt>(pairs: readonly Pair<A>[], drop: Drop) {
   const seen = new Set<string>()
+  const replayed = new Set<Attempt>()
   const uses = new Map<Attempt, number>()
   const usesOf = (attempt: Attempt) => uses.get(attempt) ?? 0
   const taken: Pair<A>[] = []
   for (const pair of pairs.toSorted(byDistance)) {
-    const { chosen, rejected, turn } = pair
-    const key = `${chosen.prefixes[turn]} ${rejected.prefixes[turn]}`
+    const { chosen, rejected, replay, turn } = pair
+    const { group } = replay ?? chosen
+    const key = `${group} ${chosen.prefixes[turn]} ${rejected.prefixes[turn]}`
+    const source = replay && (replay === chosen ? rejected : chosen)
     if (seen.has(key)) drop('duplicate')
     else if (taken.length === PAIRS_A_TASK) drop('task_limit')
     else if (Math.max(usesOf(chosen), usesOf(rejected)) === PAIRS_A_TRACE) drop('trace_limit')
+    else if (source && replayed.has(source)) drop('replay_limit')
     else {
       seen.add(key)
       taken.push(pair)
+      if (source) replayed.add(source)
       for (const used of [chosen, rejected]) uses.set(used, usesOf(used) + 1)
     }
   }
@@ -117,13 +127,10 @@ function byDistance(a: Pair, b: Pair) {
 /** Quality from which an attempt is good enough to be chosen, and up to which bad enough to be rejected. */
 const CHOSEN_AT = 0.8
 const REJECTED_AT = 0.4
-/** Least distance in quality. With these three, mislabelled pairs fall from 20 % to 5 %. */
-const MARGIN = 0.3
 const PAIRS_A_TASK = 4
 const PAIRS_A_TRACE = 2
-/** Beyond it a trainer learns to be long or short instead of right. */
-const MAX_LENGTH_RATIO = Math.log(2)
 
+type Compare = <A extends Attempt>(chosen: A, rejected: A) => Pair<A> | Dropped
 type Drop = (reason: string) => void
 interface Choice<A extends Attempt> {
   readonly pairs: readonly Pair<A>[]

@@ -1,49 +1,17 @@
 import { createHash, hash } from 'node:crypto'
+import { isMasked } from './candidates.ts'
+import type { Candidate, CandidateContent } from './candidates.ts'
 import { lossesOf, rareMembersOf, rowText } from './formats.ts'
 import type { RareMember, RowParts } from './formats.ts'
 import { hasUnfitText } from './training-json.ts'
 import { correctConversation, readConversation } from './messages.ts'
 import type { Conversation, Dropped, TrainingMessage } from './messages.ts'
-import { isMiddling } from './pairs.ts'
-import type { Preference } from './pairs.ts'
 import type { Recipe } from './recipe.ts'
 import { faultOfCalls, openToolReader, toolsOf } from './tools.ts'
 import type { Toolbox } from './tools.ts'
-import type { TraceContent } from '../traces/trace-row.ts'
 import { conversationOf, longestCall, messagesOf } from '../traces/conversation.ts'
 import { mayBeCut } from '../traces/trace.ts'
 import type { LlmCall, Message } from '../traces/trace.ts'
-import type { EvalVerdict, Verdict } from '../core/verdicts.ts'
-
-/** What is known of a trace that was selected, beside its content. */
-export interface Candidate extends Preference {
-  readonly trace_id: string
-  readonly agent_name: string
-  readonly manifest_hash: string | null
-  readonly verdict: Verdict
-  readonly eval_verdict: EvalVerdict | null
-  /** Quality, 0 to 1; null without a score that counts. */
-  readonly quality: number | null
-  /** By name; the mean where several sources gave one. */
-  readonly scores: Readonly<Record<string, number>>
-  readonly task_id: string | null
-  readonly session_id: string | null
-  /** The trace it replays, or came from otherwise. */
-  readonly parent_trace_id: string | null
-  readonly manifest_id: string | null
-  /** Code of the reason that decided on the trace. */
-  readonly reason: string | null
-  /** The newest annotation that corrects its output; null without one, and where none is looked for. */
-  readonly annotation_id: string | null
-}
-
-/** A trace's content with the previews that stand for it where it has no LLM call. */
-export type CandidateContent = Pick<TraceContent, 'llm_calls'> & {
-  readonly user_input_preview: string | null
-  readonly final_output_preview: string | null
-  /** What a person wrote in the place of its output. */
-  readonly corrected_output: string | null
-}
 
 export interface Row {
   /** Canonical JSON of the training part. */
@@ -63,27 +31,6 @@ export type Losses = Readonly<Record<Loss, number>>
 export const LOSSES = ['members_dropped', 'messages_dropped', 'reasoning_dropped'] as const
 export type Loss = (typeof LOSSES)[number]
 
-/** Why a selected trace gives no row of this type whatever it says, or undefined. */
-export function ineligibility(candidate: Candidate, { dataset_type: type }: Recipe) {
-  const { verdict, reason, eval_verdict, quality, task_id } = candidate
-  if (reason?.startsWith('policy.') || reason?.startsWith('malformed.')) return reason
-  switch (type) {
-    case 'sft':
-      // Only steps that failed can be repaired here, by masking them.
-      return verdict === 'repair' && reason !== STEPS_MASKED ? 'unrepaired' : undefined
-    case 'kto':
-      if (eval_verdict === null) return 'unscored'
-      return eval_verdict === 'review' ? 'middling' : undefined
-    case 'dpo':
-      // Compared with its correction and not with other attempts.
-      if (candidate.annotation_id !== null) return undefined
-      if (quality === null) return 'unscored'
-      if (task_id === null) return 'no_task'
-      if (candidate.preferred !== null) return undefined
-      return isMiddling(quality) ? 'middling' : undefined
-  }
-}
-
 /** Makes the rows of traces one after the other: of a version of type sft or kto. */
 export function openRowMaker(recipe: Recipe) {
   const { options, dataset_type: type } = recipe
@@ -96,9 +43,8 @@ export function openRowMaker(recipe: Recipe) {
   }
 
   return (candidate: Candidate, content: CandidateContent, tools?: string): (Row | Dropped)[] => {
-    const masked =
-      type === 'sft' && candidate.verdict === 'repair' ? failedCalls(content) : undefined
-    const declared = readTools(content.llm_calls, tools)
+    const masked = type === 'sft' && isMasked(candidate) ? failedCalls(content) : undefined
+    const declared = readTools(content.llm_calls, tools, candidate.repair ? 'manifest' : 'calls')
     return listsOf(content, recipe).map((said) => {
       const read = 'reason' in said ? said : readTrained(said.messages, declared, masked)
       return 'reason' in read ? read : rowOf(read, candidate, 'corrected' in said && said.corrected)
@@ -215,7 +161,6 @@ function isTrained({ lists }: RowParts) {
   return said.some(({ weight }) => weight === 1)
 }
 
-const STEPS_MASKED = 'step.masked'
 /** Characters of a row's text; what reads the rows needs a bound for its buffers. */
 const MAX_ROW_LENGTH = 4 << 20
 

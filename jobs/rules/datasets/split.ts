@@ -7,8 +7,9 @@ export interface Anchored {
   readonly trace_id: string
   readonly task_id: string | null
   readonly session_id: string | null
+  /** The trace it replays, or came from otherwise. */
   readonly parent_trace_id: string | null
-  /** The task of the trace it replays; null where that is not stored. */
+  /** The task of that trace; null where it is not stored. */
   readonly parent_task_id: string | null
   readonly parent_session_id: string | null
 }

@@ -14,16 +14,17 @@ export interface Toolbox {
   /** JSON Schemas of the arguments, where one is known. They are tenants' texts: hostile. */
   readonly schemas: ReadonlyMap<string, Schema>
   /**
-   * Who says so: the calls declared them, the trace's manifest does, or they are only what was seen to
-   * be called.
+   * Who says so: the calls declared them, a manifest does (that of the trace, or the one it was patched
+   * for), or they are only what was seen to be called.
    */
   readonly from: 'calls' | 'manifest' | 'seen'
 }
 
 /**
  * Reads the tools that any of a trace's calls declared, each as it was declared first; where they
- * declared none, those of the trace's manifest. Tools without a name run at the provider and are never
- * called by message; they are left out. Call after call and trace after trace declare the same list:
+ * declared none, those of a manifest. A patched trace has the tools of the manifest it was patched for,
+ * and those of its calls only where that knows none. Tools without a name run at the provider and are
+ * never called by message; they are left out. Call after call and trace after trace declare the same list:
  * what was read of the newest ones is kept by their text.
  */
 export function openToolReader() {
@@ -37,11 +38,22 @@ export function openToolReader() {
     if (known.size > KNOWN_LISTS) known.delete(known.keys().next().value as string)
     return found
   }
-  /** @param manifestTools JSON list of the tools that the trace's manifest has schemas of */
-  return (calls: readonly LlmCall[], manifestTools = '[]'): Toolbox => {
+  function readDeclared(calls: readonly LlmCall[]) {
     const said = calls.filter(({ tools }) => tools.length > 0)
-    const declared = read([...new Set(said.map(({ tools }) => JSON.stringify(tools)))], 'calls')
-    return declared.from === 'calls' ? declared : read([manifestTools], 'manifest')
+    return read([...new Set(said.map(({ tools }) => JSON.stringify(tools)))], 'calls')
+  }
+  /**
+   * @param manifestTools JSON list of the tools that the manifest has schemas of
+   * @param first whose tools are looked for first
+   */
+  return (
+    calls: readonly LlmCall[],
+    manifestTools = '[]',
+    first: 'calls' | 'manifest' = 'calls',
+  ): Toolbox => {
+    const preferred = first === 'calls' ? readDeclared(calls) : read([manifestTools], 'manifest')
+    if (preferred.from === first) return preferred
+    return first === 'calls' ? read([manifestTools], 'manifest') : readDeclared(calls)
   }
 }
 

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import t from 'tap'
 import { buildDataset, buildVersion, pathOf, readJsonl } from '../../support/built-dataset.ts'
 import type { Version } from '../../support/built-dataset.ts'
+import { makeRacingHandler } from '../../support/racing-build.ts'
 import { openService } from '../../support/service.ts'
 import { hello, storeJudged } from '../../support/stored-traces.ts'
 import { until } from '../../support/until.ts'
 import { buildDatasetHandler } from '../../../workers/datasets/build-dataset.ts'
-import { handler } from '../../../workers/runtime/handler.ts'
 
 t.test('builds that do not go through at once', async (t) => {
   const service = await openService(t)
@@ -170,21 +170,7 @@ t.test('builds that do not go through at once', async (t) => {
     const store = (judged: typeof traces) => storeJudged(other.sql, owner, judged)
     const race = { client: other.client(owner.key), store }
     await store(traces)
-    const { job, work } = buildDatasetHandler
-    let isOver = false
-    const racing = handler(job, (payload, run) => {
-      async function begin(...args: Parameters<typeof run.sql.begin>) {
-        const result = await run.sql.begin(...args)
-        if (typeof args[0] === 'string' && !isOver) await meanwhile(race)
-        isOver ||= typeof args[0] === 'string'
-        return result
-      }
-      const sql = new Proxy(run.sql, {
-        get: (target, name) => (name === 'begin' ? begin : (Reflect.get(target, name) as unknown)),
-      })
-      return work(payload, { ...run, sql })
-    })
-    await other.startWorkers([racing], 1)
+    await other.startWorkers([makeRacingHandler(() => meanwhile(race))], 1)
     return { ...race, build: () => buildDataset(race.client, 'sft') }
   }
   type Race = {

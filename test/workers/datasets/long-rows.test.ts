@@ -10,6 +10,7 @@ import type { RawTrace } from '../../../workers/datasets/listed-trace.ts'
 import { openRowList } from '../../../workers/datasets/row-list.ts'
 import { openShardFile } from '../../../workers/datasets/shard-files.ts'
 import { openParquetWriter } from '../../../workers/datasets/write-parquet.ts'
+import { candidate } from '../../support/training-rows.ts'
 
 t.test('rows of megabytes', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'adl-long-'))
@@ -55,25 +56,14 @@ function longTrace(index: number): RawTrace {
   const content = { spans: [], llm_calls: [{ ...call, tools: [], tool_calls: [] }] }
   return {
     trace: {
+      ...candidate,
       trace_id: `trace-${index}`,
-      agent_name: 'agent',
-      manifest_hash: null,
-      verdict: 'keep',
-      eval_verdict: null,
-      quality: 1,
-      scores: {},
       task_id: null,
-      session_id: null,
-      reason: null,
-      annotation_id: null,
-      manifest_id: null,
-      parent_trace_id: null,
-      preferred: null,
-      pair_id: null,
       index,
       splitIndex: 0,
       content_bytes: 1000,
       created_at: new Date(0),
+      revision: 0,
     },
     content: zstdCompressSync(JSON.stringify(content)),
     user_input_preview: null,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { completeRecipe } from '../../../jobs/rules/datasets/recipe.ts'
-import type { Candidate } from '../../../jobs/rules/datasets/rows.ts'
+import type { Candidate } from '../../../jobs/rules/datasets/candidates.ts'
 import type { ListedTrace } from '../../../workers/datasets/listed-trace.ts'
 import { openPairTaker } from '../../../workers/datasets/pair-taker.ts'
 import { openOutput } from '../../../workers/datasets/row-output.ts'
@@ -30,6 +30,6 @@ t.test('messages behind a corrected turn are counted once', async (t) => {
 
 function listed(index: number, of: Partial<Candidate> = {}): ListedTrace {
   const trace_id = `trace-${index}`
-  const place = { index, splitIndex: 0, content_bytes: 0, created_at: new Date(0) }
+  const place = { index, splitIndex: 0, content_bytes: 0, created_at: new Date(0), revision: 0 }
   return { ...candidate, ...of, ...place, trace_id }
 }

@@ -1,22 +1,9 @@
 import t from 'tap'
-import { makeAttempt } from '../../../../jobs/rules/datasets/attempts.ts'
 import type { Attempt } from '../../../../jobs/rules/datasets/attempts.ts'
-import type { TrainingMessage } from '../../../../jobs/rules/datasets/messages.ts'
 import { balanceLengths, isBiased } from '../../../../jobs/rules/datasets/length-balance.ts'
 import { choosePairs, choosePreferences } from '../../../../jobs/rules/datasets/pairs.ts'
+import { attempt, attemptWith, toolbox } from '../../../support/attempts.ts'
 import fc from '../../../support/property.ts'
-
-const NO_TOOLS = { texts: new Map(), json: '[]', schemas: new Map(), from: 'seen' } as const
-
-/** Messages written as `u:text`, `a:text`, `t:text`, `s:text`. */
-function attempt(no: number, quality: number, ...said: string[]): Attempt {
-  const roles = { u: 'user', a: 'assistant', t: 'tool', s: 'system' } as const
-  const messages = said.map((one): TrainingMessage => {
-    const role = roles[one[0] as keyof typeof roles]
-    return { role, content: one.slice(2), weight: role === 'assistant' ? 1 : 0 }
-  })
-  return makeAttempt(no, quality, messages, NO_TOOLS)
-}
 
 const reasons = (attempts: Attempt[]) => Object.fromEntries(choosePairs(attempts).dropped)
 
@@ -27,7 +14,7 @@ t.test('a pair is the turn in which a good and a bad attempt part', async (t) =>
   t.equal(dropped.size, 0)
   t.match(pairs, [
     {
-      turn: 4,
+      turn: 3,
       chosenTurn: { content: 'It is 4' },
       rejectedTurn: { content: 'It is 5' },
       lengthRatio: 0,
@@ -63,18 +50,40 @@ t.test('what is no pair has its reason', async (t) => {
 })
 
 t.test('attempts with other tools are not compared', async (t) => {
-  const [one, other] = ['a', 'b'].map((name) => ({
-    ...NO_TOOLS,
-    texts: new Map([[name, `"${name}"`]]),
-    from: 'calls',
-  }))
-  const messages = (content: string): TrainingMessage[] => [
-    { role: 'user', content: 'Hi', weight: 0 },
-    { role: 'assistant', content, weight: 1 },
-  ]
-  const good = makeAttempt(1, 0.9, messages('x'), one as never)
-  t.equal(choosePairs([good, makeAttempt(2, 0.1, messages('y'), one as never)]).pairs.length, 1)
-  t.equal(choosePairs([good, makeAttempt(2, 0.1, messages('y'), other as never)]).pairs.length, 0)
+  const good = attemptWith(toolbox('a'), { index: 1, quality: 0.9 }, ['u:Hi', 'a:x'])
+  const bad = (name: string) =>
+    attemptWith(toolbox(name), { index: 2, quality: 0.1 }, ['u:Hi', 'a:y'])
+  t.equal(choosePairs([good, bad('a')]).pairs.length, 1)
+  t.equal(choosePairs([good, bad('b')]).pairs.length, 0)
+})
+
+t.test('attempts in two splits are not compared', async (t) => {
+  const said = ['u:Hi', 'a:x']
+  const good = attempt(1, 0.9, 'u:Hi', 'a:y')
+  const bad = attemptWith(toolbox(), { index: 2, quality: 0.1, splitIndex: 2 }, said)
+  t.same(reasons([good, bad]), { unpaired: 2 })
+})
+
+t.test('a trace makes a pair with one of its replays, the one farthest from it', async (t) => {
+  const source = attempt(0, 0, 's:Old', 'u:q', 'a:none')
+  const replay = (index: number, quality: number, text: string) => {
+    const told = { index, quality, source_trace_id: 't-0' }
+    return attemptWith(toolbox(), told, ['s:New', 'u:q', `a:${text}`])
+  }
+  const replays = [replay(1, 0.9, 'some'), replay(2, 1, 'more'), replay(3, 0.9, 'much')]
+  const { pairs, dropped } = choosePairs([source, ...replays])
+  t.same(
+    pairs.map(({ chosen, rejected, replay }) => [chosen.index, rejected.index, replay?.index]),
+    [[2, 0, 2]],
+  )
+  t.same(Object.fromEntries(dropped), { replay_limit: 2 })
+})
+
+t.test('replays of one trace are attempts like others', async (t) => {
+  const replay = (index: number, quality: number, text: string) =>
+    attemptWith(toolbox(), { index, quality, source_trace_id: 't-0' }, ['u:q', `a:${text}`])
+  const { pairs } = choosePairs([replay(1, 1, 'yes'), replay(2, 0, 'no!')])
+  t.match(pairs, [{ chosen: { index: 1 }, rejected: { index: 2 }, replay: null }])
 })
 
 t.test('a task gives four pairs at most, a trace is in two, and none comes twice', async (t) => {

@@ -5,8 +5,10 @@ import { trainingJson } from '../../../../jobs/rules/datasets/training-json.ts'
 import { completeRecipe } from '../../../../jobs/rules/datasets/recipe.ts'
 import type { DatasetType, Options } from '../../../../jobs/rules/datasets/recipe.ts'
 import { provenanceText } from '../../../../jobs/rules/datasets/provenance.ts'
-import { ineligibility, openRowMaker } from '../../../../jobs/rules/datasets/rows.ts'
-import type { Candidate, Row } from '../../../../jobs/rules/datasets/rows.ts'
+import { ineligibility } from '../../../../jobs/rules/datasets/candidates.ts'
+import type { Candidate } from '../../../../jobs/rules/datasets/candidates.ts'
+import { openRowMaker } from '../../../../jobs/rules/datasets/rows.ts'
+import type { Row } from '../../../../jobs/rules/datasets/rows.ts'
 import fc from '../../../support/property.ts'
 import {
   assistant,
@@ -226,7 +228,7 @@ t.test('previews stand for a trace without calls only when they are whole', asyn
 })
 
 t.test('steps that failed are masked in a trace to repair', async (t) => {
-  const repair = { verdict: 'repair', reason: 'step.masked' } as const
+  const repair = { verdict: 'repair', reasons: ['step.masked'] } as const
   const failed = { id: 'abc', tool_name: 'f', status: 'error' }
   const rendered_input = [
     user(),
@@ -379,18 +381,18 @@ t.test('traces that may not be used, or tell nothing, are not eligible', async (
   const reason = (type: DatasetType, of: Partial<Candidate>) =>
     ineligibility({ ...candidate, ...of }, completeRecipe(type, null, {}))
   t.equal(reason('sft', {}), undefined)
-  t.equal(reason('sft', { verdict: 'drop', reason: 'policy.consent' }), 'policy.consent')
-  t.equal(reason('kto', { verdict: 'drop', reason: 'malformed.role' }), 'malformed.role')
-  t.equal(reason('sft', { verdict: 'repair', reason: 'compat.repair' }), 'unrepaired')
-  t.equal(reason('sft', { verdict: 'repair', reason: 'step.masked' }), undefined)
+  t.equal(reason('sft', { verdict: 'drop', reasons: ['policy.consent'] }), 'policy.consent')
+  t.equal(reason('kto', { verdict: 'drop', reasons: ['malformed.role'] }), 'malformed.role')
+  t.equal(reason('sft', { verdict: 'repair', reasons: ['compat.repair'] }), 'unrepaired')
+  t.equal(reason('sft', { verdict: 'repair', reasons: ['step.masked'] }), undefined)
   t.equal(reason('kto', { eval_verdict: null }), 'unscored')
   t.equal(reason('kto', { eval_verdict: 'review' }), 'middling')
   t.equal(reason('kto', { eval_verdict: 'fail', verdict: 'drop' }), undefined)
   t.equal(reason('dpo', { quality: null }), 'unscored')
-  t.equal(reason('dpo', { task_id: null }), 'no_task')
+  t.equal(reason('dpo', { attempted: null }), 'no_task')
   t.equal(reason('dpo', { quality: 0.5 }), 'middling')
-  t.equal(reason('dpo', { quality: null, task_id: null, annotation_id: 'a' }), undefined)
-  t.equal(reason('dpo', { annotation_id: 'a', reason: 'policy.consent' }), 'policy.consent')
+  t.equal(reason('dpo', { quality: null, attempted: null, annotation_id: 'a' }), undefined)
+  t.equal(reason('dpo', { annotation_id: 'a', reasons: ['policy.consent'] }), 'policy.consent')
 })
 
 t.test('the row hash is the SHA-256 of the canonical JSON of the training part', async (t) => {

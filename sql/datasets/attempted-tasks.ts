@@ -1,0 +1,42 @@
+import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
+import type { Queryable } from '../core/db.ts'
+import { sourceTraceId } from '../traces/replays.ts'
+
+/**
+ * Joins to trace `t` what it is an attempt at, as `attempt.task`: its task; for a replay, what the first
+ * trace of its line is; for a trace that was replayed, itself. So a trace, its replays and the replays
+ * of these are attempts at one task, whatever ids they carry.
+ */
+export function attemptedTask(sql: Queryable, orgId: string, projectId: string) {
+  return sql`
+    left join (
+      select distinct ${sourceTraceId(sql, sql`r`)} as trace_id from traces r
+      where r.org_id = ${orgId} and r.project_id = ${projectId} and r.source_type = 'replayed'
+    ) replayed on replayed.trace_id = t.trace_id
+    cross join lateral (
+      with recursive line as (
+        select t.trace_id, t.task_id, ${sourceTraceId(sql, sql`t`)} as source_id, 0 as generation
+        union all
+        select s.trace_id, s.task_id, ${sourceTraceId(sql, sql`s`)}, line.generation + 1
+        from line join traces s on s.org_id = ${orgId} and s.project_id = ${projectId}
+          and s.trace_id = line.source_id
+        where line.generation < ${MAX_GENERATIONS})
+      select coalesce('task ' || task_id, 'trace ' || source_id,
+        case when generation > 0 or replayed.trace_id is not null then 'trace ' || trace_id end) as task
+      from line order by generation desc limit 1) attempt`
+}
+
+/** Joins to trace `t` the task of a batch that it is the result of, as `result.replay`. Only pairs ask for it. */
+export function replayResult(sql: Queryable, { dataset_type: type }: Recipe) {
+  return sql`left join lateral (
+    select json_build_object('batch_id', k.batch_id, 'task_id', k.id,
+      'outcome', k.comparison ->> 'outcome') as replay
+    from replay_tasks k
+    where ${type === 'dpo'} and k.org_id = t.org_id and k.project_id = t.project_id
+      and k.trace_id = ${sourceTraceId(sql, sql`t`)} and k.replayed_trace_id = t.trace_id
+      and k.status = 'completed'
+    order by k.ended_at desc, k.id desc limit 1) result on true`
+}
+
+/** Replays of replays are followed back so far; traces that replay one another end there. */
+const MAX_GENERATIONS = 20
