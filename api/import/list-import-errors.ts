@@ -1,11 +1,11 @@
 import Joi from 'joi'
-import { Readable } from 'node:stream'
 import { int, listOf, oneOf, shape } from '../../jobs/shape.ts'
 import type { Sql } from '../../sql/core/db.ts'
 import * as imports from '../../sql/import/imports.ts'
 import type { ImportError } from '../../sql/import/imports.ts'
-import { Answer, endpoint } from '../endpoint.ts'
+import { endpoint } from '../endpoint.ts'
 import { cursorQuery, errorBody, listMembers } from '../fields.ts'
+import { jsonLines } from '../json-lines.ts'
 import { decodeNumberCursor, listAnswer } from '../pagination.ts'
 import { findVisibleImport, importPath } from './import.ts'
 
@@ -39,11 +39,7 @@ export const listImportErrors = endpoint('GET', '/import/{import_id}/errors', {
     const { sql } = context
     const item = await findVisibleImport(context, principal, params.import_id)
     if (query.format === 'jsonl') {
-      const lines = Readable.from(errorLines(sql, item.org_id, item.id), { objectMode: false })
-      return new Answer(200, lines, {
-        'Content-Type': 'application/x-ndjson',
-        'Content-Disposition': `attachment; filename="import-${item.id}-errors.jsonl"`,
-      })
+      return jsonLines(`import-${item.id}-errors.jsonl`, allErrors(sql, item.org_id, item.id))
     }
     const page = { limit: query.limit, offset: 0 }
     /** The last line before the page. */
@@ -57,16 +53,16 @@ function viewError({ line, code, message }: ImportError) {
   return { line, code, message }
 }
 
-async function* errorLines(sql: Sql, orgId: string, importId: string) {
+async function* allErrors(sql: Sql, orgId: string, importId: string) {
   for (let after = 0; ;) {
-    const rows = await imports.listImportErrors(sql, orgId, importId, after, LINES_A_READ)
-    if (rows.length > 0) yield rows.map((row) => `${JSON.stringify(viewError(row))}\n`).join('')
+    const rows = await imports.listImportErrors(sql, orgId, importId, after, ERRORS_A_READ)
+    for (const row of rows) yield viewError(row)
     const last = rows.at(-1)
-    if (!last || rows.length < LINES_A_READ) return
+    if (!last || rows.length < ERRORS_A_READ) return
     after = last.line
   }
 }
 
-const LINES_A_READ = 5000
+const ERRORS_A_READ = 5000
 
 const LINE_DIGITS = 15

@@ -4,6 +4,8 @@ import { applySelectiveRepair } from './apply-selective-repair.ts'
 import { cancelReplayBatch } from './cancel-batch.ts'
 import { claimReplayTasks } from './claim-tasks.ts'
 import { createReplayBatch } from './create-batch.ts'
+import { exportPrompts } from './export-prompts.ts'
+import { exportSessions } from './export-sessions.ts'
 import { extendReplayLease } from './extend-lease.ts'
 import { linkReplayTraces } from './link-traces.ts'
 import { listReplayBatches } from './list-batches.ts'
@@ -27,6 +29,8 @@ export const replay: Area = [
   extendReplayLease,
   submitReplayTask,
   linkReplayTraces,
+  exportPrompts,
+  exportSessions,
   previewRepair,
   applyRepair,
   applySelectiveRepair,

@@ -22,8 +22,6 @@ export type ClosedTraceRow = Omit<UsingTrace, 'spans' | 'llm_calls'> & {
   active_manifest_id: string | null
   /** It ended the thread that examines traces, and is not opened there again. */
   given_up: boolean
-  /** How often it was changed. */
-  revision: number
 }
 
 export interface ClosedTraceFilter {
@@ -59,8 +57,7 @@ export async function listClosedTraces(
           'not_replayable', t.metadata -> 'not_replayable'),
         'length', octet_length(t.content), 'manifest_id', m.id,
         'named_manifest', coalesce(t.manifest_id::text, t.metadata ->> 'unknown_manifest_id', t.manifest_hash),
-        'active_manifest_id', a.id, 'given_up', coalesce(e.given_up, false),
-        'revision', t.revision) order by t.started_at, t.trace_id) as traces,
+        'active_manifest_id', a.id, 'given_up', coalesce(e.given_up, false)) order by t.started_at, t.trace_id) as traces,
       string_agg(t.content, '' order by t.started_at, t.trace_id) as contents
     from (
       select *, sum(octet_length(content)) over (order by started_at, trace_id)
@@ -69,7 +66,7 @@ export async function listClosedTraces(
         select org_id, project_id, trace_id, revision, started_at, agent_name, status, active_skills,
           skills_loaded_by_agent, user_input_preview, final_output_preview, metadata, tags,
           ${filter.silentTools ? sql`case when tools_called <@ ${filter.silentTools}::text[] then '' else content end as content` : sql`content`},
-          manifest_id, manifest_hash, revision
+          manifest_id, manifest_hash
         from traces t
         where ${matching(sql, filter)}
           ${after ? sql`and (started_at, trace_id) > (${after.started_at}, ${after.trace_id})` : sql``}

@@ -1,0 +1,210 @@
+/**
+ * The reference runner of replays: claims tasks, gives each to a command, and submits what it prints.
+ *
+ *   BASE=https://host/api/v1 KEY=svc_sk_... npx node ops/runner.ts [options] -- command [argument...]
+ *
+ *   --batch ID         only tasks of this batch
+ *   --agent NAME       only tasks of this agent
+ *   --concurrency N    commands at once, 1 to 50; default 4
+ *   --lease SECONDS    how long a task stays ours without a sign of life, 1 to 3,600; default 60
+ *   --timeout SECONDS  how long a command may take; default 600
+ *   --grace SECONDS    how long commands may go on after SIGTERM or SIGINT; default 30
+ *   --until-empty      ends when there is nothing to claim, instead of waiting for more
+ *
+ * The command reads a task as JSON from standard input and prints JSON: a trace; or an object with
+ * `trace`, `replayed_trace_id` or `eval_score`; or the body of a submission, which has a `status`. Any
+ * exit code but 0 is a failure, which is tried again. ops/docs/replay.md tells more.
+ *
+ * Made to be copied: it imports nothing but modules of Node.js.
+ */
+import { spawn } from 'node:child_process'
+import { hostname } from 'node:os'
+import { setTimeout } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+
+const { values, positionals: command } = parseArgs({
+  allowPositionals: true,
+  options: {
+    batch: { type: 'string' },
+    agent: { type: 'string' },
+    concurrency: { type: 'string', default: '4' },
+    lease: { type: 'string', default: '60' },
+    timeout: { type: 'string', default: '600' },
+    grace: { type: 'string', default: '30' },
+    'until-empty': { type: 'boolean', default: false },
+  },
+})
+const { BASE, KEY } = process.env
+if (!BASE || !KEY || command.length === 0) {
+  throw new Error('Usage: BASE=... KEY=... node runner.ts [options] -- command [argument...]')
+}
+const lease_seconds = Number(values.lease)
+/** Characters at the end of what a command complains that are told to the service. */
+const MAX_COMPLAINT = 3000
+/** Characters that a command may print. */
+const MAX_OUTPUT = 16 << 20
+
+/** Aborted when nothing more is to be claimed, when commands are killed, and when nothing more is sent. */
+const [stop, kill, end] = [new AbortController(), new AbortController(), new AbortController()]
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stopInOrder())
+await work()
+
+/** Keeps as many commands running as may be, until it is told to stop. */
+async function work() {
+  const running = new Set<Promise<void>>()
+  while (!stop.signal.aborted) {
+    const max = Number(values.concurrency) - running.size
+    const { tasks, waitMs } = max > 0 ? await claim(max) : { tasks: [], waitMs: 0 }
+    for (const task of tasks) {
+      const performed: Promise<void> = perform(task).finally(() => running.delete(performed))
+      running.add(performed)
+    }
+    if (tasks.length > 0) continue
+    if (values['until-empty'] && running.size === 0) break
+    await (max === 0 || values['until-empty'] ? Promise.race(running) : rest(waitMs, stop.signal))
+  }
+  await Promise.all(running)
+}
+
+async function claim(max: number): Promise<{ tasks: Task[]; waitMs: number }> {
+  const worker_id = `${hostname()}:${process.pid}`
+  const wanted = { batch_id: values.batch, agent_name: values.agent, max }
+  const answer = await send('/replay/tasks/claim', { ...wanted, worker_id, lease_seconds }, stop)
+  if (answer && answer.status !== 200) giveUp(`No tasks can be claimed: ${answer.detail}`)
+  return { tasks: answer?.body.tasks ?? [], waitMs: answer?.retryAfterMs ?? 5000 }
+}
+
+/** Runs the command for a task and submits what came of it, unless the task is no longer ours by then. */
+async function perform({ lease_token, leased_until: _, ...task }: Task) {
+  const over = new AbortController()
+  const beating = beat(task.id, lease_token, over)
+  const result = await run(task, over.signal)
+  const isLost = over.signal.aborted
+  over.abort()
+  await beating
+  if (isLost) say(`${task.id}: is no longer ours`)
+  else await submit(task.id, lease_token, result)
+}
+
+/** Tells that the task is worked on, until it is over. Ends it when the lease is lost. */
+async function beat(id: string, lease_token: string, over: AbortController) {
+  for (;;) {
+    await rest((lease_seconds * 1000) / 3, over.signal)
+    if (over.signal.aborted) return
+    const answer = await send(`/replay/tasks/${id}/heartbeat`, { lease_token, lease_seconds }, over)
+    if (answer && answer.status !== 200) over.abort('The lease is lost')
+  }
+}
+
+/** Sends the same body until it is answered: the service knows it again. */
+async function submit(id: string, lease_token: string, result: Result): Promise<void> {
+  const answer = await send(`/replay/tasks/${id}/submit`, { ...result, lease_token }, end)
+  if (!answer) return say(`${id}: could not be submitted any more`)
+  const { status, body, detail } = answer
+  if (status === 200) return say(`${id}: ${body.status} ${body.comparison?.outcome ?? ''}`)
+  say(`${id}: ${detail}`)
+  // The quota is used up, or the key may do nothing more: the next task would fare no better.
+  if ([401, 402, 403].includes(status)) giveUp(detail)
+  const isRefused = [400, 413, 422].includes(status) && result.status !== 'failed'
+  const error = `The result was refused: ${detail}`
+  if (isRefused) await submit(id, lease_token, { status: 'failed', error })
+}
+
+/** What the command makes of a task. */
+async function run(task: object, over: AbortSignal): Promise<Result> {
+  const excess = new AbortController()
+  const timeout = AbortSignal.timeout(Number(values.timeout) * 1000)
+  const signal = AbortSignal.any([over, kill.signal, excess.signal, timeout])
+  const [program = '', ...args] = command
+  const child = spawn(program, args, { signal, killSignal: 'SIGKILL' })
+  let [stdout, stderr] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+    if (stdout.length > MAX_OUTPUT) excess.abort('It printed too much')
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr = (stderr + text).slice(-MAX_COMPLAINT)
+  })
+  // A command may end without reading its task.
+  child.stdin.on('error', () => undefined).end(JSON.stringify(task))
+  const fault = await new Promise<string | undefined>((resolve) => {
+    child.on('error', (error) => resolve(String(signal.aborted ? signal.reason : error.message)))
+    child.on('close', (code, by) => resolve(code === 0 ? undefined : (by ?? `exit code ${code}`)))
+  })
+  // Programs that it started may live on and hold them.
+  for (const stream of child.stdio) stream?.destroy()
+  const result = fault === undefined ? readResult(stdout) : undefined
+  const error = `${fault ?? 'It printed no JSON object'}\n${stderr}`.trim()
+  return result ?? { status: 'failed', error, retry: true }
+}
+
+function readResult(stdout: string): Result | undefined {
+  try {
+    const printed = JSON.parse(stdout) as Result
+    if (['completed', 'failed', 'skipped'].includes(printed.status)) return printed
+    const isResult = ['trace', 'replayed_trace_id', 'eval_score'].some((name) => name in printed)
+    return { ...(isResult ? printed : { trace: printed }), status: 'completed' }
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Posts until there is an answer other than that the service is busy or away, waiting as long as it asks
+ * or longer each time. Undefined when it was told to stop waiting.
+ */
+async function send(path: string, body: object, until: AbortController) {
+  for (let attempt = 0; ; attempt++) {
+    const answer = await post(path, body).catch(() => undefined)
+    if (answer && answer.status !== 429 && answer.status < 500) return answer
+    const backoffMs = Math.min(30_000, 500 * 2 ** attempt) * (0.5 + Math.random() / 2)
+    await rest(answer?.retryAfterMs ?? backoffMs, until.signal)
+    if (until.signal.aborted) return undefined
+  }
+}
+
+async function post(path: string, body: object) {
+  const response = await fetch(`${BASE}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.any([end.signal, AbortSignal.timeout(60_000)]),
+  })
+  const answer = (await response.json()) as Answer
+  const seconds = response.headers.get('retry-after')
+  const retryAfterMs = seconds === null ? undefined : Number(seconds) * 1000
+  const detail = typeof answer.detail === 'string' ? answer.detail : JSON.stringify(answer.detail)
+  return { status: response.status, body: answer, detail, retryAfterMs }
+}
+
+/** Claims nothing more, lets commands go on for a while, then gives their tasks back. */
+async function stopInOrder() {
+  stop.abort()
+  await setTimeout(Number(values.grace) * 1000, undefined, { ref: false })
+  kill.abort('The runner was stopped')
+  await setTimeout(10_000, undefined, { ref: false })
+  end.abort()
+}
+
+function giveUp(reason: string) {
+  if (!stop.signal.aborted) say(reason)
+  process.exitCode = 1
+  stop.abort()
+}
+
+async function rest(ms: number, signal: AbortSignal) {
+  await setTimeout(ms, undefined, { signal }).catch(() => undefined)
+}
+
+function say(sentence: string) {
+  process.stderr.write(`${sentence}\n`)
+}
+
+type Task = Readonly<Record<'id' | 'lease_token' | 'leased_until', string>>
+type Result = { status: string; error?: string; retry?: boolean }
+interface Answer {
+  readonly tasks?: Task[]
+  readonly status?: string
+  readonly comparison?: { readonly outcome: string } | null
+  readonly detail?: unknown
+}

@@ -1,0 +1,176 @@
+import type { Verdict } from '../../jobs/rules/core/verdicts.ts'
+import type { CompatReason } from '../../jobs/rules/manifests/compat-decision.ts'
+import { readOutput } from '../../jobs/rules/replay/recorded-output.ts'
+import { readRequest } from '../../jobs/rules/replay/recorded-run.ts'
+import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
+import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
+import type { Queryable } from '../core/db.ts'
+import { inProjects } from '../core/projects.ts'
+import { withVerdict } from '../traces/traces.ts'
+import { listRecordedTraces } from './recorded-traces.ts'
+import type { RecordedRow, TraceName } from './recorded-traces.ts'
+
+/** Which traces are exported, or make their sessions be. */
+export interface ExportFilter {
+  /** Null for all projects of the organization. */
+  readonly projectIds: readonly string[] | null
+  readonly agent_name?: string | undefined
+  readonly verdict: Verdict
+}
+
+export interface ExportedTrace {
+  readonly project_id: string
+  readonly trace_id: string
+  readonly agent_name: string
+  readonly manifest_id: string | null
+  readonly session_id: string | null
+  readonly turn_index: number | null
+  readonly created_at: Date
+  /** In full where it is known; null where the trace does not tell. */
+  readonly user_input: string | null
+  readonly original_output: string | null
+  /** Null where the trace is still running or was not judged yet. */
+  readonly verdict: Verdict | null
+  /** How it fits the manifest that the verdict was decided for; empty where it was not compared. */
+  readonly reasons: readonly CompatReason[]
+}
+
+/** The newest traces of a verdict, newest first. */
+export async function listExported(
+  sql: Queryable,
+  orgId: string,
+  filter: ExportFilter,
+  limit: number,
+) {
+  // Read project by project, so that a common verdict follows the index of the newest traces.
+  return sql<TraceName[]>`
+    select n.project_id, n.trace_id
+    from projects p cross join lateral (
+      select t.project_id, t.trace_id, t.started_at ${decided(sql, filter)}
+      order by t.started_at desc, t.trace_id desc limit ${limit}
+    ) n
+    where p.org_id = ${orgId} ${inProjects(sql, sql`p.id`, filter.projectIds)}
+    order by n.started_at desc, n.trace_id desc, n.project_id desc limit ${limit}`
+}
+
+export interface ExportedSession {
+  readonly project_id: string
+  readonly session_id: string
+  /** That of the newest trace that makes the session be exported. */
+  readonly agent_name: string
+}
+
+/** The sessions of the newest traces of a verdict, newest first. */
+export async function listExportedSessions(
+  sql: Queryable,
+  orgId: string,
+  filter: ExportFilter,
+  limit: number,
+) {
+  return sql<ExportedSession[]>`
+    select n.project_id, n.session_id, n.agent_name
+    from projects p cross join lateral (
+      select t.project_id, t.session_id, max(t.started_at) as newest,
+        (array_agg(t.agent_name order by t.started_at desc, t.trace_id desc))[1] as agent_name
+      ${decided(sql, filter)} and t.session_id is not null
+      group by t.project_id, t.session_id order by newest desc, t.session_id desc limit ${limit}
+    ) n
+    where p.org_id = ${orgId} ${inProjects(sql, sql`p.id`, filter.projectIds)}
+    order by n.newest desc, n.session_id desc, n.project_id desc limit ${limit}`
+}
+
+export interface SessionTurn extends TraceName {
+  /** It makes the session be exported. */
+  readonly is_trigger: boolean
+  /** Of the whole session, however many are listed. */
+  readonly total_turns: number
+  readonly trigger_count: number
+}
+
+/** The turns of a session in their order: by index, those without one last, then by start. */
+export async function listSessionTurns(
+  sql: Queryable,
+  orgId: string,
+  { project_id, session_id }: ExportedSession,
+  { verdict, agent_name }: ExportFilter,
+  limit: number,
+) {
+  return sql<SessionTurn[]>`
+    select s.*, count(*) over () as total_turns,
+      count(*) filter (where s.is_trigger) over () as trigger_count
+    from (
+      select t.project_id, t.trace_id, t.turn_index, t.started_at,
+        v.verdict is not distinct from ${verdict}
+          and ${agent_name === undefined ? sql`true` : sql`t.agent_name = ${agent_name}`} as is_trigger
+      from traces t ${withVerdict(sql)}
+      where t.org_id = ${orgId} and t.project_id = ${project_id} and t.session_id = ${session_id}
+    ) s
+    order by s.turn_index nulls last, s.started_at, s.trace_id limit ${limit}`
+}
+
+/**
+ * Traces in the order of their names; those that are gone are left out. Few contents are in memory at once,
+ * and one of them decompressed.
+ * @param pause is awaited between contents
+ */
+export async function* openExported(
+  sql: Queryable,
+  orgId: string,
+  names: readonly TraceName[],
+  pause: () => Promise<void>,
+): AsyncGenerator<ExportedTrace> {
+  for (let start = 0; start < names.length; start += TRACES_A_READ) {
+    const rows = await listTraces(sql, orgId, names.slice(start, start + TRACES_A_READ))
+    for await (const batch of contentBatches([rows], OPENED_AT_ONCE)) {
+      const recorded = await listRecordedTraces(sql, orgId, batch)
+      const recordedBy = new Map(recorded.map((trace) => [keyOf(trace), trace]))
+      for (const { content_bytes: _, ...row } of batch) {
+        const trace = recordedBy.get(keyOf(row))
+        if (trace) yield { ...row, ...openTexts(trace) }
+        await pause()
+      }
+    }
+  }
+}
+
+function openTexts({ content, ...row }: RecordedRow) {
+  const trace = { ...row, ...decodeContent(content) }
+  return {
+    user_input: readRequest(trace).text,
+    original_output: readOutput(trace),
+  }
+}
+
+/** From traces `t` of project `p` that have the verdict. */
+function decided(sql: Queryable, { agent_name, verdict }: ExportFilter) {
+  return sql`from verdicts v
+    join traces t on t.org_id = v.org_id and t.project_id = v.project_id and t.trace_id = v.trace_id
+    where v.org_id = p.org_id and v.project_id = p.id and t.org_id = p.org_id and t.project_id = p.id
+      and v.verdict = ${verdict}
+      ${agent_name === undefined ? sql`` : sql`and t.agent_name = ${agent_name}`}`
+}
+
+async function listTraces(sql: Queryable, orgId: string, names: readonly TraceName[]) {
+  return sql<ClosedTrace[]>`
+    select t.project_id, t.trace_id, t.agent_name, t.manifest_id, t.session_id, t.turn_index,
+      t.created_at, v.verdict, octet_length(t.content) as content_bytes,
+      coalesce(e.reasons, '[]') as reasons
+    from unnest(${names.map(({ project_id }) => project_id)}::uuid[],
+      ${names.map(({ trace_id }) => trace_id)}::text[]) with ordinality as k (project_id, trace_id, place)
+    join traces t on t.org_id = ${orgId} and t.project_id = k.project_id and t.trace_id = k.trace_id
+    ${withVerdict(sql)}
+    left join trace_examinations e on e.org_id = t.org_id and e.project_id = t.project_id
+      and e.trace_id = t.trace_id and e.target_manifest_id = v.target_manifest_id
+    order by k.place`
+}
+
+function keyOf({ project_id, trace_id }: TraceName) {
+  return `${project_id} ${trace_id}`
+}
+
+type ClosedTrace = Omit<ExportedTrace, 'user_input' | 'original_output'> & {
+  readonly content_bytes: number
+}
+
+const TRACES_A_READ = 100
+const OPENED_AT_ONCE = { traces: 20, bytes: 4 << 20 }

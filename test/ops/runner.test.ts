@@ -1,0 +1,246 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import type { Test } from 'tap'
+import { bareEnv } from '../support/bare-env.ts'
+import { until } from '../support/until.ts'
+
+t.test('the reference runner', async (t) => {
+  t.test('gives each task to the command, submits what it prints, and ends', async (t) => {
+    const { run, sent } = await openService(t, ['one', 'two'])
+    const { code, stderr } = await run(
+      ['--batch', 'b', '--agent', 'a', '--concurrency', '3'],
+      'cat',
+    )
+    t.equal(code, 0)
+    t.same(stderr.trim().split('\n').sort(), ['one: completed win', 'two: completed win'])
+    t.match(sent('claim')[0], {
+      batch_id: 'b',
+      agent_name: 'a',
+      max: 3,
+      lease_seconds: 60,
+      worker_id: /^.+:\d+$/,
+    })
+    const trace = (id: string) => ({ id, task_input: { user_input: 'hi' } })
+    t.same(
+      new Set(sent('submit')),
+      new Set([
+        { trace: trace('one'), status: 'completed', lease_token: 'token of one' },
+        { trace: trace('two'), status: 'completed', lease_token: 'token of two' },
+      ]),
+    )
+  })
+
+  t.test('understands a trace, a result and a submission', async (t) => {
+    const printed: [string, object][] = [
+      [`{"status":"error","llm_calls":[]}`, { trace: { status: 'error', llm_calls: [] } }],
+      [`{"eval_score":0.5,"trace":{}}`, { eval_score: 0.5, trace: {} }],
+      [`{"replayed_trace_id":"r"}`, { replayed_trace_id: 'r' }],
+      [`{"status":"skipped","error":"no tools"}`, { status: 'skipped', error: 'no tools' }],
+    ]
+    const tried = printed.map(async ([text, result]) => {
+      const { run, sent } = await openService(t, ['one'])
+      await run([], `echo '${text}'`)
+      t.same(
+        sent('submit'),
+        [{ status: 'completed', ...result, lease_token: 'token of one' }],
+        text,
+      )
+    })
+    await Promise.all(tried)
+  })
+
+  t.test('gives a task back when the command fails', async (t) => {
+    const faults: [string, string[], string][] = [
+      ['echo no model >&2; exit 3', [], 'exit code 3\nno model'],
+      ['echo hello', [], 'It printed no JSON object'],
+      ['kill -9 $$', [], 'SIGKILL'],
+      [
+        'exec sleep 60',
+        ['--timeout', '0.2'],
+        'TimeoutError: The operation was aborted due to timeout',
+      ],
+    ]
+    const tried = faults.map(async ([command, options, error]) => {
+      const { run, sent } = await openService(t, ['one'])
+      const { code } = await run(options, command)
+      t.equal(code, 0)
+      const failed = { status: 'failed', error, retry: true, lease_token: 'token of one' }
+      t.same(sent('submit'), [failed], command)
+    })
+    await Promise.all(tried)
+  })
+
+  t.test('sends the same again until it is answered', async (t) => {
+    const trouble: Answer[] = [
+      { status: 429, headers: { 'retry-after': '0' } },
+      { status: 503, headers: { 'retry-after': '0' } },
+      'hang up',
+    ]
+    const { run, sent } = await openService(t, ['one'], {
+      claim: (nth) => trouble[nth],
+      submit: (nth) => trouble[nth],
+    })
+    t.equal((await run([], 'cat')).code, 0)
+    t.equal(sent('submit').length, 4)
+    t.equal(new Set(sent('submit').map((body) => JSON.stringify(body))).size, 1)
+  })
+
+  t.test('keeps its lease while the command runs', async (t) => {
+    const { free, wait } = openGate(t.testdir())
+    const { run, sent } = await openService(t, ['one'], {
+      heartbeat: (nth) => (nth === 2 ? free() : undefined),
+    })
+    await run(['--lease', '1'], `${wait}; cat`)
+    t.match(sent('heartbeat')[0], { lease_token: 'token of one', lease_seconds: 1 })
+    t.equal(sent('submit').length, 1)
+  })
+
+  t.test('ends the command and submits nothing when the lease is lost', async (t) => {
+    const { run, sent } = await openService(t, ['one'], { heartbeat: () => LOST })
+    const { code, stderr } = await run(['--lease', '1'], 'exec sleep 60')
+    t.equal(code, 0)
+    t.equal(stderr, 'one: is no longer ours\n')
+    t.same(sent('submit'), [])
+  })
+
+  t.test('leaves a result alone that comes too late', async (t) => {
+    const { run, sent } = await openService(t, ['one'], { submit: () => LOST })
+    const { code, stderr } = await run([], 'cat')
+    t.equal(code, 0)
+    t.equal(stderr, 'one: The lease is lost\n')
+    t.equal(sent('submit').length, 1)
+  })
+
+  t.test('tells the service why a result cannot be taken', async (t) => {
+    const refusal = { status: 422, body: { detail: 'no trace' } }
+    const { run, sent } = await openService(t, ['one'], {
+      submit: (nth) => (nth === 0 ? refusal : undefined),
+    })
+    t.equal((await run([], 'cat')).code, 0)
+    t.match(sent('submit')[1], { status: 'failed', error: 'The result was refused: no trace' })
+    t.notOk((sent('submit')[1] as { retry?: boolean }).retry, 'the next one would be no other')
+  })
+
+  t.test('ends where it can do no more', async (t) => {
+    const refusal = { status: 402, body: { detail: 'quota' } }
+    const poor = await openService(t, ['one', 'two'], { submit: () => refusal })
+    const { code, stderr } = await poor.run(['--concurrency', '1'], 'cat')
+    t.equal(code, 1)
+    t.match(stderr, /quota/)
+    t.equal(poor.sent('submit').length, 1)
+    const unknown = await openService(t, [], {
+      claim: () => ({ status: 401, body: { detail: 'Invalid API key' } }),
+    })
+    t.match(await unknown.run([], 'cat'), { code: 1, stderr: /Invalid API key/ })
+    t.match((await unknown.run([])).stderr, /Usage/, 'so it does without a command')
+  })
+
+  t.test('finishes what runs when it is told to stop', async (t) => {
+    const { start, sent } = await openService(t, ['one', 'two'])
+    const { free, wait, isReached } = openGate(t.testdir())
+    const runner = start(['--concurrency', '1'], `${wait}; cat`)
+    await isReached()
+    runner.child.kill('SIGTERM')
+    free()
+    t.equal((await runner.ended).code, 0)
+    t.same(sent('submit').length, 1, 'and claims nothing more')
+  })
+
+  t.test('gives back what goes on for too long then', async (t) => {
+    const { start, sent } = await openService(t, ['one'])
+    const { wait, isReached } = openGate(t.testdir())
+    const runner = start(['--grace', '0.1'], wait)
+    await isReached()
+    runner.child.kill('SIGTERM')
+    t.equal((await runner.ended).code, 0)
+    const error = 'The runner was stopped'
+    t.same(sent('submit'), [{ status: 'failed', error, retry: true, lease_token: 'token of one' }])
+  })
+})
+
+type Operation = 'claim' | 'heartbeat' | 'submit'
+type Answer = 'hang up' | { status: number; headers?: Record<string, string>; body?: object }
+const LOST = { status: 409, body: { code: 'lease_lost', detail: 'The lease is lost' } }
+
+/**
+ * A service that gives out tasks and takes whatever is submitted.
+ * @param answers what it answers instead to the nth request of an operation, from 0
+ */
+async function openService(
+  t: Test,
+  tasks: readonly string[],
+  answers: Partial<Record<Operation, (nth: number) => Answer | undefined | void>> = {},
+) {
+  const bodies: Record<Operation, object[]> = { claim: [], heartbeat: [], submit: [] }
+  const left = [...tasks]
+  const usual = {
+    claim: (body: { max: number }) => ({
+      tasks: left.splice(0, body.max).map((id) => ({
+        id,
+        task_input: { user_input: 'hi' },
+        lease_token: `token of ${id}`,
+        leased_until: '2026-01-01T00:00:00Z',
+      })),
+    }),
+    heartbeat: () => ({ leased_until: '2026-01-01T00:00:00Z' }),
+    submit: ({ status }: { status?: string }) => ({ status, comparison: { outcome: 'win' } }),
+  }
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const operation = (request.url ?? '').split('/').at(-1) as Operation
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as { max: number }
+      const nth = bodies[operation].push(body) - 1
+      const answer = answers[operation]?.(nth) ?? { status: 200, body: usual[operation](body) }
+      if (answer === 'hang up') return void request.socket.destroy()
+      response.writeHead(answer.status, answer.headers ?? {})
+      response.end(JSON.stringify(answer.body ?? {}))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+
+  /** @param command of a shell */
+  function start(options: readonly string[], command?: string) {
+    const shell = command === undefined ? [] : ['--', 'sh', '-c', command]
+    const child = spawn(process.execPath, ['ops/runner.ts', ...options, ...shell], {
+      env: {
+        ...bareEnv(),
+        BASE: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
+        KEY: 'svc_sk_1',
+      },
+    })
+    let stderr = ''
+    child.stderr.on('data', (text: Buffer) => (stderr += text.toString()))
+    const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, stderr }))
+    t.teardown(() => child.kill('SIGKILL'))
+    return { child, ended }
+  }
+  return {
+    /** Bodies of the requests to an operation. */
+    sent: (operation: Operation) => bodies[operation],
+    start,
+    run: (options: readonly string[], command?: string) =>
+      start(['--until-empty', ...options], command).ended,
+  }
+}
+
+/** What a command waits for until the test lets it go on. */
+function openGate(folder: string) {
+  const [reached, open] = [join(folder, 'reached'), join(folder, 'open')]
+  return {
+    wait: `touch ${reached}; until [ -e ${open} ]; do sleep 0.02; done`,
+    isReached: () => until(() => existsSync(reached)),
+    free: () => writeFileSync(open, ''),
+  }
+}
