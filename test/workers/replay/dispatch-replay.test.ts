@@ -111,7 +111,7 @@ t.test('tasks sent to a runner', async (t) => {
         replayability: 'full',
         lease_token: /^[0-9a-f-]{36}$/,
         leased_until: /Z$/,
-        task_input: { agent_name: 'agent', user_input: 'Hello you' },
+        task_input: { agent_name: 'agent', user_input: 'you' },
       },
       submit_url: `https://api.example/api/v1/replay/tasks/${task?.id}/submit`,
       heartbeat_url: `https://api.example/api/v1/replay/tasks/${task?.id}/heartbeat`,
@@ -353,20 +353,17 @@ t.test('tasks sent to a runner', async (t) => {
   })
 
   t.test('reach no private address', async (t) => {
-    const batch = await prepare(answer(200, DONE))
-    const port = new URL(batch.runner.url).port
-    for (const host of ['[::1]', '10.0.0.1', '169.254.169.254']) {
-      await sql`
-        update replay_batches set runner_url = ${`http://${host}:${port}/`}, paused_reason = null
-        where id = ${batch.batchId}`
-      await sql`
-        update replay_tasks set status = 'pending', ended_at = null, attempt = 0
-        where batch_id = ${batch.batchId}`
-      await batch.start()
-      await batch.ended()
-      t.match(await batch.tasks(), [{ status: 'failed', reason: 'blocked_address', attempt: 3 }])
-    }
-    t.equal(batch.runner.received.length, 0)
+    await Promise.all(
+      ['[::1]', '10.0.0.1', '169.254.169.254'].map(async (host) => {
+        const batch = await prepare(answer(200, DONE))
+        const url = `http://${host}:${new URL(batch.runner.url).port}/`
+        await sql`update replay_batches set runner_url = ${url} where id = ${batch.batchId}`
+        await batch.start()
+        await batch.ended()
+        t.match(await batch.tasks(), [{ status: 'failed', reason: 'blocked_address', attempt: 3 }])
+        t.equal(batch.runner.received.length, 0)
+      }),
+    )
   })
 })
 
