@@ -1,4 +1,5 @@
 import { MAX_ATTEMPTS } from '../../jobs/rules/replay/attempts.ts'
+import type { Replayability } from '../../jobs/rules/replay/replayability.ts'
 import type { Queryable } from '../core/db.ts'
 import { storableText } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
@@ -29,7 +30,7 @@ export interface LeasedTask extends Lease {
   readonly project_id: string
   readonly batch_id: string
   readonly trace_id: string
-  readonly replayability: 'full' | 'partial' | 'none'
+  readonly replayability: Replayability
   /** 1 for the first time. */
   readonly attempt: number
   readonly leased_until: Date
