@@ -148,7 +148,9 @@ async function giveBackTask({ sql }: Run, task: LeasedTask, came: Pushed): Promi
       // A runner that has submitted the task itself meanwhile did not fail, whatever it answered.
       return left ? came : { kind: 'taken' }
     }
-    default:
+    case 'submitted':
+    case 'taken':
+    case 'declined':
       return came
   }
 }

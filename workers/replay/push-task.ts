@@ -77,7 +77,13 @@ async function submit(run: Run, task: LeasedTask, body: Buffer): Promise<Pushed>
       return { kind: 'submitted' }
     case 'over_quota':
       return { kind: 'over_quota' }
-    default:
+    case 'invalid':
+    case 'lease_lost':
+    case 'leased':
+    case 'task_ended':
+    case 'trace_exists':
+    case 'unknown_task':
+    case 'unknown_trace':
       return { kind: 'failed', fault: 'refused_result' }
   }
 }
