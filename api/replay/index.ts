@@ -1,7 +1,7 @@
 import type { Area } from '../endpoint.ts'
 import { cancelReplayBatch } from './cancel-batch.ts'
-import { claimReplayTasks } from './claim-tasks.ts'
 import { createReplayBatch } from './create-batch.ts'
+import { claimReplayTasks } from './claim-tasks.ts'
 import { extendReplayLease } from './extend-lease.ts'
 import { linkReplayTraces } from './link-traces.ts'
 import { listReplayBatches } from './list-batches.ts'
