@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { OUTBOUND_FAULTS } from '../../../workers/outbound/request.ts'
 import { readPushAnswer } from '../../../workers/replay/push-answer.ts'
+import fc from '../../support/property.ts'
 
 const NOW = new Date('2026-01-01T00:00:00Z')
 const read = (status: number, headers = {}, cut: 'timeout' | 'no_room' | 'aborted' | null = null) =>
