@@ -12,6 +12,7 @@ import {
   deleteOldRevisions,
   listUploadOwners,
 } from '../../sql/jobs/retention.ts'
+import { expireTasks } from '../../sql/replay/replay-tasks.ts'
 import { handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
 
@@ -26,6 +27,7 @@ export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
     revisions: await inChunks(run, () => deleteOldRevisions(sql, CHUNK)),
     repair_failures: await inChunks(run, () => deleteOldRepairFailures(sql, CHUNK)),
     deliveries: await inChunks(run, () => deleteOldDeliveries(sql, CHUNK)),
+    replay_tasks: await inChunks(run, () => expireTasks(sql, CHUNK)),
     mails: await inChunks(run, () => deleteOldMails(sql, CHUNK)),
     uploads: await deleteLeftUploads(run),
   }
