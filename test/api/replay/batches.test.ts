@@ -300,7 +300,9 @@ t.test('batches and tasks of other projects and organizations do not exist', asy
     target_manifest_id: target,
     trace_ids: [await store()],
   })
-  const { id: project_id } = (await client.post('/projects', { name: 'apart' })).body
+  const { id: project_id } = (
+    await client.post('/projects', { name: 'apart', workspace_id: workspaceId })
+  ).body
   const scope = {
     scope: 'project',
     permissions: 'admin',
