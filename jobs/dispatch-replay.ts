@@ -14,6 +14,8 @@ export const dispatchReplay = job(
       {
         /** Nothing is sent before. */
         not_before: anyTime(),
+        /** Since when no task went out and no answer came. */
+        quiet_since: anyTime(),
       },
     ),
   },

@@ -68,6 +68,13 @@ export function meterWorkers(registry: Registry, queues: readonly string[] = [])
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
     registers,
   })
+  const pushed = new Histogram({
+    name: 'adl_replay_push_seconds',
+    help: 'Tasks of replays sent to their runners, by what came of it; failed ones count as attempts',
+    labelNames: ['outcome'],
+    buckets: SECONDS,
+    registers,
+  })
   const swept = new Counter({
     name: 'adl_stored_bytes_swept_total',
     help: 'Bytes of stored files that nothing needed, by what they were: part, upload or dataset',
@@ -85,6 +92,7 @@ export function meterWorkers(registry: Registry, queues: readonly string[] = [])
     lookedForJobs: (queue, way) => looked.inc({ queue, way }),
     webhookAttempted: (event, error, seconds) =>
       attempted.observe({ event, result: error ?? 'delivered' }, seconds),
+    replayPushed: (outcome, seconds) => pushed.observe({ outcome }, seconds),
     storedBytesSwept: (kind, bytes) => swept.inc({ kind }, bytes),
   }
 }

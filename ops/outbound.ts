@@ -12,6 +12,7 @@ export async function openOutbound(config: Config): Promise<OutboundSettings> {
   const ca = caFile && [...rootCertificates, await readFile(caFile, 'utf8')]
   return {
     agents: guardedAgents(parseNetworks(config.OUTBOUND_ALLOW_CIDRS), ca ? { ca } : {}),
+    publicUrl: (config.PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`).replace(/\/+$/, ''),
     retrySchedule: config.WEBHOOK_RETRY_SCHEDULE.split(',').map(Number),
     masterKeys: await readMasterKeys(config),
   }

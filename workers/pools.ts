@@ -17,6 +17,7 @@ import { checkRegressionHandler } from './regression/check-regression.ts'
 import { linkTracesHandler } from './regression/link-traces.ts'
 import { retargetVerdictsHandler } from './regression/retarget-verdicts.ts'
 import { sweepRegressionsHandler } from './regression/sweep-regressions.ts'
+import { dispatchReplayHandler } from './replay/dispatch-replay.ts'
 import { prepareReplayHandler } from './replay/prepare-replay.ts'
 import { deliverWebhookHandler } from './webhooks/deliver-webhook.ts'
 import { sendAlertMailHandler } from './webhooks/send-alert-mail.ts'
@@ -55,7 +56,7 @@ export const pools: Readonly<Record<string, Pool>> = {
   },
   // Two, so that a build of minutes does not keep every other organization waiting.
   datasets: { concurrency: 2, handlers: [buildDatasetHandler], needsStorage: true },
-  replay: { concurrency: 4, handlers: [prepareReplayHandler] },
+  replay: { concurrency: 4, handlers: [prepareReplayHandler, dispatchReplayHandler] },
   webhooks: { concurrency: 20, handlers: [deliverWebhookHandler, sendAlertMailHandler] },
   /** Its processes supervise the queue: they rescue lost claims and delete what is old. */
   maintenance: {

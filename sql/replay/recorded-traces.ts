@@ -43,7 +43,7 @@ async function listNamed(
 ) {
   return sql<ChosenTrace[]>`
     select k.trace_id, t.started_at, coalesce(octet_length(t.content), 0) as content_bytes,
-      ${source ? sql`coalesce(not ${ofManifest(sql, orgId, source)}, false)` : sql`false`} as is_other
+      ${source ? sql`t.trace_id is not null and ${ofManifest(sql, orgId, source)} is not true` : sql`false`} as is_other
     from unnest(${trace_ids}::text[]) with ordinality as k (trace_id, place)
     left join traces t on t.org_id = ${orgId} and t.project_id = ${project_id}
       and t.trace_id = k.trace_id

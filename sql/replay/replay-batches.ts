@@ -164,7 +164,7 @@ export async function setPrepared(tx: Transaction, orgId: string, id: string) {
     where org_id = ${orgId} and id = ${id} and prepared_at is null`
 }
 
-/** Locks a batch, so that it is canceled or resumed by one request at a time. */
+/** Locks a batch, so that nothing else changes it before the transaction ends. */
 export async function lockBatch(tx: Transaction, orgId: string, id: string) {
   await tx`
     select from replay_batches where org_id = ${orgId} and id = ${id} for no key update`

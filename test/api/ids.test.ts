@@ -40,6 +40,7 @@ t.test('an id of no form', async (t) => {
     asked++
     const text = payload
       .replace(/"request_id":"[^"]*"/, '')
+      .replace(/"detail":"Trace .* not found"/, '"detail":"Trace <id> not found"')
       .replaceAll(shown(id), '<id>')
       .replaceAll(shown(id.replace(/[\0\p{Cs}]/gu, '\u0001')), '<id>')
     return { status: statusCode, text }
@@ -133,6 +134,7 @@ const MORE: Readonly<Record<string, object>> = {
   '/api/v1/traces/{trace_id}/annotations trace_id': { rating: 5 },
   '/api/v1/traces/{trace_id}/eval-scores trace_id': { scores: [{ name: 'x', score: 1 }] },
   '/api/v1/traces/batch-decision manifest_id': { trace_ids: undefined },
+  '/api/v1/replay/tasks/{task_id}/submit replayed_trace_id': { status: 'completed', trace: null },
   '/api/v1/traces/batch-decision trace_ids': { manifest_id: undefined },
 }
 
@@ -156,9 +158,9 @@ function placesOf(document: Document, { path, described }: Operation): Place[] {
   return [...given, ...inBody] as Place[]
 }
 
-/** A write by an unknown project makes the project. */
+/** A write by an unknown project makes the project, and a worker names itself. */
 function isId(name: string) {
-  return /(_id|_ids|^version|^against)$/.test(name)
+  return name !== 'worker_id' && /(_id|_ids|^version|^against)$/.test(name)
 }
 
 function operationsOf(document: Document): Operation[] {

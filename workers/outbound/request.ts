@@ -16,6 +16,19 @@ export interface OutboundRequest {
   readonly maxBytes: number
   /** Ends the request early, with the fault `aborted`. */
   readonly signal?: AbortSignal
+  /** Default: every answer is read as it comes. */
+  readonly room?: AnswerRoom
+}
+
+/** Bounds the memory of large answers. */
+export interface AnswerRoom {
+  /** An answer is read this far without asking. */
+  readonly smallBytes: number
+  /**
+   * Resolves when there is room for an answer of so many bytes, to false when there will be none soon: it
+   * is then read no further, with the fault `no_room`.
+   */
+  enter(bytes: number): Promise<boolean>
 }
 
 /** What came of a request: an answer, or why there is none. */
@@ -42,6 +55,7 @@ export const OUTBOUND_FAULTS = [
   'dns_error',
   'tls_error',
   'too_large',
+  'no_room',
   'aborted',
   'connection_error',
 ] as const
@@ -75,7 +89,7 @@ export function findStatusFault(status: number): 'redirect' | 'http_status' | nu
 }
 
 function send(agents: GuardedAgents, options: OutboundRequest) {
-  const { method, url, headers, timeoutMs, maxBytes, signal, body = NOTHING } = options
+  const { method, url, headers, timeoutMs, maxBytes, signal, room, body = NOTHING } = options
   return new Promise<OutboundOutcome>((resolve) => {
     const deadline = AbortSignal.timeout(timeoutMs)
     const stream = client.stream(url, {
@@ -87,6 +101,8 @@ function send(agents: GuardedAgents, options: OutboundRequest) {
     const chunks: Buffer[] = []
     let size = 0
     let response: IncomingMessage | undefined
+    let entering: Promise<void> | undefined
+    let isWaiting = false
 
     function settle(cut: OutboundFault | null) {
       deadline.removeEventListener('abort', expire)
@@ -99,7 +115,15 @@ function send(agents: GuardedAgents, options: OutboundRequest) {
       )
     }
     function expire() {
-      settle('timeout')
+      settle(isWaiting ? 'no_room' : 'timeout')
+    }
+    async function enter({ enter }: AnswerRoom) {
+      stream.pause()
+      isWaiting = true
+      const isIn = await enter(expectedBytes(response, maxBytes))
+      isWaiting = false
+      if (isIn) stream.resume()
+      else settle('no_room')
     }
     function abort() {
       settle('aborted')
@@ -112,7 +136,8 @@ function send(agents: GuardedAgents, options: OutboundRequest) {
     stream.on('data', (chunk: Buffer) => {
       chunks.push(chunk.subarray(0, maxBytes - size))
       size += chunk.length
-      if (size > maxBytes) settle('too_large')
+      if (size > maxBytes) return settle('too_large')
+      if (room && size > room.smallBytes) entering ??= enter(room)
     })
     stream.once('end', () => settle(null))
     // This listener stays, because destroying the stream may raise another error.
@@ -123,6 +148,12 @@ function send(agents: GuardedAgents, options: OutboundRequest) {
 
 function describe({ statusCode = 0, headers }: IncomingMessage) {
   return { status: statusCode, headers }
+}
+
+/** What an answer says that it has, or the most it may have. */
+function expectedBytes(response: IncomingMessage | undefined, maxBytes: number) {
+  const told = Number(response?.headers['content-length'] ?? maxBytes)
+  return told >= 0 ? Math.min(told, maxBytes) : maxBytes
 }
 
 function faultOf(error: Error): OutboundFault {

@@ -12,6 +12,7 @@ import type { ChosenTrace } from '../../sql/replay/recorded-traces.ts'
 import { findBatchToPrepare, holdBatch, setPrepared } from '../../sql/replay/replay-batches.ts'
 import type { UnpreparedBatch } from '../../sql/replay/replay-batches.ts'
 import { insertTasks } from '../../sql/replay/replay-tasks.ts'
+import { startDispatch } from '../../sql/transactions/start-dispatch.ts'
 import { GiveUp } from '../runtime/give-up.ts'
 import { CONTINUE, handler } from '../runtime/handler.ts'
 import type { ResumableRun } from '../runtime/handler.ts'
@@ -31,12 +32,12 @@ export function makePrepareHandler({ sliceMs }: { sliceMs: number }) {
     const total = done.made + chosen.length
     for await (const traces of contentBatches([chosen], PAGE)) {
       run.signal.throwIfAborted()
-      if (run.now().getTime() > until) return CONTINUE
       const next = await makeTasks(run, { batch, batchId: batch_id, traces, done, total })
       if (!next) return { batch_id, total: done.made }
       done = next
+      if (run.now().getTime() >= until && done.made < total) return CONTINUE
     }
-    await run.queue.transaction(run.sql, (tx: Transaction) => setPrepared(tx, run.orgId, batch_id))
+    await endPreparation(run, batch_id, batch)
     return { batch_id, total }
   })
 }
@@ -48,6 +49,19 @@ async function listChosen(run: ResumableRun<Cursor>, batch: UnpreparedBatch, don
   return run.sql.begin('read only', async (tx: Transaction) => {
     await tx`set local statement_timeout = ${tx.unsafe(String(STATEMENT_TIMEOUT_MS))}`
     return listChosenTraces(tx, run.orgId, batch, { made: done.made, after: done.after })
+  })
+}
+
+/** From now on tasks are given out, or sent to the runner. */
+async function endPreparation(
+  { sql, queue, orgId }: ResumableRun<Cursor>,
+  batchId: string,
+  { mode, project_id: projectId, created_by: createdBy }: UnpreparedBatch,
+) {
+  await queue.transaction(sql, async (tx: Transaction) => {
+    if (!(await holdBatch(tx, orgId, batchId))) return
+    await setPrepared(tx, orgId, batchId)
+    if (mode === 'push') await startDispatch(tx, queue, { orgId, projectId, batchId, createdBy })
   })
 }
 

@@ -26,6 +26,8 @@ export interface WorkerContext {
 /** How the workers call addresses that clients gave. */
 export interface OutboundSettings {
   readonly agents: GuardedAgents
+  /** Where those that are called reach the API; without a slash at its end. */
+  readonly publicUrl: string
   /** Seconds before the second attempt, the third, ... */
   readonly retrySchedule: readonly number[]
   /** 32 bytes each; one of them opens a secret that deliveries are signed with. */

@@ -12,6 +12,8 @@ export interface Meter {
   lookedForJobs(queue: string, way: 'notified' | 'polled'): void
   /** An attempt at a webhook delivery ended; `error` is null when it was delivered. */
   webhookAttempted(event: string, error: string | null, seconds: number): void
+  /** A task of a replay was sent to its runner, and this came of it. */
+  replayPushed(outcome: string, seconds: number): void
   /** A stored file that nothing needed was deleted. */
   storedBytesSwept(kind: 'part' | 'upload' | 'dataset', bytes: number): void
 }
@@ -23,5 +25,6 @@ export const silentMeter: Meter = {
   traceGivenUp: () => undefined,
   lookedForJobs: () => undefined,
   webhookAttempted: () => undefined,
+  replayPushed: () => undefined,
   storedBytesSwept: () => undefined,
 }

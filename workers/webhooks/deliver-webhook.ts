@@ -1,11 +1,10 @@
 import { deliverWebhook } from '../../jobs/deliver-webhook.ts'
 import { retryDelaySeconds } from '../../jobs/rules/webhooks/backoff.ts'
-import { openSecret } from '../../jobs/rules/core/secret-box.ts'
-import { signBody } from '../../jobs/rules/webhooks/signature.ts'
 import { batchCalls } from '../../jobs/batch-calls.ts'
 import type { Sql, Transaction } from '../../sql/core/db.ts'
 import { finishAttempts, startAttempts } from '../../sql/webhooks/delivery-attempts.ts'
 import type { AttemptResult, EndedAttempt } from '../../sql/webhooks/delivery-attempts.ts'
+import { eventHeaders } from '../outbound/event-headers.ts'
 import { handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
 import { postWebhook } from './post-webhook.ts'
@@ -70,16 +69,9 @@ async function send(
   id: string,
   delivery: { event: string; body: Buffer; webhook_url: string; secret: Buffer | null },
 ) {
-  const { event, body, webhook_url, secret } = delivery
-  return postWebhook(outbound.agents, webhook_url, body, {
-    'content-type': 'application/json',
-    'user-agent': 'Service-Webhooks/1.0',
-    'x-service-event': event,
-    'x-service-event-id': id,
-    ...(secret && {
-      'x-service-signature': signBody(openSecret(outbound.masterKeys, secret), body),
-    }),
-  })
+  const { webhook_url, body } = delivery
+  const headers = eventHeaders({ ...delivery, id }, outbound.masterKeys)
+  return postWebhook(outbound.agents, webhook_url, body, headers)
 }
 
 /** The organization removed its address after the event. */

@@ -1,0 +1,375 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import t from 'tap'
+import { WAKE_CHANNEL } from '../../../jobs/queue.ts'
+import { sealSecret } from '../../../jobs/rules/core/secret-box.ts'
+import { readMasterKey } from '../../../ops/outbound.ts'
+import type { Transaction } from '../../../sql/core/db.ts'
+import { resumeDispatch, startDispatch } from '../../../sql/transactions/start-dispatch.ts'
+import { cancelJob } from '../../../sql/transactions/cancel-job.ts'
+import { setWebhookSecret } from '../../../sql/webhooks/notifications.ts'
+import { dispatchHandler } from '../../../workers/replay/dispatch-replay.ts'
+import { insertReplayBatch } from '../../support/replay-tasks.ts'
+import { answer, startRunner } from '../../support/runner.ts'
+import type { PushReceived, Respond } from '../../support/runner.ts'
+import { openService } from '../../support/service.ts'
+import { storeJudged } from '../../support/stored-traces.ts'
+import { until } from '../../support/until.ts'
+
+const DONE = { status: 'completed', eval_score: 0.9 }
+
+t.test('tasks sent to a runner', async (t) => {
+  const service = await openService(t, {
+    env: { OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8', PUBLIC_URL: 'https://api.example/' },
+  })
+  const { sql } = service
+  const { queue } = service.context
+  const quick = dispatchHandler({ backoffSeconds: 0, patienceSeconds: 0 })
+  await service.startWorkers([quick], 20)
+
+  /** A batch of its own organization, with a task a trace; it is not sent before `start`. */
+  async function prepare(respond: Respond, tasks = 1, { maxInFlight = 8 } = {}) {
+    const runner = await startRunner(t, respond)
+    const org = await service.makeOrganization('enterprise')
+    const traces = Array.from({ length: tasks }, (_, i) => `t${i}`)
+    await storeJudged(
+      sql,
+      org,
+      traces.map((trace_id) => ({ trace_id })),
+    )
+    const { id: batchId } = await insertReplayBatch(sql, org, traces, { mode: 'push' })
+    await sql`
+      update replay_batches set runner_url = ${runner.url}, max_in_flight = ${maxInFlight}
+      where id = ${batchId}`
+    const batch = { orgId: org.orgId, projectId: org.projectId, batchId, createdBy: null }
+    const inTransaction = <T>(work: (tx: Transaction) => Promise<T>) => queue.transaction(sql, work)
+    let jobId = ''
+    const show = async () => {
+      const [row] = await sql<
+        { state: string; result: object | null; paused_reason: string | null }[]
+      >`
+        select j.state, j.result, b.paused_reason from replay_batches b
+        join jobs j on j.id = b.dispatch_job_id where b.id = ${batchId}`
+      return row
+    }
+    return {
+      ...org,
+      runner,
+      batchId,
+      client: service.client(org.key),
+      show,
+      async start() {
+        jobId = await inTransaction((tx) => startDispatch(tx, queue, batch))
+      },
+      resume: () => inTransaction((tx) => resumeDispatch(tx, queue, batch)),
+      cancelDispatch: () => inTransaction((tx) => cancelJob(tx, queue, org.orgId, jobId)),
+      /** The job's result, once it has ended. */
+      ended: () =>
+        until(async () => {
+          const row = await show()
+          return ['succeeded', 'failed', 'canceled'].includes(row?.state ?? '') && row
+        }),
+      tasks: () => sql<TaskState[]>`
+        select status, reason, attempt, eval_score from replay_tasks
+        where batch_id = ${batchId} order by ordinal`,
+      /** Lets the wait of the job be over, and the leases too where they are to be. */
+      async skipTime({ leases = false } = {}) {
+        if (leases) {
+          await sql`
+            update replay_tasks set leased_until = now() - interval '1 s'
+            where batch_id = ${batchId} and status = 'leased'`
+        }
+        await sql`
+          update pgboss.job set start_after = now() where name = 'replay.dispatch' and state < 'active'
+            and data -> 'payload' ->> 'batch_id' = ${batchId}`
+        await sql`select pg_notify(${WAKE_CHANNEL}, 'replay.dispatch')`
+      },
+    }
+  }
+
+  async function begin(...given: Parameters<typeof prepare>) {
+    const batch = await prepare(...given)
+    await batch.start()
+    return batch
+  }
+  const sentOf = (received: readonly PushReceived[]) =>
+    received.map(({ body: { task } }) => `${task.trace_id}:${task.attempt}`)
+
+  t.test('carry all that a runner needs, signed as webhooks are', async (t) => {
+    const batch = await prepare(answer(200, DONE))
+    const masterKey = await readMasterKey(service.config)
+    await setWebhookSecret(sql, batch.orgId, sealSecret(masterKey, Buffer.alloc(12, 7), 'whsec_r'))
+    await batch.start()
+    t.match(await batch.ended(), { state: 'succeeded', result: { status: 'completed' } })
+    const [received] = batch.runner.received
+    const { task } = received?.body ?? {}
+    t.match(received?.body, {
+      protocol: 1,
+      batch_id: batch.batchId,
+      task: {
+        trace_id: 't0',
+        attempt: 1,
+        replayability: 'full',
+        lease_token: /^[0-9a-f-]{36}$/,
+        leased_until: /Z$/,
+        task_input: { agent_name: 'agent', user_input: 'you' },
+      },
+      submit_url: `https://api.example/api/v1/replay/tasks/${task?.id}/submit`,
+      heartbeat_url: `https://api.example/api/v1/replay/tasks/${task?.id}/heartbeat`,
+    })
+    t.ok(Math.abs(Date.parse(received?.body.sent_at ?? '') - Date.now()) < 60_000)
+    const signature = createHmac('sha256', 'whsec_r')
+      .update(received?.raw ?? '')
+      .digest('hex')
+    t.match(received?.headers, {
+      'content-type': 'application/json',
+      'x-service-event': 'replay.task',
+      'x-service-event-id': `${task?.id}:1`,
+      'x-service-signature': `sha256=${signature}`,
+    })
+    t.notMatch(JSON.stringify([received?.headers, received?.body]), batch.key)
+    t.notOk(received?.headers.authorization)
+  })
+
+  t.test('have their results from answers 200, each once', async (t) => {
+    const batch = await begin(answer(200, DONE), 20)
+    t.match(await batch.ended(), { result: { status: 'completed' } })
+    const tasks = await batch.tasks()
+    t.equal(tasks.length, 20)
+    for (const task of tasks) t.match(task, { status: 'completed', attempt: 1, eval_score: 0.9 })
+    t.equal(new Set(sentOf(batch.runner.received)).size, 20)
+    t.equal(batch.runner.received.length, 20)
+  })
+
+  t.test('are never more at once than the batch allows', async (t) => {
+    let most = 0
+    let open = 0
+    const batch = await begin(
+      async (_, response) => {
+        most = Math.max(most, ++open)
+        await new Promise((resolve) => setImmediate(resolve))
+        open--
+        response.end(JSON.stringify(DONE))
+      },
+      12,
+      { maxInFlight: 3 },
+    )
+    await batch.ended()
+    t.ok(most <= 3, `${most} at once`)
+    t.equal(batch.runner.received.length, 12)
+  })
+
+  t.test('that a runner takes are in flight until it submits them', async (t) => {
+    const batch = await begin(answer(202), 3, { maxInFlight: 2 })
+    await until(() => batch.runner.received.length === 2)
+    await until(async () => (await batch.show())?.state === 'queued')
+    await batch.skipTime()
+    t.match(await batch.tasks(), [
+      { status: 'leased' },
+      { status: 'leased' },
+      { status: 'pending' },
+    ])
+    for (const { body } of batch.runner.received.slice(0, 2)) {
+      const { id, lease_token } = body.task
+      const path = `/replay/tasks/${id}/submit`
+      t.match(await batch.client.post(path, { ...DONE, lease_token }), { status: 200 })
+    }
+    batch.runner.set(answer(200, DONE))
+    await until(async () => {
+      await batch.skipTime()
+      return (await batch.tasks()).every(({ status }) => status === 'completed')
+    })
+    t.match(await batch.ended(), { result: { status: 'completed' } })
+    t.same(sentOf(batch.runner.received).sort(), ['t0:1', 't1:1', 't2:1'])
+  })
+
+  t.test('that a runner takes and forgets are sent again, three times in all', async (t) => {
+    const batch = await begin(answer(202))
+    await until(async () => {
+      await batch.skipTime({ leases: true })
+      return (await batch.show())?.state === 'succeeded'
+    })
+    t.match(await batch.tasks(), [{ status: 'failed', reason: 'lease_lost', attempt: 3 }])
+    t.same(sentOf(batch.runner.received), ['t0:1', 't0:2', 't0:3'])
+    const ids = batch.runner.received.map(({ headers }) => headers['x-service-event-id'])
+    t.equal(new Set(ids).size, 3)
+  })
+
+  t.test('that a runner declines are skipped', async (t) => {
+    for (const status of [409, 410]) {
+      const batch = await begin(answer(status))
+      t.match(await batch.ended(), { result: { status: 'completed' } })
+      t.match(await batch.tasks(), [{ status: 'skipped', reason: 'runner_declined', attempt: 1 }])
+      t.equal(batch.runner.received.length, 1)
+    }
+  })
+
+  t.test('wait as long as a runner asks, at no attempt', async (t) => {
+    const waits: [number, Record<string, string>, number][] = [
+      [429, { 'retry-after': '120' }, 120],
+      [503, { 'retry-after': '99999' }, 3600],
+      [503, {}, 30],
+    ]
+    for (const [status, headers, seconds] of waits) {
+      const batch = await begin(answer(status, undefined, headers))
+      await until(() => batch.runner.received.length === 1)
+      await until(async () => (await batch.show())?.state === 'queued')
+      const [row] = await sql<{ wait: number }[]>`
+        select extract(epoch from start_after - created_on)::float8 as wait from pgboss.job
+        where name = 'replay.dispatch' and state < 'active'
+          and data -> 'payload' ->> 'batch_id' = ${batch.batchId}`
+      t.ok(row && row.wait > seconds - 20 && row.wait <= seconds, `${row?.wait} of ${seconds} s`)
+      t.match(await batch.tasks(), [{ status: 'pending', attempt: 0 }])
+      t.equal(await batch.cancelDispatch(), 'canceled', 'at once')
+    }
+  })
+
+  t.test('are sent on, under the same event, when the wait is over', async (t) => {
+    const batch = await begin(answer(503, undefined, { 'retry-after': '1' }))
+    await until(() => batch.runner.received.length === 1)
+    batch.runner.set(answer(200, DONE))
+    t.match(await batch.ended(), { result: { status: 'completed' } })
+    t.match(await batch.tasks(), [{ status: 'completed', attempt: 1 }])
+    const ids = batch.runner.received.map(({ headers }) => headers['x-service-event-id'])
+    t.equal(ids[0], ids[1])
+  })
+
+  t.test('are sent three times where the runner fails, and fail with the word of it', async (t) => {
+    const failing: [Respond, string][] = [
+      [answer(500, DONE), 'http_status'],
+      [answer(201, DONE), 'unexpected_status'],
+      [answer(307, DONE, { location: 'http://127.0.0.1:1/' }), 'redirect'],
+      [(_, response) => response.destroy(), 'connection_reset'],
+      [answer(200), 'invalid_result'],
+      [answer(200, { ok: true }), 'invalid_result'],
+      [(_, response) => response.end('{"status": "completed", "eval_score": 1'), 'invalid_result'],
+      [answer(200, { status: 'completed' }), 'refused_result'],
+      [answer(200, { ...DONE, lease_token: randomUUID() }), 'refused_result'],
+      [(_, response) => response.end(Buffer.alloc((16 << 20) + 1, 32)), 'too_large'],
+    ]
+    await Promise.all(
+      failing.map(async ([respond, reason]) => {
+        const batch = await begin(respond)
+        t.match(await batch.ended(), { result: { status: 'completed' } }, reason)
+        t.match(await batch.tasks(), [{ status: 'failed', reason, attempt: 3 }], reason)
+        t.same(sentOf(batch.runner.received), ['t0:1', 't0:2', 't0:3'], reason)
+      }),
+    )
+  })
+
+  t.test('have the results that runners report, failures too', async (t) => {
+    const results = new Map<string, object>([
+      ['t0', { status: 'failed', error: 'no tool' }],
+      ['t1', { status: 'skipped', error: 'not for me' }],
+      ['t2', DONE],
+    ])
+    const batch = await begin(
+      ({ body: { task } }, response) =>
+        response.end(
+          JSON.stringify({ ...results.get(task.trace_id), lease_token: task.lease_token }),
+        ),
+      3,
+    )
+    await batch.ended()
+    t.match(await batch.tasks(), [
+      { status: 'failed', reason: 'no tool' },
+      { status: 'skipped', reason: 'not for me' },
+      { status: 'completed' },
+    ])
+  })
+
+  t.test(
+    'that a runner submits before it answers have ended, whatever the answer is',
+    async (t) => {
+      const batch = await prepare(answer(500), 12, { maxInFlight: 1 })
+      batch.runner.set(async ({ body: { task } }, response) => {
+        const submission = { ...DONE, lease_token: task.lease_token }
+        await batch.client.post(`/replay/tasks/${task.id}/submit`, submission)
+        response.end('{"ok": true}')
+      })
+      await batch.start()
+      t.match(await batch.ended(), { result: { status: 'completed' }, paused_reason: null })
+      for (const task of await batch.tasks()) t.match(task, { status: 'completed', attempt: 1 })
+    },
+  )
+
+  t.test('are paused after ten failures in a row, and go on when resumed', async (t) => {
+    const batch = await begin(answer(500), 5, { maxInFlight: 1 })
+    t.match(await batch.ended(), {
+      state: 'succeeded',
+      result: { status: 'paused', reason: 'runner_failing: http_status' },
+      paused_reason: 'runner_failing: http_status',
+    })
+    t.equal(batch.runner.received.length, 10)
+    t.match(await batch.tasks(), [
+      { status: 'failed' },
+      { status: 'failed' },
+      { status: 'failed' },
+      { status: 'pending', attempt: 1 },
+      { status: 'pending', attempt: 0 },
+    ])
+    batch.runner.set(answer(200, DONE))
+    t.equal(await batch.resume(), true)
+    t.equal(await batch.resume(), false, 'once')
+    t.match(await batch.ended(), { result: { status: 'completed' }, paused_reason: null })
+    t.match((await batch.tasks()).slice(3), [
+      { status: 'completed', attempt: 2 },
+      { status: 'completed', attempt: 1 },
+    ])
+    t.equal(await batch.resume(), false, 'there is nothing left')
+  })
+
+  t.test('go on as long as one in ten succeeds', async (t) => {
+    let sent = 0
+    const batch = await begin(
+      (received, response) => answer(++sent % 10 === 0 ? 409 : 500)(received, response),
+      6,
+      { maxInFlight: 1 },
+    )
+    t.match(await batch.ended(), { result: { status: 'completed' }, paused_reason: null })
+    t.ok(sent > 10, `${sent}`)
+  })
+
+  t.test('of a batch that was canceled are sent no more', async (t) => {
+    const batch = await prepare(answer(200, DONE), 6, { maxInFlight: 1 })
+    batch.runner.set(async (_, response) => {
+      await sql`update replay_batches set canceled_at = now() where id = ${batch.batchId}`
+      response.end(JSON.stringify(DONE))
+    })
+    await batch.start()
+    t.match(await batch.ended(), { state: 'succeeded', result: { status: 'stopped' } })
+    t.equal(batch.runner.received.length, 1)
+  })
+
+  t.test('whose trace is gone are skipped', async (t) => {
+    const batch = await prepare(answer(200, DONE), 2)
+    await sql`delete from traces where org_id = ${batch.orgId} and trace_id = 't0'`
+    await batch.start()
+    await batch.ended()
+    t.match(await batch.tasks(), [
+      { status: 'skipped', reason: 'trace_gone' },
+      { status: 'completed' },
+    ])
+    t.same(sentOf(batch.runner.received), ['t1:1'])
+  })
+
+  t.test('reach no private address', async (t) => {
+    await Promise.all(
+      ['[::1]', '10.0.0.1', '169.254.169.254'].map(async (host) => {
+        const batch = await prepare(answer(200, DONE))
+        const url = `http://${host}:${new URL(batch.runner.url).port}/`
+        await sql`update replay_batches set runner_url = ${url} where id = ${batch.batchId}`
+        await batch.start()
+        await batch.ended()
+        t.match(await batch.tasks(), [{ status: 'failed', reason: 'blocked_address', attempt: 3 }])
+        t.equal(batch.runner.received.length, 0)
+      }),
+    )
+  })
+})
+
+interface TaskState {
+  readonly status: string
+  readonly reason: string | null
+  readonly attempt: number
+  readonly eval_score: number | null
+}
