@@ -1,4 +1,4 @@
-import { MAX_ATTEMPTS } from '../../jobs/rules/replay/attempts.ts'
+import { MAX_ATTEMPTS, MAX_CLAIM } from '../../jobs/rules/replay/attempts.ts'
 import type { Replayability } from '../../jobs/rules/replay/replayability.ts'
 import type { Queryable } from '../core/db.ts'
 import { storableText } from '../core/db.ts'
@@ -52,7 +52,10 @@ export async function claimTasks(
   { projectIds, batchId, agentName, max, leaseSeconds, leasedBy }: ClaimRequest,
 ): Promise<LeasedTask[]> {
   const hasRunOut = sql`t.status = 'leased' and t.leased_until < now()`
+  const isLost = sql`t.attempt >= ${sql.unsafe(String(MAX_ATTEMPTS))}`
   const ofBatch = sql`t.org_id = ${orgId} and t.batch_id = b.id`
+  // Written into the text: with limits that it does not know Postgres would plan each claim anew.
+  const most = sql.unsafe(String(MAX_CLAIM))
   return sql<LeasedTask[]>`
     with batches as materialized (
       select b.id, b.created_at, b.target_manifest_id
@@ -65,35 +68,37 @@ export async function claimTasks(
       order by b.created_at, b.id
     ), lost as materialized (
       select t.id from batches b cross join lateral (
-        select t.id from replay_tasks t
-        where ${ofBatch} and ${hasRunOut} and t.attempt >= ${MAX_ATTEMPTS}
-        order by t.leased_until limit ${MAX_LOST} for update skip locked) t
-      limit ${MAX_LOST}
-    ), failed as (
-      update replay_tasks t set status = 'failed', reason = 'lease_lost', ended_at = now(),
-        lease_token = null, leased_until = null
-      from lost where t.org_id = ${orgId} and t.id = lost.id
+        select t.id from replay_tasks t where ${ofBatch} and ${hasRunOut} and ${isLost}
+        order by t.leased_until limit ${most} for update skip locked) t
+      limit ${most}
     ), picked as materialized (
       select t.id from batches b cross join lateral (
         select id from (
-          select t.id from replay_tasks t
-          where ${ofBatch} and ${hasRunOut} and t.attempt < ${MAX_ATTEMPTS}
-          order by t.leased_until limit ${max} for update skip locked) as run_out
+          select t.id from replay_tasks t where ${ofBatch} and ${hasRunOut} and not ${isLost}
+          order by t.leased_until limit ${most} for update skip locked) as run_out
         union all
         select id from (
           select t.id from replay_tasks t where ${ofBatch} and t.status = 'pending'
-          order by t.ordinal limit ${max} for update skip locked) as pending) t
+          order by t.ordinal limit ${most} for update skip locked) as pending) t
       limit ${max}
-    ), leased as (
-      update replay_tasks t set status = 'leased', attempt = t.attempt + 1,
-        lease_token = gen_random_uuid(), leased_by = ${leasedBy},
-        leased_until = now() + make_interval(secs => ${leaseSeconds})
-      from picked where t.org_id = ${orgId} and t.id = picked.id
+    ), taken as (
+      update replay_tasks t set
+        status = case when l.is_lost then 'failed' else 'leased' end,
+        attempt = t.attempt + case when l.is_lost then 0 else 1 end,
+        reason = case when l.is_lost then 'lease_lost' end,
+        ended_at = case when l.is_lost then now() end,
+        lease_token = case when not l.is_lost then gen_random_uuid() end,
+        leased_by = case when l.is_lost then t.leased_by else ${leasedBy} end,
+        leased_until = case when not l.is_lost then now() + make_interval(secs => ${leaseSeconds}) end
+      from (
+        select id, true as is_lost from lost union all select id, false from picked) as l
+      where t.org_id = ${orgId} and t.id = l.id
       returning t.*
     )
     select t.org_id, t.project_id, t.batch_id, t.id, t.trace_id, t.replayability, t.attempt,
       t.lease_token, t.leased_until, b.target_manifest_id
-    from leased t join batches b on b.id = t.batch_id
+    from taken t join batches b on b.id = t.batch_id
+    where t.status = 'leased'
     order by b.created_at, b.id, t.ordinal`
 }
 
@@ -142,6 +147,3 @@ export async function skipTask(sql: Queryable, lease: Lease, reason: string): Pr
 function isHeld(sql: Queryable, { org_id, id, lease_token }: Lease) {
   return sql`org_id = ${org_id} and id = ${id} and lease_token = ${lease_token}`
 }
-
-/** Tasks that one claim fails; the next one fails further ones. */
-const MAX_LOST = 100
