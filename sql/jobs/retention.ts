@@ -49,8 +49,9 @@ export async function deleteOldEpisodes(sql: Queryable, limit: number) {
 }
 
 /**
- * Deletes at most `limit` repaired contents of traces whose manifest was superseded 90 days ago, since
- * builds take those for the active one. The repair batches stay, because rows of built versions name them.
+ * Deletes at most `limit` repaired contents of traces, 90 days old, whose manifest was superseded 90 days
+ * ago: builds take those for the active one. The repair batches stay, because rows of built versions name
+ * them.
  */
 export async function deleteOldRevisions(sql: Queryable, limit: number) {
   const deleted = await sql`
@@ -58,7 +59,7 @@ export async function deleteOldRevisions(sql: Queryable, limit: number) {
       select r.org_id, r.project_id, r.trace_id, r.target_manifest_id
       from manifests m
       join trace_revisions r on r.org_id = m.org_id and r.target_manifest_id = m.id
-      where m.status = 'superseded' and not exists (
+      where m.status = 'superseded' and r.created_at < ${recordsKeptSince(sql)} and not exists (
         select from manifest_activations a
         where a.org_id = m.org_id and a.project_id = m.project_id and a.agent_name = m.agent_name
           and a.previous_manifest_id = m.id and a.activated_at >= ${recordsKeptSince(sql)})

@@ -1,11 +1,9 @@
 import t from 'tap'
-import { randomUUIDv7 } from 'node:crypto'
-import { readTrace } from '../../../jobs/rules/traces/read-trace.ts'
-import { toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
 import { findJob } from '../../../sql/jobs/jobs.ts'
 import { insertTraces } from '../../../sql/traces/trace-inserts.ts'
 import { applyRepairHandler } from '../../../workers/regression/apply-repair.ts'
 import { makeAgent, toolComponent } from '../../support/agents.ts'
+import { callingRow } from '../../support/calling-rows.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 
@@ -19,7 +17,9 @@ t.test('a repair', async (t) => {
     const before = await register([toolComponent('a', { n: { type: 'integer' } })])
     const after = await register([toolComponent('a', { n: { type: 'string' } })])
     await sql`delete from pgboss.job`
-    const rows = Array.from({ length: count }, (_, n) => rowOf(n, before.manifest_id, org))
+    const rows = Array.from({ length: count }, (_, n) =>
+      callingRow(org, { manifest_id: before.manifest_id, ageSeconds: n, n }),
+    )
     await insertTraces(sql, rows)
     const pair = { old_manifest_id: before.manifest_id, new_manifest_id: after.manifest_id }
     const traceIds = rows.map(({ trace_id }) => trace_id)
@@ -178,16 +178,3 @@ t.test('a repair', async (t) => {
     t.equal(await countRevisions(), 0)
   })
 })
-
-function rowOf(n: number, manifest_id: string, org: { orgId: string; projectId: string }) {
-  const given = {
-    agent_name: 'support',
-    manifest_id,
-    user_input_preview: 'x',
-    llm_calls: [{ tool_calls: [{ tool_name: 'a', args: { n } }] }],
-  }
-  const now = new Date(Date.now() - n * 1000)
-  const read = readTrace(given, { traceId: randomUUIDv7, now })
-  if ('faults' in read) throw new Error(read.faults[0]?.message)
-  return { ...toTraceRow(read.trace), org_id: org.orgId, project_id: org.projectId }
-}
