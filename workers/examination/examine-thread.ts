@@ -108,7 +108,7 @@ function examine(
   wants: ExamineTask['wants'],
   intern: (decision: CompatDecision) => CompatDecision,
 ): Examination {
-  const trace = open(closed)
+  const trace = open(closed, MAX_VALUES.examine)
   if (!trace) return givenUp(transition !== undefined, wants)
   const compatibility = transition ? intern(classify(trace, transition)) : null
   if (wants === 'compatibility') {
@@ -125,7 +125,7 @@ function repair(
   { wants }: RepairTask,
   approved: ReadonlySet<number> | null,
 ): Repair {
-  const trace = open(closed)
+  const trace = open(closed, MAX_VALUES.repair)
   if (!trace) return { kind: 'given_up' }
   const repairPlan = plan.repair()
   if (!repairPlan) throw new TypeError('A repair needs two manifests')
@@ -143,21 +143,21 @@ function repair(
 }
 
 /** Undefined for a trace that has to be given up. */
-function open({ content, ...columns }: OpenedTrace): UsingTrace | undefined {
+function open({ content, ...columns }: OpenedTrace, maxValues: number): UsingTrace | undefined {
   Atomics.add(marks, BEAT, 1)
   const text = inflateContent(content)
-  return hasTooManyValues(text) ? undefined : { ...columns, ...readContent(text) }
+  return hasMoreValues(text, maxValues) ? undefined : { ...columns, ...readContent(text) }
 }
 
 /**
  * Whether a content has so many values that to parse them may take all the memory of the thread. V8 does
  * not look at the limit while it parses, so that the process would end with it.
  */
-function hasTooManyValues(text: Uint8Array) {
-  if (text.length <= MAX_VALUES) return false
+function hasMoreValues(text: Uint8Array, max: number) {
+  if (text.length <= max) return false
   let values = 0
   for (const byte of text) if (byte === COMMA || byte === BRACE || byte === BRACKET) values++
-  return values > MAX_VALUES
+  return values > max
 }
 
 /** Makes equal decisions one object, which is sent to the main thread once. */
@@ -202,8 +202,8 @@ function marked<T>(planId: number, schemaId: number, work: () => T): T {
   return result
 }
 
-/** Each takes about 100 bytes. */
-const MAX_VALUES = 3_000_000
+/** Each takes about 100 bytes; what is repaired is there twice, and as a text. */
+const MAX_VALUES = { examine: 3_000_000, repair: 1_000_000 }
 const [COMMA, BRACE, BRACKET] = Buffer.from(',{[')
 const NONE: never[] = []
 /** How long all validations of a schema together may take beyond `USUAL_MS` for each. */

@@ -196,7 +196,7 @@ const MAX_MESSAGE = 500
  * Characters that patches may add to one trace: calls and offered tools are many, and a default value or
  * a definition that each of them takes on can be long.
  */
-const MAX_ADDED = 32 << 20
+const MAX_ADDED = 16 << 20
 
 type Change =
   | { readonly kind: 'renamed'; readonly to: string }

@@ -1,37 +1,172 @@
 import t from 'tap'
+import { createHash } from 'node:crypto'
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { decodeContent, toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
 import type { Component } from '../../../jobs/rules/manifests/manifest.ts'
-import { repairTraces } from '../../../workers/examination/examiner.ts'
+import { examine, openExaminer, repairTraces } from '../../../workers/examination/examiner.ts'
+import type { Repair, RepairRequest } from '../../../workers/examination/repair.ts'
 import { silentMeter } from '../../../workers/runtime/meter.ts'
-import { manifest, tool, traceOf } from '../../support/manifests.ts'
+import { component, manifest, tool, traceOf } from '../../support/manifests.ts'
 
+const string = { type: 'string' }
 const ignore = () => undefined
-const run = { orgId: 'org', log: { info: ignore, warn: ignore, error: ignore }, meter: silentMeter }
 let serial = 0
 const stored = (...components: Component[]) => ({ id: `m${++serial}`, ...manifest(...components) })
 const closed = (...args: Parameters<typeof traceOf>) => ({
   ...toTraceRow(traceOf(...args)),
   given_up: false,
 })
+/** Traces that were given up. */
+const log: string[] = []
+const run = {
+  orgId: 'org',
+  log: {
+    info: ignore,
+    warn: ignore,
+    error: (fields: object) => void log.push((fields as { trace_id: string }).trace_id),
+  },
+  meter: silentMeter,
+}
+const repair = (request: Partial<RepairRequest> & Pick<RepairRequest, 'traces'>) =>
+  repairTraces(run, { ...RENAMING, approved: null, wants: 'content', ...request })
 
-t.test('traces are patched in the thread', async (t) => {
-  const request = {
-    manifest: stored(tool('lookup', { id: { type: 'string' } })),
-    target: stored(tool('find', { id: { type: 'string' } })),
-    approved: null,
-    wants: 'preview' as const,
-  }
-  const traces = [closed([['lookup', { id: '1' }]]), closed([])]
-  const [repaired, other] = await repairTraces(run, { ...request, traces })
-  t.same(other, { kind: 'ineligible' })
-  if (repaired?.kind !== 'repaired') return t.fail(repaired?.kind)
-  t.match(decodeContent(repaired.content).llm_calls[0]?.tool_calls, [{ tool_name: 'find' }])
-  t.match(repaired, {
-    rules: [0],
-    tools_called: ['find'],
-    shown: {
-      before: { messages: [], tool_calls: [{ id: null, tool_name: 'lookup', args: { id: '1' } }] },
-      after: { messages: [], tool_calls: [{ id: null, tool_name: 'find', args: { id: '1' } }] },
-    },
+const RENAMING = {
+  manifest: stored(tool('lookup', { id: string }), tool('pay', { sum: { type: 'integer' } })),
+  target: stored(tool('find', { id: string }), tool('pay', { sum: string }, ['sum'])),
+}
+
+t.test('traces are repaired in the thread that runs schemas', async (t) => {
+  t.test('each with a content boxed like that of a trace', async (t) => {
+    const traces = [closed([['lookup', { id: '1' }]]), closed([])]
+    const [found, other] = await repair({ traces })
+    t.same(other, { kind: 'ineligible' })
+    const { content, content_hash, ...told } = repaired(found)
+    t.same(told, { kind: 'repaired', rules: [0], tools_called: ['find'], shown: null })
+    const text = zstdDecompressSync(content)
+    t.same(Buffer.from(content_hash), createHash('sha256').update(text).digest())
+    t.match(decodeContent(content).llm_calls, [{ tool_calls: [{ tool_name: 'find' }] }])
+    const [again] = await repair({ traces })
+    t.same(repaired(again).content_hash, content_hash, 'equal repairs have equal hashes')
+  })
+
+  t.test('by the rules that are approved', async (t) => {
+    const traces = [closed([['lookup', {}]]), closed([['pay', { sum: 3 }]])]
+    t.match(await repair({ traces, approved: [1] }), [
+      { kind: 'skipped', needs: [0] },
+      { kind: 'repaired', rules: [1] },
+    ])
+  })
+
+  t.test('with what differs shown in a preview, and nothing else', async (t) => {
+    const message = (name: string) => ({
+      role: 'assistant',
+      content: 'x'.repeat(3000),
+      tool_calls: [{ function: { name, arguments: '{}' } }],
+    })
+    const rendered_input = [{ role: 'user', content: 'hi' }, message('lookup')]
+    const traces = [
+      closed([], {
+        llm_calls: [
+          { rendered_input, tool_calls: [{ tool_name: 'lookup', result: 'secret' }] },
+          { rendered_input, output: { content: 'done' } },
+        ],
+      }),
+    ]
+    const [found] = await repair({ traces, wants: 'preview' })
+    const side = (name: string) => ({
+      messages: [{ ...message(name), content: 'x'.repeat(2000) }],
+      tool_calls: [{ id: null, tool_name: name, args: {} }],
+    })
+    t.same(repaired(found).shown, { before: side('lookup'), after: side('find') })
+  })
+
+  t.test('with a preview of at most 32,000 characters', async (t) => {
+    const args = { id: '1', more: Array.from({ length: 5000 }, () => ({ text: 'y'.repeat(20) })) }
+    const traces = [closed(Array.from({ length: 40 }, () => ['lookup', args] as const))]
+    const [found] = await repair({ traces, wants: 'preview' })
+    const { shown } = repaired(found)
+    const text = JSON.stringify(shown)
+    t.ok(text.length > 4000 && text.length < 33_000, `${text.length} characters`)
+    t.equal(shown?.before.tool_calls.length, shown?.after.tool_calls.length)
+  })
+
+  const fanOut = Object.fromEntries(
+    Array.from({ length: 40 }, (_, i) => {
+      const next = { $ref: `#/$defs/l${i + 1}` }
+      return [`l${i}`, { allOf: [next, next] }]
+    }),
+  )
+  t.test('of no tool whose schema takes for ever, and beside it the others', async (t) => {
+    const evil = component('tool', 'evil', {
+      input_schema: {
+        type: 'object',
+        properties: { x: { $ref: '#/$defs/l0' } },
+        $defs: { ...fanOut, l40: { type: 'integer' } },
+      },
+    })
+    const pair = {
+      manifest: stored(tool('evil', { x: {} }), tool('lookup', { id: string })),
+      target: stored(evil, tool('find', { id: string })),
+    }
+    const message = { role: 'assistant', tool_calls: [{ function: asked('evil', '{"x":1}') }] }
+    const history = [
+      { rendered_input: [message] },
+      { rendered_input: [message], tool_calls: [{ tool_name: 'lookup' }] },
+    ]
+    const traces = [
+      closed([['lookup', {}]]),
+      closed([['evil', { x: 1 }]]),
+      closed([], { llm_calls: history }),
+    ]
+    const found = await repair({ ...pair, traces })
+    t.match(found, [
+      { kind: 'repaired', tools_called: ['find'] },
+      { kind: 'ineligible' },
+      { kind: 'failed', code: 'tool_schema_unverifiable', rules: [0], fitting: [0] },
+    ])
+    let threads = 0
+    const count = () => threads++
+    process.on('worker', count)
+    t.same(await repair({ ...pair, traces }), found)
+    process.off('worker', count)
+    t.equal(threads, 0, 'from then on it costs no thread')
+  })
+
+  t.test('but for one that ends the thread, which alone is given up', async (t) => {
+    const fine = closed([['lookup', { id: '1' }]])
+    // What is made of so many answers of a tool takes more memory than reading them.
+    const answers = Array.from({ length: 300_000 }, () => ({ role: 'tool', name: 'lookup' }))
+    const { spans, llm_calls } = traceOf([['lookup', {}]])
+    const calls = llm_calls.map((call) => ({ ...call, rendered_input: answers }))
+    const text = JSON.stringify({ spans, llm_calls: calls })
+    const poison = { ...fine, trace_id: 'poison', content: zstdCompressSync(text) }
+    const small = openExaminer(36)
+    const request = { ...RENAMING, approved: null, wants: 'content' } as const
+    const examination = { ...RENAMING, wants: 'compatibility', traces: [fine] } as const
+    let threads = 0
+    const count = () => threads++
+    process.on('worker', count)
+    const [found, examined] = await Promise.all([
+      repairTraces(run, { ...request, traces: [fine, poison, fine] }, small),
+      examine(run, examination, small),
+    ])
+    t.match(found, [{ kind: 'repaired' }, { kind: 'given_up' }, { kind: 'repaired' }])
+    t.match(examined, [{ compatibility: { verdict: 'repair' }, given_up: false }])
+    t.equal(threads, 3, 'it ended one beside others, and one alone')
+    t.same(log, ['poison'])
+    const known = { ...poison, given_up: true }
+    const again = await repairTraces(run, { ...request, traces: [known, fine] }, small)
+    process.off('worker', count)
+    t.equal(threads, 3, 'once it is known it is not opened again')
+    t.match(again, [{ kind: 'given_up' }, { kind: 'repaired' }])
   })
 })
+
+function repaired(found: Repair | undefined) {
+  if (found?.kind !== 'repaired') throw new Error(JSON.stringify(found))
+  return found
+}
+
+function asked(name: string, args: string) {
+  return { name, arguments: args }
+}
