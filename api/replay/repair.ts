@@ -113,11 +113,10 @@ export async function readRepairBatch(sql: Queryable, orgId: string, id: string)
   return batch
 }
 
-function viewRule({ rule_index, rule_type, component_name, details }: RepairListRule) {
-  return { rule_index, rule_type, component_name, details }
-}
-
-/** The status of what a job makes; null when the job has been forgotten. */
+/**
+ * The status of what a job makes.
+ * @param state null when the job has been forgotten
+ */
 export function workStatus(state: JobState | null) {
   switch (state) {
     case 'queued':
@@ -132,4 +131,8 @@ export function workStatus(state: JobState | null) {
     case null:
       return 'failed'
   }
+}
+
+function viewRule({ rule_index, rule_type, component_name, details }: RepairListRule) {
+  return { rule_index, rule_type, component_name, details }
 }
