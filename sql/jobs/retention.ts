@@ -3,7 +3,7 @@ import type { Queryable } from '../core/db.ts'
 
 /**
  * Deletes at most `limit` jobs that ended `JOB_KEPT_DAYS` days ago, with their attempts. A job is kept
- * as long as something that it made still shows it.
+ * as long as something that it made still shows it, and that of a repair that did not complete says why.
  */
 export async function deleteExpiredJobs(sql: Queryable, limit: number) {
   const deleted = await sql`
@@ -12,6 +12,9 @@ export async function deleteExpiredJobs(sql: Queryable, limit: number) {
       where j.finished_at < ${jobsKeptSince(sql)}
         and not exists (select from imports i where i.org_id = j.org_id and i.job_id = j.id)
         and not exists (select from dataset_versions v where v.org_id = j.org_id and v.job_id = j.id)
+        and not exists (
+          select from repair_batches b
+          where b.org_id = j.org_id and b.job_id = j.id and b.completed_at is null)
       order by j.finished_at limit ${limit} for update skip locked)`
   return deleted.count
 }

@@ -127,6 +127,23 @@ t.test('retention', async (t) => {
     t.equal(await count('compat_episodes'), 1500)
   })
 
+  t.test('keeps the job of a repair that did not complete', async (t) => {
+    const [incomplete, complete] = (await makeJobs(2, 31)) as [string, string]
+    const [before, after] = [await makeManifest(), await makeManifest()]
+    for (const job of [incomplete, complete]) {
+      await sql`
+        insert into repair_batches (org_id, project_id, id, job_id, old_manifest_id,
+          new_manifest_id, rules, engine_version, completed_at)
+        values (${org.orgId}, ${org.projectId}, ${randomUUIDv7()}, ${job}, ${before}, ${after},
+          '[]', '2', ${job === complete ? new Date() : null})`
+    }
+    await run()
+    t.same(await sql`select id from jobs where id in ${sql([incomplete, complete])}`, [
+      { id: incomplete },
+    ])
+    await sql`delete from repair_batches where org_id = ${org.orgId}`
+  })
+
   t.test('deletes what was repaired for a manifest 90 days after it was superseded', async (t) => {
     const client = service.client(org.key)
     const old = await makeManifest()
