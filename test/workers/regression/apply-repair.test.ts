@@ -45,15 +45,13 @@ t.test('a repair', async (t) => {
     }
   }
 
-  /** Resolves when a statement waits for a lock of a table. */
-  const waitsFor = (table: string) =>
-    until(async () => {
-      const [row] = await sql`
-        select 1 from pg_locks
-        where relation = ${table}::regclass and not granted
-          and database = (select oid from pg_database where datname = current_database())`
-      return row !== undefined
-    })
+  /** Who waits for a table, to write to it or to lock its rows, which autovacuum does not. */
+  const waiting = (table: string) => sql<{ pid: number }[]>`
+    select pid from pg_locks
+    where relation = ${table}::regclass and not granted
+      and mode in ('RowShareLock', 'RowExclusiveLock')
+      and database = (select oid from pg_database where datname = current_database())`
+  const waitsFor = (table: string) => until(async () => (await waiting(table)).length > 0)
 
   t.test('that is stopped goes on after its last page and counts each trace once', async (t) => {
     const { apply, job, show, countRevisions } = await setup(2500)
@@ -92,10 +90,9 @@ t.test('a repair', async (t) => {
     const worker = await service.startWorkers([applyRepairHandler])
     await waitsFor('repair_batches')
     t.equal(await countRevisions(), 0)
-    await sql`
-      select pg_terminate_backend(pid) from pg_locks
-      where relation = 'repair_batches'::regclass and not granted
-        and database = (select oid from pg_database where datname = current_database())`
+    for (const { pid } of await waiting('repair_batches')) {
+      await sql`select pg_terminate_backend(${pid}::int)`
+    }
     await holder`rollback`
     holder.release()
     await until(async () => (await job(job_id)).finished_at !== null)
