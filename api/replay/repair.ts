@@ -54,7 +54,9 @@ const batchFields = {
   rules_hash: Joi.string().required(),
   total_episodes: count
     .required()
-    .description('Traces that the rules could repair: the three counts together'),
+    .description(
+      'Traces that the rules may repair: the three counts together, of the traces so far while it runs',
+    ),
   repaired_count: count.required(),
   skipped_count: count.required().description('They need a rule that was not approved'),
   failed_count: count.required(),
@@ -66,7 +68,6 @@ const batchFields = {
   completed_at: nullable(times).required(),
 }
 
-/** While the job runs, the counts are those of the traces so far. */
 export const repairBatchBody = Joi.object(batchFields).label('RepairBatch')
 
 export const shownRepairBatchBody = Joi.object({
@@ -112,11 +113,10 @@ export async function readRepairBatch(sql: Queryable, orgId: string, id: string)
   return batch
 }
 
-function viewRule({ rule_index, rule_type, component_name, details }: RepairListRule) {
-  return { rule_index, rule_type, component_name, details }
-}
-
-/** The status of what a job makes; null when the job has been forgotten. */
+/**
+ * The status of what a job makes.
+ * @param state null when the job has been forgotten
+ */
 export function workStatus(state: JobState | null) {
   switch (state) {
     case 'queued':
@@ -131,4 +131,8 @@ export function workStatus(state: JobState | null) {
     case null:
       return 'failed'
   }
+}
+
+function viewRule({ rule_index, rule_type, component_name, details }: RepairListRule) {
+  return { rule_index, rule_type, component_name, details }
 }

@@ -64,7 +64,7 @@ async function admitRepair(
 }
 
 function requireRules(rules: readonly RepairListRule[], hash: string | undefined) {
-  if (hash === undefined || hash === hashRepairRules(rules, COMPAT_ENGINE_VERSION)) return
+  if (hash === undefined || hash === hashRepairRules(rules)) return
   throw new ApiError(
     409,
     'rules_changed',

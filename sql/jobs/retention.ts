@@ -3,7 +3,7 @@ import type { Queryable } from '../core/db.ts'
 
 /**
  * Deletes at most `limit` jobs that ended `JOB_KEPT_DAYS` days ago, with their attempts. A job is kept
- * as long as something that it made still shows it.
+ * as long as something that it made still shows it, and that of a repair that did not complete says why.
  */
 export async function deleteExpiredJobs(sql: Queryable, limit: number) {
   const deleted = await sql`
@@ -13,6 +13,9 @@ export async function deleteExpiredJobs(sql: Queryable, limit: number) {
         and not exists (select from imports i where i.org_id = j.org_id and i.job_id = j.id)
         and not exists (select from dataset_versions v where v.org_id = j.org_id and v.job_id = j.id)
         and not exists (select from replay_batches b where b.org_id = j.org_id and b.job_id = j.id)
+        and not exists (
+          select from repair_batches b
+          where b.org_id = j.org_id and b.job_id = j.id and b.completed_at is null)
       order by j.finished_at limit ${limit} for update skip locked)`
   return deleted.count
 }
@@ -50,8 +53,9 @@ export async function deleteOldEpisodes(sql: Queryable, limit: number) {
 }
 
 /**
- * Deletes at most `limit` repaired contents of traces whose manifest was superseded 90 days ago, since
- * builds take those for the active one. The repair batches stay, because rows of built versions name them.
+ * Deletes at most `limit` repaired contents of traces, 90 days old, whose manifest was superseded 90 days
+ * ago: builds take those for the active one. The repair batches stay, because rows of built versions name
+ * them.
  */
 export async function deleteOldRevisions(sql: Queryable, limit: number) {
   const deleted = await sql`
@@ -59,7 +63,7 @@ export async function deleteOldRevisions(sql: Queryable, limit: number) {
       select r.org_id, r.project_id, r.trace_id, r.target_manifest_id
       from manifests m
       join trace_revisions r on r.org_id = m.org_id and r.target_manifest_id = m.id
-      where m.status = 'superseded' and not exists (
+      where m.status = 'superseded' and r.created_at < ${recordsKeptSince(sql)} and not exists (
         select from manifest_activations a
         where a.org_id = m.org_id and a.project_id = m.project_id and a.agent_name = m.agent_name
           and a.previous_manifest_id = m.id and a.activated_at >= ${recordsKeptSince(sql)})

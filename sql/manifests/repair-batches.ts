@@ -24,7 +24,7 @@ export interface RepairBatchRow {
   created_at: Date
   /** Null until all traces were gone through. */
   completed_at: Date | null
-  /** Null when the job has been forgotten. */
+  /** Null when the job has been forgotten, which that of an incomplete batch is not. */
   job_state: JobState | null
 }
 

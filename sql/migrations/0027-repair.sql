@@ -26,6 +26,8 @@ create table repair_batches (
   foreign key (org_id, old_manifest_id) references manifests,
   foreign key (org_id, new_manifest_id) references manifests
 );
+-- Those whose jobs say how far they are, or why they ended.
+create index repair_batches_incomplete on repair_batches (org_id, job_id) where completed_at is null;
 
 -- The first traces of a batch that could not be repaired.
 create table repair_failures (

@@ -44,7 +44,6 @@ export const applyRepairHandler = handler(applyRepair, async ({ batch_id }, run)
 })
 
 async function repairAll(run: ResumableRun<Cursor>, batch: RepairBatchRow) {
-  let cursor = run.checkpointed
   // Without rules nothing can be repaired, and no trace needs to be read.
   if (batch.rules.length === 0) return emptyRepairTally()
   const { old_manifest_id, new_manifest_id } = batch
@@ -57,6 +56,7 @@ async function repairAll(run: ResumableRun<Cursor>, batch: RepairBatchRow) {
     silentTools,
   }
   const total = await countClosedTraces(run.sql, filter)
+  let cursor = run.checkpointed
   for (;;) {
     run.signal.throwIfAborted()
     const traces = await listClosedTraces(run.sql, filter, cursor?.after)

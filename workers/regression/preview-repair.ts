@@ -53,7 +53,7 @@ async function tryNewest(
     })
     left -= traces.length
     position = traces.at(-1)
-    run.progress({ done: SAMPLE - left, total: SAMPLE, unit: 'traces' })
+    run.progress({ done: SAMPLE - left, unit: 'traces' })
   }
 }
 

@@ -276,6 +276,21 @@ t.test('the job resource', async (t) => {
     t.equal((await theirs.get('/jobs?cursor=nonsense')).status, 400)
   })
 
+  t.test('is listed without a result of more than 16 KiB', async (t) => {
+    const id = await submit()
+    for (const [length, isListed] of [
+      [16_000, true],
+      [17_000, false],
+    ] as const) {
+      const result = { text: 'x'.repeat(length) }
+      await service.sql`update jobs set result = ${JSON.stringify(result)}::text::jsonb where id = ${id}`
+      t.same((await client.get(`/jobs/${id}`)).body.result, result)
+      const [first] = (await client.get('/jobs?limit=1')).body.jobs
+      t.same([first.id, first.result], [id, isListed ? result : null])
+    }
+    await client.post(`/jobs/${id}/cancel`)
+  })
+
   t.test('is listed by a kind and a state that there are, and by no other words', async (t) => {
     t.equal((await client.get('/jobs?kind=dataset.build&state=succeeded')).status, 200)
     for (const [query, word] of [

@@ -292,6 +292,10 @@ t.test('repair', async (t) => {
   t.test('who does not wait is told where to look, and the same key starts it once', async (t) => {
     const { client, pair } = await setup()
     const headers = { prefer: 'respond-async', 'idempotency-key': 'once' }
+    const shown = await client.post('/repair/preview', pair, { prefer: 'respond-async' })
+    t.match(shown, { status: 202, headers: { location: /\/jobs\// } })
+    const previewed = (await client.get(`/jobs/${shown.body.job_id}?wait=20`)).body
+    t.match(previewed, { state: 'succeeded', result: { total_eligible: 3, total_sampled: 5 } })
     const first = await client.post('/repair/apply', pair, headers)
     t.match(first, { status: 202, headers: { location: /\/jobs\// } })
     const again = await client.post('/repair/apply', pair, headers)

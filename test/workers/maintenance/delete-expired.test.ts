@@ -151,6 +151,23 @@ t.test('retention', async (t) => {
     t.equal(await count('compat_episodes'), 1500)
   })
 
+  t.test('keeps the job of a repair that did not complete', async (t) => {
+    const [incomplete, complete] = (await makeJobs(2, 31)) as [string, string]
+    const [before, after] = [await makeManifest(), await makeManifest()]
+    for (const job of [incomplete, complete]) {
+      await sql`
+        insert into repair_batches (org_id, project_id, id, job_id, old_manifest_id,
+          new_manifest_id, rules, engine_version, completed_at)
+        values (${org.orgId}, ${org.projectId}, ${randomUUIDv7()}, ${job}, ${before}, ${after},
+          '[]', '2', ${job === complete ? new Date() : null})`
+    }
+    await run()
+    t.same(await sql`select id from jobs where id in ${sql([incomplete, complete])}`, [
+      { id: incomplete },
+    ])
+    await sql`delete from repair_batches where org_id = ${org.orgId}`
+  })
+
   t.test('deletes what was repaired for a manifest 90 days after it was superseded', async (t) => {
     const client = service.client(org.key)
     const old = await makeManifest()
@@ -162,9 +179,11 @@ t.test('retention', async (t) => {
       again: { status: 'superseded', days: [200, 10] },
       active: { status: 'active', days: [200] },
       draft: { status: 'draft', days: [] },
+      'asked for late': { status: 'superseded', days: [200], ageDays: 89 },
     }
     const ids = new Map<string, string>()
-    for (const [name, { status, days }] of Object.entries(targets)) {
+    for (const [name, { status, days, ...more }] of Object.entries(targets)) {
+      const ageDays = 'ageDays' in more ? more.ageDays : 91
       const [target, batch] = [await makeManifest(), randomUUIDv7()]
       ids.set(target, name)
       await sql`
@@ -188,16 +207,17 @@ t.test('retention', async (t) => {
         select ${org.orgId}, ${batch}, n::text, 'left_unfit' from generate_series(1, 1500) n`
       await sql`
         insert into trace_revisions (org_id, project_id, trace_id, target_manifest_id, batch_id,
-          trace_revision, rules, content, content_hash, tools_called)
-        values (${org.orgId}, ${org.projectId}, 'repaired', ${target}, ${batch}, 0, '[]', '', '', '{}')`
+          trace_revision, rules, content, content_hash, tools_called, created_at)
+        values (${org.orgId}, ${org.projectId}, 'repaired', ${target}, ${batch}, 0, '[]', '', '',
+          '{}', now() - ${ageDays} * interval '1 day')`
     }
     await run()
     const left = await sql<{ target_manifest_id: string }[]>`
       select target_manifest_id from trace_revisions where org_id = ${org.orgId}`
     const names = left.map(({ target_manifest_id: id }) => ids.get(id))
-    t.same(new Set(names), new Set(['lately', 'again', 'active', 'draft']))
-    t.equal(await count('repair_batches'), 5, 'rows of built versions name them')
-    t.equal(await count('repair_failures'), 4 * 1500)
+    t.same(new Set(names), new Set(['lately', 'again', 'active', 'draft', 'asked for late']))
+    t.equal(await count('repair_batches'), 6, 'rows of built versions name them')
+    t.equal(await count('repair_failures'), 5 * 1500)
   })
 
   t.test('deletes deliveries and mails after 90 days, and sessions that are over', async (t) => {

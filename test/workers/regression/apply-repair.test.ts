@@ -1,11 +1,9 @@
 import t from 'tap'
-import { randomUUIDv7 } from 'node:crypto'
-import { readTrace } from '../../../jobs/rules/traces/read-trace.ts'
-import { toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
 import { findJob } from '../../../sql/jobs/jobs.ts'
 import { insertTraces } from '../../../sql/traces/trace-inserts.ts'
 import { applyRepairHandler } from '../../../workers/regression/apply-repair.ts'
 import { makeAgent, toolComponent } from '../../support/agents.ts'
+import { callingRow } from '../../support/calling-rows.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 
@@ -19,7 +17,9 @@ t.test('a repair', async (t) => {
     const before = await register([toolComponent('a', { n: { type: 'integer' } })])
     const after = await register([toolComponent('a', { n: { type: 'string' } })])
     await sql`delete from pgboss.job`
-    const rows = Array.from({ length: count }, (_, n) => rowOf(n, before.manifest_id, org))
+    const rows = Array.from({ length: count }, (_, n) =>
+      callingRow(org, { manifest_id: before.manifest_id, ageSeconds: n, n }),
+    )
     await insertTraces(sql, rows)
     const pair = { old_manifest_id: before.manifest_id, new_manifest_id: after.manifest_id }
     const traceIds = rows.map(({ trace_id }) => trace_id)
@@ -45,15 +45,13 @@ t.test('a repair', async (t) => {
     }
   }
 
-  /** Resolves when a statement waits for a lock of a table. */
-  const waitsFor = (table: string) =>
-    until(async () => {
-      const [row] = await sql`
-        select 1 from pg_locks
-        where relation = ${table}::regclass and not granted
-          and database = (select oid from pg_database where datname = current_database())`
-      return row !== undefined
-    })
+  /** Who waits for a table, to write to it or to lock its rows, which autovacuum does not. */
+  const waiting = (table: string) => sql<{ pid: number }[]>`
+    select pid from pg_locks
+    where relation = ${table}::regclass and not granted
+      and mode in ('RowShareLock', 'RowExclusiveLock')
+      and database = (select oid from pg_database where datname = current_database())`
+  const waitsFor = (table: string) => until(async () => (await waiting(table)).length > 0)
 
   t.test('that is stopped goes on after its last page and counts each trace once', async (t) => {
     const { apply, job, show, countRevisions } = await setup(2500)
@@ -92,10 +90,9 @@ t.test('a repair', async (t) => {
     const worker = await service.startWorkers([applyRepairHandler])
     await waitsFor('repair_batches')
     t.equal(await countRevisions(), 0)
-    await sql`
-      select pg_terminate_backend(pid) from pg_locks
-      where relation = 'repair_batches'::regclass and not granted
-        and database = (select oid from pg_database where datname = current_database())`
+    for (const { pid } of await waiting('repair_batches')) {
+      await sql`select pg_terminate_backend(${pid}::int)`
+    }
     await holder`rollback`
     holder.release()
     await until(async () => (await job(job_id)).finished_at !== null)
@@ -178,16 +175,3 @@ t.test('a repair', async (t) => {
     t.equal(await countRevisions(), 0)
   })
 })
-
-function rowOf(n: number, manifest_id: string, org: { orgId: string; projectId: string }) {
-  const given = {
-    agent_name: 'support',
-    manifest_id,
-    user_input_preview: 'x',
-    llm_calls: [{ tool_calls: [{ tool_name: 'a', args: { n } }] }],
-  }
-  const now = new Date(Date.now() - n * 1000)
-  const read = readTrace(given, { traceId: randomUUIDv7, now })
-  if ('faults' in read) throw new Error(read.faults[0]?.message)
-  return { ...toTraceRow(read.trace), org_id: org.orgId, project_id: org.projectId }
-}

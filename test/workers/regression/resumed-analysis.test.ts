@@ -1,11 +1,9 @@
 import t from 'tap'
-import { randomUUIDv7 } from 'node:crypto'
-import { readTrace } from '../../../jobs/rules/traces/read-trace.ts'
-import { toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
 import { findJob } from '../../../sql/jobs/jobs.ts'
 import { insertTraces } from '../../../sql/traces/trace-inserts.ts'
 import { analyzeCompatibilityHandler } from '../../../workers/regression/analyze-compatibility.ts'
 import { makeAgent, toolComponent } from '../../support/agents.ts'
+import { callingRow } from '../../support/calling-rows.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 
@@ -17,9 +15,12 @@ t.test('an analysis that is stopped goes on after its last page', async (t) => {
   const maximum = 99
   const after = await register([toolComponent('a', { n: { type: 'integer', maximum } })])
   await sql`delete from pgboss.job where name = 'compat.analyze'`
+  // Of 200 traces in a row the first 100 fit the new maximum.
   await insertTraces(
     sql,
-    Array.from({ length: 3500 }, (_, n) => rowOf(n, before.manifest_id, org)),
+    Array.from({ length: 3500 }, (_, n) =>
+      callingRow(org, { manifest_id: before.manifest_id, ageSeconds: n, n: n % 200 }),
+    ),
   )
 
   const path = `/manifests/${after.manifest_id}/compatibility/run`
@@ -57,18 +58,3 @@ t.test('an analysis that is stopped goes on after its last page', async (t) => {
     select count(*) as n from compat_episodes where report_id = ${report_id}`
   t.equal(counted?.n, 3500, 'each trace once')
 })
-
-/** Of 200 traces in a row the first 100 fit the new maximum. */
-function rowOf(n: number, manifest_id: string, org: { orgId: string; projectId: string }) {
-  const tool_calls = [{ tool_name: 'a', args: { n: n % 200 } }]
-  const given = {
-    agent_name: 'support',
-    manifest_id,
-    user_input_preview: 'x',
-    llm_calls: [{ tool_calls }],
-  }
-  const now = new Date(Date.now() - n * 1000)
-  const read = readTrace(given, { traceId: randomUUIDv7, now })
-  if ('faults' in read) throw new Error(read.faults[0]?.message)
-  return { ...toTraceRow(read.trace), org_id: org.orgId, project_id: org.projectId }
-}

@@ -1,0 +1,20 @@
+import { randomUUIDv7 } from 'node:crypto'
+import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
+import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
+
+/** A row of a trace of `support` that called tool `a` with `n`. */
+export function callingRow(
+  { orgId, projectId }: { orgId: string; projectId: string },
+  { manifest_id, ageSeconds, n }: { manifest_id: string; ageSeconds: number; n: unknown },
+) {
+  const given = {
+    agent_name: 'support',
+    manifest_id,
+    user_input_preview: 'x',
+    llm_calls: [{ tool_calls: [{ tool_name: 'a', args: { n } }] }],
+  }
+  const now = new Date(Date.now() - ageSeconds * 1000)
+  const read = readTrace(given, { traceId: randomUUIDv7, now })
+  if ('faults' in read) throw new Error(read.faults[0]?.message)
+  return { ...toTraceRow(read.trace), org_id: orgId, project_id: projectId }
+}
