@@ -100,9 +100,10 @@ export async function listSessionTurns(
       count(*) filter (where s.is_trigger) over () as trigger_count
     from (
       select t.project_id, t.trace_id, t.turn_index, t.started_at,
-        v.verdict is not distinct from ${verdict}
-          and ${agent_name === undefined ? sql`true` : sql`t.agent_name = ${agent_name}`} as is_trigger
-      from traces t ${withVerdict(sql)}
+        ${agent_name === undefined ? sql`true` : sql`t.agent_name = ${agent_name}`} and exists (
+          select 1 from verdicts v where v.org_id = t.org_id and v.project_id = t.project_id
+            and v.trace_id = t.trace_id and v.verdict = ${verdict}) as is_trigger
+      from traces t
       where t.org_id = ${orgId} and t.project_id = ${project_id} and t.session_id = ${session_id}
     ) s
     order by s.turn_index nulls last, s.started_at, s.trace_id limit ${limit}`
