@@ -41,11 +41,14 @@ export async function lockPushBatch(
   return batch
 }
 
-/** Sends nothing more of a batch, for this reason. */
+/** Sends nothing more of a batch, for this reason. False for one that has nothing left to send. */
 export async function pauseBatch(sql: Queryable, orgId: string, id: string, reason: string) {
-  await sql`
-    update replay_batches set paused_reason = ${reason}
-    where org_id = ${orgId} and id = ${id} and canceled_at is null`
+  const { count } = await sql`
+    update replay_batches b set paused_reason = ${reason}
+    where b.org_id = ${orgId} and b.id = ${id} and b.canceled_at is null
+      and exists (select from replay_tasks k where k.org_id = b.org_id and k.batch_id = b.id
+        and k.status in ('pending', 'leased'))`
+  return count > 0
 }
 
 /** How many tasks a batch has, and how many of them have ended. */

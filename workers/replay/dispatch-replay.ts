@@ -89,8 +89,8 @@ async function takeStep(dispatch: Dispatch): Promise<Step> {
 async function pause({ run, batchId, sending }: Dispatch, reason: string): Promise<Step> {
   // One of the requests under way may succeed.
   if (sending.count() > 0) return 'wait'
-  await pauseBatch(run.sql, run.orgId, batchId, reason)
-  return { outcome: { status: 'paused', reason } }
+  const isPaused = await pauseBatch(run.sql, run.orgId, batchId, reason)
+  return { outcome: isPaused ? { status: 'paused', reason } : { status: 'completed' } }
 }
 
 /** Undefined when nothing of the batch is to be sent any more. */
@@ -170,7 +170,7 @@ function waitForRunner({ run, state, limits }: Dispatch, batch: PushBatch): Step
   return { outcome: waitFor(Math.min(seconds, batch.next_end_seconds ?? seconds)) }
 }
 
-/** Somewhat longer than told, so that the time has come by the clock of the database too. */
+/** In whole seconds, rounded up: a wait that ends too early would be followed by another one. */
 function waitFor(seconds: number) {
   return continueAfter(Math.min(Math.max(Math.ceil(seconds), 1), MAX_WAIT_SECONDS))
 }

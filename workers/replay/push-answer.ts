@@ -59,7 +59,7 @@ function readRetryAfter(header: string | undefined, now: Date) {
 function secondsOf(text: string, now: Date) {
   if (/^\d+$/.test(text)) return Number(text)
   // Date.parse takes almost anything for a time.
-  return / GMT$/.test(text) ? (Date.parse(text) - now.getTime()) / 1000 : NaN
+  return text.endsWith(' GMT') ? (Date.parse(text) - now.getTime()) / 1000 : NaN
 }
 
 /** A runner that says nothing is asked again after this time, */

@@ -4,6 +4,7 @@ import { WAKE_CHANNEL } from '../../../jobs/queue.ts'
 import { sealSecret } from '../../../jobs/rules/core/secret-box.ts'
 import { readMasterKey } from '../../../ops/outbound.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
+import { pauseBatch } from '../../../sql/replay/pushed-tasks.ts'
 import { resumeDispatch, startDispatch } from '../../../sql/transactions/start-dispatch.ts'
 import { cancelJob } from '../../../sql/transactions/cancel-job.ts'
 import { setWebhookSecret } from '../../../sql/webhooks/notifications.ts'
@@ -320,6 +321,13 @@ t.test('tasks sent to a runner', async (t) => {
       { status: 'completed', attempt: 1 },
     ])
     t.equal(await batch.resume(), false, 'there is nothing left')
+  })
+
+  t.test('that have all ended pause nothing', async (t) => {
+    const batch = await begin(answer(200, DONE))
+    await batch.ended()
+    t.equal(await pauseBatch(sql, batch.orgId, batch.batchId, 'runner_failing'), false)
+    t.match(await batch.show(), { paused_reason: null })
   })
 
   t.test('go on as long as one in ten succeeds', async (t) => {
