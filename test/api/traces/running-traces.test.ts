@@ -2,9 +2,11 @@ import t from 'tap'
 import { importTracesHandler } from '../../../workers/import/import-traces.ts'
 import { makeAgent, openAgentService, toolComponent } from '../../support/agents.ts'
 import fc from '../../support/property.ts'
+import { gate } from '../../support/queues.ts'
 import { recomputeCells } from '../../support/score-cells.ts'
 import { openService } from '../../support/service.ts'
 import { traceState } from '../../support/trace-state.ts'
+import { until } from '../../support/until.ts'
 
 const env = { QUOTA_TRACES_INGESTED: '2,10,100,100000' }
 const service = await openAgentService(t, { env })
@@ -82,21 +84,37 @@ t.test('any other repetition leaves the stored trace as it is', async (t) => {
 })
 
 t.test('of twenty that finish a trace at once, one does', async (t) => {
-  const { org, client } = await makeAgent(service)
+  const { org, client, settled } = await makeAgent(service)
   // Requests to one process go together; those of another one are in transactions of their own.
   const other = await openService(t, { url: service.url })
   const clients = [client, other.client(org.key)] as const
   await client.post('/traces', STARTED)
-  const answers = await Promise.all(
-    Array.from({ length: 20 }, (_, i) =>
-      clients[i % 2 ? 0 : 1].post('/traces', { ...FINISHED, metadata: { i } }),
-    ),
+  await settled()
+  const [held, release] = [gate(), gate()]
+  const holding = sql.begin(async (tx) => {
+    await tx`select from traces where org_id = ${org.orgId} for no key update`
+    held.open()
+    await release.opened
+  })
+  await held.opened
+  const finishing = Array.from({ length: 20 }, (_, i) =>
+    clients[i % 2 ? 0 : 1].post('/traces', { ...FINISHED, metadata: { i } }),
   )
-  const finishing = answers.flatMap(({ body }, i) => (body.updated ? i : []))
-  t.equal(finishing.length, 1)
+  // A transaction of each process has seen it run.
+  await until(async () => {
+    const waiting = await sql`
+      select from pg_locks l join pg_stat_activity a using (pid)
+      where not l.granted and a.datname = current_database()`
+    return waiting.length === 2
+  })
+  release.open()
+  await holding
+  const answers = await Promise.all(finishing)
+  const winners = answers.flatMap(({ body }, i) => (body.updated ? i : []))
+  t.equal(winners.length, 1)
   t.ok(answers.every(({ status }) => status === 200))
   const { body } = await client.get('/traces/t')
-  t.match(body, { revision: 1, metadata: { i: finishing[0] } })
+  t.match(body, { revision: 1, metadata: { i: winners[0] } })
 })
 
 t.test('a batch starts, finishes and repeats traces', async (t) => {

@@ -1,7 +1,9 @@
+import { randomUUIDv7 } from 'node:crypto'
 import t from 'tap'
 import { readTrace } from '../../../jobs/rules/traces/read-trace.ts'
 import { toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
+import type { TraceKey } from '../../../sql/traces/traces.ts'
 import { reviseTrace } from '../../../sql/transactions/revise-trace.ts'
 import { makeAgent, openAgentService, toolComponent } from '../../support/agents.ts'
 import { recomputeCells } from '../../support/score-cells.ts'
@@ -48,6 +50,11 @@ const FORMS = {
     task_id: 'task',
     llm_calls: [...calling('one'), ...calling('one')],
   },
+  later: {
+    agent_name: 'support',
+    started_at: '2026-03-05T10:00:00Z',
+    llm_calls: calling('one', ['search', { q: 'x' }]),
+  },
   unnamed: {
     agent_name: 'support',
     manifest_hash: 'f'.repeat(64),
@@ -66,7 +73,7 @@ const FORMS = {
 /** What one trace says after the other. The draft comes last: it stays active once it ran. */
 const TOURS: readonly (readonly [Form, ...Form[]])[] = [
   ['running', 'broken', 'fitting', 'renamed', 'oldest', 'unnamed', 'drafted'],
-  ['unnamed', 'oldest', 'renamed', 'fitting', 'broken', 'running', 'drafted'],
+  ['unnamed', 'oldest', 'renamed', 'fitting', 'later', 'running', 'drafted'],
   ['renamed', 'oldest', 'running', 'broken', 'renamed', 'unnamed', 'fitting'],
 ]
 /** Its child; which agent gave it work is known once both are there. */
@@ -175,6 +182,7 @@ async function makeScene() {
     },
     async revise(form: Form) {
       const key = { org_id: org.orgId, project_id: org.projectId, trace_id: 't' }
+      await repair(key, manifests['v2'] as string)
       await context.queue.transaction(sql, (tx: Transaction) =>
         reviseTrace(tx, context.queue, key, () => rowOf(bodyOf(FORMS[form]))),
       )
@@ -185,6 +193,19 @@ async function makeScene() {
       return traceState(sql, org.orgId, labels)
     },
   }
+}
+
+/** Stores a repaired content of a trace. */
+async function repair({ org_id, project_id, trace_id }: TraceKey, target: string) {
+  const [id, job] = [randomUUIDv7(), randomUUIDv7()]
+  await sql`
+    insert into repair_batches (org_id, project_id, id, job_id, old_manifest_id, new_manifest_id,
+      rules, engine_version)
+    values (${org_id}, ${project_id}, ${id}, ${job}, ${target}, ${target}, '[]', '1')`
+  await sql`
+    insert into trace_revisions (org_id, project_id, trace_id, target_manifest_id, batch_id,
+      trace_revision, rules, content, content_hash, tools_called)
+    values (${org_id}, ${project_id}, ${trace_id}, ${target}, ${id}, 0, '[]', '', '', '{}')`
 }
 
 function rowOf(body: object) {
