@@ -9,10 +9,12 @@ import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { uniformInt } from 'pure-rand/distribution/uniformInt'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
+import { applyRepair } from '../../jobs/rules/manifests/apply-repair.ts'
 import { planTransition } from '../../jobs/rules/manifests/compat-plan.ts'
 import type { VerdictCounts } from '../../jobs/rules/manifests/compat-tally.ts'
 import { classify } from '../../jobs/rules/manifests/compatibility.ts'
 import { readComponents } from '../../jobs/rules/manifests/manifest-components.ts'
+import { planRepair } from '../../jobs/rules/manifests/repair-plan.ts'
 import { decodeContent, toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
 import type { Trace } from '../../jobs/rules/traces/trace.ts'
@@ -75,7 +77,7 @@ async function measure(bench: Bench, count: number, seed: number) {
     for (const [change, components] of Object.entries({ wide: WIDE, narrow: NARROW })) {
       const after = await service.register(components, false)
       const job = await service.analyze(before, after)
-      const { rule, open } = measureRule(components, count, seed)
+      const { rule, open, patching } = measureRule(components, count, seed)
       const rate = (seconds: number) => Math.round(count / seconds)
       const { keep, repair, replay, drop } = job.result
       rows.push({
@@ -87,6 +89,7 @@ async function measure(bench: Bench, count: number, seed: number) {
         traces_s: rate(job.seconds),
         rule_s: rule.perSecond,
         open_and_rule_s: open.perSecond,
+        patching_s: patching.perSecond,
         ratio_to_rule: round(rate(job.seconds) / rule.perSecond),
         ratio_to_open_and_rule: round(rate(job.seconds) / open.perSecond),
         worker_peak_mib: await peakMiB(service.pid),
@@ -153,10 +156,14 @@ async function storeTraces(
   return bytes
 }
 
-/** On one core: the rule alone, and with opening the compressed content before. The best of three runs. */
+/**
+ * On one core: the rule alone, with opening the compressed content before, and with patching what can be
+ * patched. The best of three runs.
+ */
 function measureRule(components: readonly object[], count: number, seed: number) {
   const [before, after] = [manifestOf(BEFORE), manifestOf(components)]
   const transition = planTransition(before, after, schemaCompiler())
+  const repair = planRepair(transition, after)
   const traces = [...makeTraces(Math.min(count, 20_000), seed)]
   const stored = traces.map((trace) => ({ trace, content: toTraceRow(trace).content }))
   const best = (work: () => void) => {
@@ -177,6 +184,7 @@ function measureRule(components: readonly object[], count: number, seed: number)
         classify({ ...trace, ...decodeContent(content) }, transition)
       }),
     ),
+    patching: best(() => traces.forEach((trace) => applyRepair(trace, repair, null))),
   }
 }
 

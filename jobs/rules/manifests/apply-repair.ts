@@ -86,12 +86,10 @@ function checkWhole(patched: UsingTrace, { transition }: RepairPlan, patch: Call
   const { verdict, reasons } = classify(patched, transition)
   if (verdict === 'keep') return
   for (const { action, component_type, subject, code } of reasons) {
-    if (action === 'keep' || action === 'flag') continue
+    if (component_type === null || action === 'keep' || action === 'flag') continue
     patch.unfit.add(component_type === 'tool' ? subject : null)
-    patch.refuse(
-      'left_unfit',
-      `${code} ${subject}: what stands outside of LLM calls is not patched`,
-    )
+    const why = 'what stands outside of LLM calls is not patched'
+    patch.refuse('left_unfit', `${code} ${subject}: ${why}`)
   }
 }
 

@@ -247,6 +247,11 @@ t.test('the final output', async (t) => {
     t.same(call?.output, { content: [{ type: 'text', text: patched }, content[1]] })
   })
 
+  t.test('that is a refusal stays one', async (t) => {
+    const [call] = repaired(said([{ output: { content: null, refusal: given } }]), pair)
+    t.same(call?.output, { content: null, refusal: patched })
+  })
+
   t.test('is patched where only the messages have it', async (t) => {
     const rendered_input = [{ role: 'assistant', content: given }]
     const [call] = repaired(said([{ rendered_input }]), pair)
