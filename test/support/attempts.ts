@@ -28,21 +28,16 @@ export function toolbox(...names: string[]): Toolbox {
 }
 
 function asMessage(one: string): TrainingMessage {
-  const text = one.slice(2)
-  switch (one[0]) {
-    case 'a':
-      return { role: 'assistant', content: text, weight: 1 }
-    case 'c':
-      return { role: 'assistant', content: null, tool_calls: [callOf(text)], weight: 1 }
-    case 'u':
-      return { role: 'user', content: text, weight: 0 }
-    case 't':
-      return { role: 'tool', content: text, weight: 0 }
-    default:
-      return { role: 'system', content: text, weight: 0 }
+  const content = one.slice(2)
+  if (one.startsWith('c:')) {
+    return { role: 'assistant', content: null, tool_calls: [callOf(content)], weight: 1 }
   }
+  const role = ROLES[one[0] as keyof typeof ROLES]
+  return { role, content, weight: role === 'assistant' ? 1 : 0 }
 }
 
 function callOf(name: string) {
   return { id: 'call_1', name, arguments: '{}', canonical: '{}', parsed: {} }
 }
+
+const ROLES = { u: 'user', a: 'assistant', t: 'tool', s: 'system' } as const

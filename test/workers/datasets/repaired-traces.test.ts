@@ -246,9 +246,8 @@ t.test('traces to repair in datasets', async (t) => {
     meanwhile = async () => {
       const { sql } = racing.service
       await org.revise(['made again'])
-      const llm_calls = patched('Something else')
-      const target_manifest_id = org.target.manifest_id
-      await storeRevisions(sql, org, [{ trace_id: 'replaced', target_manifest_id, llm_calls }])
+      await sql`
+        update trace_revisions set content_hash = sha256('other') where trace_id = 'replaced'`
       await sql`update traces set revision = 1 where trace_id in ('revised', 'kept and revised')`
       await sql`delete from trace_revisions where trace_id = 'unmade'`
     }

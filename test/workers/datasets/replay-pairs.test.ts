@@ -126,6 +126,16 @@ t.test('pairs of traces and their replays', async (t) => {
     t.match(body.rows[0].provenance.replay, { batch_id, outcome: 'win' })
   })
 
+  t.test('have no tools that only the rejected side called', async (t) => {
+    const { api } = await openOrganization([
+      { trace_id: 'bad', quality: 0, ...asked('old', calling('find')), tools: [] },
+      { trace_id: 'good', ...asked('new', calling('search')), tools: [], ...replayOf('bad') },
+    ])
+    const [row] = (await readJsonl(api, await buildDataset(api, 'dpo'))) as [Row]
+    t.same([row.tools, row.provenance.tools_from], [[SEARCH], 'seen'])
+    t.match(row.rejected, [calledBy('find')])
+  })
+
   t.test('are made whatever tasks the two are of', async (t) => {
     const bad = { quality: 0, ...asked('old', saying('It is not here')) }
     const good = asked('new', saying('It is right here'))
