@@ -9,12 +9,7 @@ export function withoutDocs(schema: unknown): JsonSchema {
 
 /** Whether two schemas differ in documentation at most. */
 export function saysTheSame(a: JsonSchema, b: JsonSchema) {
-  return meaningOf(a) === meaningOf(b)
-}
-
-/** A text that schemas have in common which differ in documentation at most. */
-export function meaningOf(schema: JsonSchema) {
-  return canonicalJson(withoutDocs(schema))
+  return canonicalJson(withoutDocs(a)) === canonicalJson(withoutDocs(b))
 }
 
 function stripped(schema: unknown): unknown {

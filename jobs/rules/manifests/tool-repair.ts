@@ -2,7 +2,7 @@ import { canonicalJson } from '../core/canonical-json.ts'
 import type { JsonSchema } from './contract.ts'
 import { isObject } from '../core/reader.ts'
 import type { Validate } from './schema-check.ts'
-import { meaningOf, withoutDocs } from './schema-docs.ts'
+import { withoutDocs } from './schema-docs.ts'
 
 /** A mechanical change that makes recorded arguments fit a new schema. `tool` null: the final output. */
 export type RepairRule = RenameRule | ArgumentRule
@@ -116,17 +116,17 @@ function applyRule(rule: ParameterRule, value: Record<string, unknown>): boolean
   }
 }
 
-/** Takes each schema once, because a schema of thousands of parameters has millions of pairs. */
+/** Each schema is written once: a manifest may have thousands of parameters. */
 function renamesAmong(
   gone: readonly string[],
   fresh: readonly string[],
   old: ReadonlyMap<string, JsonSchema>,
   now: ReadonlyMap<string, JsonSchema>,
 ) {
-  const cameAs = Map.groupBy(fresh, (name) => meaningOf(now.get(name) ?? {}))
-  const wentAs = Map.groupBy(gone, (name) => meaningOf(old.get(name) ?? {}))
-  return [...wentAs].flatMap(([meaning, [from, ...rivals]]) => {
-    const [to, ...others] = cameAs.get(meaning) ?? []
+  const before = Map.groupBy(gone, (name) => canonicalJson(withoutDocs(old.get(name))))
+  const after = Map.groupBy(fresh, (name) => canonicalJson(withoutDocs(now.get(name))))
+  return [...before].flatMap(([schema, [from, ...rivals]]) => {
+    const [to, ...others] = after.get(schema) ?? []
     if (from === undefined || to === undefined) return []
     const isUnique = rivals.length === 0 && others.length === 0
     return isUnique ? [{ rule: 'rename_param' as const, from, to }] : []
