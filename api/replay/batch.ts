@@ -11,7 +11,8 @@ import type { Principal } from '../principal.ts'
 import { maySee, readableProjects } from '../projects.ts'
 import { taskBody, viewTask } from './task.ts'
 
-export const batchPath = shape({ batch_id: uuidReference() })
+/** Apart from the batches of repairs by its name, too. */
+export const batchPath = shape({ replay_batch_id: uuidReference() })
 
 const count = Joi.number().integer().required()
 

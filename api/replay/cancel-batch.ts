@@ -7,7 +7,7 @@ import { conflict } from '../errors.ts'
 import { errorBody } from '../fields.ts'
 import { batchPath, batchWithTasksBody, findVisibleBatch, viewBatchWithTasks } from './batch.ts'
 
-export const cancelReplayBatch = endpoint('POST', '/replay/batches/{batch_id}/cancel', {
+export const cancelReplayBatch = endpoint('POST', '/replay/batches/{replay_batch_id}/cancel', {
   summary: 'Cancel a replay batch',
   description:
     'Open tasks are canceled, those that runners hold too: what they still submit is refused with 409 `task_ended`. What has ended stays. Canceling again changes nothing; a completed batch is a conflict.',
@@ -16,7 +16,7 @@ export const cancelReplayBatch = endpoint('POST', '/replay/batches/{batch_id}/ca
   answers: { 200: batchWithTasksBody, 404: errorBody, 409: errorBody },
   async handle({ context, principal, params }) {
     const { orgId } = principal
-    const batch = await findVisibleBatch(context, principal, params.batch_id)
+    const batch = await findVisibleBatch(context, principal, params.replay_batch_id)
     const canceled = await context.sql.begin(async (tx: Transaction) => {
       await lockBatch(tx, orgId, batch.id)
       const { status, job_id } = await findVisibleBatch({ sql: tx }, principal, batch.id)

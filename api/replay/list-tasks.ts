@@ -7,7 +7,7 @@ import { decodeNumberCursor, listAnswer } from '../pagination.ts'
 import { batchPath, findVisibleBatch, viewBatch } from './batch.ts'
 import { taskBody, viewTask } from './task.ts'
 
-export const listReplayTasks = endpoint('GET', '/replay/batches/{batch_id}/tasks', {
+export const listReplayTasks = endpoint('GET', '/replay/batches/{replay_batch_id}/tasks', {
   summary: 'List the tasks of a replay batch in their order',
   access: 'key',
   params: batchPath,
@@ -17,7 +17,7 @@ export const listReplayTasks = endpoint('GET', '/replay/batches/{batch_id}/tasks
     404: errorBody,
   },
   async handle({ context, principal, params, query: { status, limit, cursor } }) {
-    const batch = await findVisibleBatch(context, principal, params.batch_id)
+    const batch = await findVisibleBatch(context, principal, params.replay_batch_id)
     const filter = { batchId: batch.id, status }
     const page = { limit: limit + 1, after: decodeNumberCursor(cursor) }
     const rows = await listTasks(context.sql, principal.orgId, filter, page)

@@ -26,11 +26,9 @@ const body: CheckedBody<Submission> = {
     lease_token: nullable(Joi.string()).description(
       'Without it the result is taken while nobody holds the task',
     ),
-    trace: nullable(traceRequest).description(
-      'The run, as POST /traces takes it: stored and counted as one of source_type replayed',
-    ),
+    trace: traceRequest,
     replayed_trace_id: nullable(Joi.string().max(128)).description(
-      'The run, when it was stored before; it is marked as a replay',
+      'The run, when it was stored before, in place of `trace`; it is marked as a replay',
     ),
     eval_score: nullable(Joi.number().min(0).max(1)).description(
       'Of a completed run: stored with it as the score replay_score',
@@ -59,7 +57,7 @@ const body: CheckedBody<Submission> = {
 export const submitReplayTask = endpoint('POST', '/replay/tasks/{task_id}/submit', {
   summary: 'Submit the result of a replay task',
   description:
-    'The trace, its judgement, the comparison with the original and the end of the task are one. Safe to repeat: the same result again, whatever lease it comes with, answers as before.',
+    'The run comes as `trace`, which is stored and counted as POST /traces does, with source_type replayed. The trace, its judgement, the comparison with the original and the end of the task are one. Safe to repeat: the same result again, whatever lease it comes with, answers as before.',
   access: 'key',
   params: taskPath,
   body,

@@ -1,11 +1,10 @@
 import Joi from 'joi'
 import { BASES } from '../../jobs/rules/replay/comparison.ts'
 import { EVAL_VERDICTS } from '../../jobs/rules/core/verdicts.ts'
+import { TASK_STATUSES } from '../../sql/replay/replay-tasks.ts'
 import type { TaskResult } from '../../sql/replay/submitted-tasks.ts'
 import { ApiError } from '../errors.ts'
 import { errorBody, nullable } from '../fields.ts'
-
-const TASK_STATUSES = ['pending', 'leased', 'completed', 'failed', 'skipped', 'canceled']
 
 export const comparisonBody = Joi.object({
   outcome: Joi.string()

@@ -8,6 +8,7 @@ import { notFound } from '../errors.ts'
 import { nullable, times } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 import { maySee, readableProjects } from '../projects.ts'
+import { comparisonBody } from './task-result.ts'
 
 export const taskPath = shape({ task_id: uuidReference() })
 
@@ -30,7 +31,7 @@ export const taskFields = {
   replayed_trace_id: nullable(Joi.string()).required(),
   eval_score: nullable(Joi.number()).required(),
   eval_verdict: nullable(Joi.string()).required(),
-  comparison: nullable(Joi.object().unknown(true)).required(),
+  comparison: nullable(comparisonBody).required(),
   ended_at: nullable(times).required(),
 }
 

@@ -12,6 +12,7 @@ export async function deleteExpiredJobs(sql: Queryable, limit: number) {
       where j.finished_at < ${jobsKeptSince(sql)}
         and not exists (select from imports i where i.org_id = j.org_id and i.job_id = j.id)
         and not exists (select from dataset_versions v where v.org_id = j.org_id and v.job_id = j.id)
+        and not exists (select from replay_batches b where b.org_id = j.org_id and b.job_id = j.id)
       order by j.finished_at limit ${limit} for update skip locked)`
   return deleted.count
 }

@@ -81,8 +81,8 @@ create table replay_tasks (
   check ((status in ('completed', 'failed', 'skipped', 'canceled')) = (ended_at is not null))
 );
 -- In the order in which they are given out.
-create index replay_tasks_open on replay_tasks (org_id, batch_id, ordinal)
-  where status in ('pending', 'leased');
+create index replay_tasks_pending on replay_tasks (org_id, batch_id, ordinal)
+  where status = 'pending';
 create index replay_tasks_trace on replay_tasks (org_id, project_id, trace_id);
 -- Those that workers hold.
 create index replay_tasks_leased on replay_tasks (org_id, batch_id, leased_until)

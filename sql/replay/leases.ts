@@ -1,4 +1,5 @@
 import { MAX_ATTEMPTS } from '../../jobs/rules/replay/attempts.ts'
+import type { Replayability } from '../../jobs/rules/replay/replayability.ts'
 import type { Queryable } from '../core/db.ts'
 import { storableText } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
@@ -29,7 +30,7 @@ export interface LeasedTask extends Lease {
   readonly project_id: string
   readonly batch_id: string
   readonly trace_id: string
-  readonly replayability: 'full' | 'partial' | 'none'
+  readonly replayability: Replayability
   /** 1 for the first time. */
   readonly attempt: number
   readonly leased_until: Date
@@ -37,12 +38,13 @@ export interface LeasedTask extends Lease {
 }
 
 /**
- * Gives out tasks that wait, or whose lease has run out, the oldest batch first and each in its order.
- * Nobody waits: a task that another claim is about to take is passed over. Tasks whose last lease has
- * run out are failed by the way (`lease_lost`).
+ * Gives out tasks: of the oldest batch first, and of each first those whose lease has run out, then those
+ * that wait, in their order. Nobody waits: a task that another claim is about to take is passed over.
+ * Tasks whose last lease has run out are failed by the way (`lease_lost`).
  *
  * The batches are walked in their order by a nested loop, which stops at the row that makes it `max`:
- * no task is locked that is not given out. An `order by` around it would lock `max` of every batch.
+ * no task is locked that is not given out. An `order by` around it would lock `max` of every batch. Two
+ * indexes are read, so that no claim walks past the tasks that others hold.
  */
 export async function claimTasks(
   sql: Queryable,
@@ -73,10 +75,14 @@ export async function claimTasks(
       from lost where t.org_id = ${orgId} and t.id = lost.id
     ), picked as materialized (
       select t.id from batches b cross join lateral (
-        select t.id from replay_tasks t
-        where ${ofBatch} and t.status in ('pending', 'leased')
-          and (t.status = 'pending' or ${hasRunOut} and t.attempt < ${MAX_ATTEMPTS})
-        order by t.ordinal limit ${max} for update skip locked) t
+        select id from (
+          select t.id from replay_tasks t
+          where ${ofBatch} and ${hasRunOut} and t.attempt < ${MAX_ATTEMPTS}
+          order by t.leased_until limit ${max} for update skip locked) as run_out
+        union all
+        select id from (
+          select t.id from replay_tasks t where ${ofBatch} and t.status = 'pending'
+          order by t.ordinal limit ${max} for update skip locked) as pending) t
       limit ${max}
     ), leased as (
       update replay_tasks t set status = 'leased', attempt = t.attempt + 1,

@@ -121,7 +121,7 @@ export async function expireTasks(sql: Queryable, limit: number) {
 }
 
 /** The columns of a `TaskRow`, of tasks `k` and their batches `b`. */
-export function taskColumns(sql: Queryable) {
+function taskColumns(sql: Queryable) {
   return sql`k.id, k.org_id, k.project_id, k.batch_id, k.ordinal, k.trace_id, k.replayability, k.status,
     k.attempt, k.reason, k.replayed_trace_id, k.eval_score, k.eval_verdict, k.comparison,
     k.created_at, k.ended_at, b.target_manifest_id`

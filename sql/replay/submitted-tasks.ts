@@ -2,11 +2,12 @@ import type { Comparison } from '../../jobs/rules/replay/comparison.ts'
 import type { EvalVerdict } from '../../jobs/rules/core/verdicts.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText, onlyRow, storableText } from '../core/db.ts'
+import type { TaskStatus } from './replay-tasks.ts'
 
 /** What came of a task; shown as it is. */
 export interface TaskResult {
   task_id: string
-  status: 'pending' | 'leased' | 'completed' | 'failed' | 'skipped' | 'canceled'
+  status: TaskStatus
   replayed_trace_id: string | null
   eval_score: number | null
   eval_verdict: EvalVerdict | null

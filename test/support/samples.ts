@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
+import { insertTasks } from '../../sql/replay/replay-tasks.ts'
 import type { Service } from './service.ts'
 import { makeTestKey } from './service.ts'
 
@@ -33,6 +34,14 @@ export async function makeSamples(
   const trace = { trace_id: 'sample-trace', agent_name: AGENT, manifest_id: earlier }
   const trace_id = await make('/traces', { ...trace, status: 'success', final_output_preview: 'x' })
   const dataset_id = await make('/datasets', { name: 'sample', dataset_type: 'sft' })
+  const replay_batch_id = await make('/replay/batches', {
+    target_manifest_id: manifest_id,
+    trace_ids: [trace_id],
+  })
+  const task_id = randomUUIDv7()
+  await insertTasks(service.sql, org.orgId, replay_batch_id, [
+    { id: task_id, ordinal: 0, trace_id, replayability: 'full', reason: null },
+  ])
   const finding_id = randomUUIDv7()
   await service.sql`
     insert into regression_findings (org_id, project_id, id, agent_name, metric, ordinal, manifest_id,
@@ -58,6 +67,8 @@ export async function makeSamples(
     version: await make(`/datasets/${dataset_id}/build`, {}, 'version_id'),
     import_id: await make('/import/traces', { traces: [] }, 'import_id'),
     job_id: await make('/import/traces', { traces: [] }, 'job_id'),
+    replay_batch_id,
+    task_id,
     delivery_id: await make('/org/notifications/test', {}),
     agent_name: AGENT,
     processor: 'stripe',

@@ -10,6 +10,7 @@ import {
   deleteOldMails,
   listUploadOwners,
 } from '../../sql/jobs/retention.ts'
+import { expireTasks } from '../../sql/replay/replay-tasks.ts'
 import { handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
 
@@ -22,6 +23,7 @@ export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
     sessions: await inChunks(run, () => deleteEndedSessions(sql, CHUNK)),
     episodes: await inChunks(run, () => deleteOldEpisodes(sql, CHUNK)),
     deliveries: await inChunks(run, () => deleteOldDeliveries(sql, CHUNK)),
+    replay_tasks: await inChunks(run, () => expireTasks(sql, CHUNK)),
     mails: await inChunks(run, () => deleteOldMails(sql, CHUNK)),
     uploads: await deleteLeftUploads(run),
   }

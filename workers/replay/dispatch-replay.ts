@@ -1,18 +1,19 @@
 import { dispatchReplay } from '../../jobs/dispatch-replay.ts'
 import type { Checkpoint } from '../../jobs/job.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { claimTasks, skipTask } from '../../sql/replay/leases.ts'
+import { claimTasks, giveBack, skipTask } from '../../sql/replay/leases.ts'
 import type { LeasedTask } from '../../sql/replay/leases.ts'
 import { countTasks, lockPushBatch, pauseBatch, PUSHED } from '../../sql/replay/pushed-tasks.ts'
 import type { PushBatch } from '../../sql/replay/pushed-tasks.ts'
 import { readTaskInputs } from '../../sql/replay/task-inputs.ts'
 import { findNotificationSettings } from '../../sql/webhooks/notifications.ts'
 import { CONTINUE, continueAfter, handler, MAX_WAIT_SECONDS } from '../runtime/handler.ts'
-import type { Outcome, ResumableRun } from '../runtime/handler.ts'
+import type { Outcome, ResumableRun, Run } from '../runtime/handler.ts'
 import { findPauseReason, learn, readState, toCheckpoint } from './push-state.ts'
 import type { PushState } from './push-state.ts'
 import { pushTask } from './push-task.ts'
-import { openSending } from './sending.ts'
+import type { Pushed } from './push-task.ts'
+import { openSending, openTurns } from './sending.ts'
 import type { Sending } from './sending.ts'
 
 export interface DispatchOptions {
@@ -40,7 +41,7 @@ export function dispatchHandler({
     const state = readState(run.checkpointed, run.now())
     const sending = openSending()
     const limits = { sliceSeconds, backoffSeconds, patienceSeconds }
-    const dispatch: Dispatch = { run, batchId, state, sending, limits }
+    const dispatch: Dispatch = { run, batchId, state, sending, limits, alone: openTurns() }
     try {
       const { outcome } = await dispatchSlice(dispatch)
       await saveState(dispatch)
@@ -57,10 +58,12 @@ async function dispatchSlice(dispatch: Dispatch): Promise<Ending> {
   const until = performance.now() + limits.sliceSeconds * 1000
   for (;;) {
     run.signal.throwIfAborted()
+    const underWay = sending.count()
     const isOver = performance.now() >= until
-    const step = isOver ? SLICE_OVER : await takeStep(dispatch)
-    if (step === 'sent') continue
-    if (step !== 'wait' && sending.count() === 0) return step
+    const step = isOver ? SLICE_OVER : await dispatch.alone(() => takeStep(dispatch))
+    // What ended during the step may have changed what is to be done.
+    if (step === 'sent' || sending.count() < underWay) continue
+    if (step !== 'wait' && underWay === 0) return step
     await sending.oneEnds(LOOK_MS, run.signal)
   }
 }
@@ -108,7 +111,7 @@ async function claim({ run, batchId }: Dispatch) {
 }
 
 async function send(dispatch: Dispatch, batch: PushBatch, tasks: readonly LeasedTask[]) {
-  const { run, sending, state, limits } = dispatch
+  const { run, sending } = dispatch
   const { sql, orgId } = run
   const inputs = await readTaskInputs(sql, orgId, tasks)
   const { secret } = await findNotificationSettings(sql, orgId)
@@ -120,10 +123,35 @@ async function send(dispatch: Dispatch, batch: PushBatch, tasks: readonly Leased
     }
     sending.start(async (signal) => {
       const pushed = { task, input, secret, sentAt: run.now() }
-      const came = await pushTask(run, batch.runner_url, pushed, signal)
-      learn(state, came, run.now(), limits.backoffSeconds)
-      noteNews(dispatch)
+      const came = await pushTask(run, pushed, { url: batch.runner_url, signal })
+      await dispatch.alone(() => settle(dispatch, task, came))
     })
+  }
+}
+
+/** Gives back what waits again, and notes what that means for the next look, which comes after it. */
+async function settle(dispatch: Dispatch, task: LeasedTask, came: Pushed) {
+  const { run, state, limits } = dispatch
+  learn(state, await giveBackTask(run, task, came), run.now(), limits.backoffSeconds)
+  noteNews(dispatch)
+}
+
+async function giveBackTask({ sql }: Run, task: LeasedTask, came: Pushed): Promise<Pushed> {
+  switch (came.kind) {
+    case 'later':
+    case 'aborted':
+    case 'over_quota':
+      await giveBack(sql, task, { counted: false, reason: came.kind })
+      return came
+    case 'failed': {
+      const left = await giveBack(sql, task, { counted: true, reason: came.fault })
+      // A runner that has submitted the task itself meanwhile did not fail, whatever it answered.
+      return left ? came : { kind: 'taken' }
+    }
+    case 'submitted':
+    case 'taken':
+    case 'declined':
+      return came
   }
 }
 
@@ -172,6 +200,8 @@ interface Dispatch {
   readonly state: PushState
   readonly sending: Sending
   readonly limits: Required<DispatchOptions>
+  /** Runs one work after another: no look comes between the end of a task's request and what it taught. */
+  readonly alone: <T>(work: () => Promise<T>) => Promise<T>
 }
 
 interface Claimed {

@@ -32,10 +32,10 @@ export function makePrepareHandler({ sliceMs }: { sliceMs: number }) {
     const total = done.made + chosen.length
     for await (const traces of contentBatches([chosen], PAGE)) {
       run.signal.throwIfAborted()
-      if (run.now().getTime() > until) return CONTINUE
       const next = await makeTasks(run, { batch, batchId: batch_id, traces, done, total })
       if (!next) return { batch_id, total: done.made }
       done = next
+      if (run.now().getTime() >= until && done.made < total) return CONTINUE
     }
     await endPreparation(run, batch_id, batch)
     return { batch_id, total }

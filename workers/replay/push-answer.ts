@@ -51,10 +51,15 @@ function readResult({ body, cut }: OutboundAnswer): PushAnswer {
 
 /** Seconds, or a time (RFC 9110, 10.2.3); what is neither counts as none. */
 function readRetryAfter(header: string | undefined, now: Date) {
-  const text = header?.trim() ?? ''
-  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - now.getTime()) / 1000
+  const seconds = secondsOf(header?.trim() ?? '', now)
   if (Number.isNaN(seconds)) return DEFAULT_RETRY_SECONDS
   return Math.min(Math.max(Math.ceil(seconds), 1), MAX_RETRY_SECONDS)
+}
+
+function secondsOf(text: string, now: Date) {
+  if (/^\d+$/.test(text)) return Number(text)
+  // Date.parse takes almost anything for a time.
+  return text.endsWith(' GMT') ? (Date.parse(text) - now.getTime()) / 1000 : NaN
 }
 
 /** A runner that says nothing is asked again after this time, */

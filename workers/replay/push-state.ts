@@ -40,15 +40,15 @@ export function learn(state: PushState, pushed: Pushed, now: Date, backoffSecond
   switch (pushed.kind) {
     case 'aborted':
       return
+    case 'later':
+      return hold(state, now, pushed.seconds)
     case 'over_quota':
       state.isOverQuota = true
       return
-    case 'later':
-      return waitUntil(state, now, pushed.seconds)
     case 'failed':
       state.failures++
       state.fault = pushed.fault
-      return waitUntil(state, now, backoffSeconds * state.failures)
+      return hold(state, now, backoffSeconds * state.failures)
     case 'submitted':
     case 'taken':
     case 'declined':
@@ -56,14 +56,15 @@ export function learn(state: PushState, pushed: Pushed, now: Date, backoffSecond
   }
 }
 
+/** Nothing is sent for so long from now on. */
+function hold(state: PushState, now: Date, seconds: number) {
+  state.notBefore = Math.max(state.notBefore, now.getTime() + seconds * 1000)
+}
+
 /** Why nothing more is to be sent until a client resumes the batch; undefined as long as all is well. */
 export function findPauseReason({ failures, fault, isOverQuota }: PushState): string | undefined {
   if (isOverQuota) return 'quota_exceeded'
   return failures < MAX_FAILURES ? undefined : `runner_failing: ${fault ?? 'unknown'}`
-}
-
-function waitUntil(state: PushState, now: Date, seconds: number) {
-  state.notBefore = Math.max(state.notBefore, now.getTime() + seconds * 1000)
 }
 
 /** In a row, without one that did not fail. */

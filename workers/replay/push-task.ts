@@ -1,5 +1,5 @@
 import type { Transaction } from '../../sql/core/db.ts'
-import { giveBack, skipTask } from '../../sql/replay/leases.ts'
+import { skipTask } from '../../sql/replay/leases.ts'
 import type { LeasedTask } from '../../sql/replay/leases.ts'
 import { submitReplay } from '../../sql/transactions/submit-replay.ts'
 import { request } from '../outbound/request.ts'
@@ -14,23 +14,26 @@ import { readResult } from './read-result.ts'
 /** What came of sending a task. */
 export type Pushed =
   /** The runner has it, or it has ended. */
-  | { readonly kind: 'submitted' | 'taken' | 'declined' | 'aborted' }
-  /** It waits again: nothing is to be sent for so long, */
+  | { readonly kind: 'submitted' | 'taken' | 'declined' }
+  /** The caller gives it back: for a later time, */
   | { readonly kind: 'later'; readonly seconds: number }
-  /** until the organization has quota for its result, */
-  | { readonly kind: 'over_quota' }
-  /** or for its next attempt, unless this was its last. */
+  /** at no attempt, */
+  | { readonly kind: 'aborted' | 'over_quota' }
+  /** or at one. */
   | { readonly kind: 'failed'; readonly fault: PushFault }
 
-/**
- * Sends a task once and does what the answer says.
- * @param signal ends the request; the task waits again then, with its attempt given back
- */
+export interface PushOptions {
+  /** Of the runner. */
+  readonly url: string
+  /** Ends the request. */
+  readonly signal: AbortSignal
+}
+
+/** Sends a task once, and applies the result that the answer holds. */
 export async function pushTask(
   run: Run,
-  url: string,
   pushed: PushedTask,
-  signal: AbortSignal,
+  { url, signal }: PushOptions,
 ): Promise<Pushed> {
   const started = performance.now()
   const place = openPlace(run.orgId)
@@ -53,21 +56,9 @@ export async function pushTask(
 }
 
 async function apply(run: Run, task: LeasedTask, answer: PushAnswer): Promise<Pushed> {
-  switch (answer.kind) {
-    case 'taken':
-      return answer
-    case 'result':
-      return submit(run, task, answer.body)
-    case 'declined':
-      await skipTask(run.sql, task, 'runner_declined')
-      return answer
-    case 'later':
-    case 'aborted':
-      await giveBack(run.sql, task, { counted: false, reason: answer.kind })
-      return answer
-    case 'failed':
-      return fail(run, task, answer.fault)
-  }
+  if (answer.kind === 'result') return submit(run, task, answer.body)
+  if (answer.kind === 'declined') await skipTask(run.sql, task, 'runner_declined')
+  return answer
 }
 
 /** The lease is the runner's, which need not repeat its token. */
@@ -75,7 +66,7 @@ async function submit(run: Run, task: LeasedTask, body: Buffer): Promise<Pushed>
   const { sql, queue, orgId, quotas } = run
   const at = run.now()
   const submission = await readResult(body, at)
-  if (!submission) return fail(run, task, 'invalid_result')
+  if (!submission) return { kind: 'failed', fault: 'invalid_result' }
   const held = { ...submission, lease_token: submission.lease_token ?? task.lease_token }
   const outcome = await queue.transaction(sql, (tx: Transaction) =>
     submitReplay(tx, queue, { orgId, quotas, at }, task.id, held),
@@ -85,17 +76,16 @@ async function submit(run: Run, task: LeasedTask, body: Buffer): Promise<Pushed>
     case 'repeated':
       return { kind: 'submitted' }
     case 'over_quota':
-      await giveBack(sql, task, { counted: false, reason: outcome.kind })
       return { kind: 'over_quota' }
-    default:
-      return fail(run, task, 'refused_result')
+    case 'invalid':
+    case 'lease_lost':
+    case 'leased':
+    case 'task_ended':
+    case 'trace_exists':
+    case 'unknown_task':
+    case 'unknown_trace':
+      return { kind: 'failed', fault: 'refused_result' }
   }
-}
-
-/** A runner that has submitted the task itself meanwhile did not fail, whatever it answered. */
-async function fail({ sql }: Run, task: LeasedTask, fault: PushFault): Promise<Pushed> {
-  const left = await giveBack(sql, task, { counted: true, reason: fault })
-  return left ? { kind: 'failed', fault } : { kind: 'taken' }
 }
 
 const TIMEOUT_MS = 30_000

@@ -98,5 +98,5 @@ function isIn(ip: ipaddr.IPv4 | ipaddr.IPv6, networks: AllowedNetworks) {
 const HOST_LOCAL: AllowedNetworks = [ipaddr.parseCIDR('168.63.129.16/32')]
 const GLOBAL_IPV6: AllowedNetworks = [ipaddr.parseCIDR('2000::/3')]
 /** What the URL of a runner starts with. */
-export const RUNNER_SCHEMES = ['https://', 'http://'] as const
+const RUNNER_SCHEMES = ['https://', 'http://']
 const MAX_URL_LENGTH = 2048

@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { deleteExpired } from '../../../jobs/delete-expired.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
 import { deleteExpiredHandler } from '../../../workers/maintenance/delete-expired.ts'
+import { insertReplayBatch } from '../../support/replay-tasks.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 
@@ -91,6 +92,29 @@ t.test('retention', async (t) => {
       t.equal(left?.['storage_key'], null)
     },
   )
+
+  t.test('fails what replay batches left open, and keeps the job of a batch', async (t) => {
+    const [jobId = ''] = await makeJobs(1, 31)
+    const expired = await insertReplayBatch(sql, org, ['a', 'b', 'c', 'd'])
+    const [held = '', done = ''] = expired.tasks
+    await sql`
+      update replay_batches set expires_at = now(), job_id = ${jobId} where id = ${expired.id}`
+    await sql`
+      update replay_tasks set status = 'leased', lease_token = gen_random_uuid(), leased_until = now()
+      where id = ${held}`
+    await sql`update replay_tasks set status = 'completed', ended_at = now() where id = ${done}`
+    const other = await insertReplayBatch(sql, org, ['a'])
+    await run()
+    const client = service.client(org.key)
+    const { body } = await client.get(`/replay/batches/${expired.id}`)
+    t.match(body, { status: 'completed', counts: { completed: 1, failed: 3 } })
+    t.match(body.tasks[0], { id: held, status: 'failed', reason: 'expired', ended_at: String })
+    t.match((await client.get(`/replay/batches/${other.id}`)).body.counts, {
+      pending: 1,
+      failed: 0,
+    })
+    t.equal((await sql`select from jobs where id = ${jobId}`).length, 1)
+  })
 
   t.test('forgets idempotency keys after 24 hours', async (t) => {
     await sql`

@@ -44,6 +44,32 @@ t.test('an answer that is too long or does not end says so', async (t) => {
   t.same(await post(agents, `${url}/slow-headers`, { timeoutMs: 300 }), { fault: 'timeout' })
 })
 
+t.test('a large answer is read on when there is room for it, and else no further', async (t) => {
+  const { url, ca } = await startReceiver(t)
+  const agents = guardedAgents(LOOPBACK, { ca })
+  t.teardown(() => agents.destroy())
+  const asked: number[] = []
+  const room = (isIn: Promise<boolean>, smallBytes = 4) => ({
+    smallBytes,
+    async enter(bytes: number) {
+      asked.push(bytes)
+      return isIn
+    },
+  })
+  const small = await post(agents, `${url}/200`, { room: room(Promise.resolve(false), 10) })
+  t.match(small, { cut: null, body: Buffer.from('answer 200') })
+  t.same(asked, [], 'a small one asks for none')
+  const large = await post(agents, `${url}/200`, { room: room(Promise.resolve(true)) })
+  t.match(large, { cut: null, body: Buffer.from('answer 200') })
+  t.match(await post(agents, `${url}/200`, { room: room(Promise.resolve(false)) }), {
+    status: 200,
+    cut: 'no_room',
+  })
+  const waiting = { room: room(new Promise(() => {})), timeoutMs: 300 }
+  t.match(await post(agents, `${url}/200`, waiting), { cut: 'no_room' }, 'in time')
+  t.same(asked.slice(0, 2), [4096, 4096], 'without a length, for the most it may have')
+})
+
 t.test('a request ends when its caller is told to stop', async (t) => {
   const { url, ca } = await startReceiver(t)
   const agents = guardedAgents(LOOPBACK, { ca })

@@ -19,12 +19,16 @@ const DONE = { status: 'completed', eval_score: 0.9 }
 
 t.test('tasks sent to a runner', async (t) => {
   const service = await openService(t, {
-    env: { OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8', PUBLIC_URL: 'https://api.example/' },
+    env: {
+      OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8',
+      PUBLIC_URL: 'https://api.example/',
+      QUOTA_TRACES_INGESTED: '1,9,9,999999',
+    },
   })
   const { sql } = service
   const { queue } = service.context
   const quick = dispatchHandler({ backoffSeconds: 0, patienceSeconds: 0 })
-  await service.startWorkers([quick], 20)
+  const first = await service.startWorkers([quick], 20)
 
   /** A batch of its own organization, with a task a trace; it is not sent before `start`. */
   async function prepare(respond: Respond, tasks = 1, { maxInFlight = 8 } = {}) {
@@ -111,7 +115,7 @@ t.test('tasks sent to a runner', async (t) => {
         replayability: 'full',
         lease_token: /^[0-9a-f-]{36}$/,
         leased_until: /Z$/,
-        task_input: { agent_name: 'agent', user_input: 'Hello you' },
+        task_input: { agent_name: 'agent', user_input: 'you' },
       },
       submit_url: `https://api.example/api/v1/replay/tasks/${task?.id}/submit`,
       heartbeat_url: `https://api.example/api/v1/replay/tasks/${task?.id}/heartbeat`,
@@ -352,21 +356,73 @@ t.test('tasks sent to a runner', async (t) => {
     t.same(sentOf(batch.runner.received), ['t1:1'])
   })
 
+  t.test(
+    'are given back, at no attempt, when their job is canceled or its worker stops',
+    async (t) => {
+      const hang = () => undefined
+      const batch = await begin(hang, 3)
+      await until(() => batch.runner.received.length === 3)
+      t.equal(await batch.cancelDispatch(), 'cancelling')
+      t.match(await batch.ended(), { state: 'canceled' })
+      for (const task of await batch.tasks()) t.match(task, { status: 'pending', attempt: 0 })
+
+      const stopped = await prepare(hang, 3)
+      const { stop } = await service.startWorkers([quick], 20)
+      await first.stop()
+      await stopped.start()
+      await until(() => stopped.runner.received.length === 3)
+      await stop()
+      for (const task of await stopped.tasks()) t.match(task, { status: 'pending', attempt: 0 })
+      t.match(await stopped.show(), { state: 'queued' })
+
+      // What ends without an end of its batch can be resumed.
+      batch.runner.set(answer(200, DONE))
+      stopped.runner.set(answer(200, DONE))
+      t.equal(await batch.resume(), true)
+      await service.startWorkers([quick], 20)
+      for (const one of [batch, stopped]) {
+        t.match(await one.ended(), { result: { status: 'completed' } })
+        const events = one.runner.received.map(({ headers }) => headers['x-service-event-id'])
+        t.equal(events.length, 6)
+        t.equal(new Set(events).size, 3, 'the same attempts')
+      }
+    },
+  )
+
+  t.test('wait, with their batch, where there is no quota for their results', async (t) => {
+    const batch = await prepare(
+      ({ body: { task } }, response) =>
+        response.end(
+          JSON.stringify({ ...DONE, trace: { trace_id: `replay of ${task.trace_id}` } }),
+        ),
+      2,
+      { maxInFlight: 1 },
+    )
+    await sql`update organizations set plan = 'free' where id = ${batch.orgId}`
+    await batch.start()
+    t.match(await batch.ended(), { result: { status: 'paused', reason: 'quota_exceeded' } })
+    t.match(await batch.tasks(), [
+      { status: 'completed', attempt: 1 },
+      { status: 'pending', attempt: 0 },
+    ])
+    const [stored] = await sql<{ n: number }[]>`
+      select count(*)::int as n from traces
+      where org_id = ${batch.orgId} and source_type = 'replayed'`
+    t.equal(stored?.n, 1)
+  })
+
   t.test('reach no private address', async (t) => {
-    const batch = await prepare(answer(200, DONE))
-    const port = new URL(batch.runner.url).port
-    for (const host of ['[::1]', '10.0.0.1', '169.254.169.254']) {
-      await sql`
-        update replay_batches set runner_url = ${`http://${host}:${port}/`}, paused_reason = null
-        where id = ${batch.batchId}`
-      await sql`
-        update replay_tasks set status = 'pending', ended_at = null, attempt = 0
-        where batch_id = ${batch.batchId}`
-      await batch.start()
-      await batch.ended()
-      t.match(await batch.tasks(), [{ status: 'failed', reason: 'blocked_address', attempt: 3 }])
-    }
-    t.equal(batch.runner.received.length, 0)
+    await Promise.all(
+      ['[::1]', '10.0.0.1', '169.254.169.254'].map(async (host) => {
+        const batch = await prepare(answer(200, DONE))
+        const url = `http://${host}:${new URL(batch.runner.url).port}/`
+        await sql`update replay_batches set runner_url = ${url} where id = ${batch.batchId}`
+        await batch.start()
+        await batch.ended()
+        t.match(await batch.tasks(), [{ status: 'failed', reason: 'blocked_address', attempt: 3 }])
+        t.equal(batch.runner.received.length, 0)
+      }),
+    )
   })
 })
 

@@ -1,0 +1,95 @@
+import t from 'tap'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Transaction } from '../../sql/core/db.ts'
+import { startDispatch } from '../../sql/transactions/start-dispatch.ts'
+import { insertReplayBatch } from '../support/replay-tasks.ts'
+import { startRunner } from '../support/runner.ts'
+import { openService } from '../support/service.ts'
+import { storeJudged } from '../support/stored-traces.ts'
+import { until } from '../support/until.ts'
+import { LONG } from './stage.ts'
+
+const TASKS = LONG ? 300 : 30
+
+t.test(
+  'a worker killed while it sends tasks to a runner that hangs once in a while',
+  { timeout: 200_000 },
+  async (t) => {
+    const env = { OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8' }
+    const service = await openService(t, { env })
+    const { sql, context } = service
+    const org = await service.makeOrganization('enterprise')
+    let hangs = 0
+    const runner = await startRunner(t, ({ body: { task } }, response) => {
+      if (task.trace_id === 't0' && ++hangs <= 2) return
+      const trace = { trace_id: `replay of ${task.trace_id}` }
+      setTimeout(() => response.end(JSON.stringify({ status: 'completed', trace })), 50)
+    })
+    const traces = Array.from({ length: TASKS }, (_, i) => `t${i}`)
+    await storeJudged(
+      sql,
+      org,
+      traces.map((trace_id) => ({ trace_id })),
+    )
+    const { id: batchId } = await insertReplayBatch(sql, org, traces, { mode: 'push' })
+    await sql`update replay_batches set runner_url = ${runner.url} where id = ${batchId}`
+    const batch = { orgId: org.orgId, projectId: org.projectId, batchId, createdBy: null }
+    await context.queue.transaction(sql, (tx: Transaction) =>
+      startDispatch(tx, context.queue, batch),
+    )
+
+    async function startWorker() {
+      const child = spawn(
+        process.execPath,
+        ['ops/start-workers.ts', '--pool', 'replay,evals,maintenance'],
+        {
+          env: {
+            ...process.env,
+            ...env,
+            DATABASE_URL: service.url,
+            DATA_DIR: service.config.DATA_DIR,
+            LOG_LEVEL: 'silent',
+          },
+          stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+        },
+      )
+      await once(child, 'message')
+      return child
+    }
+
+    let worker = await startWorker()
+    t.teardown(() => worker.kill('SIGKILL'))
+    await until(() => runner.received.length > 5, 60_000)
+    worker.kill('SIGKILL')
+    await once(worker, 'exit')
+    // Ten minutes later.
+    await sql`
+      update replay_tasks set leased_until = now() - interval '1 s'
+      where batch_id = ${batchId} and status = 'leased'`
+    worker = await startWorker()
+    await until(async () => {
+      const [job] = await sql<{ state: string }[]>`
+        select j.state from jobs j join replay_batches b on b.dispatch_job_id = j.id
+        where b.id = ${batchId}`
+      return job?.state === 'succeeded'
+    }, 150_000)
+
+    const tasks = await sql<{ status: string; attempt: number; trace_id: string }[]>`
+      select status, attempt, trace_id from replay_tasks where batch_id = ${batchId}`
+    t.same(new Set(tasks.map(({ status }) => status)), new Set(['completed']))
+    t.ok(tasks.every(({ attempt }) => attempt <= 3))
+    const first = tasks.find(({ trace_id }) => trace_id === 't0')
+    t.equal(first?.attempt, 3, 'one was lost with the worker, one timed out')
+    const [stored] = await sql<{ replays: number; used: number }[]>`
+      select (select count(*)::int from traces
+          where org_id = ${org.orgId} and source_type = 'replayed') as replays,
+        (select coalesce(sum(current), 0)::int from usage
+          where org_id = ${org.orgId} and metric = 'traces_ingested') as used`
+    t.same(stored, { replays: TASKS, used: TASKS }, 'each result is stored and charged once')
+    const ids = runner.received.map(({ headers }) => headers['x-service-event-id'])
+    const sent = runner.received.map(({ body: { task } }) => `${task.id}:${task.attempt}`)
+    t.same(ids, sent)
+    t.equal(new Set(ids).size, ids.length, 'an attempt is sent once')
+  },
+)
