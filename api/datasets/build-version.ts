@@ -60,7 +60,7 @@ const options = shape(
 export const buildVersion = endpoint('POST', '/datasets/{dataset_id}/build', {
   summary: 'Build a version of a dataset',
   description:
-    'Filters are frozen with the version. Filters that select nothing give a version without rows and the counts of what left the traces out. Answers 202 when the build takes longer than the client waits (`Prefer: wait=<seconds>`).',
+    'Filters are frozen with the version. Filters that select nothing give a version without rows and the counts of what left the traces out. Traces to repair give rows of type sft where every reason has its patch: failed steps are masked, calls that do not fit the target manifest need a repair applied for it; the others are counted `unrepaired`. A trace and its replay make a pair with the prompt and tools of the replay. Answers 202 when the build takes longer than the client waits (`Prefer: wait=<seconds>`).',
   access: 'key',
   params: datasetPath,
   body: shape(

@@ -14,16 +14,23 @@ export function attemptedTask(sql: Queryable, orgId: string, projectId: string) 
       where r.org_id = ${orgId} and r.project_id = ${projectId} and r.source_type = 'replayed'
     ) replayed on replayed.trace_id = t.trace_id
     cross join lateral (
-      with recursive line as (
-        select t.trace_id, t.task_id, ${sourceTraceId(sql, sql`t`)} as source_id, 0 as generation
-        union all
-        select s.trace_id, s.task_id, ${sourceTraceId(sql, sql`s`)}, line.generation + 1
-        from line join traces s on s.org_id = ${orgId} and s.project_id = ${projectId}
-          and s.trace_id = line.source_id
-        where line.generation < ${MAX_GENERATIONS})
-      select coalesce('task ' || task_id, 'trace ' || source_id,
-        case when generation > 0 or replayed.trace_id is not null then 'trace ' || trace_id end) as task
-      from line order by generation desc limit 1) attempt`
+      select case when t.source_type = 'replayed' then ${firstOfLine(sql, orgId, projectId)}
+        else coalesce('task ' || t.task_id, 'trace ' || replayed.trace_id) end as task) attempt`
+}
+
+/** What the first trace of the line of replay `t` is an attempt at: its task, else itself. */
+function firstOfLine(sql: Queryable, orgId: string, projectId: string) {
+  return sql`(
+    with recursive line as (
+      select t.trace_id, t.task_id, ${sourceTraceId(sql, sql`t`)} as source_id, 0 as generation
+      union all
+      select s.trace_id, s.task_id, ${sourceTraceId(sql, sql`s`)}, line.generation + 1
+      from line join traces s on s.org_id = ${orgId} and s.project_id = ${projectId}
+        and s.trace_id = line.source_id
+      where line.generation < ${MAX_GENERATIONS})
+    select coalesce('task ' || task_id, 'trace ' || source_id,
+      case when generation > 0 or replayed.trace_id is not null then 'trace ' || trace_id end)
+    from line order by generation desc limit 1)`
 }
 
 /** Joins to trace `t` the task of a batch that it is the result of, as `result.replay`. Only pairs ask for it. */

@@ -44,7 +44,7 @@ export function selectTraces(sql: Queryable, selection: Selection, batch: number
       coalesce(revised.bytes, octet_length(t.content)) + coalesce(c.bytes, 0) as content_bytes,
       c.id as annotation_id, h.preferred, h.pair_id,
       v.verdict, v.eval_verdict, v.quality_avg as quality,
-      array(select reason ->> 'code' from jsonb_array_elements(v.reasons) reason) as reasons,
+      jsonb_path_query_array(v.reasons, '$[*].code') as reasons,
       v.policy_agent_name, v.policy_version,
       coalesce(${scores(sql)}, '{}') as scores, ${scoreFingerprint(sql)} as score_fingerprint
     from ${judgedTraces(sql)}

@@ -41,7 +41,7 @@ export async function storeRevisions(
 }
 
 /** The rules that each of the revisions says it was made by. */
-export const RULES = [0, 2]
+export const RULES = [{ rule: 'rename_tool', from: 'find', to: 'search' }]
 
 function contentOf(llm_calls: readonly object[]) {
   const read = readTrace(
