@@ -33,7 +33,9 @@ export const environment = shape(
     HOST: Joi.string().hostname().default('127.0.0.1').description('Address the API listens on'),
     PUBLIC_URL: Joi.string()
       .uri({ scheme: ['http', 'https'] })
-      .description('Address clients reach the API at, when it differs from HOST and PORT; runners of replays are told it too'),
+      .description(
+        'Address clients reach the API at, when it differs from HOST and PORT; runners of replays are told it too',
+      ),
     HEALTH_PORT: int(1, 65_535).description(
       'Port of the internal listener of the process: /livez, /readyz, /metrics, /autoscale; default none. npm start counts up from it, one port a process',
     ),

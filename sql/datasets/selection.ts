@@ -59,14 +59,14 @@ export function selectTraces(sql: Queryable, selection: Selection, batch: number
     order by t.trace_id collate "C"`.cursor(batch)
 }
 
-/** What follows `from` to read the traces `t` of a project that pass filters, whatever was decided on them. */
+/** What follows `from` to read the traces `t` of a project that pass filters, also those that nothing was decided on. */
 export function filteredTraces(
   sql: Queryable,
   { orgId, projectId, filters }: { orgId: string; projectId: string; filters: Filters },
 ) {
   const recipe = { filters, options: { include_needs_review: true } }
   return sql`${judgedTraces(sql)} where ${ofProject(sql, { orgId, projectId })}
-    ${passing(sql, { orgId, recipe })}`
+    ${passing(sql, { orgId, recipe, isAnyTaken: true })}`
 }
 
 /** How many traces of the project each filter left out, as `filtered.<name>`. A trace counts for the first filter it fails. */
@@ -131,7 +131,10 @@ function passing(sql: Queryable, selection: Conditional) {
 }
 
 /** What a trace must be, by name, in the order in which it is counted. What is null or empty filters nothing. */
-function conditions(sql: Queryable, { orgId, recipe: { filters, options } }: Conditional) {
+function conditions(
+  sql: Queryable,
+  { orgId, recipe: { filters, options }, isAnyTaken = false }: Conditional,
+) {
   const { agent_name, manifest_ids, verdicts, eval_verdict, min_eval_score, tags, tool } = filters
   const all = [
     ['agent_name', agent_name, sql`t.agent_name = ${agent_name}`],
@@ -142,7 +145,7 @@ function conditions(sql: Queryable, { orgId, recipe: { filters, options } }: Con
     ['until', filters.until, sql`t.started_at < ${filters.until}::timestamptz`],
     ['tags', tags, sql`t.tags @> ${tags}::text[]`],
     ['tool', tool, sql`${tool} = any(t.tools_called)`],
-    ['unjudged', verdicts, sql`v.verdict is not null`],
+    ['unjudged', isAnyTaken ? null : true, sql`v.verdict is not null`],
     ['verdicts', verdicts, sql`v.verdict = any(${verdicts}::text[])`],
     ['eval_verdict', eval_verdict, sql`v.eval_verdict = ${eval_verdict}`],
     ['min_eval_score', min_eval_score, sql`v.quality_avg >= ${min_eval_score}::float8`],
@@ -186,4 +189,6 @@ interface Conditional {
     readonly filters: Filters
     readonly options: Pick<Options, 'include_needs_review'>
   }
+  /** Traces without a decision are among them, where the filters ask for none. Default false. */
+  readonly isAnyTaken?: boolean
 }

@@ -42,6 +42,7 @@ t.test('every command for people runs on whatever Node.js the machine has', asyn
     'README.md',
     '.github/CONTRIBUTING.md',
     'ops/docs/operating.md',
+    'ops/docs/replay.md',
     'ops/docs/webhooks.md',
   ]
   const commands = forPeople.flatMap((document) =>

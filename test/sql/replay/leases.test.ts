@@ -91,7 +91,11 @@ t.test('leases of replay tasks', async (t) => {
   t.test('a batch gives out nothing before it is prepared or after its end', async (t) => {
     const org = await makeOrganization(sql, 'enterprise')
     const { id } = await insertReplayBatch(sql, org, ['a'])
-    for (const state of ['prepared_at = null', 'canceled_at = now()', "expires_at = now() - interval '1 s'"]) {
+    for (const state of [
+      'prepared_at = null',
+      'canceled_at = now()',
+      "expires_at = now() - interval '1 s'",
+    ]) {
       await sql.begin(async (tx) => {
         await tx.unsafe(`update replay_batches set ${state} where id = '${id}'`)
         t.same(await claimTasks(tx, org.orgId, REQUEST), [], state)
