@@ -8,7 +8,7 @@ import { claimTasks, skipTask } from '../../sql/replay/leases.ts'
 import type { ClaimRequest, LeasedTask } from '../../sql/replay/leases.ts'
 import { readTaskInputs } from '../../sql/replay/task-inputs.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { EXAMPLE_ID, projectField, times } from '../fields.ts'
+import { errorBody, EXAMPLE_ID, projectField, times } from '../fields.ts'
 import { readableProjects } from '../projects.ts'
 import { leaseSecondsField } from './lease.ts'
 import { taskInputBody } from './task.ts'
@@ -45,6 +45,7 @@ export const claimReplayTasks = endpoint('POST', '/replay/tasks/claim', {
     .example({ worker_id: 'runner-1', batch_id: EXAMPLE_ID, max: 4 }),
   answers: {
     200: Joi.object({ tasks: listOf(claimedBody).required() }).label('ClaimedReplayTasks'),
+    404: errorBody,
   },
   async handle({ context: { sql }, principal, body }) {
     const tasks = await claimWithInputs(sql, principal.orgId, {
