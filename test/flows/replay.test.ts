@@ -12,9 +12,9 @@ import { until } from '../support/until.ts'
 import { prepareReplayHandler } from '../../workers/replay/prepare-replay.ts'
 
 const RUNNERS = 3
-const KILLING_MS = LONG ? 60_000 : 3000
+const KILLING_MS = LONG ? 60_000 : 2000
 /** More than runners finish meanwhile. */
-const TASKS = LONG ? 2000 : 120
+const TASKS = LONG ? 2000 : 80
 /** Leases are of one second: some runs need a longer one. */
 const AGENT =
   'sleep "$(( $$ % 7 == 0 ))".$(( $$ % 4 )); echo \'{"trace":{"final_output_preview":"done"},"eval_score":0.9}\''
