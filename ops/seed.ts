@@ -59,7 +59,9 @@ async function seed(client: ApiClient, say: Say) {
   await awaitVerdicts(client, say)
   for (const dataset of DATASETS) await buildDataset(client, dataset, say)
   await registerManifests(client, manifests, traces.length)
-  await compareVersions(client, say)
+  const [newer, older] = await listVersions(client)
+  await compareVersions(client, { newer, older }, say)
+  await makeReplayBatch(client, { newer, older }, say)
 }
 
 async function importTraces(client: ApiClient, traces: readonly object[], say: Say) {
@@ -111,10 +113,14 @@ async function registerManifests(client: ApiClient, demo: Demo['manifests'], tra
   }
 }
 
-/** What the newer version does to recorded traffic, and whether it does worse. */
-async function compareVersions(client: ApiClient, say: Say) {
+/** Ids of the versions of the agent that has two, newest first. */
+async function listVersions(client: ApiClient) {
   const { manifests } = await client.get<ManifestsAnswer>(`/manifests?agent_name=${AGENT}`)
-  const [newer, older] = manifests.map(({ manifest_id }) => manifest_id)
+  return manifests.map(({ manifest_id }) => manifest_id)
+}
+
+/** What the newer version does to recorded traffic, and whether it does worse. */
+async function compareVersions(client: ApiClient, { newer, older }: Versions, say: Say) {
   const reports = `/manifests/${newer}/compatibility`
   const started = await client.post<ReportAnswer>(`${reports}/run`, { old_manifest_id: older })
   await client.waitForJob(started?.job_id ?? '')
@@ -126,6 +132,19 @@ async function compareVersions(client: ApiClient, say: Say) {
   say(
     `Version v2 of ${AGENT}: ${report.replay} of ${report.total_episodes} traces of v1 need a replay; quality ${means.join(', ')}, ${findings.length} regression found.`,
   )
+}
+
+/** A few traces of the older version to be run as the newer one, for whoever tries a runner. */
+async function makeReplayBatch(client: ApiClient, { newer, older }: Versions, say: Say) {
+  const list = async () => client.get<BatchesAnswer>(`/replay/batches?agent_name=${AGENT}`)
+  if ((await list()).total === 0) {
+    const filters = { agent_name: AGENT, max_rows: 5 }
+    const wanted = { source_manifest_id: older, target_manifest_id: newer, filters }
+    const made = await client.post<{ job_id: string }>('/replay/batches', wanted)
+    await client.waitForJob(made?.job_id ?? '')
+  }
+  const [batch] = (await list()).batches
+  say(`Replay batch: ${batch?.total} traces of v1 wait for a runner to run them as v2.`)
 }
 
 async function buildDataset(client: ApiClient, dataset: (typeof DATASETS)[number], say: Say) {
@@ -171,6 +190,7 @@ const DATASETS = [
 const POLL_MS = 200
 
 type Say = (sentence: string) => void
+type Versions = Record<'newer' | 'older', string | undefined>
 
 interface ImportAnswer {
   readonly imported_count: number
@@ -192,6 +212,10 @@ interface ReportAnswer {
   readonly job_id: string
   readonly total_episodes: number
   readonly replay: number
+}
+interface BatchesAnswer {
+  readonly total: number
+  readonly batches: readonly { readonly total: number }[]
 }
 interface BisectAnswer {
   readonly job_id: string

@@ -12,9 +12,9 @@ import { until } from '../support/until.ts'
 import { prepareReplayHandler } from '../../workers/replay/prepare-replay.ts'
 
 const RUNNERS = 3
-const KILLING_MS = LONG ? 60_000 : 3000
+const KILLING_MS = LONG ? 60_000 : 2000
 /** More than runners finish meanwhile. */
-const TASKS = LONG ? 2000 : 120
+const TASKS = LONG ? 2000 : 80
 /** Leases are of one second: some runs need a longer one. */
 const AGENT =
   'sleep "$(( $$ % 7 == 0 ))".$(( $$ % 4 )); echo \'{"trace":{"final_output_preview":"done"},"eval_score":0.9}\''
@@ -41,7 +41,9 @@ t.test('runners that are killed and started again at random replay each trace on
     const [open] = await sql`select from replay_tasks where ended_at is null limit 1`
     return !open
   }, 240_000)
-  for (const runner of runners) t.equal(await runner.stop('SIGTERM'), 0, runner.stderr())
+  for (const runner of runners) {
+    t.equal(await runner.stop('SIGTERM'), 0, `a runner stops: ${runner.stderr().slice(-200)}`)
+  }
 
   const ends = await sql<{ status: string; reason: string | null; n: number }[]>`
     select status, reason, count(*)::int as n from replay_tasks group by 1, 2 order by 1`

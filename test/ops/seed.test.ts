@@ -25,6 +25,7 @@ t.test('sample data', async (suite) => {
     t.match(service.output(), /0 traces imported, 420 were there already/)
     t.match(service.output(), /Verdicts: \d{3} keep, \d+ repair, \d+ replay, \d+ drop\./)
     t.match(service.output(), /128 of 128 traces of v1 need a replay; .* 1 regression found\./)
+    t.match(service.output(), /Replay batch: 5 traces of v1 wait for a runner to run them as v2\./)
     t.match(service.output(), /Dataset support-sft v1: \d{3} rows, Parquet \d+ kB\./)
     t.match(service.output(), /Dataset support-dpo v1: \d+ rows, Parquet \d+ kB\./)
   })
@@ -46,6 +47,13 @@ t.test('sample data', async (suite) => {
       findings: [{ version_label: 'v2', previous_version_label: 'v1' }],
     })
     t.match((await service.get('/agents/support-agent/violations')).body, { total: 0 })
+  })
+
+  suite.test('has tasks for a runner', async (t) => {
+    const { body } = await service.post('/replay/tasks/claim', { worker_id: 'test', max: 50 })
+    const { tasks } = body as { tasks: object[] }
+    t.equal(tasks.length, 5)
+    t.match(tasks[0], { replayability: 'full', task_input: { agent_name: 'support-agent' } })
   })
 
   suite.test('comes with five lines that work when pasted', async (t) => {
