@@ -16,8 +16,8 @@ export type LockedTrace = Omit<
 
 /**
  * Locks the traces, so that when two judgements run at once, the later one sees the scores that the
- * earlier one wrote, and that none is revised meanwhile. `metadata.consent: false` and `metadata.do_not_train: true`
- * are the marks that forbid training.
+ * earlier one wrote, and that none is revised meanwhile. `metadata.consent: false` and
+ * `metadata.do_not_train: true` are the marks that forbid training.
  */
 export async function lockJudged(
   tx: Transaction,
