@@ -1,7 +1,7 @@
 import { requestAggregation } from '../../jobs/aggregate-scores.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import type { NewScore } from '../../jobs/rules/evals/score.ts'
-import { isMarked, markReplay } from '../../jobs/rules/replay/provenance.ts'
+import { markedOriginal, markReplay } from '../../jobs/rules/replay/provenance.ts'
 import type { ReplayOrigin } from '../../jobs/rules/replay/provenance.ts'
 import type { Transaction } from '../core/db.ts'
 import { upsertScores } from '../evals/eval-scores.ts'
@@ -15,9 +15,10 @@ export type MarkFault =
   { readonly kind: 'invalid'; readonly message: string } | { readonly kind: 'unknown_trace' }
 
 /**
- * Makes a stored trace a replay of another one of its project, unless it is marked as one already, and
- * stores scores of it. It locks both, in the order in which all lock traces.
- * @returns undefined when it is one now
+ * Makes a stored trace the replay of another one of its project, unless it is marked as that already, and
+ * stores scores of it. A trace is the replay of one other at most. It locks both, in the order in which all
+ * lock traces.
+ * @returns undefined when it is the replay now
  */
 export async function markStored(
   tx: Transaction,
@@ -35,7 +36,11 @@ export async function markStored(
     return invalid(`The replay must be a run of the agent ${origin.agent_name}`)
   }
   if (replay.status === 'running') return invalid('The replay is running still')
-  if (!isMarked(replay)) {
+  const marked = markedOriginal(replay)
+  if (marked !== undefined && marked !== originalId) {
+    return invalid(`The trace is marked as the replay of another one: ${marked}`)
+  }
+  if (marked === undefined) {
     await reviseTrace(tx, queue, key, (stored) => markReplay(stored, origin))
   }
   if (scores.length === 0) return undefined

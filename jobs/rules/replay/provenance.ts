@@ -41,7 +41,14 @@ export function markReplay<Row extends MarkedMembers>(row: Row, origin: ReplayOr
   }
 }
 
-/** Whether a stored trace says already that it is a replay of some task. */
-export function isMarked({ source_type, metadata }: MarkedMembers) {
-  return source_type === 'replayed' && metadata['replay'] !== undefined
+/**
+ * The original that a stored trace is marked as the replay of; undefined where it has not all the marks,
+ * whatever its client has written into some of them.
+ */
+export function markedOriginal({ source_type, parent_trace_id, metadata }: MarkedMembers) {
+  const { original_trace_id, replay } = metadata
+  if (source_type !== 'replayed' || parent_trace_id === null) return undefined
+  const { batch_id, task_id } = (replay ?? {}) as Readonly<Record<string, unknown>>
+  const isWhole = typeof batch_id === 'string' && typeof task_id === 'string'
+  return isWhole && original_trace_id === parent_trace_id ? parent_trace_id : undefined
 }

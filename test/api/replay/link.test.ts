@@ -61,15 +61,42 @@ t.test('POST /replay/link', async (t) => {
     t.same(claim.body.tasks, [])
   })
 
-  t.test('the pairs of an agent are in one batch, and a replay is marked once', async (t) => {
-    const { client, orgId, link } = await recorded({ a: 0.5, b: 0.5, c: 0.5 })
+  t.test('the pairs of an agent are in one batch', async (t) => {
+    const { orgId, link } = await recorded({ a: 0.5, b: 0.5, c: 0.5 })
     const first = await link('a', 'b')
     const second = await link('a', 'c')
     t.equal(second.body.batch_id, first.body.batch_id)
-    const third = await link('b', 'c')
-    t.equal(third.body.batch_id, first.body.batch_id)
-    t.same(await count(orgId), { tasks: 3, batches: 1 })
-    t.match((await client.get('/traces/c')).body, { parent_trace_id: 'a' })
+    t.same(await count(orgId), { tasks: 2, batches: 1 })
+  })
+
+  t.test('a trace is the replay of one original', async (t) => {
+    const { client, orgId, link } = await recorded({ a: 0.5, b: 0.5, c: 0.9 })
+    await link('a', 'c')
+    t.match(await link('b', 'c'), {
+      status: 400,
+      body: { detail: 'The trace is marked as the replay of another one: a' },
+    })
+    t.same(await count(orgId), { tasks: 1, batches: 1 })
+    t.match((await client.get('/traces/c')).body, { parent_trace_id: 'a', revision: 1 })
+  })
+
+  t.test('a trace that its client calls a replay is marked as one all the same', async (t) => {
+    const { client, link } = await recorded({ a: 0.5 })
+    for (const [trace_id, marks] of [
+      ['named', { metadata: { replay: 'mine', own: 1 } }],
+      ['shaped', { metadata: { replay: { batch_id: 1 }, own: 1 }, parent_trace_id: 'a' }],
+      [
+        'parted',
+        { metadata: { replay: { batch_id: 'b', task_id: 't' }, original_trace_id: 'a', own: 1 } },
+      ],
+    ] as const) {
+      await client.post('/traces', runOf({ trace_id, source_type: 'replayed', ...marks }))
+      const { body } = await link('a', trace_id)
+      t.match((await client.get(`/traces/${trace_id}`)).body, {
+        parent_trace_id: 'a',
+        metadata: { own: 1, original_trace_id: 'a', replay: { task_id: body.task_id } },
+      })
+    }
   })
 
   t.test('the same pair answers as before, at once too', async (t) => {
@@ -80,15 +107,14 @@ t.test('POST /replay/link', async (t) => {
     t.same(await count(orgId), { tasks: 1, batches: 1 })
   })
 
-  t.test('pairs that share traces are linked at once', async (t) => {
+  t.test('of pairs linked at once each replay keeps one original', async (t) => {
     const { orgId, link } = await recorded({ a: 0.5, b: 0.9, c: 0.1 })
     const pairs = ['ab', 'ba', 'ac', 'ca', 'bc', 'cb']
     const answers = await Promise.all(pairs.map(([one = '', other = '']) => link(one, other)))
-    t.same(
-      answers.map(({ status }) => status),
-      pairs.map(() => 200),
-    )
-    t.same(await count(orgId), { tasks: 6, batches: 1 })
+    const taken = answers.filter(({ status }) => status === 200)
+    const refused = answers.filter(({ status }) => status === 400)
+    t.same([taken.length, refused.length], [3, 3])
+    t.same(await count(orgId), { tasks: 3, batches: 1 })
   })
 
   t.test('refuses what is no pair, and leaves nothing behind', async (t) => {

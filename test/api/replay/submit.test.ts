@@ -166,7 +166,7 @@ t.test('submissions of replays', async (t) => {
     t.match((await client.get('/traces/again')).body, replay)
     t.equal(await usage(orgId), charged, 'it was counted before')
     const second = await held({ ...done, replayed_trace_id: 'again' }, 1)
-    t.equal(second.status, 200)
+    t.equal(second.status, 400, 'it is the replay of another trace')
     t.match((await client.get('/traces/again')).body, replay)
     const [row] = await sql`
       select revision from traces where org_id = ${orgId} and trace_id = 'again'`
