@@ -27,7 +27,9 @@ export const taskFields = {
       'full: what the user asked is known whole, and so are the results of all tool calls. partial: something of it is missing. none: cannot be run; such a task is skipped',
     ),
   attempt: Joi.number().integer().required().description('How often it was given out'),
-  reason: nullable(Joi.string()).required().description('Why it was skipped or failed'),
+  reason: nullable(Joi.string())
+    .required()
+    .description('Why it was skipped or failed; while it waits again, why its last attempt failed'),
   replayed_trace_id: nullable(Joi.string()).required(),
   eval_score: nullable(Joi.number()).required(),
   eval_verdict: nullable(Joi.string()).required(),

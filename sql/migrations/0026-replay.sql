@@ -62,13 +62,13 @@ create table replay_tasks (
   lease_token uuid,
   leased_by text,
   leased_until timestamptz(3),
-  -- Why it was skipped or failed.
+  -- Why it was skipped or failed; of a pending task why its last attempt failed.
   reason text,
   replayed_trace_id text,
   eval_score float8 check (eval_score between 0 and 1),
   eval_verdict text check (eval_verdict in ('pass', 'review', 'fail')),
   comparison jsonb,
-  -- SHA-256 over the canonical form of what ended it, so that the same again is known.
+  -- SHA-256 over the canonical form of what ended it, or gave it back last, so that the same again is known.
   submission_hash bytea,
   -- That of its batch.
   created_at timestamptz(3) not null,

@@ -114,8 +114,8 @@ export async function extendLease(sql: Queryable, lease: Lease, seconds: number)
 }
 
 /**
- * Ends a lease without a result. The task waits again; or it has failed for the reason, when the attempt
- * counts and was the last. Returns what became of it; undefined when the lease is not the present one.
+ * Ends a lease without a result. The task waits again; or it has failed, when the attempt counts and was
+ * the last. The reason is kept when the attempt counts. Returns what became of it; undefined when the lease is not the present one.
  * @param counted false gives the attempt back
  * @param reason a word or a sentence, at most 4,000 characters
  */
@@ -128,7 +128,7 @@ export async function giveBack(
   const [row] = await sql<{ status: 'pending' | 'failed' }[]>`
     update replay_tasks set status = case when ${isLast} then 'failed' else 'pending' end,
       attempt = attempt - ${counted ? 0 : 1},
-      reason = case when ${isLast} then ${storableText(reason)} end,
+      reason = ${counted ? storableText(reason) : null},
       ended_at = case when ${isLast} then now() end,
       lease_token = null, leased_until = null
     where ${isHeld(sql, lease)} returning status`

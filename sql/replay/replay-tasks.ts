@@ -97,7 +97,7 @@ export async function listTasks(
 /** Cancels what is open of a batch: leases end, and what runners still submit is refused. */
 export async function cancelTasks(sql: Queryable, orgId: string, batchId: string) {
   await sql`
-    update replay_tasks set status = 'canceled', lease_token = null, leased_until = null,
+    update replay_tasks set status = 'canceled', reason = null, lease_token = null, leased_until = null,
       ended_at = clock_timestamp()
     where org_id = ${orgId} and batch_id = ${batchId} and status in ('pending', 'leased')`
 }

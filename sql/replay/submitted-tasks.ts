@@ -25,6 +25,7 @@ export interface LockedTask extends TaskResult {
   /** Nobody holds it any more, although nobody else took it yet. */
   has_run_out: boolean
   has_ended: boolean
+  /** Of what ended it, or gave it back last. */
   submission_hash: Buffer | null
   agent_name: string
   target_manifest_id: string | null
@@ -68,7 +69,7 @@ export async function endTask(tx: Transaction, { org_id, task_id }: TaskKey, end
   const { replayed_trace_id = null, eval_score = null, eval_verdict = null } = result
   const comparison = result.comparison ? jsonText(result.comparison) : null
   const rows = await tx<TaskResult[]>`
-    update replay_tasks t set status = ${result.status}, reason = ${reason === null ? null : storableText(reason)},
+    update replay_tasks t set status = ${result.status}, reason = ${reasonText(reason)},
       replayed_trace_id = ${replayed_trace_id}, eval_score = ${eval_score},
       eval_verdict = ${eval_verdict}, comparison = ${comparison}::text::jsonb,
       submission_hash = ${hash}, ended_at = clock_timestamp(), lease_token = null, leased_until = null
@@ -77,13 +78,22 @@ export async function endTask(tx: Transaction, { org_id, task_id }: TaskKey, end
   return onlyRow(rows)
 }
 
-/** Has a locked task wait for another attempt, and returns its result so far. */
-export async function retryTask(tx: Transaction, { org_id, task_id }: TaskKey) {
+/** Has a locked task, whose attempt failed for the reason, wait for another; returns its result so far. */
+export async function retryTask(
+  tx: Transaction,
+  { org_id, task_id }: TaskKey,
+  { reason, hash }: Pick<TaskEnd, 'reason' | 'hash'>,
+) {
   const rows = await tx<TaskResult[]>`
-    update replay_tasks t set status = 'pending', lease_token = null, leased_until = null
+    update replay_tasks t set status = 'pending', reason = ${reasonText(reason)},
+      submission_hash = ${hash}, lease_token = null, leased_until = null
     where t.org_id = ${org_id} and t.id = ${task_id}
     returning ${resultColumns(tx)}`
   return onlyRow(rows)
+}
+
+function reasonText(reason: string | null) {
+  return reason === null ? null : storableText(reason)
 }
 
 function resultColumns(sql: Queryable) {

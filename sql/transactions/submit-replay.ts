@@ -85,23 +85,24 @@ function refuse(
   { lease_token, hash }: Submission,
 ): SubmitOutcome | undefined {
   if (!task) return { kind: 'unknown_task' }
+  const isRepeated = task.submission_hash?.equals(hash)
   if (task.has_ended) {
-    const kind = task.submission_hash?.equals(hash) ? 'repeated' : 'task_ended'
-    return { kind, result: resultOf(task) }
+    return { kind: isRepeated ? 'repeated' : 'task_ended', result: resultOf(task) }
   }
-  if (lease_token !== null) {
-    return task.lease_token === lease_token ? undefined : { kind: 'lease_lost' }
-  }
+  if (lease_token !== null && task.lease_token === lease_token) return undefined
+  // It gave the task back, whoever holds that by now. The holder's next failure may read the same.
+  if (isRepeated) return { kind: 'repeated', result: { ...resultOf(task), status: 'pending' } }
+  if (lease_token !== null) return { kind: 'lease_lost' }
   return task.lease_token === null || task.has_run_out ? undefined : { kind: 'leased' }
 }
 
 async function fail({ tx, queue, task }: Work, { error, retry, hash }: Submission) {
-  if (retry && task.attempt < MAX_ATTEMPTS) return retryTask(tx, task)
+  const reason = error ?? 'runner_failed'
+  if (retry && task.attempt < MAX_ATTEMPTS) return retryTask(tx, task, { reason, hash })
   const original = await findRun(tx, originalKey(task))
   const report = { failed: true, eval_score: null, eval_verdict: null }
   const pair = { ...pairOf(task, original), replayed_trace_id: null }
   const { comparison } = await compareReplay(tx, queue, pair, report)
-  const reason = error ?? 'runner_failed'
   return endTask(tx, task, { status: 'failed', reason, hash, comparison })
 }
 

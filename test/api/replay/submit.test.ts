@@ -220,9 +220,17 @@ t.test('submissions of replays', async (t) => {
     let token = lease.lease_token
     for (const attempt of [2, 3]) {
       const failed = { status: 'failed', error: 'out of luck', retry: true, lease_token: token }
-      t.match(await submit(failed), { status: 200, body: { status: 'pending', comparison: null } })
+      const given = await submit(failed)
+      t.match(given, { status: 200, body: { status: 'pending', comparison: null } })
+      t.same((await submit(failed)).body, given.body, 'the same again')
+      t.match((await submit({ ...failed, error: 'x' })).body, { code: 'lease_lost' })
+      const shown = (await client.get(`/replay/tasks/${lease.id}`)).body
+      t.match(shown, { status: 'pending', reason: 'out of luck', attempt: attempt - 1 })
       const { body } = await client.post('/replay/tasks/claim', { worker_id: 'w' })
       t.equal(body.tasks[0].attempt, attempt)
+      t.same((await submit(failed)).body, given.body, 'the same again while another has it')
+      const held = (await client.get(`/replay/tasks/${lease.id}`)).body
+      t.match(held, { status: 'leased', reason: null, attempt })
       token = body.tasks[0].lease_token
     }
     const last = { status: 'failed', error: `x\0${'y'.repeat(5000)}`, retry: true }
