@@ -22,7 +22,9 @@ const body: CheckedBody<Submission> = {
     status: Joi.string()
       .valid(...SUBMITTED_STATUSES)
       .required()
-      .description('completed needs one of trace, replayed_trace_id and eval_score'),
+      .description(
+        'completed needs one of trace, replayed_trace_id and eval_score; the others take none of them',
+      ),
     lease_token: nullable(Joi.string()).description(
       'Without it the result is taken while nobody holds the task',
     ),
@@ -57,7 +59,7 @@ const body: CheckedBody<Submission> = {
 export const submitReplayTask = endpoint('POST', '/replay/tasks/{task_id}/submit', {
   summary: 'Submit the result of a replay task',
   description:
-    'The run comes as `trace`, which is stored and counted as POST /traces does, with source_type replayed. The trace, its judgement, the comparison with the original and the end of the task are one. Safe to repeat: the same result again, whatever lease it comes with, answers as before.',
+    'The run comes as `trace`, which is stored and counted as POST /traces does, with source_type replayed. The trace, its judgement, the comparison with the original and the end of the task are one. Safe to repeat: the same result again, whatever lease it comes with, answers as before. A run that failed may be kept: submit it as completed, with a trace of status error; it is a loss.',
   access: 'key',
   params: taskPath,
   body,

@@ -74,8 +74,12 @@ export function findSubmissionFault({
   trace,
   replayed_trace_id,
   eval_score,
+  eval_verdict,
 }: Submission): string | undefined {
-  if (status !== 'completed') return undefined
+  if (status !== 'completed') {
+    const said = [trace, replayed_trace_id, eval_score, eval_verdict]
+    return said.some((each) => each !== null) ? NOT_COMPLETED : undefined
+  }
   if (trace && replayed_trace_id !== null) return 'Submit one of trace and replayed_trace_id'
   if (trace || replayed_trace_id !== null || eval_score !== null) return undefined
   return 'A completed task needs one of trace, replayed_trace_id and eval_score'
@@ -126,6 +130,8 @@ function verdictOf(word: string | null): EvalVerdict | null {
 }
 
 export const SUBMITTED_STATUSES = ['completed', 'failed', 'skipped'] as const
+const NOT_COMPLETED =
+  'Only a completed task has a run or a score: submit a run that failed as completed, with a trace of status error'
 /** Longer errors are cut to this many characters. */
 const MAX_ERROR = 4000
 const PASSED: ReadonlySet<string> = new Set(['pass', 'keep'])

@@ -296,6 +296,10 @@ t.test('submissions of replays', async (t) => {
       { ...done, eval_verdict: 'pass' },
       { ...done, trace: runOf({}), replayed_trace_id: 'x' },
       { ...done, trace: runOf({ agent_name: 'other' }) },
+      { status: 'failed', trace: runOf({}) },
+      { status: 'failed', retry: true, replayed_trace_id: 'x' },
+      { status: 'failed', eval_score: 0 },
+      { status: 'skipped', eval_verdict: 'fail' },
     ]) {
       t.match(await held(body), { status: 400, body: { code: 'bad_request' } })
     }
