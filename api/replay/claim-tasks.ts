@@ -61,7 +61,10 @@ export const claimReplayTasks = endpoint('POST', '/replay/tasks/claim', {
   },
 })
 
-/** Claims up to `max` tasks; one whose trace is gone is skipped, and another one claimed in its place. */
+/**
+ * Claims up to `max` tasks; one whose trace is gone or cannot be opened is skipped, and another one claimed
+ * in its place.
+ */
 async function claimWithInputs(sql: Sql, orgId: string, request: ClaimRequest) {
   const claimed: object[] = []
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -71,7 +74,7 @@ async function claimWithInputs(sql: Sql, orgId: string, request: ClaimRequest) {
     for (const task of tasks) {
       const input = inputs.get(task.id)
       if (input) claimed.push(viewClaimed(task, input))
-      else await skipTask(sql, task, 'trace_gone')
+      else await skipTask(sql, task, input === null ? 'trace_gone' : 'trace_unreadable')
     }
     if (tasks.length < max || claimed.length === request.max) break
   }
@@ -84,5 +87,5 @@ function viewClaimed(task: LeasedTask, task_input: TaskInput) {
 }
 
 const RETRY_SECONDS = 5
-/** How often a claim looks for tasks in place of those whose trace is gone. */
+/** How often a claim looks for tasks in place of those that it skipped. */
 const MAX_ROUNDS = 10

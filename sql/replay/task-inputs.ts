@@ -6,6 +6,7 @@ import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable } from '../core/db.ts'
 import { versionLabel } from '../manifests/manifests.ts'
 import { listContentBytes, listRecordedTraces } from './recorded-traces.ts'
+import type { RecordedRow } from './recorded-traces.ts'
 
 /** What names the trace of a task and the version it is to be run as. */
 export interface InputTask {
@@ -16,7 +17,8 @@ export interface InputTask {
 }
 
 /**
- * What runners are given for tasks, by task id; null for a task whose trace is gone. Contents are read a
+ * What runners are given for tasks, by task id; null for a task whose trace is gone, and nothing for one
+ * whose trace cannot be opened. Contents are read a
  * few at a time, because they are large, and others have their turn after each.
  */
 export async function readTaskInputs(
@@ -29,15 +31,25 @@ export async function readTaskInputs(
   const targets = await listTargets(sql, orgId, tasks)
   const sizes = await listContentBytes(sql, orgId, tasks)
   for await (const batch of contentBatches([sizes], BATCH)) {
-    for (const { content, ...row } of await listRecordedTraces(sql, orgId, batch)) {
-      const trace = { ...row, ...decodeContent(content) }
+    for (const row of await listRecordedTraces(sql, orgId, batch)) {
+      const trace = open(row)
       for (const task of byTrace.get(keyOf(row)) ?? []) {
-        inputs.set(task.id, makeTaskInput(trace, targetOf(targets, task)))
+        if (trace) inputs.set(task.id, makeTaskInput(trace, targetOf(targets, task)))
+        else inputs.delete(task.id)
         await setImmediate()
       }
     }
   }
   return inputs
+}
+
+/** A content that was damaged is undefined, so that it costs only its own task. */
+function open({ content, ...row }: RecordedRow) {
+  try {
+    return { ...row, ...decodeContent(content) }
+  } catch {
+    return undefined
+  }
 }
 
 /** The versions that tasks are to be run as, by id. */

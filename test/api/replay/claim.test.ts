@@ -80,6 +80,22 @@ t.test('claims of replay tasks', async (t) => {
     })
   })
 
+  t.test('a task whose trace cannot be opened is skipped, and others given out', async (t) => {
+    const { client, orgId, batch, traces } = await prepared(3)
+    const [, damaged = ''] = traces
+    await sql`update traces set content = 'x' where org_id = ${orgId} and trace_id = ${damaged}`
+    const { status, body } = await client.post('/replay/tasks/claim', { worker_id: 'w', max: 3 })
+    t.equal(status, 200)
+    t.same(
+      body.tasks.map(({ id }: { id: string }) => id),
+      [batch.tasks[0], batch.tasks[2]],
+    )
+    t.match(await client.get(`/replay/tasks/${batch.tasks[1]}`), {
+      status: 200,
+      body: { status: 'skipped', reason: 'trace_unreadable', task_input: null },
+    })
+  })
+
   t.test('a claim says what is wrong with it', async (t) => {
     const { client } = await prepared(0)
     for (const [body, field] of [
