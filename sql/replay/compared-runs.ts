@@ -1,4 +1,3 @@
-import type { EvalVerdict } from '../../jobs/rules/core/verdicts.ts'
 import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { finalOutput, ownCalls, toolsUsed } from '../../jobs/rules/traces/trace-use.ts'
@@ -20,7 +19,6 @@ export type RecordedRun = Omit<ComparedRun, 'scores' | 'quality'> & {
 
 /** How a run was judged. */
 export interface RunJudgement extends Pick<ComparedRun, 'scores' | 'quality'> {
-  readonly eval_verdict: EvalVerdict | null
   readonly isJudged: boolean
 }
 
@@ -61,8 +59,8 @@ export async function listRunJudgements(
   return new Map(
     traceIds.map((id) => {
       const verdict = verdictOf.get(id)
-      const { quality_avg: quality = null, eval_verdict = null } = verdict ?? {}
-      return [id, { scores: scoresOf.get(id) ?? [], quality, eval_verdict, isJudged: !!verdict }]
+      const quality = verdict?.quality_avg ?? null
+      return [id, { scores: scoresOf.get(id) ?? [], quality, isJudged: !!verdict }]
     }),
   )
 }

@@ -40,7 +40,7 @@ export interface LeasedTask extends Lease {
 /**
  * Gives out tasks: of the oldest batch first, and of each first those whose lease has run out, then those
  * that wait, in their order. Nobody waits: a task that another claim is about to take is passed over.
- * Tasks whose last lease has run out are failed by the way (`lease_lost`).
+ * Tasks whose last lease has run out are failed in passing (`lease_lost`).
  *
  * The batches are walked in their order by a nested loop, which stops at the row that makes it `max`:
  * no task is locked that is not given out. An `order by` around it would lock `max` of every batch. Two

@@ -57,7 +57,7 @@ export async function lockLinkedBatch(
 export async function insertLinkedTask(
   tx: Transaction,
   pair: LinkedPair,
-  task: Omit<LinkResult, never> & {
+  task: LinkResult & {
     readonly replayability: Replayability
     readonly comparison: Comparison | null
   },
