@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
+import { detectViolations } from '../../jobs/detect-violations.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import { MAX_ATTEMPTS } from '../../jobs/rules/replay/attempts.ts'
 import { markReplay } from '../../jobs/rules/replay/provenance.ts'
@@ -10,7 +11,9 @@ import type { Submission, SubmittedTrace } from '../../jobs/rules/replay/submiss
 import { toTraceRowInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import { unknownManifest } from '../../jobs/rules/traces/trace-warning.ts'
 import type { TraceWarning } from '../../jobs/rules/traces/trace-warning.ts'
+import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Transaction } from '../core/db.ts'
+import { upsertScores } from '../evals/eval-scores.ts'
 import type { Charge } from '../org/usage.ts'
 import { findRun } from '../replay/compared-runs.ts'
 import type { RecordedRun } from '../replay/compared-runs.ts'
@@ -19,7 +22,7 @@ import type { LockedTask, TaskResult } from '../replay/submitted-tasks.ts'
 import { compareReplay } from './compare-replay.ts'
 import { markStored } from './mark-replay.ts'
 import type { MarkFault } from './mark-replay.ts'
-import { chargeTraces, completeTraces, insertTied } from './store-traces.ts'
+import { chargeTraces, insertTied } from './store-traces.ts'
 
 /** What became of a submission. Nothing is written but by `stored`. */
 export type SubmitOutcome =
@@ -158,8 +161,9 @@ async function storeReplay(
   const [inserted] = await insertTied(tx, [{ ...marked, org_id, project_id }])
   if (!inserted) return { kind: 'trace_exists', trace_id }
   const ofTrace = scores.map((score) => ({ ...score, trace_id }))
-  const accepted = { projectId: project_id, traceIds: [trace_id], scores: ofTrace }
-  await completeTraces(tx, queue, org_id, [accepted])
+  await upsertScores(tx, org_id, project_id, ofTrace)
+  // It is judged before it is compared, so that here is what follows when a job judges.
+  await enqueueTraces(queue, tx, detectViolations, org_id, project_id, [trace_id])
   const isTied = marked.manifest_id === null || marked.manifest_id === inserted.manifest_id
   const untied = isTied ? [] : [unknownManifest(marked.manifest_id ?? '')]
   return { trace_id, isNew: true, warnings: [...untied, ...warnings] }

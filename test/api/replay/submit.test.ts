@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { judgeTracesHandler } from '../../../workers/evals/judge-traces.ts'
 import { tool } from '../../support/manifests.ts'
 import { registeredAgent } from '../../support/registered-agent.ts'
 import type { StoredTraffic } from '../../support/registered-agent.ts'
 import { insertReplayBatch } from '../../support/replay-tasks.ts'
 import { makeTestKey, openService } from '../../support/service.ts'
-import { until } from '../../support/until.ts'
 
 t.test('submissions of replays', async (t) => {
   const service = await openService(t)
@@ -411,22 +409,26 @@ t.test('submissions of replays', async (t) => {
     t.equal((await service.client(reader.raw).post(path, body)).status, 403)
   })
 
-  t.test('the job that judges once more changes nothing', async (t) => {
-    const { client, held, orgId, projectId } = await claimed()
-    const { body } = await held({ ...done, trace: runOf({ scores: { reward: 0.9 } }) })
-    const decision = async () =>
-      (await client.get(`/traces/${body.replayed_trace_id}/decision`)).body
-    const before = await decision()
-    const { stop } = await service.startWorkers([judgeTracesHandler])
-    await until(async () => {
-      const [left] = await sql`
-        select 1 from pgboss.job where name = 'evals.judge' and state in ('created', 'retry', 'active')
-          and data ->> 'org_id' = ${orgId} and data -> 'payload' ->> 'project_id' = ${projectId}`
-      return !left
-    })
-    await stop()
-    t.same(await decision(), before)
-  })
+  t.test(
+    'no job judges a run again; its copies are judged anew, and it is searched for violations',
+    async (t) => {
+      const { client, held, orgId } = await claimed()
+      // The run began before its copy.
+      await client.post(
+        '/traces',
+        runOf({ trace_id: 'copy', agent_name: 'agent', started_at: new Date().toISOString() }),
+      )
+      await sql`delete from pgboss.job where data ->> 'org_id' = ${orgId}`
+      const { body } = await held({ ...done, trace: runOf({}) })
+      const jobs = await sql`
+      select name, data -> 'payload' -> 'trace_ids' as ids from pgboss.job
+      where data ->> 'org_id' = ${orgId} and data -> 'payload' ? 'trace_ids' order by name`
+      t.same(jobs, [
+        { name: 'evals.judge', ids: ['copy'] },
+        { name: 'violations.detect', ids: [body.replayed_trace_id] },
+      ])
+    },
+  )
 })
 
 function runOf(more: object) {
