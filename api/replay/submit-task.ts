@@ -59,7 +59,7 @@ const body: CheckedBody<Submission> = {
 export const submitReplayTask = endpoint('POST', '/replay/tasks/{task_id}/submit', {
   summary: 'Submit the result of a replay task',
   description:
-    'The run comes as `trace`, which is stored and counted as POST /traces does, with source_type replayed. The trace, its judgement, the comparison with the original and the end of the task are one. Safe to repeat: the same result again, whatever lease it comes with, answers as before. A run that failed may be kept: submit it as completed, with a trace of status error; it is a loss.',
+    'The run comes as `trace`, which is stored and counted as POST /traces does, with source_type replayed; it finishes a trace of its id that is running. The trace, its judgement, the comparison with the original and the end of the task are one. Safe to repeat: the same result again, whatever lease it comes with, answers as before. A run that failed may be kept: submit it as completed, with a trace of status error; it is a loss.',
   access: 'key',
   params: taskPath,
   body,

@@ -28,7 +28,7 @@ export async function markStored(
 ): Promise<MarkFault | undefined> {
   const { org_id, project_id, trace_id } = key
   const originalId = origin.original.trace_id
-  if (trace_id === originalId) return invalid('A replay is another trace than its original')
+  if (trace_id === originalId) return invalid(SAME_TRACE)
   const found = await lockStoredTraces(tx, [key, { ...key, trace_id: originalId }])
   const replay = found.find((each) => each.trace_id === trace_id)
   if (!replay) return { kind: 'unknown_trace' }
@@ -54,6 +54,8 @@ export async function markStored(
   await requestAggregation(queue, tx, org_id, project_id)
   return undefined
 }
+
+export const SAME_TRACE = 'A replay is another trace than its original'
 
 function invalid(message: string): MarkFault {
   return { kind: 'invalid', message }

@@ -9,6 +9,7 @@ import { replayScore } from '../../jobs/rules/replay/replay-score.ts'
 import { findSubmissionFault } from '../../jobs/rules/replay/submission.ts'
 import type { Submission, SubmittedTrace } from '../../jobs/rules/replay/submission.ts'
 import { toTraceRowInSteps } from '../../jobs/rules/traces/trace-row.ts'
+import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { unknownManifest } from '../../jobs/rules/traces/trace-warning.ts'
 import type { TraceWarning } from '../../jobs/rules/traces/trace-warning.ts'
 import { enqueueTraces } from '../../jobs/trace-batches.ts'
@@ -19,9 +20,12 @@ import { findRun } from '../replay/compared-runs.ts'
 import type { RecordedRun } from '../replay/compared-runs.ts'
 import { endTask, lockTask, retryTask } from '../replay/submitted-tasks.ts'
 import type { LockedTask, TaskResult } from '../replay/submitted-tasks.ts'
+import { lockStoredTraces } from '../traces/trace-updates.ts'
+import type { TraceKey } from '../traces/traces.ts'
 import { compareReplay } from './compare-replay.ts'
-import { markStored } from './mark-replay.ts'
+import { markStored, SAME_TRACE } from './mark-replay.ts'
 import type { MarkFault } from './mark-replay.ts'
+import { finishTraces } from './revise-trace.ts'
 import { chargeTraces, insertTied } from './store-traces.ts'
 
 /** What became of a submission. Nothing is written but by `stored`. */
@@ -42,7 +46,7 @@ export type SubmitOutcome =
   | { readonly kind: 'unknown_task' }
   /** The request is wrong, or names a run that is no replay of the task; or one that is not there. */
   | MarkFault
-  /** The project has a trace of the id of the one submitted. */
+  /** The project has a trace of the id of the one submitted, which has ended. */
   | { readonly kind: 'trace_exists'; readonly trace_id: string }
   /** The month's quota does not hold the trace; the lease goes on. */
   | { readonly kind: 'over_quota'; readonly limit: number; readonly left: number }
@@ -145,28 +149,43 @@ async function takeReplay(
   return (await markStored(work.tx, work.queue, key, { origin, scores })) ?? taken
 }
 
-/** Stores the run as POST /traces stores a trace. */
+/** Stores the run as POST /traces stores a trace, or finishes it. */
 async function storeReplay(
-  { tx, queue, task }: Work,
+  work: Work,
   { trace, scores, warnings }: SubmittedTrace,
   origin: ReplayOrigin,
 ): Promise<TakenReplay | SubmitOutcome> {
+  const { tx, queue, task } = work
   const { org_id, project_id, agent_name } = task
   if (trace.agent_name !== '' && trace.agent_name !== agent_name) {
     return { kind: 'invalid', message: `The replay must be a run of the agent ${agent_name}` }
   }
   const trace_id = trace.trace_id || randomUUIDv7()
+  // Also one that is gone: it would be its own original.
+  if (trace_id === task.trace_id) return { kind: 'invalid', message: SAME_TRACE }
   const named = { ...trace, trace_id, agent_name }
   const marked = markReplay(await toTraceRowInSteps(named, () => setImmediate()), origin)
-  const [inserted] = await insertTied(tx, [{ ...marked, org_id, project_id }])
-  if (!inserted) return { kind: 'trace_exists', trace_id }
+  const row = { ...marked, org_id, project_id }
+  const [inserted] = await insertTied(tx, [row])
+  const written = inserted ?? (await finishRun(work, row))
+  if (!written) return { kind: 'trace_exists', trace_id }
   const ofTrace = scores.map((score) => ({ ...score, trace_id }))
   await upsertScores(tx, org_id, project_id, ofTrace)
   // It is judged before it is compared, so that here is what follows when a job judges.
-  await enqueueTraces(queue, tx, detectViolations, org_id, project_id, [trace_id])
-  const isTied = marked.manifest_id === null || marked.manifest_id === inserted.manifest_id
+  if (inserted) await enqueueTraces(queue, tx, detectViolations, org_id, project_id, [trace_id])
+  const isTied = marked.manifest_id === null || marked.manifest_id === written.manifest_id
   const untied = isTied ? [] : [unknownManifest(marked.manifest_id ?? '')]
-  return { trace_id, isNew: true, warnings: [...untied, ...warnings] }
+  return { trace_id, isNew: inserted !== undefined, warnings: [...untied, ...warnings] }
+}
+
+/**
+ * Finishes the run that is stored as running, as POST /traces does; undefined where none is. It locks the
+ * original too, in the order in which all lock traces.
+ */
+async function finishRun({ tx, queue, task }: Work, row: TraceRow & TraceKey) {
+  await lockStoredTraces(tx, [row, originalKey(task)])
+  const finished = await finishTraces(tx, queue, [row])
+  return finished.get(row)
 }
 
 function stored(result: TaskResult, warnings: readonly TraceWarning[] = []): SubmitOutcome {
@@ -209,7 +228,7 @@ interface Work {
 interface TakenReplay {
   /** Null where only a score was submitted. */
   readonly trace_id: string | null
-  /** It was stored by this submission, and counts. */
+  /** It was stored by this submission, not only finished, and counts. */
   readonly isNew: boolean
   readonly warnings: readonly TraceWarning[]
 }

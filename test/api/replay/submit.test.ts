@@ -171,6 +171,38 @@ t.test('submissions of replays', async (t) => {
     t.equal(row?.['revision'], 1, 'marked once')
   })
 
+  t.test('a run that was stored while it went on is finished by its result', async (t) => {
+    const { client, held, original, lease, batch, target, orgId } = await claimed(1, {
+      quality: 0.5,
+    })
+    const streamed = { trace_id: 'streamed', agent_name: 'agent', metadata: { own: 1 } }
+    await client.post('/traces', { ...streamed, status: 'running' })
+    const charged = await usage(orgId)
+    const { status, body } = await held({
+      ...done,
+      trace: runOf({ trace_id: 'streamed', manifest_id: null, scores: { reward: 0.9 } }),
+    })
+    t.match(
+      [status, body],
+      [200, { replayed_trace_id: 'streamed', comparison: { outcome: 'win' } }],
+    )
+    t.match((await client.get('/traces/streamed')).body, {
+      status: 'success',
+      source_type: 'replayed',
+      parent_trace_id: original,
+      manifest_id: target,
+      llm_call_count: 1,
+      metadata: {
+        original_trace_id: original,
+        replay: { batch_id: batch.id, task_id: lease.id, attempt: 1 },
+        own: 1,
+      },
+      eval_score: body.eval_score,
+      revision: 1,
+    })
+    t.equal(await usage(orgId), charged, 'it was counted before')
+  })
+
   t.test('the same result again answers as before, whoever sends it', async (t) => {
     const { client, held, submit, orgId } = await claimed()
     const result = { ...done, trace: runOf({}), eval_score: 0.5, note: { a: 1, b: 2 } }
@@ -268,6 +300,7 @@ t.test('submissions of replays', async (t) => {
 
   t.test('a submission says what is wrong with it', async (t) => {
     const { held, client, original } = await claimed()
+    await client.post('/traces', runOf({ trace_id: 'ended', agent_name: 'agent' }))
     for (const [body, field] of [
       [{}, 'body.status'],
       [{ status: 'done' }, 'body.status'],
@@ -294,6 +327,7 @@ t.test('submissions of replays', async (t) => {
       { ...done, eval_verdict: 'pass' },
       { ...done, trace: runOf({}), replayed_trace_id: 'x' },
       { ...done, trace: runOf({ agent_name: 'other' }) },
+      { ...done, trace: runOf({ trace_id: original }) },
       { status: 'failed', trace: runOf({}) },
       { status: 'failed', retry: true, replayed_trace_id: 'x' },
       { status: 'failed', eval_score: 0 },
@@ -301,7 +335,7 @@ t.test('submissions of replays', async (t) => {
     ]) {
       t.match(await held(body), { status: 400, body: { code: 'bad_request' } })
     }
-    const taken = await held({ ...done, trace: runOf({ trace_id: original }) })
+    const taken = await held({ ...done, trace: runOf({ trace_id: 'ended' }) })
     t.match(taken, { status: 409, body: { code: 'trace_exists' } })
   })
 
