@@ -57,6 +57,6 @@ export async function markStored(
 
 export const SAME_TRACE = 'A replay is another trace than its original'
 
-function invalid(message: string): MarkFault {
+export function invalid(message: string): MarkFault {
   return { kind: 'invalid', message }
 }

@@ -1,32 +1,23 @@
-import { randomUUIDv7 } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import { detectViolations } from '../../jobs/detect-violations.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import { MAX_ATTEMPTS } from '../../jobs/rules/replay/attempts.ts'
-import { markReplay } from '../../jobs/rules/replay/provenance.ts'
 import type { ReplayOrigin } from '../../jobs/rules/replay/provenance.ts'
 import { replayScore } from '../../jobs/rules/replay/replay-score.ts'
 import { findSubmissionFault } from '../../jobs/rules/replay/submission.ts'
-import type { Submission, SubmittedTrace } from '../../jobs/rules/replay/submission.ts'
-import { toTraceRowInSteps } from '../../jobs/rules/traces/trace-row.ts'
-import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
-import { unknownManifest } from '../../jobs/rules/traces/trace-warning.ts'
+import type { Submission } from '../../jobs/rules/replay/submission.ts'
 import type { TraceWarning } from '../../jobs/rules/traces/trace-warning.ts'
-import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Transaction } from '../core/db.ts'
-import { upsertScores } from '../evals/eval-scores.ts'
 import type { Charge } from '../org/usage.ts'
 import { findRun } from '../replay/compared-runs.ts'
 import type { RecordedRun } from '../replay/compared-runs.ts'
 import { endTask, lockTask, retryTask } from '../replay/submitted-tasks.ts'
 import type { LockedTask, TaskResult } from '../replay/submitted-tasks.ts'
-import { lockStoredTraces } from '../traces/trace-updates.ts'
-import type { TraceKey } from '../traces/traces.ts'
 import { compareReplay } from './compare-replay.ts'
-import { markStored, SAME_TRACE } from './mark-replay.ts'
+import { markStored } from './mark-replay.ts'
 import type { MarkFault } from './mark-replay.ts'
-import { finishTraces } from './revise-trace.ts'
-import { chargeTraces, insertTied } from './store-traces.ts'
+import { storeRun } from './store-run.ts'
+import type { StoredRun, TraceExists } from './store-run.ts'
+import { chargeTraces } from './store-traces.ts'
 
 /** What became of a submission. Nothing is written but by `stored`. */
 export type SubmitOutcome =
@@ -46,8 +37,7 @@ export type SubmitOutcome =
   | { readonly kind: 'unknown_task' }
   /** The request is wrong, or names a run that is no replay of the task; or one that is not there. */
   | MarkFault
-  /** The project has a trace of the id of the one submitted, which has ended. */
-  | { readonly kind: 'trace_exists'; readonly trace_id: string }
+  | TraceExists
   /** The month's quota does not hold the trace; the lease goes on. */
   | { readonly kind: 'over_quota'; readonly limit: number; readonly left: number }
 
@@ -142,50 +132,14 @@ async function takeReplay(
   const { task } = work
   const scores = eval_score === null ? [] : [replayScore(task.task_id, eval_score, eval_verdict)]
   const origin = originOf(task, original)
-  if (trace) return storeReplay(work, { ...trace, scores: [...trace.scores, ...scores] }, origin)
+  if (trace) {
+    const run = { ...trace, scores: [...trace.scores, ...scores] }
+    return storeRun(work.tx, work.queue, originalKey(task), { run, origin })
+  }
   const taken = { trace_id: replayed_trace_id, isNew: false, warnings: [] }
   if (replayed_trace_id === null) return taken
   const key = { ...originalKey(task), trace_id: replayed_trace_id }
   return (await markStored(work.tx, work.queue, key, { origin, scores })) ?? taken
-}
-
-/** Stores the run as POST /traces stores a trace, or finishes it. */
-async function storeReplay(
-  work: Work,
-  { trace, scores, warnings }: SubmittedTrace,
-  origin: ReplayOrigin,
-): Promise<TakenReplay | SubmitOutcome> {
-  const { tx, queue, task } = work
-  const { org_id, project_id, agent_name } = task
-  if (trace.agent_name !== '' && trace.agent_name !== agent_name) {
-    return { kind: 'invalid', message: `The replay must be a run of the agent ${agent_name}` }
-  }
-  const trace_id = trace.trace_id || randomUUIDv7()
-  // Also one that is gone: it would be its own original.
-  if (trace_id === task.trace_id) return { kind: 'invalid', message: SAME_TRACE }
-  const named = { ...trace, trace_id, agent_name }
-  const marked = markReplay(await toTraceRowInSteps(named, () => setImmediate()), origin)
-  const row = { ...marked, org_id, project_id }
-  const [inserted] = await insertTied(tx, [row])
-  const written = inserted ?? (await finishRun(work, row))
-  if (!written) return { kind: 'trace_exists', trace_id }
-  const ofTrace = scores.map((score) => ({ ...score, trace_id }))
-  await upsertScores(tx, org_id, project_id, ofTrace)
-  // It is judged before it is compared, so that here is what follows when a job judges.
-  if (inserted) await enqueueTraces(queue, tx, detectViolations, org_id, project_id, [trace_id])
-  const isTied = marked.manifest_id === null || marked.manifest_id === written.manifest_id
-  const untied = isTied ? [] : [unknownManifest(marked.manifest_id ?? '')]
-  return { trace_id, isNew: inserted !== undefined, warnings: [...untied, ...warnings] }
-}
-
-/**
- * Finishes the run that is stored as running, as POST /traces does; undefined where none is. It locks the
- * original too, in the order in which all lock traces.
- */
-async function finishRun({ tx, queue, task }: Work, row: TraceRow & TraceKey) {
-  await lockStoredTraces(tx, [row, originalKey(task)])
-  const finished = await finishTraces(tx, queue, [row])
-  return finished.get(row)
 }
 
 function stored(result: TaskResult, warnings: readonly TraceWarning[] = []): SubmitOutcome {
@@ -225,10 +179,5 @@ interface Work {
   readonly task: LockedTask
 }
 
-interface TakenReplay {
-  /** Null where only a score was submitted. */
-  readonly trace_id: string | null
-  /** It was stored by this submission, not only finished, and counts. */
-  readonly isNew: boolean
-  readonly warnings: readonly TraceWarning[]
-}
+/** The run that a task has come to; its id is null where only a score was submitted. */
+type TakenReplay = Omit<StoredRun, 'trace_id'> & { readonly trace_id: string | null }

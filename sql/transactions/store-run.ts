@@ -1,0 +1,79 @@
+import { randomUUIDv7 } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import { detectViolations } from '../../jobs/detect-violations.ts'
+import type { Queue } from '../../jobs/queue.ts'
+import { markReplay } from '../../jobs/rules/replay/provenance.ts'
+import type { ReplayOrigin } from '../../jobs/rules/replay/provenance.ts'
+import type { SubmittedTrace } from '../../jobs/rules/replay/submission.ts'
+import { toTraceRowInSteps } from '../../jobs/rules/traces/trace-row.ts'
+import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
+import { unknownManifest } from '../../jobs/rules/traces/trace-warning.ts'
+import type { TraceWarning } from '../../jobs/rules/traces/trace-warning.ts'
+import { enqueueTraces } from '../../jobs/trace-batches.ts'
+import type { Transaction } from '../core/db.ts'
+import { upsertScores } from '../evals/eval-scores.ts'
+import { lockStoredTraces } from '../traces/trace-updates.ts'
+import type { TraceKey } from '../traces/traces.ts'
+import { invalid, SAME_TRACE } from './mark-replay.ts'
+import type { MarkFault } from './mark-replay.ts'
+import { finishTraces } from './revise-trace.ts'
+import { insertTied } from './store-traces.ts'
+
+/** A run that is stored as a replay. */
+export interface StoredRun {
+  readonly trace_id: string
+  /** It was stored now, not only finished, and counts. */
+  readonly isNew: boolean
+  readonly warnings: readonly TraceWarning[]
+}
+
+/** The project has a trace of the id of the run, which has ended. */
+export interface TraceExists {
+  readonly kind: 'trace_exists'
+  readonly trace_id: string
+}
+
+/**
+ * Stores a run as the replay of a trace of its project, or finishes it where it is stored as running, as
+ * POST /traces does. The caller judges it and counts it.
+ * @param original names the trace, which may be gone
+ */
+export async function storeRun(
+  tx: Transaction,
+  queue: Queue,
+  original: TraceKey,
+  { run, origin }: { run: SubmittedTrace; origin: ReplayOrigin },
+): Promise<StoredRun | MarkFault | TraceExists> {
+  const { org_id, project_id } = original
+  const { agent_name } = origin
+  if (run.trace.agent_name !== '' && run.trace.agent_name !== agent_name) {
+    return invalid(`The replay must be a run of the agent ${agent_name}`)
+  }
+  const trace_id = run.trace.trace_id || randomUUIDv7()
+  if (trace_id === original.trace_id) return invalid(SAME_TRACE)
+  const named = { ...run.trace, trace_id, agent_name }
+  const marked = markReplay(await toTraceRowInSteps(named, () => setImmediate()), origin)
+  const row = { ...marked, org_id, project_id }
+  const [inserted] = await insertTied(tx, [row])
+  const written = inserted ?? (await finishRun(tx, queue, row, original))
+  if (!written) return { kind: 'trace_exists', trace_id }
+  const scores = run.scores.map((score) => ({ ...score, trace_id }))
+  await upsertScores(tx, org_id, project_id, scores)
+  // No job judges it, so that here is what follows when one does.
+  if (inserted) await enqueueTraces(queue, tx, detectViolations, org_id, project_id, [trace_id])
+  const isTied = row.manifest_id === null || row.manifest_id === written.manifest_id
+  const untied = isTied ? [] : [unknownManifest(row.manifest_id ?? '')]
+  return { trace_id, isNew: inserted !== undefined, warnings: [...untied, ...run.warnings] }
+}
+
+/** Undefined where it is not running. Locks both, in the order in which all lock traces. */
+async function finishRun(
+  tx: Transaction,
+  queue: Queue,
+  row: TraceRow & TraceKey,
+  original: TraceKey,
+) {
+  await lockStoredTraces(tx, [row, original])
+  const finished = await finishTraces(tx, queue, [row])
+  return finished.get(row)
+}
