@@ -1,6 +1,6 @@
 import { cut, isObject } from '../core/reader.ts'
 import type { Message } from '../traces/trace.ts'
-import { finalOutput, ownCalls } from '../traces/trace-use.ts'
+import { readOutput } from './recorded-output.ts'
 import { readRequest, recordedTools } from './recorded-run.ts'
 import type { RecordedTrace } from './recorded-run.ts'
 
@@ -61,7 +61,7 @@ export function makeTaskInput(
       result,
       status: failed ? 'error' : 'success',
     })),
-    original_output: finalOutput(trace, ownCalls(trace))?.text ?? null,
+    original_output: readOutput(trace),
     target_manifest: target,
   }
   return fits(input, maxBytes) ? input : { ...fit(input, maxBytes), truncated: true }
