@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { makeTaskInput } from '../../jobs/rules/replay/task-input.ts'
 import type { TargetManifest, TaskInput } from '../../jobs/rules/replay/task-input.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
-import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
+import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable } from '../core/db.ts'
 import { versionLabel } from '../manifests/manifests.ts'
 import { listContentBytes, listRecordedTraces } from './recorded-traces.ts'
@@ -17,12 +17,14 @@ export interface InputTask {
 
 /**
  * What runners are given for tasks, by task id; null for a task whose trace is gone. Contents are read a
- * few at a time, because they are large, and others have their turn after each.
+ * few at a time, because they are large.
+ * @param pause is awaited between parts of the work, so that others have their turn
  */
 export async function readTaskInputs(
   sql: Queryable,
   orgId: string,
   tasks: readonly InputTask[],
+  pause: () => Promise<unknown> = setImmediate,
 ): Promise<Map<string, TaskInput | null>> {
   const inputs = new Map<string, TaskInput | null>(tasks.map(({ id }) => [id, null]))
   const byTrace = Map.groupBy(tasks, keyOf)
@@ -30,10 +32,10 @@ export async function readTaskInputs(
   const sizes = await listContentBytes(sql, orgId, tasks)
   for await (const batch of contentBatches([sizes], BATCH)) {
     for (const { content, ...row } of await listRecordedTraces(sql, orgId, batch)) {
-      const trace = { ...row, ...decodeContent(content) }
+      const trace = { ...row, ...(await decodeContentInSteps(content, pause)) }
       for (const task of byTrace.get(keyOf(row)) ?? []) {
-        inputs.set(task.id, makeTaskInput(trace, targetOf(targets, task)))
-        await setImmediate()
+        inputs.set(task.id, await makeTaskInput(trace, targetOf(targets, task), pause))
+        await pause()
       }
     }
   }
