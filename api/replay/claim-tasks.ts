@@ -9,6 +9,7 @@ import type { ClaimRequest, LeasedTask } from '../../sql/replay/leases.ts'
 import { readTaskInputs } from '../../sql/replay/task-inputs.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { errorBody, EXAMPLE_ID, projectField, times } from '../fields.ts'
+import { openTurns } from '../in-turns.ts'
 import { readableProjects } from '../projects.ts'
 import { leaseSecondsField } from './lease.ts'
 import { taskInputBody } from './task.ts'
@@ -70,7 +71,7 @@ async function claimWithInputs(sql: Sql, orgId: string, request: ClaimRequest) {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const max = request.max - claimed.length
     const tasks = await claimTasks(sql, orgId, { ...request, max })
-    const inputs = await readTaskInputs(sql, orgId, tasks)
+    const inputs = await readTaskInputs(sql, orgId, tasks, openTurns())
     for (const task of tasks) {
       const input = inputs.get(task.id)
       if (input) claimed.push(viewClaimed(task, input))

@@ -1,7 +1,8 @@
 import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
-import { finalOutput, ownCalls, toolsUsed } from '../../jobs/rules/traces/trace-use.ts'
+import { ownCalls, toolsUsed } from '../../jobs/rules/traces/trace-use.ts'
 import type { ComparedRun } from '../../jobs/rules/replay/comparison.ts'
+import { readOutput } from '../../jobs/rules/replay/recorded-output.ts'
 import { judgeReplayability } from '../../jobs/rules/replay/replayability.ts'
 import type { Replayability } from '../../jobs/rules/replay/replayability.ts'
 import type { Queryable } from '../core/db.ts'
@@ -30,14 +31,13 @@ export async function findRun(sql: Queryable, key: TraceKey): Promise<RecordedRu
     from traces where ${ofTrace(sql, key)}`
   if (!row) return undefined
   const trace = { ...row, ...decodeContent(row.content) }
-  const calls = ownCalls(trace)
   return {
     agent_name: row.agent_name,
     task_id: row.task_id,
     replayability: judgeReplayability(trace).replayability,
     status: row.status,
-    output: finalOutput(trace, calls)?.text ?? null,
-    tools: toolsUsed(trace, calls).map(({ tool }) => tool),
+    output: readOutput(trace),
+    tools: toolsUsed(trace, ownCalls(trace)).map(({ tool }) => tool),
     durationMs: row.ended_at && row.ended_at.getTime() - row.started_at.getTime(),
     costUsd: row.cost_usd,
   }

@@ -3,7 +3,7 @@ import type { CompatReason } from '../../jobs/rules/manifests/compat-decision.ts
 import { readOutput } from '../../jobs/rules/replay/recorded-output.ts'
 import { readRequest } from '../../jobs/rules/replay/recorded-run.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
-import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
+import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
 import { withVerdict } from '../traces/traces.ts'
@@ -112,7 +112,7 @@ export async function listSessionTurns(
 /**
  * Traces in the order of their names; those that are gone are left out. Few contents are in memory at once,
  * and one of them decompressed.
- * @param pause is awaited between contents
+ * @param pause is awaited between contents, and parts of large ones
  */
 export async function* openExported(
   sql: Queryable,
@@ -127,15 +127,15 @@ export async function* openExported(
       const recordedBy = new Map(recorded.map((trace) => [keyOf(trace), trace]))
       for (const { content_bytes: _, ...row } of batch) {
         const trace = recordedBy.get(keyOf(row))
-        if (trace) yield { ...row, ...openTexts(trace) }
+        if (trace) yield { ...row, ...(await openTexts(trace, pause)) }
         await pause()
       }
     }
   }
 }
 
-function openTexts({ content, ...row }: RecordedRow) {
-  const trace = { ...row, ...decodeContent(content) }
+async function openTexts({ content, ...row }: RecordedRow, pause: () => Promise<void>) {
+  const trace = { ...row, ...(await decodeContentInSteps(content, pause)) }
   return {
     user_input: readRequest(trace).text,
     original_output: readOutput(trace),

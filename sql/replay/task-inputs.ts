@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { makeTaskInput } from '../../jobs/rules/replay/task-input.ts'
 import type { TargetManifest, TaskInput } from '../../jobs/rules/replay/task-input.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
-import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
+import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable } from '../core/db.ts'
 import { versionLabel } from '../manifests/manifests.ts'
 import { listContentBytes, listRecordedTraces } from './recorded-traces.ts'
@@ -18,13 +18,14 @@ export interface InputTask {
 
 /**
  * What runners are given for tasks, by task id; null for a task whose trace is gone, and nothing for one
- * whose trace cannot be opened. Contents are read a
- * few at a time, because they are large, and others have their turn after each.
+ * whose trace cannot be opened. Contents are read a few at a time, because they are large.
+ * @param pause is awaited between parts of the work, so that others have their turn
  */
 export async function readTaskInputs(
   sql: Queryable,
   orgId: string,
   tasks: readonly InputTask[],
+  pause: () => Promise<unknown> = setImmediate,
 ): Promise<Map<string, TaskInput | null>> {
   const inputs = new Map<string, TaskInput | null>(tasks.map(({ id }) => [id, null]))
   const byTrace = Map.groupBy(tasks, keyOf)
@@ -32,11 +33,11 @@ export async function readTaskInputs(
   const sizes = await listContentBytes(sql, orgId, tasks)
   for await (const batch of contentBatches([sizes], BATCH)) {
     for (const row of await listRecordedTraces(sql, orgId, batch)) {
-      const trace = open(row)
+      const trace = await open(row, pause)
       for (const task of byTrace.get(keyOf(row)) ?? []) {
-        if (trace) inputs.set(task.id, makeTaskInput(trace, targetOf(targets, task)))
+        if (trace) inputs.set(task.id, await makeTaskInput(trace, targetOf(targets, task), pause))
         else inputs.delete(task.id)
-        await setImmediate()
+        await pause()
       }
     }
   }
@@ -44,9 +45,9 @@ export async function readTaskInputs(
 }
 
 /** A content that was damaged is undefined, so that it costs only its own task. */
-function open({ content, ...row }: RecordedRow) {
+async function open({ content, ...row }: RecordedRow, pause: () => Promise<unknown>) {
   try {
-    return { ...row, ...decodeContent(content) }
+    return { ...row, ...(await decodeContentInSteps(content, pause)) }
   } catch {
     return undefined
   }

@@ -9,7 +9,7 @@ import type { Trace } from '../traces/trace.ts'
 /** What of a run is compared. */
 export interface ComparedRun {
   readonly status: Trace['status']
-  /** All of what the agent answered at last; null where it answered nothing. */
+  /** What the agent answered at last, whole where it is known; null where it answered nothing. */
   readonly output: string | null
   /** The names of the tools it called, in order. */
   readonly tools: readonly string[]

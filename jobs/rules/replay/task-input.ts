@@ -1,6 +1,7 @@
-import { cut, isObject } from '../core/reader.ts'
+import { bytesOf, openCopying } from '../core/copy-json.ts'
+import type { Copying } from '../core/copy-json.ts'
 import type { Message } from '../traces/trace.ts'
-import { finalOutput, ownCalls } from '../traces/trace-use.ts'
+import { readOutput } from './recorded-output.ts'
 import { readRequest, recordedTools } from './recorded-run.ts'
 import type { RecordedTrace } from './recorded-run.ts'
 
@@ -41,14 +42,26 @@ export interface TargetManifest {
 /** Of the JSON text. */
 export const MAX_INPUT_BYTES = 1 << 20
 
-/** @param maxBytes what its JSON text has at most; at least 128 KiB */
-export function makeTaskInput(
+/**
+ * @param pause is awaited between parts of a large input, so that others have their turn
+ * @param maxBytes what its JSON text has at most; at least 128 KiB
+ */
+export async function makeTaskInput(
   trace: RecordedTrace,
   target: TargetManifest | null,
+  pause: Pause,
   maxBytes = MAX_INPUT_BYTES,
-): TaskInput {
+): Promise<TaskInput> {
+  const input = readInput(trace, target)
+  await pause()
+  const room = maxBytes - Buffer.byteLength(',"truncated":true')
+  if (await cutTexts(input, Infinity, { room, pause })) return input
+  return { ...(await fit(input, { room, pause })), truncated: true }
+}
+
+function readInput(trace: RecordedTrace, target: TargetManifest | null): TaskInput {
   const { text, messages, turns } = readRequest(trace)
-  const input: TaskInput = {
+  return {
     user_input: text,
     agent_name: trace.agent_name,
     session_id: trace.session_id,
@@ -61,72 +74,127 @@ export function makeTaskInput(
       result,
       status: failed ? 'error' : 'success',
     })),
-    original_output: finalOutput(trace, ownCalls(trace))?.text ?? null,
+    original_output: readOutput(trace),
     target_manifest: target,
   }
-  return fits(input, maxBytes) ? input : { ...fit(input, maxBytes), truncated: true }
 }
 
 /**
  * Cuts texts to as many characters, by powers of two, as fit. Where even the shortest do not, the lists
  * are too long, and lose items. What the user asked stays whole when it takes no more than half the room.
  */
-function fit(input: TaskInput, maxBytes: number): TaskInput {
-  const isKept = bytesOf(input.user_input) <= maxBytes / 2
-  const cutTo = (length: number): TaskInput => ({
-    ...cutTexts(input, length),
-    ...(isKept && { user_input: input.user_input }),
-  })
-  let best = cutTo(SHORTEST_CUT)
-  if (!fits(best, maxBytes)) return shortenLists(best, maxBytes)
-  let [low, high] = [0, Math.ceil(Math.log2(maxBytes / SHORTEST_CUT))]
+async function fit(input: TaskInput, { room, pause }: Bounds): Promise<TaskInput> {
+  const { user_input } = input
+  if (user_input && user_input.length <= room / 2 && bytesOf(user_input) <= room / 2) {
+    const rest = { room: room - bytesOf(user_input), pause }
+    return { ...(await fit({ ...input, user_input: null }, rest)), user_input }
+  }
+  let best = await cutTexts(input, SHORTEST_CUT, { room, pause })
+  if (!best) return shortenLists(input, { room, pause })
+  let [low, high] = [0, Math.ceil(Math.log2(room / SHORTEST_CUT))]
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
-    const tried = cutTo(SHORTEST_CUT << middle)
-    if (fits(tried, maxBytes)) [best, low] = [tried, middle]
+    const tried = await cutTexts(input, SHORTEST_CUT << middle, { room, pause })
+    if (tried) [best, low] = [tried, middle]
     else high = middle - 1
   }
   return best
 }
 
+/** The input with every text in it cut; undefined when it takes more than the room. */
+async function cutTexts(
+  { messages, user_turns, tool_results, ...members }: TaskInput,
+  maxLength: number,
+  { room, pause }: Bounds,
+): Promise<TaskInput | undefined> {
+  const commas = messages.length + user_turns.length + tool_results.length
+  const copying = openCopying(maxLength, room - commas)
+  const copied = copying.copy({ ...members, messages: [], user_turns: [], tool_results: [] })
+  const lists = {
+    messages: (await copyItems(messages, copying, pause)).copies,
+    user_turns: (await copyItems(user_turns, copying, pause)).copies,
+    tool_results: (await copyItems(tool_results, copying, pause)).copies,
+  }
+  return copying.isOver() ? undefined : { ...copied, ...lists }
+}
+
 /**
- * Each list has a quarter of the room that `user_input` leaves. Of `messages` the last ones stay, which
- * lead to what was asked.
+ * Cuts texts as short as may be, and leaves out items of lists. A list that needs less than an equal share
+ * of the room leaves it to the others. Of `messages` the last ones stay, which lead to what was asked.
  */
-function shortenLists(input: TaskInput, maxBytes: number): TaskInput {
-  const room = Math.floor((maxBytes - bytesOf(input.user_input)) / 4)
+async function shortenLists(
+  { messages, user_turns, tool_results, ...members }: TaskInput,
+  { room, pause }: Bounds,
+): Promise<TaskInput> {
+  const copying = openCopying(SHORTEST_CUT, room)
+  const copied = copying.copy({ ...members, messages: [], user_turns: [], tool_results: [] })
+  const left = room - copying.taken()
+  const leading = <Item>(items: readonly Item[]) =>
+    copyItems(items, openCopying(SHORTEST_CUT, left), pause)
+  const [before, turns, results] = [
+    await leading(messages.toReversed()),
+    await leading(user_turns),
+    await leading(tool_results),
+  ]
+  const share = findShare([before.wanted, turns.wanted, results.wanted], left)
   return {
-    ...input,
-    messages: leading(input.messages.toReversed(), room).reverse(),
-    user_turns: leading(input.user_turns, room),
-    tool_results: leading(input.tool_results, room),
+    ...copied,
+    messages: within(before, share).reverse(),
+    user_turns: within(turns, share),
+    tool_results: within(results, share),
   }
 }
 
-function leading<Item>(items: readonly Item[], maxBytes: number): Item[] {
-  let bytes = 0
-  const end = items.findIndex((item) => (bytes += bytesOf(item) + 1) > maxBytes)
-  return end === -1 ? [...items] : items.slice(0, end)
+/** Copies items until there is no room for more. */
+async function copyItems<Item>(
+  items: readonly Item[],
+  copying: Copying,
+  pause: Pause,
+): Promise<Copied<Item>> {
+  const before = copying.taken()
+  const [copies, ends]: [Item[], number[]] = [[], []]
+  for (const item of items) {
+    const copy = copying.copy(item)
+    if (copying.isOver()) break
+    // With a comma after each.
+    ends.push(copying.taken() - before + copies.push(copy))
+    await pause()
+  }
+  return { copies, ends, wanted: copying.taken() - before + items.length }
 }
 
-/** The same value with every text in it cut; names of members are left as they are. */
-function cutTexts<Value>(value: Value, maxLength: number): Value
-function cutTexts(value: unknown, maxLength: number): unknown {
-  if (typeof value === 'string') return cut(value, maxLength)
-  if (Array.isArray(value)) return value.map((item: unknown) => cutTexts(item, maxLength))
-  if (!isObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, cutTexts(member, maxLength)]),
-  )
+/**
+ * The bytes that each list may have at most so that there is room for all; what one leaves, the others
+ * share.
+ */
+function findShare(wanted: readonly number[], room: number): number {
+  let left = room
+  for (const [n, bytes] of wanted.toSorted((a, b) => a - b).entries()) {
+    const share = Math.floor(left / (wanted.length - n))
+    if (bytes > share) return share
+    left -= bytes
+  }
+  return room
 }
 
-function fits(input: TaskInput, maxBytes: number) {
-  return bytesOf(input) <= maxBytes - Buffer.byteLength(',"truncated":true')
+function within<Item>({ copies, ends }: Copied<Item>, maxBytes: number): Item[] {
+  return copies.slice(0, ends.findLastIndex((end) => end <= maxBytes) + 1)
 }
 
-function bytesOf(value: unknown) {
-  return Buffer.byteLength(JSON.stringify(value))
+interface Copied<Item> {
+  readonly copies: readonly Item[]
+  /** The bytes up to the end of each. */
+  readonly ends: readonly number[]
+  /** By all items; where they have no room, more than that. */
+  readonly wanted: number
 }
+
+interface Bounds {
+  /** Bytes. */
+  readonly room: number
+  readonly pause: Pause
+}
+type Pause = () => Promise<unknown>
 
 /** Characters that a text keeps at least; more than any name or id has. */
 const SHORTEST_CUT = 1024

@@ -1,5 +1,12 @@
 import { promisify } from 'node:util'
-import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import {
+  constants,
+  zstdCompress,
+  zstdCompressSync,
+  zstdDecompress,
+  zstdDecompressSync,
+} from 'node:zlib'
+import { parseInPieces } from '../core/json-pieces.ts'
 import { factsOf } from './trace-facts.ts'
 import type { TraceFacts } from './trace-facts.ts'
 import type { Trace } from './trace.ts'
@@ -42,6 +49,23 @@ export function decodeContent(content: Uint8Array): TraceContent {
   return readContent(inflateContent(content))
 }
 
+/** As `decodeContent`; it awaits `pause` between its steps, and a thread inflates a large content. */
+export async function decodeContentInSteps(
+  content: Uint8Array,
+  pause: () => Promise<unknown>,
+): Promise<TraceContent> {
+  if (content.length < LARGE_BOX) return decodeContent(content)
+  const text = await decompress(content)
+  // An imported one may have such a member, which cannot be set piece by piece.
+  if (text.includes('"__proto__"')) return readContent(text)
+  const pieces = parseInPieces(text)
+  for (;;) {
+    const piece = pieces.next()
+    if (piece.done) return piece.value as TraceContent
+    await pause()
+  }
+}
+
 /** The JSON text of a content. */
 export function inflateContent(content: Uint8Array): Buffer {
   return content.length === 0 ? Buffer.from(EMPTY) : zstdDecompressSync(content)
@@ -59,6 +83,9 @@ function optionsFor({ length }: string) {
 }
 
 const LARGE_CONTENT = 256 << 10
+/** Compressed; some hundred KiB of text, about a millisecond. */
+const LARGE_BOX = 32 << 10
 const compress = promisify(zstdCompress)
+const decompress = promisify(zstdDecompress)
 /** Level 1: about a quarter of the size at several hundred MB/s. */
 const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }

@@ -61,6 +61,20 @@ t.test('POST /replay/link', async (t) => {
     t.same(claim.body.tasks, [])
   })
 
+  t.test('a long answer is the same one, however the two runs recorded it', async (t) => {
+    const { client, link } = await recorded({})
+    const [asked, answer] = [{ role: 'user', content: 'hello' }, 'All of it. '.repeat(1000)]
+    const told = [asked, { role: 'assistant', content: answer }]
+    const before = [{ rendered_input: told }]
+    await client.post('/traces', runOf({ trace_id: 'before', llm_calls: before }))
+    const after = [{ rendered_input: [asked], output: { content: answer } }]
+    await client.post('/traces', runOf({ trace_id: 'after', llm_calls: after }))
+    const { body } = await link('before', 'after')
+    const task = await client.get(`/replay/tasks/${body.task_id}`)
+    t.equal(task.body.comparison.final_output_changed, false)
+    t.equal(task.body.task_input.original_output, answer)
+  })
+
   t.test('the pairs of an agent are in one batch', async (t) => {
     const { orgId, link } = await recorded({ a: 0.5, b: 0.5, c: 0.5 })
     const first = await link('a', 'b')
