@@ -1,4 +1,5 @@
-import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
+import { setImmediate } from 'node:timers/promises'
+import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { ownCalls, toolsUsed } from '../../jobs/rules/traces/trace-use.ts'
 import type { ComparedRun } from '../../jobs/rules/replay/comparison.ts'
@@ -23,14 +24,14 @@ export interface RunJudgement extends Pick<ComparedRun, 'scores' | 'quality'> {
   readonly isJudged: boolean
 }
 
-/** Reads a run and opens its content; undefined when it is gone. */
+/** Reads a run and opens its content, with turns for others; undefined when it is gone. */
 export async function findRun(sql: Queryable, key: TraceKey): Promise<RecordedRun | undefined> {
   const [row] = await sql<OpenedRow[]>`
     select agent_name, task_id, session_id, turn_index, status, started_at, ended_at, cost_usd, user_input_preview,
       final_output_preview, active_skills, skills_loaded_by_agent, metadata, tags, content
     from traces where ${ofTrace(sql, key)}`
   if (!row) return undefined
-  const trace = { ...row, ...decodeContent(row.content) }
+  const trace = { ...row, ...(await decodeContentInSteps(row.content, setImmediate)) }
   return {
     agent_name: row.agent_name,
     task_id: row.task_id,
