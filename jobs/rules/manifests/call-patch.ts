@@ -169,12 +169,13 @@ export class CallPatch {
     if (offer === null) return []
     if (!offer || !this.hasRoom(offer.length)) return [tool]
     const { description, schema } = offer
-    const member = 'input_schema' in told ? 'input_schema' : 'parameters'
+    const given = SCHEMA_MEMBERS.filter((member) => member in told)
+    const members = given.length > 0 ? given : ['parameters']
     const defined = {
       ...told,
       name: offer.name,
       ...(description !== null && { description }),
-      ...(schema && { [member]: schema }),
+      ...(schema && Object.fromEntries(members.map((member) => [member, schema]))),
     }
     return [told === tool ? defined : { ...tool, function: defined }]
   }
@@ -191,6 +192,8 @@ export function patchEach<T>(list: T[], patch: (each: T) => T): T[] {
   return isChanged ? patched : list
 }
 
+/** Under which an offered tool may have the schema of its arguments. */
+const SCHEMA_MEMBERS = ['parameters', 'inputSchema', 'input_schema']
 const MAX_MESSAGE = 500
 /**
  * Characters that patches may add to one trace: calls and offered tools are many, and a default value or

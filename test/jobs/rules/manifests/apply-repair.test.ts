@@ -176,6 +176,7 @@ t.test('a repaired trace', async (t) => {
         function: { name: 'refund', description: 'old', parameters: old, strict: true },
       },
       { name: 'lookup', description: 'Looks', input_schema: old },
+      { name: 'lookup', inputSchema: old },
       { name: 'gone', input_schema: old },
       { name: 'mystery', input_schema: old },
       { type: 'web_search' },
@@ -195,6 +196,7 @@ t.test('a repaired trace', async (t) => {
         },
       },
       { name: 'find', description: 'Looks', input_schema: FIND.schema_json['input_schema'] },
+      { name: 'find', inputSchema: FIND.schema_json['input_schema'] },
       { name: 'mystery', input_schema: old },
       { type: 'web_search' },
     ])
