@@ -137,6 +137,30 @@ t.test('a repaired trace', async (t) => {
     ])
   })
 
+  t.test('has calls patched in parts of a content and in items of a response', async (t) => {
+    const spoken = (name: string, args: object) => [
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'I look' },
+          { type: 'tool_use', id: 'c1', name, input: args },
+        ],
+      },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: 'found' }] },
+      { role: 'assistant', type: 'function_call', name, arguments: JSON.stringify(args) },
+      { role: 'assistant', output: [{ type: 'function_call', name, arguments: args }] },
+    ]
+    const record = { tool_name: 'refund', args: { order: 'o1' } }
+    const [call] = repaired(
+      said([{ rendered_input: spoken('refund', { order: 'o1' }), tool_calls: [record] }]),
+    )
+    t.same(call?.rendered_input, spoken('refund', { currency: 'usd', order_id: 'o1' }))
+    const [renamed] = repaired(
+      said([{ rendered_input: spoken('lookup', { id: '1' }), tool_calls: [record] }]),
+    )
+    t.same(renamed?.rendered_input, spoken('find', { id: '1' }))
+  })
+
   t.test('has arguments that came as values patched as values', async (t) => {
     const [call] = repaired(
       said([{ output: { tool_calls: [asked('refund', { order: 'o1', amount: 3 })] } }]),
@@ -309,6 +333,18 @@ t.test('no repair is made', async (t) => {
     }
   })
 
+  t.test('in part: a call in a part or an item that fits under no rule', async (t) => {
+    const before = [...BEFORE, tool('gone', { x: string })]
+    for (const content of [
+      [{ type: 'tool_use', name: 'gone', input: {} }],
+      [{ type: 'function_call', name: 'gone', arguments: '{}' }],
+    ]) {
+      const rendered_input = [{ role: 'assistant', content }]
+      const trace = said([{ rendered_input, tool_calls: [{ tool_name: 'lookup' }] }])
+      t.match(apply(trace, null, [before, AFTER]), { kind: 'failed', code: 'tool_missing' })
+    }
+  })
+
   t.test('of calls that only spans tell of', async (t) => {
     const spans = [{ span_type: 'tool', name: 'lookup', attributes: { args: { id: '1' } } }]
     t.match(apply(traceOf([], { spans })), {
@@ -424,7 +460,8 @@ t.test('10,000 repairs of traces in every style between changes of every kind', 
   for (const rule of ['rename_tool', 'rename_param', 'drop_param', 'add_default', 'coerce']) {
     t.ok((rules.get(rule) ?? 0) > 20, `${rule} is used ${rules.get(rule)} times`)
   }
-  const all = ['record', 'output', 'output in the old style', 'message', 'message in the old style']
+  const styles = ['', ' in the old style', ' as tool_use', ' as function_call']
+  const all = ['record', ...styles.flatMap((style) => [`output${style}`, `message${style}`])]
   for (const place of [...all, 'tool', 'function', 'tools', 'content', 'content parts']) {
     t.ok((places.get(place) ?? 0) > 20, `${place} is patched ${places.get(place)} times`)
   }
@@ -460,8 +497,14 @@ function plansOf(before: Manifest, after: Manifest) {
 /** Every call of an LLM call, wherever it stands. */
 function placesOf({ rendered_input, output, tool_calls }: LlmCall): Place[] {
   const inMessage = (message: Record<string, unknown>, place: string): Place[] => {
-    const { tool_calls: calls = [], function_call: single } = message as Said
+    const { tool_calls: calls = [], function_call: single, content, output } = message as Said
+    const items = [content, output].flatMap((list) => (Array.isArray(list) ? list : []))
     return [
+      ...items.flatMap(({ type, name = '', input, arguments: args }) =>
+        type === 'tool_use' || type === 'function_call'
+          ? [{ place: `${place} as ${type}`, tool: name, args: type === 'tool_use' ? input : args }]
+          : [],
+      ),
       ...calls.map((call) => ({
         place,
         tool: call.function.name,
@@ -504,4 +547,12 @@ interface Place {
 interface Said {
   tool_calls?: { function: { name: string; arguments: unknown } }[]
   function_call?: { name: string; arguments: unknown }
+  content?: Item[] | string
+  output?: Item[]
+}
+interface Item {
+  type: string
+  name?: string
+  input?: unknown
+  arguments?: unknown
 }
