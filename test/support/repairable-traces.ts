@@ -16,6 +16,7 @@ export function sentTraces(): fc.Arbitrary<Record<string, unknown>> {
     .record({
       turns: fc.array(fc.array(calls(), { minLength: 1, maxLength: 2 }), { maxLength: 3 }),
       earlier: fc.option(calls(), { freq: 2 }),
+      answered: fc.constantFrom(null, '{"reply":"a"}', '{"reply": "yes"}\n', '{"note":1}', 'no'),
       answer: fc.constantFrom('{"reply": "yes", "mood": 1}', '{"reply": "yes"}', '', 'yes'),
       recorded: usually('records', 'messages', 'single', 'parts', 'items', 'spans'),
       inText: fc.boolean(),
@@ -103,6 +104,7 @@ function traceFrom(sent: Sent): Record<string, unknown> {
   const speaker = openSpeaker(sent)
   const messages: object[] = [{ role: 'user', content: 'first' }]
   if (earlier && sent.recorded !== 'spans') messages.push(...speaker.turn([earlier]).messages)
+  if (sent.answered !== null) messages.push({ role: 'assistant', content: sent.answered })
   messages.push({ role: 'user', content: 'then' })
   const llm_calls: object[] = []
   const speak = (turn: Turn) => {
@@ -141,7 +143,9 @@ function openSpeaker({ recorded, inText, ids, answer, inParts }: Sent) {
         }
       case 'items':
         return { output: made.map((call) => ({ type: 'function_call', ...toCalled(call) })) }
-      default:
+      case 'records':
+      case 'messages':
+      case 'spans':
         return { tool_calls: made.map((call) => ({ id: call.id, function: toCalled(call) })) }
     }
   }
@@ -237,6 +241,8 @@ interface Sent {
   readonly turns: readonly (readonly Call[])[]
   /** A call of the session before the trace. */
   readonly earlier: Call | null
+  /** What the agent answered before the trace. */
+  readonly answered: string | null
   readonly answer: string
   readonly recorded: 'records' | 'messages' | 'single' | 'parts' | 'items' | 'spans'
   readonly inText: boolean

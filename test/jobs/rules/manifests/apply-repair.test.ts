@@ -1,6 +1,7 @@
 import t from 'tap'
 import assert from 'node:assert/strict'
 import { applyRepair } from '../../../../jobs/rules/manifests/apply-repair.ts'
+import { parseJson } from '../../../../jobs/rules/core/parse-json.ts'
 import { planTransition } from '../../../../jobs/rules/manifests/compat-plan.ts'
 import { classify } from '../../../../jobs/rules/manifests/compatibility.ts'
 import type { JsonSchema } from '../../../../jobs/rules/manifests/contract.ts'
@@ -263,6 +264,38 @@ t.test('the final output', async (t) => {
     ])
   })
 
+  t.test('is patched with the answers before it, each from its own text', async (t) => {
+    const spoken = (first: string, last: string) => [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: first },
+      { role: 'user', content: 'and?' },
+      { role: 'assistant', content: last },
+    ]
+    const calls = repaired(
+      said([
+        { rendered_input: spoken('{"reply":"a"}', `${given}\n`), output: { content: given } },
+        { rendered_input: spoken('{"thought": 1}', 'plain') },
+      ]),
+      pair,
+    )
+    const first = '{"answer":"a","tone":"calm"}'
+    t.same(calls[0]?.rendered_input, spoken(first, patched))
+    t.same(calls[1]?.rendered_input, spoken('{"thought": 1}', 'plain'), 'no answers')
+  })
+
+  t.test('is not patched beside an answer that fits under no rule', async (t) => {
+    const loose = [
+      contract({ reply: {} }, ['reply'])[0] as Component,
+      contract({ reply: string, tone: { default: 'calm' } }, ['reply', 'tone'])[0] as Component,
+    ] as const
+    const rendered_input = [{ role: 'assistant', content: '{"reply":7}' }]
+    const outcome = apply(said([{ rendered_input, output: { content: given } }]), null, [
+      [loose[0]],
+      [loose[1]],
+    ])
+    t.match(outcome, { kind: 'failed', code: 'left_unfit', fitting: [] })
+  })
+
   t.test('in parts becomes one part, beside those without text', async (t) => {
     const content = [
       { type: 'text', text: '{"reply":' },
@@ -407,7 +440,7 @@ t.test('10,000 repairs of traces in every style between changes of every kind', 
     checkPlaces(trace, patched, plans)
   }
 
-  const checkPlaces = (trace: Trace, patched: Trace, { inputs, renames }: Plans) => {
+  const checkPlaces = (trace: Trace, patched: Trace, { inputs, renames, contracts }: Plans) => {
     const own = new Set(ownCalls(trace))
     for (const [i, call] of trace.llm_calls.entries()) {
       const now = patched.llm_calls[i]
@@ -433,6 +466,13 @@ t.test('10,000 repairs of traces in every style between changes of every kind', 
       }
       for (const [j, { role, content, name }] of call.rendered_input.entries()) {
         const message: Message | undefined = now.rendered_input[j]
+        if (typeof content === 'string' && role === 'assistant') {
+          const text: string = String(message?.content)
+          const isAnswer = isOf(content, contracts.old)
+          if (isAnswer) assert.ok(isOf(text, contracts.now) ?? true, text)
+          if (!isAnswer || isOf(content, contracts.now)) assert.equal(text, content)
+          else if (text !== content) count(places, 'earlier answer')
+        }
         if (role !== 'assistant') assert.deepEqual(message?.content, content)
         if (role !== 'tool' && role !== 'function') continue
         assert.equal(message?.name, renames.get(name ?? '') ?? name)
@@ -462,7 +502,15 @@ t.test('10,000 repairs of traces in every style between changes of every kind', 
   }
   const styles = ['', ' in the old style', ' as tool_use', ' as function_call']
   const all = ['record', ...styles.flatMap((style) => [`output${style}`, `message${style}`])]
-  for (const place of [...all, 'tool', 'function', 'tools', 'content', 'content parts']) {
+  for (const place of [
+    ...all,
+    'tool',
+    'function',
+    'tools',
+    'content',
+    'content parts',
+    'earlier answer',
+  ]) {
     t.ok((places.get(place) ?? 0) > 20, `${place} is patched ${places.get(place)} times`)
   }
   for (const kind of ['repaired', 'ineligible', 'left_unfit', 'tool_schema_incompatible']) {
@@ -483,6 +531,7 @@ function plansOf(before: Manifest, after: Manifest) {
     renames: new Map(
       tools.flatMap(([name, plan]) => (plan.kind === 'renamed' ? [[name, plan.rule.to]] : [])),
     ),
+    contracts: { old: contractOf(before), now: contractOf(after) },
     /** Of the tools that changed, by their new names. */
     inputs: new Map(
       after.components.flatMap(({ component_type, component_name, schema_json }) => {
@@ -492,6 +541,16 @@ function plansOf(before: Manifest, after: Manifest) {
       }),
     ),
   }
+}
+
+function contractOf({ components }: Manifest) {
+  const found = components.find(({ component_type }) => component_type === 'output_contract')
+  return found && compile(found.schema_json['schema'] as JsonSchema)
+}
+
+/** Undefined where there is no contract. */
+function isOf(text: string, contract: ReturnType<typeof contractOf>) {
+  return contract && contract(parseJson(text))?.length === 0
 }
 
 /** Every call of an LLM call, wherever it stands. */
