@@ -12,7 +12,10 @@ import { answerLongWork } from '../wait.ts'
 import { findRepairPair, pairFields } from './repair-pair.ts'
 import { ruleFields, workStatus, workStatuses } from './repair.ts'
 
-const patched = () => Joi.any().description('Only what differs; texts are cut to 2,000 characters')
+const patched = () =>
+  Joi.any().description(
+    'Only what differs; texts are cut to 2,000 characters around the first difference',
+  )
 
 const previewBody = Joi.object({
   job_id: Joi.string().guid().required(),

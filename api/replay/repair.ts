@@ -62,7 +62,9 @@ const batchFields = {
   failed_count: count.required(),
   rules_applied: listOf(Joi.object(ruleFields).label('AppliedRepairRule'))
     .required()
-    .description('The rules that at least one trace was repaired with'),
+    .description(
+      'The rules that at least one trace was repaired with; the provenance of a row has their indices',
+    ),
   engine_version: Joi.string().required(),
   created_at: times.required(),
   completed_at: nullable(times).required(),

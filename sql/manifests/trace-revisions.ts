@@ -1,7 +1,5 @@
 import { order } from '../../jobs/rules/core/order.ts'
-import type { RepairRule } from '../../jobs/rules/manifests/tool-repair.ts'
 import { arrayText } from '../core/array-text.ts'
-import { jsonText } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { ofTrace } from '../traces/traces.ts'
 import type { TraceKey } from '../traces/traces.ts'
@@ -11,8 +9,8 @@ export interface RepairedTrace {
   readonly trace_id: string
   /** `revision` of the trace that was patched. */
   readonly trace_revision: number
-  /** The rules that were applied. */
-  readonly rules: readonly RepairRule[]
+  /** Of the rules of the batch those that were applied, by index. */
+  readonly rules: readonly number[]
   /** Compressed like the content of the trace. */
   readonly content: Uint8Array
   /** SHA-256 of the content before compression. */
@@ -55,10 +53,10 @@ export async function upsertRevisions(
     insert into trace_revisions as r (org_id, project_id, trace_id, target_manifest_id, batch_id,
       trace_revision, rules, content, content_hash, tools_called)
     select ${orgId}, ${projectId}, trace_id, ${targetManifestId}, ${batchId}, trace_revision,
-      rules::jsonb, content, content_hash, tools_called::text[]
+      rules::int[], content, content_hash, tools_called::text[]
     from unnest(${arrayText(rows.map((row) => row.trace_id))}::text::text[],
       ${rows.map((row) => row.trace_revision)}::int[],
-      ${arrayText(rows.map((row) => jsonText(row.rules)))}::text::text[],
+      ${arrayText(rows.map((row) => `{${row.rules.join()}}`))}::text::text[],
       ${arrayText(rows.map((row) => hexOf(row.content)))}::text::bytea[],
       ${arrayText(rows.map((row) => hexOf(row.content_hash)))}::text::bytea[],
       ${arrayText(rows.map((row) => arrayText(row.tools_called)))}::text::text[])

@@ -48,8 +48,8 @@ create table trace_revisions (
   batch_id uuid not null,
   -- `revision` of the trace that was patched.
   trace_revision int not null,
-  -- The rules that were applied.
-  rules jsonb not null,
+  -- Of the rules of the batch those that were applied, by index.
+  rules int[] not null,
   -- Compressed like the content of the trace.
   content bytea not null,
   -- SHA-256 of the content before compression.

@@ -61,7 +61,7 @@ t.test('traces of an older version become training rows of the newer one', async
     repair: {
       batch_id,
       target_manifest_id: after.manifest_id,
-      rules: [{ tool: 'refund', rule: 'rename_param', from: 'order', to: 'order_id' }],
+      rules: approved_rule_indices,
     },
   })
 

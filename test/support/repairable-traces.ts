@@ -16,8 +16,9 @@ export function sentTraces(): fc.Arbitrary<Record<string, unknown>> {
     .record({
       turns: fc.array(fc.array(calls(), { minLength: 1, maxLength: 2 }), { maxLength: 3 }),
       earlier: fc.option(calls(), { freq: 2 }),
+      answered: fc.constantFrom(null, '{"reply":"a"}', '{"reply": "yes"}\n', '{"note":1}', 'no'),
       answer: fc.constantFrom('{"reply": "yes", "mood": 1}', '{"reply": "yes"}', '', 'yes'),
-      recorded: usually('records', 'messages', 'single', 'spans'),
+      recorded: usually('records', 'messages', 'single', 'parts', 'items', 'spans'),
       inText: fc.boolean(),
       ids: fc.constantFrom('own', 'none', 'same'),
       told: fc.constantFrom('to each', 'at the end', 'never'),
@@ -103,6 +104,7 @@ function traceFrom(sent: Sent): Record<string, unknown> {
   const speaker = openSpeaker(sent)
   const messages: object[] = [{ role: 'user', content: 'first' }]
   if (earlier && sent.recorded !== 'spans') messages.push(...speaker.turn([earlier]).messages)
+  if (sent.answered !== null) messages.push({ role: 'assistant', content: sent.answered })
   messages.push({ role: 'user', content: 'then' })
   const llm_calls: object[] = []
   const speak = (turn: Turn) => {
@@ -131,15 +133,28 @@ function openSpeaker({ recorded, inText, ids, answer, inParts }: Sent) {
     name,
     arguments: inText ? JSON.stringify(args, null, 1) : args,
   })
+  const askedIn = (made: readonly (Call & { id: string | undefined })[]) => {
+    switch (recorded) {
+      case 'single':
+        return { function_call: made.map(toCalled)[0] }
+      case 'parts':
+        return {
+          content: made.map(({ id, name, args }) => ({ type: 'tool_use', id, name, input: args })),
+        }
+      case 'items':
+        return { output: made.map((call) => ({ type: 'function_call', ...toCalled(call) })) }
+      case 'records':
+      case 'messages':
+      case 'spans':
+        return { tool_calls: made.map((call) => ({ id: call.id, function: toCalled(call) })) }
+    }
+  }
   return {
     turn(given: readonly Call[]): Turn {
       if (recorded === 'spans') return { call: {}, messages: [] }
       const made = recorded === 'single' ? given.slice(0, 1) : given
       const numbered = made.map((call) => ({ ...call, id: nextId() }))
-      const asked =
-        recorded === 'single'
-          ? { function_call: numbered.map(toCalled)[0] }
-          : { tool_calls: numbered.map((c) => ({ id: c.id, function: toCalled(c) })) }
+      const asked = askedIn(numbered)
       const role = recorded === 'single' ? 'function' : 'tool'
       const answers = numbered.map(({ id, name }) => ({
         role,
@@ -226,8 +241,10 @@ interface Sent {
   readonly turns: readonly (readonly Call[])[]
   /** A call of the session before the trace. */
   readonly earlier: Call | null
+  /** What the agent answered before the trace. */
+  readonly answered: string | null
   readonly answer: string
-  readonly recorded: 'records' | 'messages' | 'single' | 'spans'
+  readonly recorded: 'records' | 'messages' | 'single' | 'parts' | 'items' | 'spans'
   readonly inText: boolean
   readonly ids: 'own' | 'none' | 'same'
   readonly told: 'to each' | 'at the end' | 'never'

@@ -1,7 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { inflateContent, toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
-import { jsonText } from '../../sql/core/db.ts'
 import type { Sql } from '../../sql/core/db.ts'
 
 export interface GivenRevision {
@@ -32,7 +31,7 @@ export async function storeRevisions(
       insert into trace_revisions (org_id, project_id, trace_id, target_manifest_id, batch_id,
         trace_revision, rules, content, content_hash, tools_called)
       values (${orgId}, ${projectId}, ${trace_id}, ${target}, ${batchId}, ${trace_revision},
-        ${jsonText(RULES)}::text::jsonb, ${content}, ${hash}, '{}')
+        ${[...RULES]}::int[], ${content}, ${hash}, '{}')
       on conflict (org_id, project_id, trace_id, target_manifest_id) do update set
         batch_id = excluded.batch_id, trace_revision = excluded.trace_revision,
         content = excluded.content, content_hash = excluded.content_hash`
@@ -40,8 +39,8 @@ export async function storeRevisions(
   return batchId
 }
 
-/** The rules that each of the revisions says it was made by. */
-export const RULES = [{ rule: 'rename_tool', from: 'find', to: 'search' }]
+/** The indices of the rules that each of the revisions says it was made by. */
+export const RULES = [0, 300]
 
 function contentOf(llm_calls: readonly object[]) {
   const read = readTrace(

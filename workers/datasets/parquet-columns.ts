@@ -10,6 +10,7 @@ export type Column =
   | 'text'
   | 'flag'
   | 'small'
+  | 'count'
   /** Any JSON value, kept as text of the JSON logical type. */
   | 'json'
   | { readonly list: Column }
@@ -157,8 +158,14 @@ function provenance(type: DatasetType): Columns {
   }
 }
 
-const DUCK_TYPES = { text: 'VARCHAR', flag: 'BOOLEAN', small: 'UTINYINT', json: 'JSON' } as const
-const LOADER_TYPES = { text: 'string', flag: 'bool', small: 'uint8' } as const
+const DUCK_TYPES = {
+  text: 'VARCHAR',
+  flag: 'BOOLEAN',
+  small: 'UTINYINT',
+  count: 'UINTEGER',
+  json: 'JSON',
+} as const
+const LOADER_TYPES = { text: 'string', flag: 'bool', small: 'uint8', count: 'uint32' } as const
 
 const PARTS = 'content_parts'
 /** The members of a message that are left out when they are null. */
@@ -197,7 +204,7 @@ const TRACE: Columns = {
 /** Null but for patched traces. */
 const REPAIR: Columns = {
   target_manifest_hash: 'text',
-  repair: { struct: { batch_id: 'text', target_manifest_id: 'text', rules: 'json' } },
+  repair: { struct: { batch_id: 'text', target_manifest_id: 'text', rules: { list: 'count' } } },
 }
 const PAIR: Columns = {
   rejected: { struct: TRACE },

@@ -81,7 +81,7 @@ async function writePage(
   const { orgId, sql } = run
   const { project_id: projectId, id: batchId, new_manifest_id: targetManifestId } = batch
   const room = Math.max(0, MAX_REPAIR_FAILURES - next.tally.failed)
-  const repaired = traces.flatMap((trace, i) => repairedTrace(batch, trace, repairs[i]))
+  const repaired = traces.flatMap((trace, i) => repairedTrace(trace, repairs[i]))
   await sql.begin(async (tx: Transaction) => {
     const target = { orgId, projectId, batchId, targetManifestId }
     const stored = await upsertRevisions(tx, target, repaired)
@@ -107,17 +107,12 @@ function tallyPage(
 }
 
 function repairedTrace(
-  { rules }: RepairBatchRow,
   { trace_id, revision }: ClosedTraceRow,
   repair: Repair | undefined,
 ): RepairedTrace[] {
   if (repair?.kind !== 'repaired') return []
-  const { content, content_hash, tools_called } = repair
-  const used = new Set(repair.rules)
-  const applied = rules.flatMap(({ rule_index, rule }) => (used.has(rule_index) ? [rule] : []))
-  return [
-    { trace_id, trace_revision: revision, rules: applied, content, content_hash, tools_called },
-  ]
+  const { rules, content, content_hash, tools_called } = repair
+  return [{ trace_id, trace_revision: revision, rules, content, content_hash, tools_called }]
 }
 
 interface Page {

@@ -41,8 +41,8 @@ export interface Repair {
   readonly target_manifest_id: string
   /** Without `sha256:` before it, as traces have theirs. */
   readonly target_manifest_hash: string
-  /** The rules that were applied, as the batch stored them. */
-  readonly rules: unknown
+  /** Of the rules of the batch those that were applied, by index. */
+  readonly rules: readonly number[]
   /** SHA-256 of the patched content, hexadecimal. */
   readonly content_hash: string
 }

@@ -1,20 +1,15 @@
-import { parseJson } from '../core/parse-json.ts'
-import { isObject } from '../core/reader.ts'
-import { textOf, withText } from '../traces/conversation.ts'
 import { toolsCalled } from '../traces/trace-facts.ts'
-import { finalOutput, ownCalls } from '../traces/trace-use.ts'
+import { ownCalls } from '../traces/trace-use.ts'
 import type { UsingTrace } from '../traces/trace-use.ts'
-import type { LlmCall, Message } from '../traces/trace.ts'
-import { CallPatch, patchEach } from './call-patch.ts'
+import { patchAnswers } from './answer-patch.ts'
+import { CallPatch } from './call-patch.ts'
 import { classify } from './compatibility.ts'
 import type { RepairOutcome } from './repair-outcome.ts'
 import type { RepairPlan } from './repair-plan.ts'
-import { rewrite } from './repair-text.ts'
-import { applyRules } from './tool-repair.ts'
-import type { ArgumentRule, RepairRule } from './tool-repair.ts'
+import type { RepairRule } from './tool-repair.ts'
 
 /**
- * Patches a trace so that it fits the target manifest: the calls and the final output of the agent's own
+ * Patches a trace so that it fits the target manifest: the calls and the answers of the agent's own
  * LLM calls, and the tools they were offered. Spans, results of tools and what other agents did stay as
  * recorded. The trace itself is not changed; what needs no patch is shared with it.
  * @param approved indices of the rules that may be used; null for all
@@ -28,7 +23,7 @@ export function applyRepair(
   const { verdict, repair_rules } = classify(trace, transition)
   if (verdict !== 'repair') return { kind: 'ineligible' }
   const patch = new CallPatch(plan)
-  const patched = patchOutput(patchCalls(trace, patch), repair_rules.filter(isOfOutput), patch)
+  const patched = patchAnswers(patchCalls(trace, patch), transition.output, patch)
   for (const rule of repair_rules) patch.used.add(rule)
   checkWhole(patched, plan, patch)
   const rules = indicesOf(patch.used, plan)
@@ -49,38 +44,6 @@ function patchCalls(trace: UsingTrace, patch: CallPatch): UsingTrace {
   return { ...trace, llm_calls }
 }
 
-/** Patches the final output wherever the agent's own LLM calls have it: as output or among the messages. */
-function patchOutput(trace: UsingTrace, rules: readonly ArgumentRule[], patch: CallPatch) {
-  const own = new Set(ownCalls(trace))
-  const output = rules.length > 0 ? finalOutput(trace, [...own]) : undefined
-  const value = output && parseJson(output.text)
-  if (!output || !isObject(value)) return trace
-  const before = output.text
-  const after = rewrite(applyRules(rules, value).value, { text: before, value })
-  if (after === undefined) {
-    patch.refuse('not_writable', 'the final output')
-    return trace
-  }
-  // The preview of a patched output is one of the patched text.
-  let { final_output_preview } = trace
-  const say = <M extends LlmCall['output']>(message: M): M => {
-    if (textOf({ role: 'assistant', ...message }) !== before) return message
-    final_output_preview = after
-    return patch.hasRoom(after.length) ? withText(message, after) : message
-  }
-  const answer = (message: Message) => (message.role === 'assistant' ? say(message) : message)
-  const llm_calls = trace.llm_calls.map((call) =>
-    own.has(call)
-      ? {
-          ...call,
-          output: say(call.output),
-          rendered_input: patchEach(call.rendered_input, answer),
-        }
-      : call,
-  )
-  return { ...trace, llm_calls, final_output_preview }
-}
-
 /** Nothing may be left that does not fit, such as calls that only spans tell of. */
 function checkWhole(patched: UsingTrace, { transition }: RepairPlan, patch: CallPatch) {
   const { verdict, reasons } = classify(patched, transition)
@@ -95,8 +58,4 @@ function checkWhole(patched: UsingTrace, { transition }: RepairPlan, patch: Call
 
 function indicesOf(rules: Iterable<RepairRule>, { indices }: RepairPlan): number[] {
   return [...rules].flatMap((rule) => indices.get(rule) ?? []).sort((a, b) => a - b)
-}
-
-function isOfOutput(rule: RepairRule): rule is ArgumentRule {
-  return rule.tool === null
 }

@@ -66,17 +66,32 @@ export class CallPatch {
 
   /** A message, or the output of an LLM call. */
   #message<M extends Record<string, unknown>>(message: M): M {
-    const { role, name, tool_calls: calls, function_call: single } = message
-    const tool_calls = Array.isArray(calls) ? patchEach(calls, (each) => this.#asked(each)) : calls
-    const function_call = isObject(single) ? this.#called(single) : single
+    const { role } = message
     const isAnswer = role === 'tool' || role === 'function'
-    const tool = isAnswer && typeof name === 'string' ? this.#renamed(name) : name
-    if (tool_calls === calls && function_call === single && tool === name) return message
-    return {
-      ...message,
-      ...(tool_calls !== calls && { tool_calls }),
-      ...(function_call !== single && { function_call }),
-      ...(tool !== name && { name: tool }),
+    const said = isAnswer ? message : this.#part(message)
+    const { name, tool_calls, function_call: single, content, output } = said
+    const part = (each: unknown) => this.#part(each)
+    const members = {
+      name: isAnswer && typeof name === 'string' ? this.#renamed(name) : name,
+      tool_calls: patchItems(tool_calls, (each) => this.#asked(each)),
+      function_call: isObject(single) ? this.#called(single) : single,
+      content: isAnswer ? content : patchItems(content, part),
+      output: isAnswer ? output : patchItems(output, part),
+    }
+    const changed = Object.entries(members).filter(([member, value]) => value !== said[member])
+    return changed.length === 0 ? said : { ...said, ...Object.fromEntries(changed) }
+  }
+
+  /** A call as it stands in a content of Anthropic's, or as an item of OpenAI's Responses. */
+  #part<Part>(part: Part): Part {
+    if (!isObject(part)) return part
+    switch (part['type']) {
+      case 'tool_use':
+        return this.#called(part, 'input')
+      case 'function_call':
+        return this.#called(part)
+      default:
+        return part
     }
   }
 
@@ -86,16 +101,16 @@ export class CallPatch {
     return called === call.function ? call : { ...call, function: called }
   }
 
-  /** `{name, arguments}`, which messages have in the old style and in the new one. */
-  #called<Called extends Record<string, unknown>>(called: Called): Called {
-    const { name, arguments: given } = called
+  /** `{name, arguments}`, which messages have in the old style and in the new one, or the like of it. */
+  #called<Called extends Record<string, unknown>>(called: Called, member = 'arguments'): Called {
+    const { name, [member]: given } = called
     if (typeof name !== 'string') return called
     const isText = typeof given === 'string'
     const change = isText ? this.#changeOfText(name, given) : this.#changeOf(name, given ?? {})
     if (!change) return called
     return change.kind === 'renamed'
       ? { ...called, name: change.to }
-      : { ...called, arguments: isText ? change.text : change.value }
+      : { ...called, [member]: isText ? change.text : change.value }
   }
 
   /** The name in an answer of a tool; it has no arguments that might not fit. */
@@ -169,15 +184,20 @@ export class CallPatch {
     if (offer === null) return []
     if (!offer || !this.hasRoom(offer.length)) return [tool]
     const { description, schema } = offer
-    const member = 'input_schema' in told ? 'input_schema' : 'parameters'
+    const given = SCHEMA_MEMBERS.filter((member) => member in told)
+    const members = given.length > 0 ? given : ['parameters']
     const defined = {
       ...told,
       name: offer.name,
       ...(description !== null && { description }),
-      ...(schema && { [member]: schema }),
+      ...(schema && Object.fromEntries(members.map((member) => [member, schema]))),
     }
     return [told === tool ? defined : { ...tool, function: defined }]
   }
+}
+
+function patchItems(list: unknown, patch: (each: unknown) => unknown): unknown {
+  return Array.isArray(list) ? patchEach(list, patch) : list
 }
 
 /** The list itself where nothing in it was changed. */
@@ -191,6 +211,8 @@ export function patchEach<T>(list: T[], patch: (each: T) => T): T[] {
   return isChanged ? patched : list
 }
 
+/** Under which an offered tool may have the schema of its arguments. */
+const SCHEMA_MEMBERS = ['parameters', 'inputSchema', 'input_schema']
 const MAX_MESSAGE = 500
 /**
  * Characters that patches may add to one trace: calls and offered tools are many, and a default value or

@@ -123,6 +123,7 @@ function planOutput(
     name: change.component_name,
     isJson: now.format === 'json',
     validate: now.schema ? compile(now.schema) : undefined,
+    fitted: now.schema && old?.schema ? compile(old.schema) : undefined,
     isGiven: now.format !== null && (now.schema !== null || now.schemaHash === null),
     rules: rules.filter(({ rule }) => rule === 'rename_param' || rule === 'add_default'),
   }
@@ -153,6 +154,8 @@ export interface OutputPlan {
   readonly name: string
   readonly isJson: boolean
   readonly validate: Validate | undefined
+  /** Of the old contract. */
+  readonly fitted: Validate | undefined
   /** False when only a hash of the contract is known. */
   readonly isGiven: boolean
   readonly rules: readonly ArgumentRule[]

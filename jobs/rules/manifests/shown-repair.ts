@@ -16,14 +16,16 @@ export interface ShownSide {
 
 /**
  * What differs between the LLM calls of a trace and those of its repair. Each text is cut to 2,000
- * characters, each item to about 4,000, and items that come after the first 32,000 are left out.
+ * characters around the first difference, each item to about 4,000, and items that come after the first 32,000 are left out.
  */
 export function showRepair(before: readonly LlmCall[], after: readonly LlmCall[]): ShownRepair {
   const [old, now] = [openSide(), openSide()]
   const seen = new Set<string>()
   let room = MAX_SHOWN
   for (const { list, pair } of differences(before, after)) {
-    const [was, is] = pair.map((each) => shorten(each, { left: MAX_ITEM }))
+    const [was, is] = [pair, pair.toReversed()].map(([each, other]) =>
+      shorten(each, other, { left: MAX_ITEM }),
+    )
     const text = JSON.stringify([list, was, is])
     if (seen.has(text)) continue
     seen.add(text)
@@ -59,24 +61,42 @@ function withoutResult(call: ToolCall | undefined) {
   return call && { id: call.id, tool_name: call.tool_name, args: call.args }
 }
 
-/** The beginning of a value, for as long as there is room. */
-function shorten(value: unknown, room: { left: number }): unknown {
+/** What there is room for of a value: first what another one has not got, as a patch shares all else. */
+function shorten(value: unknown, other: unknown, room: { left: number }): unknown {
   if (typeof value === 'string') {
-    const text = cut(value, Math.min(MAX_TEXT, Math.max(room.left, 0)))
+    const text = cutAround(value, other, Math.min(MAX_TEXT, Math.max(room.left, 0)))
     room.left -= text.length
     return text
   }
-  const items: [string, unknown][] = []
-  if (Array.isArray(value) || isObject(value)) {
-    for (const [name, member] of Object.entries(value)) {
-      if (room.left <= 0) break
-      room.left -= name.length
-      items.push([cut(name, MAX_TEXT), shorten(member, room)])
-    }
-    return Array.isArray(value) ? items.map(([, item]) => item) : Object.fromEntries(items)
+  if (!Array.isArray(value) && !isObject(value)) {
+    room.left -= LITERAL
+    return value
   }
-  room.left -= LITERAL
-  return value
+  const others = new Map(Array.isArray(other) || isObject(other) ? Object.entries(other) : [])
+  const members = Object.entries(value)
+  const isShared = ([name, member]: [string, unknown]) => others.get(name) === member
+  const shown = new Map<string, unknown>()
+  for (const each of [...members.filter((m) => !isShared(m)), ...members.filter(isShared)]) {
+    if (room.left <= 0) break
+    const [name, member] = each
+    room.left -= name.length
+    shown.set(name, shorten(member, others.get(name), room))
+  }
+  const items = members.flatMap(([name]) =>
+    shown.has(name) ? [[cut(name, MAX_TEXT), shown.get(name)] as const] : [],
+  )
+  return Array.isArray(value) ? items.map(([, item]) => item) : Object.fromEntries(items)
+}
+
+/** The beginning of a text, or what stands around the first difference where that comes later. */
+function cutAround(text: string, other: unknown, max: number) {
+  if (text.length <= max || typeof other !== 'string' || text === other) return cut(text, max)
+  let first = 0
+  while (first < text.length && text[first] === other[first]) first++
+  const context = Math.min(CONTEXT, max >> 1)
+  if (first + context < max) return cut(text, max)
+  const from = text.slice(first - context).replace(LOW_SURROGATE, '')
+  return `\u2026${cut(from, Math.max(max - 1, 0))}`
 }
 
 function openSide(): Record<keyof ShownSide, unknown[]> {
@@ -87,6 +107,9 @@ function openSide(): Record<keyof ShownSide, unknown[]> {
 const MAX_TEXT = 2000
 const MAX_ITEM = 4000
 const MAX_SHOWN = 32_000
+/** Shown before a difference. */
+const CONTEXT = 200
+const LOW_SURROGATE = /^[\udc00-\udfff]/
 /** What a number or a word is counted for. */
 const LITERAL = 8
 

@@ -80,6 +80,38 @@ t.test('traces are repaired in the thread that runs schemas', async (t) => {
     t.same(repaired(found).shown, { before: side('lookup'), after: side('find') })
   })
 
+  t.test('with a preview that shows the first difference however late it comes', async (t) => {
+    const long = 'y'.repeat(3000)
+    const sent = [
+      { llm_calls: [{ tool_calls: [{ tool_name: 'pay', args: { a: long, b: long, sum: 3 } }] }] },
+      {
+        llm_calls: [
+          {
+            output: {
+              content: [
+                { type: 'text', text: long },
+                { type: 'text', text: long },
+              ],
+              tool_calls: [{ function: { name: 'pay', arguments: `{"a":"${long}","sum":3}` } }],
+            },
+          },
+        ],
+      },
+    ]
+    for (const each of sent) {
+      const [found] = await repair({ traces: [closed([], each)], wants: 'preview' })
+      const { shown } = repaired(found)
+      for (const list of ['messages', 'tool_calls'] as const) {
+        t.equal(shown?.before[list].length, shown?.after[list].length)
+        for (const [i, item] of (shown?.before[list] ?? []).entries()) {
+          t.strictNotSame(item, shown?.after[list][i])
+          t.ok(JSON.stringify(item).includes('3'), 'the value that became text')
+        }
+      }
+      t.ok(JSON.stringify(shown).includes('sum'))
+    }
+  })
+
   t.test('with a preview of at most 32,000 characters', async (t) => {
     const args = { id: '1', more: Array.from({ length: 5000 }, () => ({ text: 'y'.repeat(20) })) }
     const traces = [closed(Array.from({ length: 40 }, () => ['lookup', args] as const))]

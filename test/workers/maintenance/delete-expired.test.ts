@@ -208,7 +208,7 @@ t.test('retention', async (t) => {
       await sql`
         insert into trace_revisions (org_id, project_id, trace_id, target_manifest_id, batch_id,
           trace_revision, rules, content, content_hash, tools_called, created_at)
-        values (${org.orgId}, ${org.projectId}, 'repaired', ${target}, ${batch}, 0, '[]', '', '',
+        values (${org.orgId}, ${org.projectId}, 'repaired', ${target}, ${batch}, 0, '{}', '', '',
           '{}', now() - ${ageDays} * interval '1 day')`
     }
     await run()

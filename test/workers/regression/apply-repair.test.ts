@@ -54,7 +54,7 @@ t.test('a repair', async (t) => {
   const waitsFor = (table: string) => until(async () => (await waiting(table)).length > 0)
 
   t.test('that is stopped goes on after its last page and counts each trace once', async (t) => {
-    const { apply, job, show, countRevisions } = await setup(2500)
+    const { org, apply, job, show, countRevisions } = await setup(2500)
     const { batch_id, job_id } = await apply()
     const holder = await sql.reserve()
     await holder`begin`
@@ -79,6 +79,8 @@ t.test('a repair', async (t) => {
       rules_applied: [{ rule_type: 'coerce', used_by: 2500 }],
     })
     t.equal(await countRevisions(), 2500)
+    const rules = await sql`select distinct rules from trace_revisions where org_id = ${org.orgId}`
+    t.same(rules, [{ rules: [0] }], 'by index: a default value in a rule may be long')
   })
 
   t.test('whose worker loses its connection writes a page whole or not at all', async (t) => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import assert from 'node:assert/strict'
 import { applyRepair } from '../../../../jobs/rules/manifests/apply-repair.ts'
+import { parseJson } from '../../../../jobs/rules/core/parse-json.ts'
 import { planTransition } from '../../../../jobs/rules/manifests/compat-plan.ts'
 import { classify } from '../../../../jobs/rules/manifests/compatibility.ts'
 import type { JsonSchema } from '../../../../jobs/rules/manifests/contract.ts'
@@ -137,6 +138,30 @@ t.test('a repaired trace', async (t) => {
     ])
   })
 
+  t.test('has calls patched in parts of a content and in items of a response', async (t) => {
+    const spoken = (name: string, args: object) => [
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'I look' },
+          { type: 'tool_use', id: 'c1', name, input: args },
+        ],
+      },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: 'found' }] },
+      { role: 'assistant', type: 'function_call', name, arguments: JSON.stringify(args) },
+      { role: 'assistant', output: [{ type: 'function_call', name, arguments: args }] },
+    ]
+    const record = { tool_name: 'refund', args: { order: 'o1' } }
+    const [call] = repaired(
+      said([{ rendered_input: spoken('refund', { order: 'o1' }), tool_calls: [record] }]),
+    )
+    t.same(call?.rendered_input, spoken('refund', { currency: 'usd', order_id: 'o1' }))
+    const [renamed] = repaired(
+      said([{ rendered_input: spoken('lookup', { id: '1' }), tool_calls: [record] }]),
+    )
+    t.same(renamed?.rendered_input, spoken('find', { id: '1' }))
+  })
+
   t.test('has arguments that came as values patched as values', async (t) => {
     const [call] = repaired(
       said([{ output: { tool_calls: [asked('refund', { order: 'o1', amount: 3 })] } }]),
@@ -176,6 +201,7 @@ t.test('a repaired trace', async (t) => {
         function: { name: 'refund', description: 'old', parameters: old, strict: true },
       },
       { name: 'lookup', description: 'Looks', input_schema: old },
+      { name: 'lookup', inputSchema: old },
       { name: 'gone', input_schema: old },
       { name: 'mystery', input_schema: old },
       { type: 'web_search' },
@@ -195,6 +221,7 @@ t.test('a repaired trace', async (t) => {
         },
       },
       { name: 'find', description: 'Looks', input_schema: FIND.schema_json['input_schema'] },
+      { name: 'find', inputSchema: FIND.schema_json['input_schema'] },
       { name: 'mystery', input_schema: old },
       { type: 'web_search' },
     ])
@@ -235,6 +262,38 @@ t.test('the final output', async (t) => {
       { role: 'assistant', content: patched },
       { role: 'user', content: given },
     ])
+  })
+
+  t.test('is patched with the answers before it, each from its own text', async (t) => {
+    const spoken = (first: string, last: string) => [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: first },
+      { role: 'user', content: 'and?' },
+      { role: 'assistant', content: last },
+    ]
+    const calls = repaired(
+      said([
+        { rendered_input: spoken('{"reply":"a"}', `${given}\n`), output: { content: given } },
+        { rendered_input: spoken('{"thought": 1}', 'plain') },
+      ]),
+      pair,
+    )
+    const first = '{"answer":"a","tone":"calm"}'
+    t.same(calls[0]?.rendered_input, spoken(first, patched))
+    t.same(calls[1]?.rendered_input, spoken('{"thought": 1}', 'plain'), 'no answers')
+  })
+
+  t.test('is not patched beside an answer that fits under no rule', async (t) => {
+    const loose = [
+      contract({ reply: {} }, ['reply'])[0] as Component,
+      contract({ reply: string, tone: { default: 'calm' } }, ['reply', 'tone'])[0] as Component,
+    ] as const
+    const rendered_input = [{ role: 'assistant', content: '{"reply":7}' }]
+    const outcome = apply(said([{ rendered_input, output: { content: given } }]), null, [
+      [loose[0]],
+      [loose[1]],
+    ])
+    t.match(outcome, { kind: 'failed', code: 'left_unfit', fitting: [] })
   })
 
   t.test('in parts becomes one part, beside those without text', async (t) => {
@@ -307,6 +366,18 @@ t.test('no repair is made', async (t) => {
     }
   })
 
+  t.test('in part: a call in a part or an item that fits under no rule', async (t) => {
+    const before = [...BEFORE, tool('gone', { x: string })]
+    for (const content of [
+      [{ type: 'tool_use', name: 'gone', input: {} }],
+      [{ type: 'function_call', name: 'gone', arguments: '{}' }],
+    ]) {
+      const rendered_input = [{ role: 'assistant', content }]
+      const trace = said([{ rendered_input, tool_calls: [{ tool_name: 'lookup' }] }])
+      t.match(apply(trace, null, [before, AFTER]), { kind: 'failed', code: 'tool_missing' })
+    }
+  })
+
   t.test('of calls that only spans tell of', async (t) => {
     const spans = [{ span_type: 'tool', name: 'lookup', attributes: { args: { id: '1' } } }]
     t.match(apply(traceOf([], { spans })), {
@@ -369,7 +440,7 @@ t.test('10,000 repairs of traces in every style between changes of every kind', 
     checkPlaces(trace, patched, plans)
   }
 
-  const checkPlaces = (trace: Trace, patched: Trace, { inputs, renames }: Plans) => {
+  const checkPlaces = (trace: Trace, patched: Trace, { inputs, renames, contracts }: Plans) => {
     const own = new Set(ownCalls(trace))
     for (const [i, call] of trace.llm_calls.entries()) {
       const now = patched.llm_calls[i]
@@ -395,6 +466,13 @@ t.test('10,000 repairs of traces in every style between changes of every kind', 
       }
       for (const [j, { role, content, name }] of call.rendered_input.entries()) {
         const message: Message | undefined = now.rendered_input[j]
+        if (typeof content === 'string' && role === 'assistant') {
+          const text: string = String(message?.content)
+          const isAnswer = isOf(content, contracts.old)
+          if (isAnswer) assert.ok(isOf(text, contracts.now) ?? true, text)
+          if (!isAnswer || isOf(content, contracts.now)) assert.equal(text, content)
+          else if (text !== content) count(places, 'earlier answer')
+        }
         if (role !== 'assistant') assert.deepEqual(message?.content, content)
         if (role !== 'tool' && role !== 'function') continue
         assert.equal(message?.name, renames.get(name ?? '') ?? name)
@@ -422,8 +500,17 @@ t.test('10,000 repairs of traces in every style between changes of every kind', 
   for (const rule of ['rename_tool', 'rename_param', 'drop_param', 'add_default', 'coerce']) {
     t.ok((rules.get(rule) ?? 0) > 20, `${rule} is used ${rules.get(rule)} times`)
   }
-  const all = ['record', 'output', 'output in the old style', 'message', 'message in the old style']
-  for (const place of [...all, 'tool', 'function', 'tools', 'content', 'content parts']) {
+  const styles = ['', ' in the old style', ' as tool_use', ' as function_call']
+  const all = ['record', ...styles.flatMap((style) => [`output${style}`, `message${style}`])]
+  for (const place of [
+    ...all,
+    'tool',
+    'function',
+    'tools',
+    'content',
+    'content parts',
+    'earlier answer',
+  ]) {
     t.ok((places.get(place) ?? 0) > 20, `${place} is patched ${places.get(place)} times`)
   }
   for (const kind of ['repaired', 'ineligible', 'left_unfit', 'tool_schema_incompatible']) {
@@ -444,6 +531,7 @@ function plansOf(before: Manifest, after: Manifest) {
     renames: new Map(
       tools.flatMap(([name, plan]) => (plan.kind === 'renamed' ? [[name, plan.rule.to]] : [])),
     ),
+    contracts: { old: contractOf(before), now: contractOf(after) },
     /** Of the tools that changed, by their new names. */
     inputs: new Map(
       after.components.flatMap(({ component_type, component_name, schema_json }) => {
@@ -455,11 +543,27 @@ function plansOf(before: Manifest, after: Manifest) {
   }
 }
 
+function contractOf({ components }: Manifest) {
+  const found = components.find(({ component_type }) => component_type === 'output_contract')
+  return found && compile(found.schema_json['schema'] as JsonSchema)
+}
+
+/** Undefined where there is no contract. */
+function isOf(text: string, contract: ReturnType<typeof contractOf>) {
+  return contract && contract(parseJson(text))?.length === 0
+}
+
 /** Every call of an LLM call, wherever it stands. */
 function placesOf({ rendered_input, output, tool_calls }: LlmCall): Place[] {
   const inMessage = (message: Record<string, unknown>, place: string): Place[] => {
-    const { tool_calls: calls = [], function_call: single } = message as Said
+    const { tool_calls: calls = [], function_call: single, content, output } = message as Said
+    const items = [content, output].flatMap((list) => (Array.isArray(list) ? list : []))
     return [
+      ...items.flatMap(({ type, name = '', input, arguments: args }) =>
+        type === 'tool_use' || type === 'function_call'
+          ? [{ place: `${place} as ${type}`, tool: name, args: type === 'tool_use' ? input : args }]
+          : [],
+      ),
       ...calls.map((call) => ({
         place,
         tool: call.function.name,
@@ -502,4 +606,12 @@ interface Place {
 interface Said {
   tool_calls?: { function: { name: string; arguments: unknown } }[]
   function_call?: { name: string; arguments: unknown }
+  content?: Item[] | string
+  output?: Item[]
+}
+interface Item {
+  type: string
+  name?: string
+  input?: unknown
+  arguments?: unknown
 }
