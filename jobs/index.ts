@@ -9,6 +9,8 @@
  *   shape beside that of its payload.
  * - The **job resource** is the row of `jobs` a client polls; an internal job has none. One that no
  *   worker will settle is **orphaned**, and maintenance settles it.
+ * - A run that has to wait for something ends, and the job goes on later (`continueAfter`).
+ * - A **task** is no job of ours: a client's runner does it, under a **lease** and not under a claim.
  */
 import { activateDraft } from './activate-draft.ts'
 import { aggregateScores } from './aggregate-scores.ts'

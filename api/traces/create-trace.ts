@@ -44,7 +44,7 @@ const body: CheckedBody<SentTrace> = {
 export const createTrace = endpoint('POST', '/traces', {
   summary: 'Store a trace',
   description:
-    'Safe to repeat: a trace_id that the project has already answers 200 with the stored trace, which stays as it is, unless it is `running` and the one sent is not: then it becomes the one sent, as a whole (`updated`; no quota is used, and scores and annotations that it was given stay). Members nobody knows are kept under metadata.extra when they are small. A faulty score, or a manifest_id that is none of the agent’s (kept as metadata.unknown_manifest_id), is a warning and the trace is stored.',
+    'Safe to repeat: a trace_id that the project has already answers 200 with the stored trace, which stays as it is, unless it is `running` and the one sent is not: then it becomes the one sent, as a whole, also where that leaves out `agent_name` or `started_at` (`updated`; no quota is used, and scores and annotations that it was given stay). Members nobody knows are kept under metadata.extra when they are small. A faulty score, or a manifest_id that is none of the agent’s (kept as metadata.unknown_manifest_id), is a warning and the trace is stored.',
   access: 'key',
   query: shape({}, { project: projectField }),
   body,

@@ -8,7 +8,7 @@ import { keyText } from '../../sql/traces/traces.ts'
 import type { TraceKey } from '../../sql/traces/traces.ts'
 import { finishTraces } from '../../sql/transactions/revise-trace.ts'
 import { acceptTraces, insertTied, storeByHalves } from '../../sql/transactions/store-traces.ts'
-import type { NewTraces } from '../../sql/transactions/store-traces.ts'
+import type { AcceptedTraces } from '../../sql/transactions/store-traces.ts'
 import type { ApiContext } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import type { Principal } from '../principal.ts'
@@ -27,8 +27,8 @@ export type Outcome = StoredTrace | Error
 
 /**
  * Stores traces of one organization with their scores, finishes those that are stored as running, and has
- * them judged, in one transaction. Traces beyond the quota are refused. When the transaction fails for another reason, the traces are stored half
- * by half.
+ * them judged, in one transaction. Traces beyond the quota are refused. When the transaction fails for
+ * another reason, the traces are stored half by half.
  * @throws when the database is away, for all of them
  */
 function storeTraces(context: ApiContext, arrivals: readonly Arrival[]): Promise<Outcome[]> {
@@ -156,16 +156,21 @@ async function accept(
 function byProject(
   created: readonly AssignedTrace[],
   updated: readonly AssignedTrace[],
-): NewTraces[] {
+): AcceptedTraces[] {
   const isNew = new Set(created)
   const groups = Map.groupBy([...created, ...updated], ({ row }) => row.project_id)
   return [...groups].map(([projectId, group]) => ({
     projectId,
-    traceIds: group.filter((each) => isNew.has(each)).map(({ row }) => row.trace_id),
+    traceIds: idsOf(group.filter((each) => isNew.has(each))),
+    finishedIds: idsOf(group.filter((each) => !isNew.has(each))),
     scores: group.flatMap(({ arrival, row: { trace_id } }) =>
       arrival.scores.map((score) => ({ ...score, trace_id })),
     ),
   }))
+}
+
+function idsOf(traces: readonly AssignedTrace[]) {
+  return traces.map(({ row }) => row.trace_id)
 }
 
 function rowsOf(traces: readonly AssignedTrace[]) {

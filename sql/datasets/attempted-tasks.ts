@@ -21,16 +21,39 @@ export function attemptedTask(sql: Queryable, orgId: string, projectId: string) 
 /** What the first trace of the line of replay `t` is an attempt at: its task, else itself. */
 function firstOfLine(sql: Queryable, orgId: string, projectId: string) {
   return sql`(
-    with recursive line as (
-      select t.trace_id, t.task_id, ${sourceTraceId(sql, sql`t`)} as source_id, 0 as generation
-      union all
-      select s.trace_id, s.task_id, ${sourceTraceId(sql, sql`s`)}, line.generation + 1
-      from line join traces s on s.org_id = ${orgId} and s.project_id = ${projectId}
-        and s.trace_id = line.source_id
-      where line.generation < ${MAX_GENERATIONS})
+    with recursive ${line(sql, orgId, projectId)}
     select coalesce('task ' || task_id, 'trace ' || source_id,
       case when generation > 0 or replayed.trace_id is not null then 'trace ' || trace_id end)
     from line order by generation desc limit 1)`
+}
+
+/**
+ * The first trace of the line of trace `t` as an `Unreplayed`; null where `t` is no replay, for which
+ * nothing is looked up.
+ */
+export function firstTrace(sql: Queryable, orgId: string, projectId: string) {
+  return sql`case when t.source_type = 'replayed' then (
+    with recursive ${line(sql, orgId, projectId)}
+    select json_build_object('trace_id', f.trace_id, 'task_id', f.task_id, 'session_id', f.session_id,
+      'parent_trace_id', f.came_from, 'parent_task_id', p.task_id, 'parent_session_id', p.session_id)
+    from (
+      select *, coalesce(source_id, parent_trace_id) as came_from
+      from line order by generation desc limit 1) f
+    left join traces p on p.org_id = ${orgId} and p.project_id = ${projectId}
+      and p.trace_id = f.came_from) end`
+}
+
+/** The table `line`: trace `t` (generation 0), the trace it replays, the one that this replays, and so on. */
+function line(sql: Queryable, orgId: string, projectId: string) {
+  return sql`line as (
+    select t.trace_id, t.task_id, t.session_id, t.parent_trace_id,
+      ${sourceTraceId(sql, sql`t`)} as source_id, 0 as generation
+    union all
+    select s.trace_id, s.task_id, s.session_id, s.parent_trace_id, ${sourceTraceId(sql, sql`s`)},
+      line.generation + 1
+    from line join traces s on s.org_id = ${orgId} and s.project_id = ${projectId}
+      and s.trace_id = line.source_id
+    where line.generation < ${MAX_GENERATIONS})`
 }
 
 /** Joins to trace `t` the task of a batch that it is the result of, as `result.replay`. Only pairs ask for it. */

@@ -5,7 +5,7 @@ import type { Filters, Options, Recipe } from '../../jobs/rules/datasets/recipe.
 import type { Queryable } from '../core/db.ts'
 import { sourceTraceId } from '../traces/replays.ts'
 import { ofManifest } from '../traces/traces.ts'
-import { attemptedTask, replayResult } from './attempted-tasks.ts'
+import { attemptedTask, firstTrace, replayResult } from './attempted-tasks.ts'
 import { usedRevision } from './revisions.ts'
 
 /** A selected trace without its content. */
@@ -33,13 +33,14 @@ export interface Selection {
  * cursor: call it in a transaction.
  */
 export function selectTraces(sql: Queryable, selection: Selection, batch: number) {
-  const { recipe } = selection
+  const { orgId, projectId, recipe } = selection
   const source = sourceTraceId(sql, sql`t`)
   return sql<SelectedTrace[]>`
     select t.trace_id, t.agent_name, ${manifestId(sql)} as manifest_id, t.manifest_hash, t.task_id, t.session_id,
       ${source} as source_trace_id, attempt.task as attempted, result.replay,
       coalesce(${source}, t.parent_trace_id) as parent_trace_id,
       p.task_id as parent_task_id, p.session_id as parent_session_id,
+      ${firstTrace(sql, orgId, projectId)} as first,
       t.created_at, t.revision, revised.repair,
       coalesce(revised.bytes, octet_length(t.content)) + coalesce(c.bytes, 0) as content_bytes,
       c.id as annotation_id, h.preferred, h.pair_id,
@@ -49,7 +50,7 @@ export function selectTraces(sql: Queryable, selection: Selection, batch: number
       coalesce(${scores(sql)}, '{}') as scores, ${scoreFingerprint(sql)} as score_fingerprint
     from ${judgedTraces(sql)}
       left join traces p on p.org_id = t.org_id and p.project_id = t.project_id
-        and p.trace_id = coalesce(${source}, t.parent_trace_id)
+        and p.trace_id = t.parent_trace_id
       ${attempt(sql, selection)}
       ${replayResult(sql, recipe)}
       ${usedRevision(sql, recipe)}

@@ -28,7 +28,7 @@ export interface RepairTarget {
 
 /**
  * Stores repaired contents of traces that are as they were when they were read. Where the same content is
- * stored already nothing is written. Nobody can delete the traces before the transaction ends.
+ * stored already nothing is written. Nobody changes or deletes the traces before the transaction ends.
  * @returns the ids of the traces whose repaired content is stored; the others were changed or deleted
  */
 export async function upsertRevisions(
@@ -43,7 +43,7 @@ export async function upsertRevisions(
     select trace_id, revision from traces
     where org_id = ${orgId} and project_id = ${projectId}
       and trace_id = any(${[...read.keys()]}::text[])
-    order by trace_id for key share`
+    order by trace_id for share`
   const same = new Set(
     locked.flatMap((t) => (t.revision === read.get(t.trace_id) ? [t.trace_id] : [])),
   )

@@ -30,12 +30,16 @@ export type Change = (stored: StoredTraceRow) => RevisedTraceRow | undefined
  */
 export async function reviseTrace(tx: Transaction, queue: Queue, key: TraceKey, change: Change) {
   const [revised] = await reviseTraces(tx, queue, [{ key, change }])
+  if (!revised) return undefined
+  const { org_id, project_id, trace_id } = revised
+  await activateUsedDrafts(tx, queue, org_id, project_id, [trace_id])
   return revised
 }
 
 /**
- * As `reviseTrace`, of traces of one organization, each named once. Call it before a transaction counts
- * against a quota, which others wait for, and once: it locks the traces in their order.
+ * As `reviseTrace`, of traces of one organization, each named once. The drafts that they run under are
+ * left to the caller. Call it once in a transaction and before the quota is charged: it locks all traces
+ * in one order.
  */
 async function reviseTraces(
   tx: Transaction,
@@ -62,7 +66,7 @@ async function reviseTraces(
 
 /**
  * Finishes stored traces that are running: each becomes the first of these rows with its key that is not
- * running. Others stay as they are, and are not locked.
+ * running. Others stay as they are, and are not locked. `acceptTraces` completes it.
  * @returns the rows that stored traces became
  */
 export async function finishTraces<Row extends TraceRow & TraceKey>(
@@ -105,7 +109,6 @@ async function reviseIn(
   await deleteFindings(tx, orgId, projectId, ids, renamed.map(idOf))
   await deleteJudgements(tx, orgId, projectId, changed)
   await markCellsDirty(tx, orgId, projectId, ids)
-  await activateUsedDrafts(tx, queue, orgId, projectId, ids)
   await requestJudgements(tx, queue, projectId, changed)
   return revised
 }

@@ -31,6 +31,12 @@ export interface NewTraces {
   readonly scores: readonly TraceScore[]
 }
 
+/** Traces of one project that a request has brought. */
+export interface AcceptedTraces extends NewTraces {
+  /** Those that were running, and that the transaction has finished. */
+  readonly finishedIds: readonly string[]
+}
+
 /**
  * Completes the insertion of traces of one organization: stores their scores and has them judged.
  */
@@ -61,8 +67,8 @@ export async function chargeTraces(
 }
 
 /**
- * Completes and counts the few traces of requests, and has the drafts activated that they run under, as
- * imported traces never do. All statements are sent at once, which saves round trips; the server runs
+ * Completes and counts the few traces of requests, and has the drafts activated that these and the finished
+ * ones run under, as imported traces never do. All statements are sent at once, which saves round trips; the server runs
  * them one after the other.
  * @returns as `chargeTraces` does
  */
@@ -70,7 +76,7 @@ export async function acceptTraces(
   tx: Transaction,
   queue: Queue,
   charge: Pick<Charge, 'orgId' | 'quotas' | 'at'>,
-  traces: readonly NewTraces[],
+  traces: readonly AcceptedTraces[],
 ) {
   // In one order, so that two transactions never wait for each other.
   const ordered = traces.toSorted((a, b) => order(a.projectId, b.projectId))
@@ -137,9 +143,15 @@ export async function storeByHalves<R>(
   }
 }
 
-async function noteUse(tx: Transaction, queue: Queue, orgId: string, traces: readonly NewTraces[]) {
-  for (const { projectId, traceIds } of traces) {
-    await activateUsedDrafts(tx, queue, orgId, projectId, traceIds)
+/** The drafts of a project in one go: enqueueing waits for others that have enqueued the same ones. */
+async function noteUse(
+  tx: Transaction,
+  queue: Queue,
+  orgId: string,
+  traces: readonly AcceptedTraces[],
+) {
+  for (const { projectId, traceIds, finishedIds } of traces) {
+    await activateUsedDrafts(tx, queue, orgId, projectId, [...traceIds, ...finishedIds])
   }
 }
 

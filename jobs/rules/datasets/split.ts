@@ -2,23 +2,29 @@ import { createHash } from 'node:crypto'
 import { SPLITS } from './recipe.ts'
 import type { Recipe } from './recipe.ts'
 
-/** What decides on the split of a trace: its own members, and its source's when it is a replay. */
-export interface Anchored {
+/** What decides on the split of a trace that is no replay: its own members, and its parent's. */
+export interface Unreplayed {
   readonly trace_id: string
   readonly task_id: string | null
   readonly session_id: string | null
-  /** The trace it replays, or came from otherwise. */
   readonly parent_trace_id: string | null
-  /** The task of that trace; null where it is not stored. */
+  /** The task of the parent; null where it is not stored. */
   readonly parent_task_id: string | null
   readonly parent_session_id: string | null
 }
 
+/** What decides on the split of a trace. */
+export interface Anchored extends Unreplayed {
+  /** For a replay, the trace that its line of replays began with; its parent is what is known where it is gone. */
+  readonly first: Unreplayed | null
+}
+
 /**
  * The split of a trace, as an index in `SPLITS`, by what it is an attempt at: its task, else the task or
- * session of the trace it replays, else its session, else itself. Nothing else is looked at, neither
- * which traces were selected nor what an earlier version did. So a trace is in one split for ever, in
- * whatever version of whatever dataset it appears, as long as seed and fractions stay.
+ * session of its parent, else its parent, else its session, else itself. A replay without a task is in the
+ * split of the trace that was replayed first. Nothing else is looked at, neither which traces were selected
+ * nor what an earlier version did. So a trace is in one split for ever, in whatever version of whatever
+ * dataset it appears, as long as seed and fractions stay.
  *
  * Traces of one session or one replayed source may so come into two splits. Only the traces in one of
  * the two are used, and the others are left out: see `workers/datasets/settle-rows.ts`.
@@ -40,6 +46,12 @@ export function splitOf(trace: Anchored, { seed, split }: Pick<Recipe, 'seed' | 
 }
 
 function anchorOf(trace: Anchored): string {
+  // A task is in one split, also where a replay names one that its original does not.
+  if (trace.task_id !== null) return `task ${trace.task_id}`
+  return anchorOfUnreplayed(trace.first ?? trace)
+}
+
+function anchorOfUnreplayed(trace: Unreplayed): string {
   if (trace.task_id !== null) return `task ${trace.task_id}`
   if (trace.parent_task_id !== null) return `task ${trace.parent_task_id}`
   if (trace.parent_session_id !== null) return `session ${trace.parent_session_id}`

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Test } from 'tap'
 import { DEFAULT_QUOTAS } from '../../../jobs/rules/org/plan.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
 import { acceptTraces } from '../../../sql/transactions/store-traces.ts'
@@ -16,7 +17,7 @@ t.test('drafts of several projects are activated in the order of the projects', 
       const { id: projectId } = (await client.post('/projects', named)).body
       const [, draft] = [await register(project, 'a'), await register(project, 'b')]
       await storeJudged(sql, { orgId, projectId }, [{ trace_id: 't', manifest_id: draft }])
-      return { projectId: projectId as string, draft, traceIds: ['t'], scores: [] }
+      return { projectId: projectId as string, draft, traceIds: ['t'], finishedIds: [], scores: [] }
     }),
   )
   projects.sort((a, b) => (a.projectId < b.projectId ? -1 : 1))
@@ -27,23 +28,52 @@ t.test('drafts of several projects are activated in the order of the projects', 
     return (await client.post('/manifests', manifest)).body.manifest_id
   }
 
-  const enqueued: unknown[] = []
-  const { restore } = t.intercept(context.queue, 'enqueue', {
-    value: async (_tx: unknown, { name }: { name: string }, { manifest_id }: Activation) => {
-      if (name === 'manifests.activate') enqueued.push(manifest_id)
-      return null
-    },
-  })
   const charge = { orgId, quotas: DEFAULT_QUOTAS, at: new Date() }
-  await sql.begin((tx: Transaction) =>
-    acceptTraces(tx, context.queue, charge, projects.toReversed()),
+  const activated = await listActivated(t, () =>
+    sql.begin((tx: Transaction) => acceptTraces(tx, context.queue, charge, projects.toReversed())),
   )
-  restore()
   t.same(
-    enqueued,
+    activated,
     projects.map(({ draft }) => draft),
   )
 })
+
+t.test('drafts of new and of finished traces are activated in one order', async (t) => {
+  const { key } = await makeOrganization()
+  const client = clientOf(key)
+  const ids: string[] = []
+  for (const name of ['a', 'b', 'c']) {
+    const manifest = { agent_name: 'agent', components: [{ type: 'tool', name }] }
+    ids.push((await client.post('/manifests', manifest)).body.manifest_id)
+  }
+  const drafts = ids.slice(1).sort()
+  for (const [n, [finishedUnder, createdUnder]] of [drafts, drafts.toReversed()].entries()) {
+    const running = { agent_name: 'agent', trace_id: `running ${n}` }
+    await client.post('/traces', { ...running, status: 'running' })
+    const activated = await listActivated(t, async () => {
+      const { body } = await client.post('/traces/batch', [
+        { ...running, manifest_id: finishedUnder },
+        { agent_name: 'agent', trace_id: `new ${n}`, manifest_id: createdUnder },
+      ])
+      t.match(body, { count: 1, updated: 1 })
+    })
+    t.same(activated, drafts)
+  }
+})
+
+/** The manifests whose activation is enqueued meanwhile, in order; no job is. */
+async function listActivated(t: Test, work: () => Promise<unknown>) {
+  const activated: unknown[] = []
+  const { restore } = t.intercept(context.queue, 'enqueue', {
+    value: async (_tx: unknown, { name }: { name: string }, { manifest_id }: Activation) => {
+      if (name === 'manifests.activate') activated.push(manifest_id)
+      return null
+    },
+  })
+  await work()
+  restore()
+  return activated
+}
 
 interface Activation {
   manifest_id?: string

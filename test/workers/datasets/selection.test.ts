@@ -1,4 +1,7 @@
 import t from 'tap'
+import { completeRecipe } from '../../../jobs/rules/datasets/recipe.ts'
+import type { Transaction } from '../../../sql/core/db.ts'
+import { countFiltered, selectTraces } from '../../../sql/datasets/selection.ts'
 import {
   buildDataset,
   buildVersion,
@@ -149,6 +152,25 @@ t.test('what a dataset is made of', async (t) => {
       t.same(version.dropped_counts, { 'filtered.manifest_ids': 2 })
     },
   )
+
+  t.test('a recipe for any verdict counts the traces that have none', async (t) => {
+    const { orgId, projectId } = await openOrganization([
+      { trace_id: 'kept' },
+      { trace_id: 'bad', quality: 0 },
+      { trace_id: 'unjudged', verdict: null },
+    ])
+    const recipe = completeRecipe('sft', null, { filters: { verdicts: [] } })
+    const selection = { orgId, projectId, recipe }
+    const selected = await service.sql.begin(async (tx: Transaction) => {
+      const ids: string[] = []
+      for await (const traces of selectTraces(tx, selection, 10)) {
+        ids.push(...traces.map(({ trace_id }) => trace_id))
+      }
+      return ids
+    })
+    t.same(selected, ['bad', 'kept'])
+    t.same(await countFiltered(service.sql, selection), new Map([['filtered.unjudged', 1]]))
+  })
 
   t.test('a verdict under eval_verdict selects the traces of that verdict', async (t) => {
     const { api } = await openOrganization([

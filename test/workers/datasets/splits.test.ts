@@ -104,6 +104,43 @@ t.test('the splits of a dataset', async (t) => {
     },
   )
 
+  t.test('replays are in the split of the first original, whatever it came from', async (t) => {
+    const origins = [
+      () => ({}),
+      (id: string) => ({ session_id: `session of ${id}` }),
+      (id: string) => ({ parent_trace_id: `parent of ${id}` }),
+      (id: string) => ({ parent_trace_id: `parent of ${id}`, session_id: `session of ${id}` }),
+      () => ({ parent_trace_id: 'parent' }),
+      () => ({ parent_trace_id: 'parent in a session' }),
+    ]
+    const again = (trace_id: string, original_trace_id: string) => ({
+      trace_id,
+      messages: hello(trace_id),
+      source_type: 'replayed',
+      parent_trace_id: original_trace_id,
+      metadata: { original_trace_id },
+    })
+    const lines = Array.from({ length: 60 }, (_, n) => {
+      const id = `t-${n}`
+      const original = { trace_id: id, messages: hello(id), ...origins[n % origins.length]?.(id) }
+      return [original, again(`${id} again`, id), again(`${id} once more`, `${id} again`)]
+    })
+    const { api } = await openOrganization([
+      { trace_id: 'parent', messages: hello('parent') },
+      { trace_id: 'parent in a session', session_id: 'above', messages: hello('above') },
+      ...lines.flat(),
+    ])
+    const version = await buildDataset(api, 'sft', { split: { train: 0.5, test: 0.5 } })
+    t.same(version.dropped_counts, {}, 'none bridges two splits')
+    const train = await readJsonl(api, version, 'train')
+    const ids = new Set(train.map(({ provenance }) => provenance.trace_id))
+    t.ok(ids.size > 30 && ids.size < 150, `${ids.size} rows`)
+    for (const line of lines) {
+      const sides = new Set(line.map(({ trace_id }) => ids.has(trace_id)))
+      t.equal(sides.size, 1, JSON.stringify(line[0]))
+    }
+  })
+
   t.test('of equal rows the best stays, and without deduplication all in one split', async (t) => {
     const same = (trace_id: string, quality: number, id: string) => ({
       trace_id,

@@ -10,6 +10,7 @@ const alone: Anchored = {
   parent_trace_id: null,
   parent_task_id: null,
   parent_session_id: null,
+  first: null,
 }
 const halves = { seed: 0, split: { train: 0.5, validation: 0, test: 0.5 } }
 const key = fc.option(fc.string({ minLength: 1, maxLength: 3 }), { nil: null })
@@ -21,6 +22,7 @@ t.test('attempts at one task are on one side, whatever else they say', async (t)
     parent_trace_id: key,
     parent_task_id: key,
     parent_session_id: key,
+    first: fc.constantFrom(null, alone),
   })
   fc.assert(
     fc.property(fc.string({ minLength: 1 }), trace, trace, (task_id, one, other) => {
@@ -29,19 +31,19 @@ t.test('attempts at one task are on one side, whatever else they say', async (t)
   )
 })
 
-t.test('a replay is on the side of what it replays', async (t) => {
-  const source = fc.record({ trace_id: fc.string({ minLength: 1 }), task_id: key, session_id: key })
+t.test('a replay without a task is on the side of the trace that was replayed first', async (t) => {
+  const first = fc.record({
+    trace_id: fc.string({ minLength: 1 }),
+    task_id: key,
+    session_id: key,
+    parent_trace_id: key,
+    parent_task_id: key,
+    parent_session_id: key,
+  })
   fc.assert(
-    fc.property(source, key, (source, session_id) => {
-      const replay = {
-        trace_id: 'replay',
-        task_id: null,
-        session_id,
-        parent_trace_id: source.trace_id,
-        parent_task_id: source.task_id,
-        parent_session_id: source.session_id,
-      }
-      t.equal(splitOf(replay, halves), splitOf({ ...alone, ...source }, halves))
+    fc.property(first, key, (first, session_id) => {
+      const replay = { ...alone, trace_id: 'replay', session_id, parent_trace_id: 'source', first }
+      t.equal(splitOf(replay, halves), splitOf({ ...first, first: null }, halves))
     }),
   )
 })
