@@ -100,6 +100,19 @@ t.test('the reference runner', async (t) => {
     t.equal(sent('submit').length, 1)
   })
 
+  t.test('submits what it has though a heartbeat is not answered', async (t) => {
+    const { free, wait } = openGate(t.testdir())
+    const { start, sent } = await openService(t, ['one'], {
+      heartbeat: () => {
+        free()
+        return 'never'
+      },
+    })
+    const { ended } = start(['--until-empty', '--lease', '1'], `${wait}; cat`)
+    await until(() => sent('submit').length === 1)
+    t.equal((await ended).code, 0)
+  })
+
   t.test('ends the command and submits nothing when the lease is lost', async (t) => {
     const { run, sent } = await openService(t, ['one'], { heartbeat: () => LOST })
     const { code, stderr } = await run(['--lease', '1'], 'exec sleep 60')
@@ -164,7 +177,8 @@ t.test('the reference runner', async (t) => {
 })
 
 type Operation = 'claim' | 'heartbeat' | 'submit'
-type Answer = 'hang up' | { status: number; headers?: Record<string, string>; body?: object }
+type Answer =
+  'hang up' | 'never' | { status: number; headers?: Record<string, string>; body?: object }
 const LOST = { status: 409, body: { code: 'lease_lost', detail: 'The lease is lost' } }
 
 /**
@@ -199,6 +213,7 @@ async function openService(
       const nth = bodies[operation].push(body) - 1
       const answer = answers[operation]?.(nth) ?? { status: 200, body: usual[operation](body) }
       if (answer === 'hang up') return void request.socket.destroy()
+      if (answer === 'never') return
       response.writeHead(answer.status, answer.headers ?? {})
       response.end(JSON.stringify(answer.body ?? {}))
     })
