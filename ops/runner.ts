@@ -69,7 +69,8 @@ async function work() {
 async function claim(max: number): Promise<{ tasks: Task[]; waitMs: number }> {
   const worker_id = `${hostname()}:${process.pid}`
   const wanted = { batch_id: values.batch, agent_name: values.agent, max }
-  const answer = await send('/replay/tasks/claim', { ...wanted, worker_id, lease_seconds }, stop)
+  const body = { ...wanted, worker_id, lease_seconds }
+  const answer = await send('/replay/tasks/claim', body, { until: stop })
   if (answer && answer.status !== 200) giveUp(`No tasks can be claimed: ${answer.detail}`)
   return { tasks: answer?.body.tasks ?? [], waitMs: answer?.retryAfterMs ?? 5000 }
 }
@@ -91,14 +92,22 @@ async function beat(id: string, lease_token: string, over: AbortController) {
   for (;;) {
     await rest((lease_seconds * 1000) / 3, over.signal)
     if (over.signal.aborted) return
-    const answer = await send(`/replay/tasks/${id}/heartbeat`, { lease_token, lease_seconds }, over)
+    const lease = { lease_token, lease_seconds }
+    const answer = await send(`/replay/tasks/${id}/heartbeat`, lease, {
+      until: over,
+      request: over,
+    })
     if (answer && answer.status !== 200) over.abort('The lease is lost')
   }
 }
 
 /** Sends the same body until it is answered: the service knows it again. */
 async function submit(id: string, lease_token: string, result: Result): Promise<void> {
-  const answer = await send(`/replay/tasks/${id}/submit`, { ...result, lease_token }, end)
+  const answer = await send(
+    `/replay/tasks/${id}/submit`,
+    { ...result, lease_token },
+    { until: end },
+  )
   if (!answer) return say(`${id}: could not be submitted any more`)
   const { status, body, detail } = answer
   if (status === 200) return say(`${id}: ${body.status} ${body.comparison?.outcome ?? ''}`)
@@ -153,9 +162,9 @@ function readResult(stdout: string): Result | undefined {
  * Posts until there is an answer other than that the service is busy or away, waiting as long as it asks
  * or longer each time. Undefined when it was told to stop waiting.
  */
-async function send(path: string, body: object, until: AbortController) {
+async function send(path: string, body: object, { until, request = end }: Patience) {
   for (let attempt = 0; ; attempt++) {
-    const answer = await post(path, body).catch(() => undefined)
+    const answer = await post(path, body, request.signal).catch(() => undefined)
     if (answer && answer.status !== 429 && answer.status < 500) return answer
     const backoffMs = Math.min(30_000, 500 * 2 ** attempt) * (0.5 + Math.random() / 2)
     await rest(answer?.retryAfterMs ?? backoffMs, until.signal)
@@ -163,12 +172,12 @@ async function send(path: string, body: object, until: AbortController) {
   }
 }
 
-async function post(path: string, body: object) {
+async function post(path: string, body: object, signal: AbortSignal) {
   const response = await fetch(`${BASE}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
-    signal: AbortSignal.any([end.signal, AbortSignal.timeout(60_000)]),
+    signal: AbortSignal.any([signal, end.signal, AbortSignal.timeout(60_000)]),
   })
   const answer = (await response.json()) as Answer
   const seconds = response.headers.get('retry-after')
@@ -202,6 +211,12 @@ function say(sentence: string) {
 
 type Task = Readonly<Record<'id' | 'lease_token' | 'leased_until', string>>
 type Result = { status: string; error?: string; retry?: boolean }
+interface Patience {
+  /** Aborted when it shall send no more. */
+  readonly until: AbortController
+  /** Aborted when a request under way is of no use any more; the answer to a claim always is. */
+  readonly request?: AbortController
+}
 interface Answer {
   readonly tasks?: Task[]
   readonly status?: string

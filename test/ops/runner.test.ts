@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -8,6 +8,15 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { bareEnv } from '../support/bare-env.ts'
 import { until } from '../support/until.ts'
+
+const python = spawnSync('python3', ['--version']).status === 0
+/** What a command prints, and what is submitted of it. */
+const PRINTED: [string, object][] = [
+  [`{"status":"error","llm_calls":[]}`, { trace: { status: 'error', llm_calls: [] } }],
+  [`{"eval_score":0.5,"trace":{}}`, { eval_score: 0.5, trace: {} }],
+  [`{"replayed_trace_id":"r"}`, { replayed_trace_id: 'r' }],
+  [`{"status":"skipped","error":"no tools"}`, { status: 'skipped', error: 'no tools' }],
+]
 
 t.test('the reference runner', async (t) => {
   t.test('gives each task to the command, submits what it prints, and ends', async (t) => {
@@ -36,13 +45,7 @@ t.test('the reference runner', async (t) => {
   })
 
   t.test('understands a trace, a result and a submission', async (t) => {
-    const printed: [string, object][] = [
-      [`{"status":"error","llm_calls":[]}`, { trace: { status: 'error', llm_calls: [] } }],
-      [`{"eval_score":0.5,"trace":{}}`, { eval_score: 0.5, trace: {} }],
-      [`{"replayed_trace_id":"r"}`, { replayed_trace_id: 'r' }],
-      [`{"status":"skipped","error":"no tools"}`, { status: 'skipped', error: 'no tools' }],
-    ]
-    const tried = printed.map(async ([text, result]) => {
+    const tried = PRINTED.map(async ([text, result]) => {
       const { run, sent } = await openService(t, ['one'])
       await run([], `echo '${text}'`)
       t.same(
@@ -98,6 +101,19 @@ t.test('the reference runner', async (t) => {
     await run(['--lease', '1'], `${wait}; cat`)
     t.match(sent('heartbeat')[0], { lease_token: 'token of one', lease_seconds: 1 })
     t.equal(sent('submit').length, 1)
+  })
+
+  t.test('submits what it has though a heartbeat is not answered', async (t) => {
+    const { free, wait } = openGate(t.testdir())
+    const { start, sent } = await openService(t, ['one'], {
+      heartbeat: () => {
+        free()
+        return 'never'
+      },
+    })
+    const { ended } = start(['--until-empty', '--lease', '1'], `${wait}; cat`)
+    await until(() => sent('submit').length === 1)
+    t.equal((await ended).code, 0)
   })
 
   t.test('ends the command and submits nothing when the lease is lost', async (t) => {
@@ -163,19 +179,78 @@ t.test('the reference runner', async (t) => {
   })
 })
 
+t.test('the runner in Python', { skip: !python && 'no python3 here' }, async (t) => {
+  const docs = readFileSync('ops/docs/replay.md', 'utf8')
+  const [, code = ''] = /```python\n([\s\S]*?)```/.exec(docs) ?? []
+  const file = join(t.testdir(), 'runner.py')
+  // A third of it passes before the first heartbeat.
+  writeFileSync(file, code.replace('LEASE_SECONDS = 60', 'LEASE_SECONDS = 0.3'))
+  const open = async (t: Test, tasks: readonly string[], answers?: Answers) => {
+    const { launch, sent } = await openService(t, tasks, answers)
+    const run = (command: string) => launch('python3', [file, 'sh', '-c', command]).ended
+    return { run, sent }
+  }
+
+  t.test('understands a trace, a result and a submission', async (t) => {
+    for (const [text, result] of PRINTED) {
+      const { run, sent } = await open(t, ['one'])
+      t.equal((await run(`echo '${text}'`)).code, 0)
+      const submitted = { status: 'completed', ...result, lease_token: 'token of one' }
+      t.same(sent('submit'), [submitted], text)
+    }
+  })
+
+  t.test('gives a task back when the command fails, and goes on', async (t) => {
+    for (const [command, error] of [
+      ['echo no model >&2; exit 3', /^exit code 3\nno model\n$/],
+      ['echo hello', /^Expecting value/],
+      ['echo 7', /^It printed no JSON object/],
+      ['kill -9 $$', /^exit code -9/],
+    ] as const) {
+      const { run, sent } = await open(t, ['one', 'two'])
+      t.equal((await run(command)).code, 0)
+      const failed = { status: 'failed', error, retry: true }
+      t.match(sent('submit'), [failed, failed], command)
+    }
+  })
+
+  t.test('ends the command when the lease is lost', async (t) => {
+    const { run, sent } = await open(t, ['one'], { heartbeat: () => LOST, submit: () => LOST })
+    t.equal((await run('exec sleep 60')).code, 0)
+    t.match(sent('submit'), [{ status: 'failed', error: /exit code -9/ }])
+  })
+
+  t.test('tells the service why a result cannot be taken', async (t) => {
+    const refusal = { status: 422, body: { detail: 'no trace' } }
+    const { run, sent } = await open(t, ['one'], {
+      submit: (nth) => (nth === 0 ? refusal : undefined),
+    })
+    t.equal((await run('cat')).code, 0)
+    const error = 'The result was refused: no trace'
+    t.same(sent('submit')[1], { status: 'failed', error, lease_token: 'token of one' })
+  })
+
+  t.test('ends where it can do no more', async (t) => {
+    for (const status of [401, 402, 403]) {
+      const refusal = { status, body: { detail: 'quota' } }
+      const { run, sent } = await open(t, ['one', 'two'], { submit: () => refusal })
+      t.match(await run('cat'), { code: 1, stderr: /quota/ })
+      t.equal(sent('claim').length, 1)
+    }
+  })
+})
+
 type Operation = 'claim' | 'heartbeat' | 'submit'
-type Answer = 'hang up' | { status: number; headers?: Record<string, string>; body?: object }
+type Answer =
+  'hang up' | 'never' | { status: number; headers?: Record<string, string>; body?: object }
+type Answers = Partial<Record<Operation, (nth: number) => Answer | undefined | void>>
 const LOST = { status: 409, body: { code: 'lease_lost', detail: 'The lease is lost' } }
 
 /**
  * A service that gives out tasks and takes whatever is submitted.
  * @param answers what it answers instead to the nth request of an operation, from 0
  */
-async function openService(
-  t: Test,
-  tasks: readonly string[],
-  answers: Partial<Record<Operation, (nth: number) => Answer | undefined | void>> = {},
-) {
+async function openService(t: Test, tasks: readonly string[], answers: Answers = {}) {
   const bodies: Record<Operation, object[]> = { claim: [], heartbeat: [], submit: [] }
   const left = [...tasks]
   const usual = {
@@ -199,6 +274,7 @@ async function openService(
       const nth = bodies[operation].push(body) - 1
       const answer = answers[operation]?.(nth) ?? { status: 200, body: usual[operation](body) }
       if (answer === 'hang up') return void request.socket.destroy()
+      if (answer === 'never') return
       response.writeHead(answer.status, answer.headers ?? {})
       response.end(JSON.stringify(answer.body ?? {}))
     })
@@ -210,10 +286,8 @@ async function openService(
     server.close()
   })
 
-  /** @param command of a shell */
-  function start(options: readonly string[], command?: string) {
-    const shell = command === undefined ? [] : ['--', 'sh', '-c', command]
-    const child = spawn(process.execPath, ['ops/runner.ts', ...options, ...shell], {
+  function launch(program: string, args: readonly string[]) {
+    const child = spawn(program, args, {
       env: {
         ...bareEnv(),
         BASE: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
@@ -226,7 +300,13 @@ async function openService(
     t.teardown(() => child.kill('SIGKILL'))
     return { child, ended }
   }
+  /** @param command of a shell */
+  function start(options: readonly string[], command?: string) {
+    const shell = command === undefined ? [] : ['--', 'sh', '-c', command]
+    return launch(process.execPath, ['ops/runner.ts', ...options, ...shell])
+  }
   return {
+    launch,
     /** Bodies of the requests to an operation. */
     sent: (operation: Operation) => bodies[operation],
     start,
