@@ -44,8 +44,6 @@ export function readPushAnswer(outcome: OutboundOutcome, now: Date): PushAnswer 
 function readResult({ body, cut }: OutboundAnswer): PushAnswer {
   if (cut === null) return { kind: 'result', body }
   if (cut === 'aborted') return { kind: 'aborted' }
-  // That there is no room for it is no fault of the runner's.
-  if (cut === 'no_room') return { kind: 'later', seconds: DEFAULT_RETRY_SECONDS }
   return { kind: 'failed', fault: cut }
 }
 
