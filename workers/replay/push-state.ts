@@ -57,6 +57,11 @@ export function learn(state: PushState, pushed: Pushed, now: Date, backoffSecond
   }
 }
 
+/** A task goes out, or an answer came. */
+export function noteNews(state: PushState, now: Date) {
+  state.quietSince = now.getTime()
+}
+
 /** Nothing is sent for so long from now on. */
 function hold(state: PushState, now: Date, seconds: number) {
   state.notBefore = Math.max(state.notBefore, now.getTime() + seconds * 1000)

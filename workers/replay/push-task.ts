@@ -13,13 +13,12 @@ import { readResult } from './read-result.ts'
 
 /** What came of sending a task. */
 export type Pushed =
-  /** The runner has it, or it has ended. */
-  | { readonly kind: 'submitted' | 'taken' | 'declined' }
-  /** The caller gives it back: for a later time, */
+  /** The runner has it, or may have it, or it has ended. */
+  | { readonly kind: 'submitted' | 'taken' | 'aborted' | 'declined' }
+  /** The caller gives it back: at no attempt, */
   | { readonly kind: 'later'; readonly seconds: number }
-  /** at no attempt, */
-  | { readonly kind: 'aborted' | 'over_quota' }
   /** or at one. */
+  | { readonly kind: 'over_quota' }
   | { readonly kind: 'failed'; readonly fault: PushFault }
 
 export interface PushOptions {

@@ -28,7 +28,7 @@ t.test('tasks sent to a runner', async (t) => {
   })
   const { sql } = service
   const { queue } = service.context
-  const quick = dispatchHandler({ backoffSeconds: 0, patienceSeconds: 0 })
+  const quick = dispatchHandler({ backoffSeconds: 0, patienceSeconds: 0, drainSeconds: 0 })
   const first = await service.startWorkers([quick], 20)
 
   /** A batch of its own organization, with a task a trace; it is not sent before `start`. */
@@ -128,7 +128,7 @@ t.test('tasks sent to a runner', async (t) => {
     t.match(received?.headers, {
       'content-type': 'application/json',
       'x-service-event': 'replay.task',
-      'x-service-event-id': `${task?.id}:1`,
+      'x-service-event-id': `${task?.id}:${task?.lease_token}`,
       'x-service-signature': `sha256=${signature}`,
     })
     t.notMatch(JSON.stringify([received?.headers, received?.body]), batch.key)
@@ -228,14 +228,15 @@ t.test('tasks sent to a runner', async (t) => {
     }
   })
 
-  t.test('are sent on, under the same event, when the wait is over', async (t) => {
+  t.test('are sent on, as a new event with a new lease, when the wait is over', async (t) => {
     const batch = await begin(answer(503, undefined, { 'retry-after': '1' }))
     await until(() => batch.runner.received.length === 1)
     batch.runner.set(answer(200, DONE))
     t.match(await batch.ended(), { result: { status: 'completed' } })
     t.match(await batch.tasks(), [{ status: 'completed', attempt: 1 }])
-    const ids = batch.runner.received.map(({ headers }) => headers['x-service-event-id'])
-    t.equal(ids[0], ids[1])
+    const [refused, taken] = batch.runner.received
+    t.not(refused?.headers['x-service-event-id'], taken?.headers['x-service-event-id'])
+    t.not(refused?.body.task.lease_token, taken?.body.task.lease_token)
   })
 
   t.test('are sent three times where the runner fails, and fail with the word of it', async (t) => {
@@ -326,7 +327,7 @@ t.test('tasks sent to a runner', async (t) => {
   t.test('that have all ended pause nothing', async (t) => {
     const batch = await begin(answer(200, DONE))
     await batch.ended()
-    t.equal(await pauseBatch(sql, batch.orgId, batch.batchId, 'runner_failing'), false)
+    t.equal(await pauseBatch(sql, batch.orgId, batch.batchId, 'x'), false)
     t.match(await batch.show(), { paused_reason: null })
   })
 
@@ -364,38 +365,55 @@ t.test('tasks sent to a runner', async (t) => {
     t.same(sentOf(batch.runner.received), ['t1:1'])
   })
 
-  t.test(
-    'are given back, at no attempt, when their job is canceled or its worker stops',
-    async (t) => {
-      const hang = () => undefined
-      const batch = await begin(hang, 3)
-      await until(() => batch.runner.received.length === 3)
-      t.equal(await batch.cancelDispatch(), 'cancelling')
-      t.match(await batch.ended(), { state: 'canceled' })
-      for (const task of await batch.tasks()) t.match(task, { status: 'pending', attempt: 0 })
+  t.test('stay with their runner when their job is canceled or its worker stops', async (t) => {
+    const hang = () => undefined
+    const batch = await begin(hang, 3)
+    await until(() => batch.runner.received.length === 3)
+    t.equal(await batch.cancelDispatch(), 'cancelling')
+    t.match(await batch.ended(), { state: 'canceled' })
 
-      const stopped = await prepare(hang, 3)
-      const { stop } = await service.startWorkers([quick], 20)
-      await first.stop()
-      await stopped.start()
-      await until(() => stopped.runner.received.length === 3)
-      await stop()
-      for (const task of await stopped.tasks()) t.match(task, { status: 'pending', attempt: 0 })
-      t.match(await stopped.show(), { state: 'queued' })
+    const stopped = await prepare(hang, 3)
+    const { stop } = await service.startWorkers([quick], 20)
+    await first.stop()
+    await stopped.start()
+    await until(() => stopped.runner.received.length === 3)
+    await stop()
+    t.match(await stopped.show(), { state: 'queued' })
 
-      // What ends without an end of its batch can be resumed.
-      batch.runner.set(answer(200, DONE))
-      stopped.runner.set(answer(200, DONE))
-      t.equal(await batch.resume(), true)
-      await service.startWorkers([quick], 20)
-      for (const one of [batch, stopped]) {
-        t.match(await one.ended(), { result: { status: 'completed' } })
-        const events = one.runner.received.map(({ headers }) => headers['x-service-event-id'])
-        t.equal(events.length, 6)
-        t.equal(new Set(events).size, 3, 'the same attempts')
+    // What ends without an end of its batch can be resumed.
+    t.equal(await batch.resume(), true)
+    await service.startWorkers([quick], 20)
+    for (const one of [batch, stopped]) {
+      for (const task of await one.tasks()) t.match(task, { status: 'leased', attempt: 1 })
+      for (const { body } of one.runner.received) {
+        const { id, lease_token } = body.task
+        const path = `/replay/tasks/${id}/submit`
+        t.match(await one.client.post(path, { ...DONE, lease_token }), { status: 200 })
       }
-    },
-  )
+      await one.skipTime()
+      t.match(await one.ended(), { result: { status: 'completed' } })
+      t.equal(one.runner.received.length, 3, 'none is sent again')
+    }
+  })
+
+  t.test('that cannot be read or stored fail alone, after three attempts', async (t) => {
+    const batch = await prepare(({ body: { task } }, response) => {
+      const trace_id = task.trace_id === 't2' ? 'unstorable' : `replay of ${task.trace_id}`
+      response.end(JSON.stringify({ ...DONE, trace: { trace_id } }))
+    }, 4)
+    await sql`alter table traces add constraint unstorable check (trace_id <> 'unstorable')`
+    t.teardown(() => sql`alter table traces drop constraint unstorable`)
+    await sql`
+      update traces set content = '\\x00' where org_id = ${batch.orgId} and trace_id = 't1'`
+    await batch.start()
+    t.match(await batch.ended(), { state: 'succeeded', result: { status: 'completed' } })
+    t.match(await batch.tasks(), [
+      { status: 'completed', attempt: 1 },
+      { status: 'failed', attempt: 3, reason: 'internal_error' },
+      { status: 'failed', attempt: 3, reason: 'internal_error' },
+      { status: 'completed', attempt: 1 },
+    ])
+  })
 
   t.test('wait, with their batch, where there is no quota for their results', async (t) => {
     const batch = await prepare(
@@ -411,7 +429,7 @@ t.test('tasks sent to a runner', async (t) => {
     t.match(await batch.ended(), { result: { status: 'paused', reason: 'quota_exceeded' } })
     t.match(await batch.tasks(), [
       { status: 'completed', attempt: 1 },
-      { status: 'pending', attempt: 0 },
+      { status: 'pending', attempt: 1 },
     ])
     const [stored] = await sql<{ n: number }[]>`
       select count(*)::int as n from traces
