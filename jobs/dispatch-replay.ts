@@ -1,5 +1,5 @@
 import { job } from './job.ts'
-import { anyTime, count, shape, uuid } from './shape.ts'
+import { anyTime, bool, count, shape, text, uuid } from './shape.ts'
 
 /** Sends the tasks of a replay batch to its runner, until none is open or the batch is paused. */
 export const dispatchReplay = job(
@@ -12,6 +12,10 @@ export const dispatchReplay = job(
         failures: count(),
       },
       {
+        /** What the last of them failed of. */
+        fault: text(),
+        /** The month's quota did not hold a result. */
+        is_over_quota: bool(),
         /** Nothing is sent before. */
         not_before: anyTime(),
         /** Since when no task went out and no answer came. */

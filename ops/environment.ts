@@ -129,7 +129,7 @@ export const environment = shape(
       .pattern(/^\d{1,6}(,\d{1,6})*$/, 'seconds separated by commas')
       .default('30,300')
       .description('Seconds before the second and the third attempt at regression.detected'),
-    WEBHOOK_CA_FILE: Joi.string().description(
+    OUTBOUND_CA_FILE: Joi.string().description(
       'PEM file of a certificate authority that webhook receivers and runners may use besides the public ones',
     ),
     MASTER_KEY: Joi.string()

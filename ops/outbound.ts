@@ -8,7 +8,7 @@ import { guardedAgents } from '../workers/outbound/guarded-agent.ts'
 import type { Config } from './config.ts'
 
 export async function openOutbound(config: Config): Promise<OutboundSettings> {
-  const { WEBHOOK_CA_FILE: caFile } = config
+  const { OUTBOUND_CA_FILE: caFile } = config
   const ca = caFile && [...rootCertificates, await readFile(caFile, 'utf8')]
   return {
     agents: guardedAgents(parseNetworks(config.OUTBOUND_ALLOW_CIDRS), ca ? { ca } : {}),

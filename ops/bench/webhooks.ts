@@ -57,7 +57,7 @@ async function measureOwn(bench: Bench, url: string) {
     DATA_DIR: folder,
     LOG_LEVEL: 'silent',
     OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8',
-    WEBHOOK_CA_FILE: certificate(),
+    OUTBOUND_CA_FILE: certificate(),
   })
   const worker = await openWorkerContext(config, bench.url, {
     slots: CONCURRENCY,

@@ -97,6 +97,8 @@ export function openGate({ max, maxEach = max, waitMs }: GateOptions): Gate {
       letIn()
       if (!waiting.includes(one)) return promise
       function giveUp() {
+        // It may have been let in in this very turn.
+        if (!waiting.includes(one)) return
         stopWaiting(one)
         reject(new NoConnection())
         // Those behind it may need less.

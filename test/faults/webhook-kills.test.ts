@@ -23,7 +23,7 @@ t.test(
     const receiver = await startReceiver(t)
     const env = {
       OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8',
-      WEBHOOK_CA_FILE: receiver.caFile,
+      OUTBOUND_CA_FILE: receiver.caFile,
       WEBHOOK_RETRY_SCHEDULE: '0,0',
     }
     const service = await openService(t, { env })

@@ -5,16 +5,14 @@ import { inSpan } from '../../jobs/spans.ts'
 import type { GuardedAgents } from './guarded-agent.ts'
 
 export interface OutboundRequest {
-  readonly method: 'GET' | 'POST'
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Of a POST; default none. */
-  readonly body?: Buffer
+  readonly body: Buffer
   /** From the start to the last byte of the answer, resolving and connecting included. */
   readonly timeoutMs: number
   /** Of the answer's body, which is read no further. */
   readonly maxBytes: number
-  /** Ends the request early, with the fault `aborted`. */
+  /** Ends the request early: with the fault `aborted`, or an answer that has begun with the cut `aborted`. */
   readonly signal?: AbortSignal
   /** Default: every answer is read as it comes. */
   readonly room?: AnswerRoom
@@ -22,13 +20,13 @@ export interface OutboundRequest {
 
 /** Bounds the memory of large answers. */
 export interface AnswerRoom {
-  /** An answer is read this far without asking. */
-  readonly smallBytes: number
+  /** An answer is read in steps of so many bytes, the first one without asking. */
+  readonly stepBytes: number
   /**
-   * Resolves when there is room for an answer of so many bytes, to false when there will be none soon: it
-   * is then read no further, with the fault `no_room`.
+   * Resolves to true when there is room for another step; to false when there will be none soon: the
+   * answer is then read no further, with the cut `no_room`.
    */
-  enter(bytes: number): Promise<boolean>
+  enter(): Promise<boolean>
 }
 
 /** What came of a request: an answer, or why there is none. */
@@ -61,20 +59,19 @@ export const OUTBOUND_FAULTS = [
 ] as const
 
 /**
- * Makes one request to an address that a client gave; never throws. It follows no redirect, and it is
+ * POSTs a body once to an address that a client gave; never throws. It follows no redirect, and it is
  * never repeated here: whoever resets a connection may have read the request before.
  */
 export async function request(
   agents: GuardedAgents,
   options: OutboundRequest,
 ): Promise<OutboundOutcome> {
-  const { method, url } = options
   // The rest of the address may be a secret of the receiver's.
   const attributes = {
-    'http.request.method': method,
-    'server.address': URL.parse(url)?.hostname,
+    'http.request.method': 'POST',
+    'server.address': URL.parse(options.url)?.hostname,
   }
-  return inSpan(method, { kind: SpanKind.CLIENT, attributes }, async (span) => {
+  return inSpan('POST', { kind: SpanKind.CLIENT, attributes }, async (span) => {
     const outcome = await send(agents, options)
     const error = outcome.fault ?? findStatusFault(outcome.status)
     if (error) span.setAttribute('error.type', error).setStatus({ code: SpanStatusCode.ERROR })
@@ -89,19 +86,19 @@ export function findStatusFault(status: number): 'redirect' | 'http_status' | nu
 }
 
 function send(agents: GuardedAgents, options: OutboundRequest) {
-  const { method, url, headers, timeoutMs, maxBytes, signal, room, body = NOTHING } = options
+  const { url, headers, body, timeoutMs, maxBytes, signal, room } = options
   return new Promise<OutboundOutcome>((resolve) => {
     const deadline = AbortSignal.timeout(timeoutMs)
     const stream = client.stream(url, {
-      method,
+      method: 'POST',
       agent: { https: agents.https, http: agents.http },
       headers: { ...headers },
-      ...(method === 'POST' && { body }),
+      body,
     })
     const chunks: Buffer[] = []
     let size = 0
     let response: IncomingMessage | undefined
-    let entering: Promise<void> | undefined
+    let readable = room?.stepBytes ?? maxBytes
     let isWaiting = false
 
     function settle(cut: OutboundFault | null) {
@@ -117,13 +114,13 @@ function send(agents: GuardedAgents, options: OutboundRequest) {
     function expire() {
       settle(isWaiting ? 'no_room' : 'timeout')
     }
-    async function enter({ enter }: AnswerRoom) {
+    async function enter({ enter, stepBytes }: AnswerRoom) {
       stream.pause()
       isWaiting = true
-      const isIn = await enter(expectedBytes(response, maxBytes))
+      while (readable < size && (await enter())) readable += stepBytes
       isWaiting = false
-      if (isIn) stream.resume()
-      else settle('no_room')
+      if (readable < size) settle('no_room')
+      else stream.resume()
     }
     function abort() {
       settle('aborted')
@@ -137,7 +134,7 @@ function send(agents: GuardedAgents, options: OutboundRequest) {
       chunks.push(chunk.subarray(0, maxBytes - size))
       size += chunk.length
       if (size > maxBytes) return settle('too_large')
-      if (room && size > room.smallBytes) entering ??= enter(room)
+      if (room && size > readable && !isWaiting) void enter(room)
     })
     stream.once('end', () => settle(null))
     // This listener stays, because destroying the stream may raise another error.
@@ -148,12 +145,6 @@ function send(agents: GuardedAgents, options: OutboundRequest) {
 
 function describe({ statusCode = 0, headers }: IncomingMessage) {
   return { status: statusCode, headers }
-}
-
-/** What an answer says that it has, or the most it may have. */
-function expectedBytes(response: IncomingMessage | undefined, maxBytes: number) {
-  const told = Number(response?.headers['content-length'] ?? maxBytes)
-  return told >= 0 ? Math.min(told, maxBytes) : maxBytes
 }
 
 function faultOf(error: Error): OutboundFault {
@@ -177,8 +168,6 @@ const FAULT_OF_CODE: readonly (readonly [RegExp, OutboundFault])[] = [
   [/^(ENOTFOUND|ENODATA|EAI_\w+|ESERVFAIL|EREFUSED|EBADNAME)$/, 'dns_error'],
   [/TLS|SSL|CERT|ISSUER|SELF_SIGNED|UNABLE_TO_VERIFY|EPROTO/, 'tls_error'],
 ]
-
-const NOTHING = Buffer.alloc(0)
 
 const client = got.extend({
   retry: { limit: 0 },

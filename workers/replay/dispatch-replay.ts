@@ -1,28 +1,26 @@
 import { dispatchReplay } from '../../jobs/dispatch-replay.ts'
 import type { Checkpoint } from '../../jobs/job.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { claimTasks, giveBack, skipTask } from '../../sql/replay/leases.ts'
+import { claimTasks } from '../../sql/replay/leases.ts'
 import type { LeasedTask } from '../../sql/replay/leases.ts'
-import { countTasks, lockPushBatch, pauseBatch, PUSHED } from '../../sql/replay/pushed-tasks.ts'
+import { countTasks, lockPushBatch, pauseBatch } from '../../sql/replay/pushed-tasks.ts'
 import type { PushBatch } from '../../sql/replay/pushed-tasks.ts'
-import { readTaskInputs } from '../../sql/replay/task-inputs.ts'
-import { findNotificationSettings } from '../../sql/webhooks/notifications.ts'
 import { CONTINUE, continueAfter, handler, MAX_WAIT_SECONDS } from '../runtime/handler.ts'
-import type { Outcome, ResumableRun, Run } from '../runtime/handler.ts'
-import { findPauseReason, learn, readState, toCheckpoint } from './push-state.ts'
-import type { PushState } from './push-state.ts'
-import { pushTask } from './push-task.ts'
-import type { Pushed } from './push-task.ts'
+import type { Outcome, ResumableRun } from '../runtime/handler.ts'
+import { findPauseReason, noteNews, readState, toCheckpoint } from './push-state.ts'
+import { sendTasks } from './send-tasks.ts'
+import type { Sender } from './send-tasks.ts'
 import { openSending, openTurns } from './sending.ts'
-import type { Sending } from './sending.ts'
 
 export interface DispatchOptions {
   /** After this time the job continues in another run, so that others get their turn; default 120. */
   readonly sliceSeconds?: number
-  /** Nothing is sent for so long after a failure, twice as long after two in a row; default 1. */
+  /** Nothing is sent for so long after a failure, times the failures in a row; default 1. */
   readonly backoffSeconds?: number
   /** How long a run waits for what its runner has before it leaves its slot to others; default 10. */
   readonly patienceSeconds?: number
+  /** How long a stopping worker lets requests go on; default 5. */
+  readonly drainSeconds?: number
 }
 
 export const dispatchReplayHandler = dispatchHandler()
@@ -36,18 +34,20 @@ export function dispatchHandler({
   sliceSeconds = 120,
   backoffSeconds = 1,
   patienceSeconds = 10,
+  drainSeconds = 5,
 }: DispatchOptions = {}) {
   return handler(dispatchReplay, async ({ batch_id: batchId }, run) => {
     const state = readState(run.checkpointed, run.now())
     const sending = openSending()
-    const limits = { sliceSeconds, backoffSeconds, patienceSeconds }
-    const dispatch: Dispatch = { run, batchId, state, sending, limits, alone: openTurns() }
+    const limits = { sliceSeconds, backoffSeconds, patienceSeconds, drainSeconds }
+    const jobId = run.jobId ?? null
+    const dispatch: Dispatch = { run, batchId, jobId, state, sending, limits, alone: openTurns() }
     try {
       const { outcome } = await dispatchSlice(dispatch)
       await saveState(dispatch)
       return outcome
     } finally {
-      await sending.end(run.signal.reason === 'draining' ? DRAIN_MS : 0)
+      await sending.end(run.signal.reason === 'draining' ? drainSeconds * 1000 : 0)
     }
   })
 }
@@ -70,93 +70,42 @@ async function dispatchSlice(dispatch: Dispatch): Promise<Ending> {
 
 /** Sends what may be sent now, or says how the run ends once what is under way has ended. */
 async function takeStep(dispatch: Dispatch): Promise<Step> {
-  const { run, state } = dispatch
+  const { run, batchId, jobId, state, sending } = dispatch
   const reason = findPauseReason(state)
-  if (reason !== undefined) return pause(dispatch, reason)
+  if (reason !== undefined) {
+    // One of the requests under way may succeed.
+    if (sending.count() > 0) return 'wait'
+    const isPaused = await pauseBatch(run.sql, run.orgId, { batchId, jobId, reason })
+    if (isPaused) return { outcome: { status: 'paused', reason } }
+  }
   const waitMs = state.notBefore - run.now().getTime()
   if (waitMs > 0) return { outcome: waitFor(waitMs / 1000) }
   const claimed = await claim(dispatch)
   if (!claimed) return { outcome: { status: 'stopped' } }
   const { batch, tasks } = claimed
   if (tasks.length > 0) {
-    noteNews(dispatch)
-    await send(dispatch, batch, tasks)
+    noteNews(state, run.now())
+    await sendTasks(dispatch, batch, tasks)
     return 'sent'
   }
   return batch.leased > 0 ? waitForRunner(dispatch, batch) : { outcome: { status: 'completed' } }
 }
 
-async function pause({ run, batchId, sending }: Dispatch, reason: string): Promise<Step> {
-  // One of the requests under way may succeed.
-  if (sending.count() > 0) return 'wait'
-  const isPaused = await pauseBatch(run.sql, run.orgId, batchId, reason)
-  return { outcome: isPaused ? { status: 'paused', reason } : { status: 'completed' } }
-}
-
 /** Undefined when nothing of the batch is to be sent any more. */
-async function claim({ run, batchId }: Dispatch) {
+async function claim({ run, batchId, jobId }: Dispatch) {
   const { sql, orgId } = run
   const work = async (tx: Transaction) => {
-    const batch = await lockPushBatch(tx, orgId, batchId)
+    const batch = await lockPushBatch(tx, orgId, { batchId, jobId })
     if (!batch?.is_open) return undefined
     const max = Math.min(batch.max_in_flight - batch.in_flight, CLAIMED_TOGETHER)
     if (max <= 0) return { batch, tasks: [] }
-    const lease = { leaseSeconds: LEASE_SECONDS, leasedBy: PUSHED }
+    const lease = { leaseSeconds: LEASE_SECONDS, leasedBy: null }
     return {
       batch,
       tasks: await claimTasks(tx, orgId, { projectIds: null, batchId, max, ...lease }),
     }
   }
   return sql.begin(work) as Promise<Claimed | undefined>
-}
-
-async function send(dispatch: Dispatch, batch: PushBatch, tasks: readonly LeasedTask[]) {
-  const { run, sending } = dispatch
-  const { sql, orgId } = run
-  const inputs = await readTaskInputs(sql, orgId, tasks)
-  const { secret } = await findNotificationSettings(sql, orgId)
-  for (const task of tasks) {
-    const input = inputs.get(task.id)
-    if (!input) {
-      await skipTask(sql, task, 'trace_gone')
-      continue
-    }
-    sending.start(async (signal) => {
-      const pushed = { task, input, secret, sentAt: run.now() }
-      const came = await pushTask(run, pushed, { url: batch.runner_url, signal })
-      await dispatch.alone(() => settle(dispatch, task, came))
-    })
-  }
-}
-
-/** Gives back what waits again, and notes what that means for the next look, which comes after it. */
-async function settle(dispatch: Dispatch, task: LeasedTask, came: Pushed) {
-  const { run, state, limits } = dispatch
-  learn(state, await giveBackTask(run, task, came), run.now(), limits.backoffSeconds)
-  noteNews(dispatch)
-}
-
-async function giveBackTask({ sql }: Run, task: LeasedTask, came: Pushed): Promise<Pushed> {
-  switch (came.kind) {
-    case 'later':
-    case 'aborted':
-    case 'over_quota':
-      await giveBack(sql, task, { counted: false, reason: came.kind })
-      return came
-    case 'failed': {
-      const left = await giveBack(sql, task, { counted: true, reason: came.fault })
-      // A runner that has submitted the task itself meanwhile did not fail, whatever it answered.
-      return left ? came : { kind: 'taken' }
-    }
-    case 'submitted':
-    case 'taken':
-    case 'declined':
-      return came
-  }
-}
-
-function noteNews({ run, state }: Dispatch) {
-  state.quietSince = run.now().getTime()
 }
 
 /**
@@ -191,17 +140,12 @@ const LOOK_MS = 1000
 /** The share of the quiet time after which it looks again without a slot. */
 const IMPATIENCE = 0.1
 const MAX_LOOK_SECONDS = 300
-/** How long a stopping worker lets requests go on. */
-const DRAIN_MS = 5000
 
-interface Dispatch {
+interface Dispatch extends Sender {
   readonly run: ResumableRun<Checkpoint<typeof dispatchReplay>>
   readonly batchId: string
-  readonly state: PushState
-  readonly sending: Sending
+  readonly jobId: string | null
   readonly limits: Required<DispatchOptions>
-  /** Runs one work after another: no look comes between the end of a task's request and what it taught. */
-  readonly alone: <T>(work: () => Promise<T>) => Promise<T>
 }
 
 interface Claimed {

@@ -10,7 +10,7 @@ export type PushAnswer =
   | { readonly kind: 'declined' }
   /** Nothing is to be sent for so long. */
   | { readonly kind: 'later'; readonly seconds: number }
-  /** The request was ended by ourselves. */
+  /** The request was ended by ourselves: the runner may have the task. */
   | { readonly kind: 'aborted' }
   | { readonly kind: 'failed'; readonly fault: PushFault }
 
@@ -21,6 +21,8 @@ export type PushFault =
   | 'unexpected_status'
   | 'invalid_result'
   | 'refused_result'
+  /** Ours: the task could not be read, or its result not be stored. */
+  | 'internal_error'
 
 export function readPushAnswer(outcome: OutboundOutcome, now: Date): PushAnswer {
   if (outcome.fault === 'aborted') return { kind: 'aborted' }
@@ -44,8 +46,6 @@ export function readPushAnswer(outcome: OutboundOutcome, now: Date): PushAnswer 
 function readResult({ body, cut }: OutboundAnswer): PushAnswer {
   if (cut === null) return { kind: 'result', body }
   if (cut === 'aborted') return { kind: 'aborted' }
-  // That there is no room for it is no fault of the runner's.
-  if (cut === 'no_room') return { kind: 'later', seconds: DEFAULT_RETRY_SECONDS }
   return { kind: 'failed', fault: cut }
 }
 

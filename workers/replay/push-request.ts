@@ -12,7 +12,10 @@ export interface PushedTask {
   readonly secret: Buffer | null
 }
 
-/** Body and headers of the request that sends a task. The id of its event is that of the attempt. */
+/**
+ * Body and headers of the request that sends a task. The id of its event names the lease: who has taken
+ * an event and passes over the same again never holds a lease that was given to another one.
+ */
 export function pushRequest(
   { task, input, sentAt, secret }: PushedTask,
   { publicUrl, masterKeys }: Pick<OutboundSettings, 'publicUrl' | 'masterKeys'>,
@@ -36,6 +39,6 @@ export function pushRequest(
     heartbeat_url: `${taskUrl}/heartbeat`,
   }
   const body = Buffer.from(JSON.stringify(content))
-  const event = { event: 'replay.task', id: `${id}:${attempt}`, body, secret }
+  const event = { event: 'replay.task', id: `${id}:${lease_token}`, body, secret }
   return { body, headers: eventHeaders(event, masterKeys) }
 }

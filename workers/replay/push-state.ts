@@ -1,6 +1,5 @@
 import type { dispatchReplay } from '../../jobs/dispatch-replay.ts'
 import type { Checkpoint } from '../../jobs/job.ts'
-import type { PushFault } from './push-answer.ts'
 import type { Pushed } from './push-task.ts'
 
 /** What a dispatch has learned of its runner. Times are milliseconds since 1970. */
@@ -8,7 +7,7 @@ export interface PushState {
   /** Requests that failed since the last one that did not. */
   failures: number
   /** What the last of them failed of. */
-  fault: PushFault | undefined
+  fault: string | undefined
   isOverQuota: boolean
   /** Nothing is sent before. */
   notBefore: number
@@ -17,25 +16,27 @@ export interface PushState {
 }
 
 export function readState(checkpoint: PushCheckpoint | undefined, now: Date): PushState {
-  const { failures = 0, not_before, quiet_since = now } = checkpoint ?? {}
+  const { failures = 0, fault, is_over_quota, not_before, quiet_since = now } = checkpoint ?? {}
   return {
     failures,
-    fault: undefined,
-    isOverQuota: false,
+    fault,
+    isOverQuota: is_over_quota ?? false,
     notBefore: not_before?.getTime() ?? 0,
     quietSince: quiet_since.getTime(),
   }
 }
 
-export function toCheckpoint({ failures, notBefore, quietSince }: PushState): PushCheckpoint {
+export function toCheckpoint(state: PushState): PushCheckpoint {
   return {
-    failures,
-    not_before: new Date(notBefore),
-    quiet_since: new Date(quietSince),
+    failures: state.failures,
+    ...(state.fault !== undefined && { fault: state.fault }),
+    is_over_quota: state.isOverQuota,
+    not_before: new Date(state.notBefore),
+    quiet_since: new Date(state.quietSince),
   }
 }
 
-/** @param backoffSeconds nothing is sent for so long after a failure, twice as long after two in a row */
+/** @param backoffSeconds nothing is sent for so long after a failure, times the failures in a row */
 export function learn(state: PushState, pushed: Pushed, now: Date, backoffSeconds: number) {
   switch (pushed.kind) {
     case 'aborted':
@@ -54,6 +55,11 @@ export function learn(state: PushState, pushed: Pushed, now: Date, backoffSecond
     case 'declined':
       state.failures = 0
   }
+}
+
+/** A task goes out, or an answer came. */
+export function noteNews(state: PushState, now: Date) {
+  state.quietSince = now.getTime()
 }
 
 /** Nothing is sent for so long from now on. */

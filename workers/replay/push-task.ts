@@ -4,7 +4,7 @@ import type { LeasedTask } from '../../sql/replay/leases.ts'
 import { submitReplay } from '../../sql/transactions/submit-replay.ts'
 import { request } from '../outbound/request.ts'
 import type { Run } from '../runtime/handler.ts'
-import { openPlace } from './answer-room.ts'
+import { openAnswerRoom } from './answer-room.ts'
 import { readPushAnswer } from './push-answer.ts'
 import type { PushAnswer, PushFault } from './push-answer.ts'
 import { pushRequest } from './push-request.ts'
@@ -13,13 +13,12 @@ import { readResult } from './read-result.ts'
 
 /** What came of sending a task. */
 export type Pushed =
-  /** The runner has it, or it has ended. */
-  | { readonly kind: 'submitted' | 'taken' | 'declined' }
-  /** The caller gives it back: for a later time, */
+  /** The runner has it, or may have it, or it has ended. */
+  | { readonly kind: 'submitted' | 'taken' | 'aborted' | 'declined' }
+  /** The caller gives it back: at no attempt, */
   | { readonly kind: 'later'; readonly seconds: number }
-  /** at no attempt, */
-  | { readonly kind: 'aborted' | 'over_quota' }
   /** or at one. */
+  | { readonly kind: 'over_quota' }
   | { readonly kind: 'failed'; readonly fault: PushFault }
 
 export interface PushOptions {
@@ -36,10 +35,9 @@ export async function pushTask(
   { url, signal }: PushOptions,
 ): Promise<Pushed> {
   const started = performance.now()
-  const place = openPlace(run.orgId)
+  const place = room.openPlace(run.orgId)
   try {
     const outcome = await request(run.outbound.agents, {
-      method: 'POST',
       url,
       ...pushRequest(pushed, run.outbound),
       timeoutMs: TIMEOUT_MS,
@@ -88,5 +86,6 @@ async function submit(run: Run, task: LeasedTask, body: Buffer): Promise<Pushed>
   }
 }
 
+const room = openAnswerRoom()
 const TIMEOUT_MS = 30_000
 const MAX_ANSWER_BYTES = 16 << 20

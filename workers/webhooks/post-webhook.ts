@@ -15,7 +15,7 @@ export async function postWebhook(
   headers: Readonly<Record<string, string>>,
 ): Promise<AttemptResult & { retryAfterSeconds?: number }> {
   const started = performance.now()
-  const outcome = await request(agents, { method: 'POST', url, headers, body, ...LIMITS })
+  const outcome = await request(agents, { url, headers, body, ...LIMITS })
   const duration_ms = Math.round(performance.now() - started)
   if (outcome.fault !== null) {
     return { duration_ms, status_code: null, error: outcome.fault, response_excerpt: null }

@@ -49,6 +49,23 @@ t.test('a gate', async (t) => {
     t.same(gate.state(), { busy: 1, free: 0, waiting: 0 })
     t.equal(waits.length, MAX_WAITING + 2, 'every wait is told, also those in vain')
   })
+
+  t.test('lets in nobody less when one gives up in the turn in which it is let in', async (t) => {
+    const gate = openGate({ max: 1, waitMs: 5000 })
+    const waits: number[] = []
+    gate.onWait((seconds) => waits.push(seconds))
+    const leave = await gate.enter()
+    const givingUp = new AbortController()
+    const second = gate.enter('second', { signal: givingUp.signal })
+    const third = gate.enter('third')
+    leave()
+    givingUp.abort()
+    t.same(gate.state(), { busy: 1, free: 0, waiting: 1 })
+    ;(await second)()
+    ;(await third)()
+    t.same(gate.state(), { busy: 0, free: 1, waiting: 0 })
+    t.equal(waits.length, 3, 'each wait is told once')
+  })
 })
 
 const REFUSED = { code: 'NO_CONNECTION' }

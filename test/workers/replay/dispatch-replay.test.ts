@@ -28,7 +28,7 @@ t.test('tasks sent to a runner', async (t) => {
   })
   const { sql } = service
   const { queue } = service.context
-  const quick = dispatchHandler({ backoffSeconds: 0, patienceSeconds: 0 })
+  const quick = dispatchHandler({ backoffSeconds: 0, patienceSeconds: 0, drainSeconds: 0 })
   const first = await service.startWorkers([quick], 20)
 
   /** A batch of its own organization, with a task a trace; it is not sent before `start`. */
@@ -62,6 +62,7 @@ t.test('tasks sent to a runner', async (t) => {
       batchId,
       client: service.client(org.key),
       show,
+      jobId: () => jobId,
       async start() {
         jobId = await inTransaction((tx) => startDispatch(tx, queue, batch))
       },
@@ -128,7 +129,7 @@ t.test('tasks sent to a runner', async (t) => {
     t.match(received?.headers, {
       'content-type': 'application/json',
       'x-service-event': 'replay.task',
-      'x-service-event-id': `${task?.id}:1`,
+      'x-service-event-id': `${task?.id}:${task?.lease_token}`,
       'x-service-signature': `sha256=${signature}`,
     })
     t.notMatch(JSON.stringify([received?.headers, received?.body]), batch.key)
@@ -228,14 +229,15 @@ t.test('tasks sent to a runner', async (t) => {
     }
   })
 
-  t.test('are sent on, under the same event, when the wait is over', async (t) => {
+  t.test('are sent on, as a new event with a new lease, when the wait is over', async (t) => {
     const batch = await begin(answer(503, undefined, { 'retry-after': '1' }))
     await until(() => batch.runner.received.length === 1)
     batch.runner.set(answer(200, DONE))
     t.match(await batch.ended(), { result: { status: 'completed' } })
     t.match(await batch.tasks(), [{ status: 'completed', attempt: 1 }])
-    const ids = batch.runner.received.map(({ headers }) => headers['x-service-event-id'])
-    t.equal(ids[0], ids[1])
+    const [refused, taken] = batch.runner.received
+    t.not(refused?.headers['x-service-event-id'], taken?.headers['x-service-event-id'])
+    t.not(refused?.body.task.lease_token, taken?.body.task.lease_token)
   })
 
   t.test('are sent three times where the runner fails, and fail with the word of it', async (t) => {
@@ -326,7 +328,8 @@ t.test('tasks sent to a runner', async (t) => {
   t.test('that have all ended pause nothing', async (t) => {
     const batch = await begin(answer(200, DONE))
     await batch.ended()
-    t.equal(await pauseBatch(sql, batch.orgId, batch.batchId, 'runner_failing'), false)
+    const { batchId, jobId } = batch
+    t.equal(await pauseBatch(sql, batch.orgId, { batchId, jobId: jobId(), reason: 'x' }), false)
     t.match(await batch.show(), { paused_reason: null })
   })
 
@@ -364,38 +367,102 @@ t.test('tasks sent to a runner', async (t) => {
     t.same(sentOf(batch.runner.received), ['t1:1'])
   })
 
-  t.test(
-    'are given back, at no attempt, when their job is canceled or its worker stops',
-    async (t) => {
-      const hang = () => undefined
-      const batch = await begin(hang, 3)
-      await until(() => batch.runner.received.length === 3)
-      t.equal(await batch.cancelDispatch(), 'cancelling')
-      t.match(await batch.ended(), { state: 'canceled' })
-      for (const task of await batch.tasks()) t.match(task, { status: 'pending', attempt: 0 })
+  t.test('stay with their runner when their job is canceled or its worker stops', async (t) => {
+    const hang = () => undefined
+    const batch = await begin(hang, 3)
+    await until(() => batch.runner.received.length === 3)
+    t.equal(await batch.cancelDispatch(), 'cancelling')
+    t.match(await batch.ended(), { state: 'canceled' })
 
-      const stopped = await prepare(hang, 3)
-      const { stop } = await service.startWorkers([quick], 20)
-      await first.stop()
-      await stopped.start()
-      await until(() => stopped.runner.received.length === 3)
-      await stop()
-      for (const task of await stopped.tasks()) t.match(task, { status: 'pending', attempt: 0 })
-      t.match(await stopped.show(), { state: 'queued' })
+    const stopped = await prepare(hang, 3)
+    const { stop } = await service.startWorkers([quick], 20)
+    await first.stop()
+    await stopped.start()
+    await until(() => stopped.runner.received.length === 3)
+    await stop()
+    t.match(await stopped.show(), { state: 'queued' })
 
-      // What ends without an end of its batch can be resumed.
-      batch.runner.set(answer(200, DONE))
-      stopped.runner.set(answer(200, DONE))
-      t.equal(await batch.resume(), true)
-      await service.startWorkers([quick], 20)
-      for (const one of [batch, stopped]) {
-        t.match(await one.ended(), { result: { status: 'completed' } })
-        const events = one.runner.received.map(({ headers }) => headers['x-service-event-id'])
-        t.equal(events.length, 6)
-        t.equal(new Set(events).size, 3, 'the same attempts')
+    // What ends without an end of its batch can be resumed.
+    t.equal(await batch.resume(), true)
+    await service.startWorkers([quick], 20)
+    for (const one of [batch, stopped]) {
+      for (const task of await one.tasks()) t.match(task, { status: 'leased', attempt: 1 })
+      for (const { body } of one.runner.received) {
+        const { id, lease_token } = body.task
+        const path = `/replay/tasks/${id}/submit`
+        t.match(await one.client.post(path, { ...DONE, lease_token }), { status: 200 })
       }
-    },
-  )
+      await one.skipTime()
+      t.match(await one.ended(), { result: { status: 'completed' } })
+      t.equal(one.runner.received.length, 3, 'none is sent again')
+    }
+  })
+
+  t.test('that cannot be read or stored fail alone, after three attempts', async (t) => {
+    const batch = await prepare(({ body: { task } }, response) => {
+      const trace_id = task.trace_id === 't2' ? 'unstorable' : `replay of ${task.trace_id}`
+      response.end(JSON.stringify({ ...DONE, trace: { trace_id } }))
+    }, 4)
+    await sql`alter table traces add constraint unstorable check (trace_id <> 'unstorable')`
+    t.teardown(() => sql`alter table traces drop constraint unstorable`)
+    await sql`
+      update traces set content = '\\x00' where org_id = ${batch.orgId} and trace_id = 't1'`
+    await batch.start()
+    t.match(await batch.ended(), { state: 'succeeded', result: { status: 'completed' } })
+    t.match(await batch.tasks(), [
+      { status: 'completed', attempt: 1 },
+      { status: 'failed', attempt: 3, reason: 'internal_error' },
+      { status: 'failed', attempt: 3, reason: 'internal_error' },
+      { status: 'completed', attempt: 1 },
+    ])
+  })
+
+  t.test('are sent, and paused, by the newest job alone', async (t) => {
+    const { runner, batchId, orgId, projectId, tasks } = await prepare(answer(200, DONE), 20)
+    const batch = { orgId, projectId, batchId, createdBy: null }
+    const [older, newer] = await queue.transaction(sql, async (tx: Transaction) => {
+      const ids = [await startDispatch(tx, queue, batch), await startDispatch(tx, queue, batch)]
+      const pause = { batchId, jobId: ids[0] ?? null, reason: 'runner_failing' }
+      t.equal(await pauseBatch(tx, orgId, pause), false)
+      return ids
+    })
+    const ended = await until(async () => {
+      const jobs = await sql<{ id: string; result: object }[]>`
+        select id, result from jobs where org_id = ${orgId} and finished_at is not null`
+      return jobs.length === 2 && new Map(jobs.map(({ id, result }) => [id, result]))
+    })
+    t.match(ended.get(older ?? ''), { status: 'stopped' })
+    t.match(ended.get(newer ?? ''), { status: 'completed' })
+    t.equal(runner.received.length, 20)
+    for (const task of await tasks()) t.match(task, { status: 'completed', attempt: 1 })
+  })
+
+  t.test('that a worker claims, whatever its name, are not in flight', async (t) => {
+    const batch = await prepare(answer(200, DONE), 2, { maxInFlight: 1 })
+    const claim = { worker_id: 'push', batch_id: batch.batchId, lease_seconds: 600 }
+    const { tasks } = (await batch.client.post('/replay/tasks/claim', claim)).body
+    await batch.start()
+    await until(() => batch.runner.received.length === 1)
+    const { id, lease_token } = tasks[0]
+    await batch.client.post(`/replay/tasks/${id}/submit`, { ...DONE, lease_token })
+    await until(async () => (await batch.show())?.state === 'queued')
+    await batch.skipTime()
+    t.match(await batch.ended(), { result: { status: 'completed' } })
+  })
+
+  t.test('are sent no more at once when their batch is canceled', async (t) => {
+    const running = await begin(() => undefined, 2)
+    await until(() => running.runner.received.length === 2)
+    const waiting = await begin(answer(503, undefined, { 'retry-after': '3600' }), 2)
+    await until(async () => (await waiting.show())?.state === 'queued')
+    await until(() => waiting.runner.received.length > 0)
+    for (const batch of [running, waiting]) {
+      const path = `/replay/batches/${batch.batchId}/cancel`
+      t.match(await batch.client.post(path), { status: 200, body: { status: 'canceled' } })
+      t.match(await batch.ended(), { state: 'canceled' })
+      for (const task of await batch.tasks()) t.match(task, { status: 'canceled' })
+    }
+  })
 
   t.test('wait, with their batch, where there is no quota for their results', async (t) => {
     const batch = await prepare(
@@ -411,7 +478,7 @@ t.test('tasks sent to a runner', async (t) => {
     t.match(await batch.ended(), { result: { status: 'paused', reason: 'quota_exceeded' } })
     t.match(await batch.tasks(), [
       { status: 'completed', attempt: 1 },
-      { status: 'pending', attempt: 0 },
+      { status: 'pending', attempt: 1 },
     ])
     const [stored] = await sql<{ n: number }[]>`
       select count(*)::int as n from traces

@@ -34,7 +34,7 @@ t.test('webhook deliveries', async (t) => {
   const service = await openService(t, {
     env: {
       OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8',
-      WEBHOOK_CA_FILE: receiver.caFile,
+      OUTBOUND_CA_FILE: receiver.caFile,
       WEBHOOK_RETRY_SCHEDULE: '0,0',
     },
   })
