@@ -115,7 +115,8 @@ export async function extendLease(sql: Queryable, lease: Lease, seconds: number)
 
 /**
  * Ends a lease without a result. The task waits again; or it has failed, when the attempt counts and was
- * the last. The reason is kept when the attempt counts. Returns what became of it; undefined when the lease is not the present one.
+ * the last. The reason is kept when the attempt counts. Returns what became of it; undefined when the lease
+ * is not the present one.
  * @param counted false gives the attempt back
  * @param reason a word or a sentence, at most 4,000 characters
  */
