@@ -156,8 +156,9 @@ async function copyItems<Item>(
   for (const item of items) {
     const copy = copying.copy(item)
     if (copying.isOver()) break
+    copies.push(copy)
     // With a comma after each.
-    ends.push(copying.taken() - before + copies.push(copy))
+    ends.push(copying.taken() - before + copies.length)
     await pause()
   }
   return { copies, ends, wanted: copying.taken() - before + items.length }

@@ -25,8 +25,8 @@ t.test('a content is decoded in steps to what it is at once', async (t) => {
     t.equal(decoded.llm_calls[0]?.rendered_input.length, messages)
     t.equal(turns > 2, isLarge, `${turns} turns`)
   }
-  const proto = Array.from({ length: 40_000 }, (_, i) => `{"__proto__":${(i * 7919) % 99_991}}`)
-  const text = `{"spans":[],"llm_calls":[${proto.join()}]}`
+  const members = Array.from({ length: 40_000 }, (_, i) => `"m${i}":${(i * 7919) % 99_991}`)
+  const text = `{"spans":[],"llm_calls":[{"__proto__":{"p":1},${members.join()}}]}`
   const decoded = await decodeContentInSteps(boxContent(text), async () => undefined)
   t.equal(JSON.stringify(decoded), text, 'no member is lost')
   const empty = await decodeContentInSteps(Buffer.alloc(0), async () => undefined)
