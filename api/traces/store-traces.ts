@@ -5,22 +5,16 @@ import { isDatabaseAway } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import type { InsertedTrace } from '../../sql/traces/trace-inserts.ts'
 import { keyText } from '../../sql/traces/traces.ts'
-import type { TraceKey } from '../../sql/traces/traces.ts'
 import { finishTraces } from '../../sql/transactions/revise-trace.ts'
 import { acceptTraces, insertTied, storeByHalves } from '../../sql/transactions/store-traces.ts'
 import type { AcceptedTraces } from '../../sql/transactions/store-traces.ts'
 import type { ApiContext } from '../context.ts'
-import { ApiError } from '../errors.ts'
-import type { Principal } from '../principal.ts'
-import { writableProject } from '../projects.ts'
+import type { ApiError } from '../errors.ts'
 import { quotaExceeded } from '../quota.ts'
-import type { SentTrace } from './sent-trace.ts'
+import { assignProjects } from './assign-projects.ts'
+import type { Arrival, AssignedTrace } from './assign-projects.ts'
 import { readStored, viewStored } from './stored-trace.ts'
 import type { StoredTrace } from './stored-trace.ts'
-
-export interface Arrival extends SentTrace {
-  readonly principal: Principal
-}
 
 /** What became of a trace; an error is the answer for that trace alone. */
 export type Outcome = StoredTrace | Error
@@ -101,33 +95,6 @@ async function insert(tx: Transaction, traces: readonly AssignedTrace[]) {
 function warningsOf({ arrival, row }: AssignedTrace, { manifest_id }: Tied) {
   if (row.manifest_id === null || row.manifest_id === manifest_id) return arrival.warnings
   return [unknownManifest(row.manifest_id), ...arrival.warnings]
-}
-
-/** Finds or creates the projects that the traces go to, each of them once. */
-async function assignProjects(tx: Transaction, arrivals: readonly Arrival[]) {
-  const projects = new Map<string, string | Error>()
-  const assigned: (AssignedTrace | Error)[] = []
-  for (const arrival of arrivals) {
-    const { principal, row } = arrival
-    const name = `${principal.keyId} ${arrival.project ?? ''}`
-    const project = projects.get(name) ?? (await findProjectId(tx, arrival))
-    projects.set(name, project)
-    assigned.push(
-      project instanceof Error
-        ? project
-        : { arrival, row: { ...row, org_id: principal.orgId, project_id: project } },
-    )
-  }
-  return assigned
-}
-
-async function findProjectId(tx: Transaction, { principal, project }: Arrival) {
-  try {
-    return (await writableProject(tx, principal, project)).id
-  } catch (error) {
-    if (error instanceof ApiError) return error
-    throw error
-  }
 }
 
 /**
@@ -211,8 +178,3 @@ export const storeTrace: (context: ApiContext, arrival: Arrival) => Promise<Outc
 
 /** A trace that was written, with the manifest it was tied to. */
 type Tied = Pick<TraceRow, 'manifest_id'>
-/** A trace with the project it goes to. */
-interface AssignedTrace {
-  readonly arrival: Arrival
-  readonly row: TraceRow & TraceKey
-}

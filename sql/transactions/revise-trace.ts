@@ -59,7 +59,8 @@ async function reviseTraces(
   })
   const revised: RevisedTrace[] = []
   for (const [projectId, each] of Map.groupBy(changed, ({ before }) => before.project_id)) {
-    revised.push(...(await reviseIn(tx, queue, projectId, each)))
+    const { org_id: orgId } = (each[0] as ChangedTrace).before
+    revised.push(...(await reviseIn({ tx, queue, orgId, projectId, changed: each })))
   }
   return revised
 }
@@ -91,14 +92,8 @@ export async function finishTraces<Row extends TraceRow & TraceKey>(
   return new Map(revised.map((each) => [ended.get(keyText(each)) as Row, each]))
 }
 
-/** Traces of one project. */
-async function reviseIn(
-  tx: Transaction,
-  queue: Queue,
-  projectId: string,
-  changed: readonly ChangedTrace[],
-) {
-  const { org_id: orgId } = (changed[0] as ChangedTrace).before
+async function reviseIn(revision: Revision) {
+  const { tx, orgId, projectId, changed } = revision
   const ids = changed.map(({ before }) => before.trace_id)
   const renamed = changed.filter(({ before, after }) => before.agent_name !== after.agent_name)
   await markCellsDirty(tx, orgId, projectId, ids)
@@ -107,9 +102,9 @@ async function reviseIn(
     changed.map(({ after }) => after),
   )
   await deleteFindings(tx, orgId, projectId, ids, renamed.map(idOf))
-  await deleteJudgements(tx, orgId, projectId, changed)
+  await deleteJudgements(revision)
   await markCellsDirty(tx, orgId, projectId, ids)
-  await requestJudgements(tx, queue, projectId, changed)
+  await requestJudgements(revision)
   return revised
 }
 
@@ -117,12 +112,7 @@ async function reviseIn(
  * Deletes the scores that judgement makes: those of another agent's evaluators, or of a fit, are not made
  * again. A trace that is running has no decision either.
  */
-async function deleteJudgements(
-  tx: Transaction,
-  orgId: string,
-  projectId: string,
-  changed: readonly ChangedTrace[],
-) {
+async function deleteJudgements({ tx, orgId, projectId, changed }: Revision) {
   const judged = changed.filter(({ before }) => before.status !== 'running')
   if (judged.length === 0) return
   const checks = await listChecks(tx, orgId, projectId)
@@ -138,13 +128,7 @@ async function deleteJudgements(
  * their scores anew, so that it has the cells recomputed. A running trace is not judged, so that here is
  * what else judgement does.
  */
-async function requestJudgements(
-  tx: Transaction,
-  queue: Queue,
-  projectId: string,
-  changed: readonly ChangedTrace[],
-) {
-  const { org_id: orgId } = (changed[0] as ChangedTrace).before
+async function requestJudgements({ tx, queue, orgId, projectId, changed }: Revision) {
   const said = changed.map(({ before }) => before).filter(({ status }) => status !== 'running')
   const copies = said.length === 0 ? [] : await listFirst(tx, orgId, projectId, said)
   const ended = changed.filter((each) => !isRunning(each)).map(idOf)
@@ -162,6 +146,15 @@ function isRunning({ after }: ChangedTrace) {
 
 function idOf({ before }: ChangedTrace) {
   return before.trace_id
+}
+
+/** Traces of one project that change. */
+interface Revision {
+  readonly tx: Transaction
+  readonly queue: Queue
+  readonly orgId: string
+  readonly projectId: string
+  readonly changed: readonly ChangedTrace[]
 }
 
 interface ChangedTrace {

@@ -1,5 +1,5 @@
 import { cut } from '../core/reader.ts'
-import { MAX_REASON } from './score.ts'
+import { MAX_REASON, PLAIN_SCORE } from './score.ts'
 import type { NewScore } from './score.ts'
 
 /** What somebody said of a trace; null and empty where they said nothing. */
@@ -29,20 +29,16 @@ export function scoreOfAnnotation(
   const value = score ?? (rating === null ? null : (rating - 1) / 4)
   if (value === null) return undefined
   return {
+    ...PLAIN_SCORE,
     name: 'annotation',
     source: 'human',
     source_kind: 'human',
-    span_id: '',
     identifier: annotator,
     value,
     data_type: 'numeric',
     label,
-    passed: null,
     reason: notes === null ? null : cut(notes, MAX_REASON),
     category: 'quality',
-    category_detail: null,
-    source_label: null,
-    evaluator_version: null,
     metadata: {},
   }
 }

@@ -3,6 +3,7 @@ import { compilePattern } from '../core/pattern.ts'
 import type { Pattern } from '../core/pattern.ts'
 import type { TraceFacts } from '../traces/trace-facts.ts'
 import type { Trace } from '../traces/trace.ts'
+import { PLAIN_SCORE } from './score.ts'
 import type { NewScore } from './score.ts'
 
 /** What evaluators look at; all of it columns of a stored trace. */
@@ -101,20 +102,16 @@ function falling(amount: number | null, zeroAt: number) {
 
 function builtIn(name: string, result: number | boolean | null): NewScore {
   return {
+    ...PLAIN_SCORE,
     name,
     source: 'built_in',
     source_kind: 'builtin',
-    span_id: '',
-    identifier: '',
     value: result === null ? null : Number(result),
     data_type:
       result === null ? 'categorical' : typeof result === 'boolean' ? 'boolean' : 'numeric',
     label: result === null ? 'not_applicable' : null,
     passed: typeof result === 'boolean' ? result : null,
-    reason: null,
     category: 'quality',
-    category_detail: null,
-    source_label: null,
     evaluator_version: VERSION,
     metadata: {},
   }

@@ -2,6 +2,7 @@ import type { Verdict } from '../core/verdicts.ts'
 import type { CompatReason } from '../manifests/compat-decision.ts'
 import { COMPAT_SCORES } from '../manifests/compat-policy.ts'
 import type { CompatibilityEvidence } from './evidence.ts'
+import { PLAIN_SCORE } from './score.ts'
 import type { NewScore } from './score.ts'
 
 /** How a trace fits the manifest that is active for its agent. */
@@ -33,20 +34,16 @@ export function fitEvidence({ verdict, needs_review, reasons }: Fit): Compatibil
 export function fitScore({ verdict, reasons, target_manifest_id }: Fit): NewScore {
   const codes = [...new Set(reasons.map(({ code }) => code))]
   return {
+    ...PLAIN_SCORE,
     name: FIT_SCORE,
     source: 'compat_engine',
     source_kind: 'builtin',
-    span_id: '',
-    identifier: '',
     value: COMPAT_SCORES[verdict],
     data_type: 'numeric',
     label: verdict,
     passed: verdict === 'keep' || verdict === 'repair',
     reason: codes.join(', ') || null,
     category: 'compatibility',
-    category_detail: null,
-    source_label: null,
-    evaluator_version: null,
     metadata: { target_manifest_id },
   }
 }

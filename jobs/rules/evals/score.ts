@@ -24,6 +24,18 @@ export interface NewScore {
   metadata: Record<string, unknown>
 }
 
+/** The members of a score of a whole trace that tells no more than a value. */
+export const PLAIN_SCORE = {
+  span_id: '',
+  identifier: '',
+  label: null,
+  passed: null,
+  reason: null,
+  category_detail: null,
+  source_label: null,
+  evaluator_version: null,
+} satisfies Partial<NewScore>
+
 export type Category = (typeof CATEGORIES)[number]
 export type Source = (typeof SOURCES)[number]
 export type SourceKind = (typeof SOURCE_KINDS)[number]

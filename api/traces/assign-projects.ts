@@ -1,0 +1,45 @@
+import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import type { TraceKey } from '../../sql/traces/traces.ts'
+import { ApiError } from '../errors.ts'
+import type { Principal } from '../principal.ts'
+import { writableProject } from '../projects.ts'
+import type { SentTrace } from './sent-trace.ts'
+
+/** A trace that was sent, and by whom. */
+export interface Arrival extends SentTrace {
+  readonly principal: Principal
+}
+
+/** A trace with the project it goes to. */
+export interface AssignedTrace {
+  readonly arrival: Arrival
+  readonly row: TraceRow & TraceKey
+}
+
+/** Finds or creates the projects that traces go to, each of them once. An error is the answer for a trace. */
+export async function assignProjects(tx: Transaction, arrivals: readonly Arrival[]) {
+  const projects = new Map<string, string | Error>()
+  const assigned: (AssignedTrace | Error)[] = []
+  for (const arrival of arrivals) {
+    const { principal, row } = arrival
+    const name = `${principal.keyId} ${arrival.project ?? ''}`
+    const project = projects.get(name) ?? (await findProjectId(tx, arrival))
+    projects.set(name, project)
+    assigned.push(
+      project instanceof Error
+        ? project
+        : { arrival, row: { ...row, org_id: principal.orgId, project_id: project } },
+    )
+  }
+  return assigned
+}
+
+async function findProjectId(tx: Transaction, { principal, project }: Arrival) {
+  try {
+    return (await writableProject(tx, principal, project)).id
+  } catch (error) {
+    if (error instanceof ApiError) return error
+    throw error
+  }
+}
