@@ -19,10 +19,16 @@ export const cancelReplayBatch = endpoint('POST', '/replay/batches/{replay_batch
     const batch = await findVisibleBatch(context, principal, params.replay_batch_id)
     const canceled = await context.sql.begin(async (tx: Transaction) => {
       await lockBatch(tx, orgId, batch.id)
-      const { status, job_id } = await findVisibleBatch({ sql: tx }, principal, batch.id)
+      const { status, job_id, dispatch_job_id } = await findVisibleBatch(
+        { sql: tx },
+        principal,
+        batch.id,
+      )
       if (status === 'completed') throw conflict('The batch is completed already')
       await setCanceled(tx, orgId, batch.id)
-      if (job_id) await cancelJob(tx, context.queue, orgId, job_id)
+      for (const id of [job_id, dispatch_job_id]) {
+        if (id) await cancelJob(tx, context.queue, orgId, id)
+      }
       await cancelTasks(tx, orgId, batch.id)
       return findVisibleBatch({ sql: tx }, principal, batch.id)
     })

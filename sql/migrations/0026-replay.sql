@@ -60,6 +60,7 @@ create table replay_tasks (
   -- How often it was given out.
   attempt int not null default 0,
   lease_token uuid,
+  -- The name the worker gives itself; null for the runner of a push batch.
   leased_by text,
   leased_until timestamptz(3),
   -- Why it was skipped or failed.

@@ -13,8 +13,8 @@ export interface ClaimRequest {
   readonly agentName?: string | undefined
   readonly max: number
   readonly leaseSeconds: number
-  /** The name the worker gives itself. */
-  readonly leasedBy: string
+  /** The name the worker gives itself; null for the runner of a push batch, which is sent the tasks. */
+  readonly leasedBy: string | null
 }
 
 /** What names a lease: it holds as long as the task has this token. */

@@ -22,6 +22,8 @@ export interface BatchRow {
   max_in_flight: number
   /** The job that makes the tasks; null in a batch of links. */
   job_id: string | null
+  /** The job that sends the tasks of a push batch; null before it is prepared. */
+  dispatch_job_id: string | null
   note: string | null
   is_linked: boolean
   /** Null while its tasks are being made, and in a batch of links. */
@@ -184,7 +186,7 @@ function matching(sql: Queryable, orgId: string, { projectIds, agentName, status
     ${status ? sql`and ${statusOf(sql)} = ${status}` : sql``}`
 }
 
-/** Says of few batches that they may be pending or running, by indexes that hold only these. */
+/** Leaves few batches, those that may be pending or running, by indexes that hold only these. */
 function isUnfinished(sql: Queryable, orgId: string) {
   return sql`b.id in (
     select batch_id from replay_tallies where org_id = ${orgId} and is_open
@@ -215,8 +217,8 @@ function canceledAt(sql: Queryable) {
 
 function columns(sql: Queryable) {
   return sql`b.id, b.org_id, b.project_id, b.agent_name, b.source_manifest_id, b.target_manifest_id,
-    b.mode, b.runner_url, b.max_in_flight, b.job_id, b.note, b.is_linked, b.prepared_at,
-    b.paused_reason, b.created_by, b.created_at, ${canceledAt(sql)} as canceled_at, b.expires_at,
+    b.mode, b.runner_url, b.max_in_flight, b.job_id, b.dispatch_job_id, b.note,
+    b.is_linked, b.prepared_at, b.paused_reason, b.created_by, b.created_at, ${canceledAt(sql)} as canceled_at, b.expires_at,
     ${statusOf(sql)} as status,
     coalesce(y.total, 0) as total, coalesce(y.completed, 0) as completed,
     coalesce(y.failed, 0) as failed, coalesce(y.skipped, 0) as skipped,

@@ -43,8 +43,8 @@ export async function resumeDispatch(
       and (b.paused_reason is not null or not exists (
         select from jobs j where j.org_id = b.org_id and j.id = b.dispatch_job_id
           and j.finished_at is null))
-      and exists (select from replay_tasks k where k.org_id = b.org_id and k.batch_id = b.id
-        and k.status in ('pending', 'leased'))
+      and exists (select from replay_tallies y
+        where y.org_id = b.org_id and y.batch_id = b.id and y.is_open)
     for no key update of b`
   if (!batch) return false
   await startDispatch(tx, queue, { orgId, batchId, createdBy, projectId: batch.project_id })

@@ -3,7 +3,7 @@ import type { Checkpoint } from '../../jobs/job.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { claimTasks } from '../../sql/replay/leases.ts'
 import type { LeasedTask } from '../../sql/replay/leases.ts'
-import { countTasks, lockPushBatch, pauseBatch, PUSHED } from '../../sql/replay/pushed-tasks.ts'
+import { countTasks, lockPushBatch, pauseBatch } from '../../sql/replay/pushed-tasks.ts'
 import type { PushBatch } from '../../sql/replay/pushed-tasks.ts'
 import { CONTINUE, continueAfter, handler, MAX_WAIT_SECONDS } from '../runtime/handler.ts'
 import type { Outcome, ResumableRun } from '../runtime/handler.ts'
@@ -40,7 +40,8 @@ export function dispatchHandler({
     const state = readState(run.checkpointed, run.now())
     const sending = openSending()
     const limits = { sliceSeconds, backoffSeconds, patienceSeconds, drainSeconds }
-    const dispatch: Dispatch = { run, batchId, state, sending, limits, alone: openTurns() }
+    const jobId = run.jobId ?? null
+    const dispatch: Dispatch = { run, batchId, jobId, state, sending, limits, alone: openTurns() }
     try {
       const { outcome } = await dispatchSlice(dispatch)
       await saveState(dispatch)
@@ -69,12 +70,12 @@ async function dispatchSlice(dispatch: Dispatch): Promise<Ending> {
 
 /** Sends what may be sent now, or says how the run ends once what is under way has ended. */
 async function takeStep(dispatch: Dispatch): Promise<Step> {
-  const { run, batchId, state, sending } = dispatch
+  const { run, batchId, jobId, state, sending } = dispatch
   const reason = findPauseReason(state)
   if (reason !== undefined) {
     // One of the requests under way may succeed.
     if (sending.count() > 0) return 'wait'
-    const isPaused = await pauseBatch(run.sql, run.orgId, batchId, reason)
+    const isPaused = await pauseBatch(run.sql, run.orgId, { batchId, jobId, reason })
     if (isPaused) return { outcome: { status: 'paused', reason } }
   }
   const waitMs = state.notBefore - run.now().getTime()
@@ -91,14 +92,14 @@ async function takeStep(dispatch: Dispatch): Promise<Step> {
 }
 
 /** Undefined when nothing of the batch is to be sent any more. */
-async function claim({ run, batchId }: Dispatch) {
+async function claim({ run, batchId, jobId }: Dispatch) {
   const { sql, orgId } = run
   const work = async (tx: Transaction) => {
-    const batch = await lockPushBatch(tx, orgId, batchId)
+    const batch = await lockPushBatch(tx, orgId, { batchId, jobId })
     if (!batch?.is_open) return undefined
     const max = Math.min(batch.max_in_flight - batch.in_flight, CLAIMED_TOGETHER)
     if (max <= 0) return { batch, tasks: [] }
-    const lease = { leaseSeconds: LEASE_SECONDS, leasedBy: PUSHED }
+    const lease = { leaseSeconds: LEASE_SECONDS, leasedBy: null }
     return {
       batch,
       tasks: await claimTasks(tx, orgId, { projectIds: null, batchId, max, ...lease }),
@@ -143,6 +144,7 @@ const MAX_LOOK_SECONDS = 300
 interface Dispatch extends Sender {
   readonly run: ResumableRun<Checkpoint<typeof dispatchReplay>>
   readonly batchId: string
+  readonly jobId: string | null
   readonly limits: Required<DispatchOptions>
 }
 

@@ -62,6 +62,7 @@ t.test('tasks sent to a runner', async (t) => {
       batchId,
       client: service.client(org.key),
       show,
+      jobId: () => jobId,
       async start() {
         jobId = await inTransaction((tx) => startDispatch(tx, queue, batch))
       },
@@ -327,7 +328,8 @@ t.test('tasks sent to a runner', async (t) => {
   t.test('that have all ended pause nothing', async (t) => {
     const batch = await begin(answer(200, DONE))
     await batch.ended()
-    t.equal(await pauseBatch(sql, batch.orgId, batch.batchId, 'x'), false)
+    const { batchId, jobId } = batch
+    t.equal(await pauseBatch(sql, batch.orgId, { batchId, jobId: jobId(), reason: 'x' }), false)
     t.match(await batch.show(), { paused_reason: null })
   })
 
@@ -413,6 +415,55 @@ t.test('tasks sent to a runner', async (t) => {
       { status: 'failed', attempt: 3, reason: 'internal_error' },
       { status: 'completed', attempt: 1 },
     ])
+  })
+
+  t.test('are sent, and paused, by the newest job alone', async (t) => {
+    const { runner, batchId, orgId, projectId, tasks } = await prepare(answer(200, DONE), 20)
+    const batch = { orgId, projectId, batchId, createdBy: null }
+    const [older, newer] = await queue.transaction(sql, async (tx: Transaction) => {
+      const ids = [await startDispatch(tx, queue, batch), await startDispatch(tx, queue, batch)]
+      const pause = { batchId, jobId: ids[0] ?? null, reason: 'runner_failing' }
+      t.equal(await pauseBatch(tx, orgId, pause), false)
+      return ids
+    })
+    const ended = await until(async () => {
+      const jobs = await sql<{ id: string; result: object }[]>`
+        select id, result from jobs where org_id = ${orgId} and finished_at is not null`
+      return jobs.length === 2 && new Map(jobs.map(({ id, result }) => [id, result]))
+    })
+    t.match(ended.get(older ?? ''), { status: 'stopped' })
+    t.match(ended.get(newer ?? ''), { status: 'completed' })
+    t.equal(runner.received.length, 20)
+    for (const task of await tasks()) t.match(task, { status: 'completed', attempt: 1 })
+  })
+
+  t.test('that a worker claims, whatever its name, are not in flight', async (t) => {
+    const batch = await prepare(answer(200, DONE), 2, { maxInFlight: 1 })
+    const claim = { worker_id: 'push', batch_id: batch.batchId, lease_seconds: 600 }
+    const { tasks } = (await batch.client.post('/replay/tasks/claim', claim)).body
+    await batch.start()
+    await until(() => batch.runner.received.length === 1)
+    const { id, lease_token } = tasks[0]
+    await batch.client.post(`/replay/tasks/${id}/submit`, { ...DONE, lease_token })
+    await until(async () => {
+      await batch.skipTime()
+      return (await batch.show())?.state === 'succeeded'
+    })
+    t.match(await batch.tasks(), [{ status: 'completed' }, { status: 'completed' }])
+  })
+
+  t.test('are sent no more at once when their batch is canceled', async (t) => {
+    const running = await begin(() => undefined, 2)
+    await until(() => running.runner.received.length === 2)
+    const waiting = await begin(answer(503, undefined, { 'retry-after': '3600' }), 2)
+    await until(async () => (await waiting.show())?.state === 'queued')
+    await until(() => waiting.runner.received.length > 0)
+    for (const batch of [running, waiting]) {
+      const path = `/replay/batches/${batch.batchId}/cancel`
+      t.match(await batch.client.post(path), { status: 200, body: { status: 'canceled' } })
+      t.match(await batch.ended(), { state: 'canceled' })
+      for (const task of await batch.tasks()) t.match(task, { status: 'canceled' })
+    }
   })
 
   t.test('wait, with their batch, where there is no quota for their results', async (t) => {
