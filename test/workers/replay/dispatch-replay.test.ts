@@ -445,9 +445,11 @@ t.test('tasks sent to a runner', async (t) => {
     await until(() => batch.runner.received.length === 1)
     const { id, lease_token } = tasks[0]
     await batch.client.post(`/replay/tasks/${id}/submit`, { ...DONE, lease_token })
-    await until(async () => (await batch.show())?.state === 'queued')
-    await batch.skipTime()
-    t.match(await batch.ended(), { result: { status: 'completed' } })
+    await until(async () => {
+      await batch.skipTime()
+      return (await batch.show())?.state === 'succeeded'
+    })
+    t.match(await batch.tasks(), [{ status: 'completed' }, { status: 'completed' }])
   })
 
   t.test('are sent no more at once when their batch is canceled', async (t) => {
