@@ -52,7 +52,7 @@ const previewBody = Joi.object({
 export const previewRepair = endpoint('POST', '/repair/preview', {
   summary: 'Show the rules that repair traces of an older manifest for a newer one',
   description:
-    'Long work: 200 with the preview when it is done within the preferred wait, else 202; then it is the `result` of the job. Nothing is stored.',
+    'Long work: 200 with the preview when it is done within the preferred wait, else 202; then it is the `result` of the job. No trace is repaired; the job keeps `previews` for a day, also when their traces are deleted.',
   access: 'key',
   body: shape(pairFields, {
     sample_size: int(1, 50).default(10).description('Traces shown before and after'),

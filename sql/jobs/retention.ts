@@ -1,3 +1,4 @@
+import { previewRepair } from '../../jobs/preview-repair.ts'
 import { JOB_KEPT_DAYS } from '../../jobs/rules/jobs/job-state.ts'
 import type { Queryable } from '../core/db.ts'
 
@@ -80,6 +81,17 @@ export async function deleteOldRepairFailures(sql: Queryable, limit: number) {
       where b.created_at < ${recordsKeptSince(sql)}
       limit ${limit} for update of f skip locked)`
   return deleted.count
+}
+
+/** Deletes what at most `limit` previews of repairs, a day old, show of traces, which may be deleted by now. */
+export async function deleteOldPreviews(sql: Queryable, limit: number) {
+  const emptied = await sql`
+    update jobs set result = jsonb_set(result, '{previews}', '[]') where (org_id, id) in (
+      select org_id, id from jobs
+      where kind = ${previewRepair.name} and finished_at < now() - interval '1 day'
+        and result -> 'previews' <> '[]'
+      limit ${limit} for update skip locked)`
+  return emptied.count
 }
 
 /** Deletes at most `limit` webhook deliveries that ended 90 days ago, with their attempts. */

@@ -5,16 +5,24 @@ import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
 /** A row of a trace of `support` that called tool `a` with `n`. */
 export function callingRow(
   { orgId, projectId }: { orgId: string; projectId: string },
-  { manifest_id, ageSeconds, n }: { manifest_id: string; ageSeconds: number; n: unknown },
+  { manifest_id, ageSeconds, n, messages = [] }: GivenCall,
 ) {
   const given = {
     agent_name: 'support',
     manifest_id,
     user_input_preview: 'x',
-    llm_calls: [{ tool_calls: [{ tool_name: 'a', args: { n } }] }],
+    llm_calls: [{ rendered_input: messages, tool_calls: [{ tool_name: 'a', args: { n } }] }],
   }
   const now = new Date(Date.now() - ageSeconds * 1000)
   const read = readTrace(given, { traceId: randomUUIDv7, now })
   if ('faults' in read) throw new Error(read.faults[0]?.message)
   return { ...toTraceRow(read.trace), org_id: orgId, project_id: projectId }
+}
+
+interface GivenCall {
+  readonly manifest_id: string
+  readonly ageSeconds: number
+  readonly n: unknown
+  /** What was said before; default nothing. */
+  readonly messages?: readonly object[]
 }

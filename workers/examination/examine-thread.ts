@@ -1,6 +1,7 @@
-// A worker thread that decodes traces, compares them with manifests and patches them. All schemas of tenants are compiled
-// and run here, where a pattern or a recursion that takes for ever, or all memory, ends the thread and not
-// the process. `watched-thread.ts` ends it, and reads from the shared marks which schema was at work.
+// A worker thread that decodes traces, compares them with manifests and patches them. All schemas of
+// tenants are compiled and run here, where a pattern or a recursion that takes for ever, or all memory,
+// ends the thread and not the process. `watched-thread.ts` ends it, and reads from the shared marks which
+// schema was at work.
 import { hash } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
 import { applyRepair } from '../../jobs/rules/manifests/apply-repair.ts'
@@ -108,8 +109,9 @@ function examine(
   wants: ExamineTask['wants'],
   intern: (decision: CompatDecision) => CompatDecision,
 ): Examination {
-  const trace = open(closed, MAX_VALUES.examine)
-  if (!trace) return givenUp(transition !== undefined, wants)
+  const text = inflate(closed)
+  if (!text) return givenUp(transition !== undefined, wants)
+  const trace = open(closed, text)
   const compatibility = transition ? intern(classify(trace, transition)) : null
   if (wants === 'compatibility') {
     return { compatibility, violations: NONE, edges: NONE, given_up: false }
@@ -125,10 +127,15 @@ function repair(
   { wants }: RepairTask,
   approved: ReadonlySet<number> | null,
 ): Repair {
-  const trace = open(closed, MAX_VALUES.repair)
-  if (!trace) return { kind: 'given_up' }
   const repairPlan = plan.repair()
   if (!repairPlan) throw new TypeError('A repair needs two manifests')
+  const packed = inflate(closed)
+  if (!packed) return { kind: 'ineligible' }
+  const trace = open(closed, packed)
+  if (hasMoreValues(packed, MAX_VALUES.repair)) {
+    const { verdict } = classify(trace, repairPlan.transition)
+    return { kind: verdict === 'repair' ? 'given_up' : 'ineligible' }
+  }
   const outcome = applyRepair(trace, repairPlan, approved)
   if (outcome.kind !== 'repaired') return outcome
   const { content, ...repaired } = outcome
@@ -142,11 +149,15 @@ function repair(
   }
 }
 
-/** Undefined for a trace that has to be given up. */
-function open({ content, ...columns }: OpenedTrace, maxValues: number): UsingTrace | undefined {
+/** The text of a content; undefined for a trace that has to be given up. */
+function inflate({ content }: OpenedTrace) {
   Atomics.add(marks, BEAT, 1)
   const text = inflateContent(content)
-  return hasMoreValues(text, maxValues) ? undefined : { ...columns, ...readContent(text) }
+  return hasMoreValues(text, MAX_VALUES.examine) ? undefined : text
+}
+
+function open({ content: _, ...columns }: OpenedTrace, text: Buffer): UsingTrace {
+  return { ...columns, ...readContent(text) }
 }
 
 /**

@@ -50,7 +50,7 @@ async function work<Result>(
     meter.traceGivenUp()
     log.error({ org_id: orgId, trace_id }, 'a trace ends the thread that examines it: given up')
   }
-  return request.traces.map((trace) => found.get(trace) ?? kind.givenUp)
+  return request.traces.map((trace) => found.get(trace) ?? kind.knownGivenUp)
 }
 
 /** @param heapMib memory that the thread may take for values */

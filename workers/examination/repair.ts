@@ -6,7 +6,7 @@ import type { ThreadRequest } from './examination.ts'
 export type Repair =
   | Exclude<RepairOutcome, { kind: 'repaired' }>
   | RepairedTrace
-  /** It ended the thread that patches traces, alone too. */
+  /** It may be repaired, and is too large for it; or it ended the thread that patches traces, alone too. */
   | { readonly kind: 'given_up' }
 
 export interface RepairedTrace {

@@ -10,6 +10,8 @@ export interface ThreadWork<Result> {
     Pick<ExamineTask, 'kind' | 'wants'> | Pick<RepairTask, 'kind' | 'wants' | 'approved'>
   /** What is said of a trace that ended the thread. */
   readonly givenUp: Result
+  /** What is said of one that did so before. */
+  readonly knownGivenUp: Result
   isGivenUp(result: Result): boolean
   /** The results of a reply; undefined for a reply to other work. */
   read(reply: ThreadReply): Result[] | undefined
@@ -20,9 +22,11 @@ export function examinationWork({
   target,
   wants,
 }: ExaminationRequest): ThreadWork<Examination> {
+  const unknown = givenUp(manifest !== null && target !== null, wants)
   return {
     told: { kind: 'examine', wants },
-    givenUp: givenUp(manifest !== null && target !== null, wants),
+    givenUp: unknown,
+    knownGivenUp: unknown,
     isGivenUp: ({ given_up }) => given_up,
     read: (reply) => ('examinations' in reply ? reply.examinations : undefined),
   }
@@ -32,6 +36,8 @@ export function repairWork({ wants, approved }: RepairRequest): ThreadWork<Repai
   return {
     told: { kind: 'repair', wants, approved },
     givenUp: { kind: 'given_up' },
+    // It is dropped where it is compared, so that no rule may repair it.
+    knownGivenUp: { kind: 'ineligible' },
     isGivenUp: ({ kind }) => kind === 'given_up',
     read: (reply) => ('repairs' in reply ? reply.repairs : undefined),
   }

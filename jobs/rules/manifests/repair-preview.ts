@@ -54,8 +54,9 @@ export function openPreview(rules: readonly RepairListRule[], limit: number) {
     /** Call it with the oldest first. */
     add(trace_id: string, repair: TriedRepair) {
       sampled++
-      if (repair.kind !== 'repaired' && repair.kind !== 'failed') return
+      if (repair.kind === 'ineligible') return
       eligible++
+      if (repair.kind !== 'repaired' && repair.kind !== 'failed') return
       for (const index of repair.rules) used.set(index, (used.get(index) ?? 0) + 1)
       const fitted = repair.kind === 'repaired' ? repair.rules : repair.fitting
       for (const index of fitted) fitting.set(index, (fitting.get(index) ?? 0) + 1)

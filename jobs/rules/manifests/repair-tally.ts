@@ -26,7 +26,7 @@ export type TalliedRepair =
   /** It needs a rule that was not approved. */
   | { readonly kind: 'skipped' }
   | { readonly kind: 'failed'; readonly code: string }
-  /** It ended the thread that examines traces. */
+  /** It takes more than there is for one trace. */
   | { readonly kind: 'given_up' }
 
 /** It was changed or deleted after it was read. */

@@ -122,6 +122,17 @@ t.test('traces are repaired in the thread that runs schemas', async (t) => {
     t.equal(shown?.before.tool_calls.length, shown?.after.tool_calls.length)
   })
 
+  t.test('but for those with a million values, which are compared', async (t) => {
+    const answers = Array.from({ length: 1_000_100 }, (_, i) => i)
+    const withMany = (tool_name: string) =>
+      closed([], { llm_calls: [{ tool_calls: [{ tool_name, args: {}, result: answers }] }] })
+    t.same(await repair({ traces: [withMany('lookup'), withMany('other')] }), [
+      { kind: 'given_up' },
+      { kind: 'ineligible' },
+    ])
+    t.equal(log.splice(0).length, 1)
+  })
+
   const fanOut = Object.fromEntries(
     Array.from({ length: 40 }, (_, i) => {
       const next = { $ref: `#/$defs/l${i + 1}` }
@@ -190,7 +201,7 @@ t.test('traces are repaired in the thread that runs schemas', async (t) => {
     const again = await repairTraces(run, { ...request, traces: [known, fine] }, small)
     process.off('worker', count)
     t.equal(threads, 3, 'once it is known it is not opened again')
-    t.match(again, [{ kind: 'given_up' }, { kind: 'repaired' }])
+    t.match(again, [{ kind: 'ineligible' }, { kind: 'repaired' }], 'its verdict is drop')
   })
 })
 

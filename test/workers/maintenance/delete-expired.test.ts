@@ -220,6 +220,20 @@ t.test('retention', async (t) => {
     t.equal(await count('repair_failures'), 5 * 1500)
   })
 
+  t.test('deletes the texts that previews of repairs show after a day', async (t) => {
+    const [old = '', fresh = ''] = [...(await makeJobs(1, 2)), ...(await makeJobs(1, 0))]
+    const result = { rules_hash: 'x', previews: [{ trace_id: 't', before: 'a', after: 'b' }] }
+    await sql`
+      update jobs set kind = 'repair.preview', result = ${JSON.stringify(result)}::text::jsonb
+      where id in ${sql([old, fresh])}`
+    await run()
+    const rows = await sql<{ id: string; result: object }[]>`
+      select id, result from jobs where id in ${sql([old, fresh])}`
+    const results = new Map(rows.map((row) => [row.id, row.result]))
+    t.same(results.get(old), { ...result, previews: [] })
+    t.same(results.get(fresh), result)
+  })
+
   t.test('deletes deliveries and mails after 90 days, and sessions that are over', async (t) => {
     await sql`
       insert into deliveries (org_id, id, event, body, state, max_attempts, created_at, finished_at)

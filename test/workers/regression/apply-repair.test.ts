@@ -12,13 +12,13 @@ t.test('a repair', async (t) => {
   const { sql } = service
 
   /** An agent whose traces have a number that the next version wants as text. */
-  async function setup(count: number) {
+  async function setup(count: number, messages: readonly object[] = []) {
     const { org, client, register } = await makeAgent(service)
     const before = await register([toolComponent('a', { n: { type: 'integer' } })])
     const after = await register([toolComponent('a', { n: { type: 'string' } })])
     await sql`delete from pgboss.job`
     const rows = Array.from({ length: count }, (_, n) =>
-      callingRow(org, { manifest_id: before.manifest_id, ageSeconds: n, n }),
+      callingRow(org, { manifest_id: before.manifest_id, ageSeconds: n, n, messages }),
     )
     await insertTraces(sql, rows)
     const pair = { old_manifest_id: before.manifest_id, new_manifest_id: after.manifest_id }
@@ -134,7 +134,7 @@ t.test('a repair', async (t) => {
     await worker.stop()
   })
 
-  t.test('does not open a trace that ended the thread before, and names it', async (t) => {
+  t.test('neither opens nor counts a trace that ended the thread before', async (t) => {
     const { apply, job, show, traceIds, org } = await setup(2)
     await sql`
       insert into trace_examinations (org_id, project_id, trace_id, is_searched, given_up)
@@ -144,18 +144,18 @@ t.test('a repair', async (t) => {
     await until(async () => (await job(job_id)).finished_at !== null)
     await worker.stop()
     t.match(await show(batch_id), {
-      total_episodes: 2,
+      total_episodes: 1,
       repaired_count: 1,
-      failed_count: 1,
-      failures: [{ trace_id: traceIds[0], code: 'trace_not_examinable' }],
+      failed_count: 0,
+      failures: [],
     })
   })
 
   t.test('names its first 1,000 failures', async (t) => {
-    const { apply, job, show, org } = await setup(1002)
-    await sql`
-      insert into trace_examinations (org_id, project_id, trace_id, is_searched, given_up)
-      select org_id, project_id, trace_id, true, true from traces where org_id = ${org.orgId}`
+    const unfit = { name: 'a', arguments: '{"n":{}}' }
+    const { apply, job, show } = await setup(1002, [
+      { role: 'assistant', tool_calls: [{ function: unfit }] },
+    ])
     const { batch_id, job_id } = await apply()
     const worker = await service.startWorkers([applyRepairHandler])
     await until(async () => (await job(job_id)).finished_at !== null)

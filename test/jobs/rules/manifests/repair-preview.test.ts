@@ -26,7 +26,7 @@ t.test('a preview of repairs', async (t) => {
         { rule_index: 2, component_name: 'b', used_by: 0, confidence: 0 },
       ],
       rules_hash: hashRepairRules(rules),
-      total_eligible: 3,
+      total_eligible: 4,
       total_sampled: 5,
       message: null,
     })
