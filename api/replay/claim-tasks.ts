@@ -6,7 +6,7 @@ import { int, listOf, shape, text, textReference, uuidReference } from '../../jo
 import type { Sql } from '../../sql/core/db.ts'
 import { claimTasks, skipTask } from '../../sql/replay/leases.ts'
 import type { ClaimRequest, LeasedTask } from '../../sql/replay/leases.ts'
-import { readTaskInputs } from '../../sql/replay/task-inputs.ts'
+import { lackOf, readTaskInputs } from '../../sql/replay/task-inputs.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { errorBody, EXAMPLE_ID, projectField, times } from '../fields.ts'
 import { openTurns } from '../in-turns.ts'
@@ -75,7 +75,7 @@ async function claimWithInputs(sql: Sql, orgId: string, request: ClaimRequest) {
     for (const task of tasks) {
       const input = inputs.get(task.id)
       if (input) claimed.push(viewClaimed(task, input))
-      else await skipTask(sql, task, input === null ? 'trace_gone' : 'trace_unreadable')
+      else await skipTask(sql, task, lackOf(input))
     }
     if (tasks.length < max || claimed.length === request.max) break
   }

@@ -1,6 +1,7 @@
 import type { Filters } from '../../jobs/rules/datasets/recipe.ts'
 import type { RecordedTrace } from '../../jobs/rules/replay/recorded-run.ts'
 import type { TracePosition } from '../../jobs/rules/traces/trace-position.ts'
+import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable } from '../core/db.ts'
 import { filteredTraces } from '../datasets/selection.ts'
 import { ofManifest } from '../traces/traces.ts'
@@ -90,6 +91,21 @@ export async function listRecordedTraces(
       t.metadata, t.tags, t.content
     from ${named(sql, traces)} join traces t
       on t.org_id = ${orgId} and t.project_id = k.project_id and t.trace_id = k.trace_id`
+}
+
+/**
+ * Opens a trace with turns for others. A content that was damaged gives undefined, so that it costs only
+ * its own task.
+ */
+export async function openRecorded(
+  { content, ...row }: RecordedRow,
+  pause: () => Promise<unknown>,
+): Promise<(RecordedTrace & TraceName) | undefined> {
+  try {
+    return { ...row, ...(await decodeContentInSteps(content, pause)) }
+  } catch {
+    return undefined
+  }
 }
 
 /** How many compressed bytes the traces have, those that exist. */

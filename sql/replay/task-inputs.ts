@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
+import type { SkipReason } from '../../jobs/rules/replay/replayability.ts'
 import { makeTaskInput } from '../../jobs/rules/replay/task-input.ts'
 import type { TargetManifest, TaskInput } from '../../jobs/rules/replay/task-input.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
-import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable } from '../core/db.ts'
 import { versionLabel } from '../manifests/manifests.ts'
-import { listContentBytes, listRecordedTraces } from './recorded-traces.ts'
-import type { RecordedRow } from './recorded-traces.ts'
+import { listContentBytes, listRecordedTraces, openRecorded } from './recorded-traces.ts'
 
 /** What names the trace of a task and the version it is to be run as. */
 export interface InputTask {
@@ -33,7 +32,7 @@ export async function readTaskInputs(
   const sizes = await listContentBytes(sql, orgId, tasks)
   for await (const batch of contentBatches([sizes], BATCH)) {
     for (const row of await listRecordedTraces(sql, orgId, batch)) {
-      const trace = await open(row, pause)
+      const trace = await openRecorded(row, pause)
       for (const task of byTrace.get(keyOf(row)) ?? []) {
         if (trace) inputs.set(task.id, await makeTaskInput(trace, targetOf(targets, task), pause))
         else inputs.delete(task.id)
@@ -44,13 +43,9 @@ export async function readTaskInputs(
   return inputs
 }
 
-/** A content that was damaged is undefined, so that it costs only its own task. */
-async function open({ content, ...row }: RecordedRow, pause: () => Promise<unknown>) {
-  try {
-    return { ...row, ...(await decodeContentInSteps(content, pause)) }
-  } catch {
-    return undefined
-  }
+/** Why a task that `readTaskInputs` gives no input for is skipped. */
+export function lackOf(input: null | undefined): SkipReason {
+  return input === null ? 'trace_gone' : 'trace_unreadable'
 }
 
 /** The versions that tasks are to be run as, by id. */

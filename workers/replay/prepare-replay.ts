@@ -5,9 +5,12 @@ import { prepareReplay } from '../../jobs/prepare-replay.ts'
 import { judgeReplayability } from '../../jobs/rules/replay/replayability.ts'
 import type { Judged } from '../../jobs/rules/replay/replayability.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
-import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { listChosenTraces, listRecordedTraces } from '../../sql/replay/recorded-traces.ts'
+import {
+  listChosenTraces,
+  listRecordedTraces,
+  openRecorded,
+} from '../../sql/replay/recorded-traces.ts'
 import type { ChosenTrace } from '../../sql/replay/recorded-traces.ts'
 import { findBatchToPrepare, holdBatch, setPrepared } from '../../sql/replay/replay-batches.ts'
 import type { UnpreparedBatch } from '../../sql/replay/replay-batches.ts'
@@ -93,7 +96,7 @@ async function makeTasks(
   return isMade ? next : undefined
 }
 
-/** Those that are gone are missing. */
+/** Those that are gone are missing. A content that was damaged costs only its own task. */
 async function judgeTraces(
   { sql, orgId }: ResumableRun<Cursor>,
   project_id: string,
@@ -101,8 +104,9 @@ async function judgeTraces(
 ) {
   const names = traces.map(({ trace_id }) => ({ project_id, trace_id }))
   const judged = new Map<string, Judged>()
-  for (const { content, ...row } of await listRecordedTraces(sql, orgId, names)) {
-    judged.set(row.trace_id, judgeReplayability({ ...row, ...decodeContent(content) }))
+  for (const row of await listRecordedTraces(sql, orgId, names)) {
+    const trace = await openRecorded(row, setImmediate)
+    judged.set(row.trace_id, trace ? judgeReplayability(trace) : UNREADABLE)
     await setImmediate()
   }
   return judged
@@ -113,6 +117,7 @@ const PAGE = { traces: 200, bytes: 1 << 20 }
 /** The newest of millions come only when all that pass are found. */
 const STATEMENT_TIMEOUT_MS = 10 * 60_000
 const GONE: Judged = { replayability: 'none', reason: 'trace_gone' }
+const UNREADABLE: Judged = { replayability: 'none', reason: 'trace_unreadable' }
 
 type Cursor = Checkpoint<typeof prepareReplay>
 interface Page {

@@ -1,7 +1,7 @@
 import { giveBack, skipTask } from '../../sql/replay/leases.ts'
 import type { LeasedTask } from '../../sql/replay/leases.ts'
 import type { PushBatch } from '../../sql/replay/pushed-tasks.ts'
-import { readTaskInputs } from '../../sql/replay/task-inputs.ts'
+import { lackOf, readTaskInputs } from '../../sql/replay/task-inputs.ts'
 import { findNotificationSettings } from '../../sql/webhooks/notifications.ts'
 import type { Run } from '../runtime/handler.ts'
 import { learn, noteNews } from './push-state.ts'
@@ -54,7 +54,7 @@ async function sendTask(sender: Sender, task: LeasedTask, { url, secret }: Addre
   } catch (error) {
     return settle(sender, task, fail(error))
   }
-  if (!input) return void (await skipTask(run.sql, task, 'trace_gone'))
+  if (!input) return void (await skipTask(run.sql, task, lackOf(input)))
   const pushed = { task, input, secret, sentAt: run.now() }
   sending.start(async (signal) => {
     const came = await pushTask(run, pushed, { url, signal }).catch(fail)

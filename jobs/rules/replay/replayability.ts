@@ -8,7 +8,12 @@ export type Replayability = (typeof REPLAYABILITIES)[number]
 
 /** Why a task is skipped when it is made. */
 export type SkipReason =
-  'running' | 'no_user_input' | 'not_replayable' | 'trace_gone' | 'other_manifest'
+  | 'running'
+  | 'no_user_input'
+  | 'not_replayable'
+  | 'trace_gone'
+  | 'trace_unreadable'
+  | 'other_manifest'
 
 /** What a trace is good for; `reason` is null unless that is nothing. */
 export interface Judged {

@@ -62,16 +62,18 @@ t.test('preparations', async (t) => {
     await worker.stop()
   })
 
-  t.test('a trace that is gone before its turn is a skipped task', async (t) => {
-    const { client, submit, row, tasks } = await openBatch(service)
-    const { batch_id, job_id } = await submit({ trace_ids: ['t1', 't2', 't3'] })
+  t.test('a trace that is gone or damaged is a skipped task', async (t) => {
+    const { client, orgId, submit, row, tasks } = await openBatch(service)
+    const { batch_id, job_id } = await submit({ trace_ids: ['t1', 't2', 't3', 't4'] })
     await client.delete('/traces/t2')
+    await sql`update traces set content = 'x' where org_id = ${orgId} and trace_id = 't4'`
     const worker = await service.startWorkers([prepareReplayHandler])
     await until(async () => (await row(job_id)).state === 'succeeded')
     t.match(await tasks(batch_id), [
       { trace_id: 't1', status: 'pending' },
       { trace_id: 't2', status: 'skipped', replayability: 'none', reason: 'trace_gone' },
       { trace_id: 't3', status: 'pending' },
+      { trace_id: 't4', status: 'skipped', replayability: 'none', reason: 'trace_unreadable' },
     ])
     await worker.stop()
   })
@@ -146,6 +148,7 @@ async function openBatch(service: Service) {
   await insertTraces(sql, rows)
   return {
     client,
+    orgId,
     async submit(chosen: object) {
       const body = { target_manifest_id: target, ...chosen }
       return (await client.post('/replay/batches', body, { prefer: 'respond-async' })).body
