@@ -54,14 +54,17 @@ async function work() {
   const running = new Set<Promise<void>>()
   while (!stop.signal.aborted) {
     const max = Number(values.concurrency) - running.size
+    // What runs now may give its task back after the claim has been answered.
+    const isIdle = running.size === 0
     const { tasks, waitMs } = max > 0 ? await claim(max) : { tasks: [], waitMs: 0 }
     for (const task of tasks) {
       const performed: Promise<void> = perform(task).finally(() => running.delete(performed))
       running.add(performed)
     }
     if (tasks.length > 0) continue
-    if (values['until-empty'] && running.size === 0) break
-    await (max === 0 || values['until-empty'] ? Promise.race(running) : rest(waitMs, stop.signal))
+    if (values['until-empty'] && isIdle) break
+    if (max > 0 && !values['until-empty']) await rest(waitMs, stop.signal)
+    else if (running.size > 0) await Promise.race(running)
   }
   await Promise.all(running)
 }

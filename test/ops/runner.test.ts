@@ -2,8 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import t from 'tap'
 import type { Test } from 'tap'
 import { bareEnv } from '../support/bare-env.ts'
@@ -73,6 +75,20 @@ t.test('the reference runner', async (t) => {
       t.same(sent('submit'), [failed], command)
     })
     await Promise.all(tried)
+  })
+
+  t.test('runs again what was given back while a claim was answered', async (t) => {
+    const submitted = Promise.withResolvers<void>()
+    const { run, sent } = await openService(t, [], {
+      claim: async (nth) => {
+        if (nth === 1) await submitted.promise
+        const tasks = nth === 0 || nth === 2 ? [taskOf('one')] : []
+        return { status: 200, body: { tasks } }
+      },
+      submit: () => submitted.resolve(),
+    })
+    t.equal((await run([], 'exit 1')).code, 0)
+    t.equal(sent('submit').length, 2)
   })
 
   t.test('sends the same again until it is answered', async (t) => {
@@ -164,7 +180,9 @@ t.test('the reference runner', async (t) => {
 })
 
 type Operation = 'claim' | 'heartbeat' | 'submit'
-type Answer = 'hang up' | { status: number; headers?: Record<string, string>; body?: object }
+type Awaitable<T> = T | Promise<T>
+type Answer =
+  'hang up' | { status: number; headers?: Record<string, string>; body?: object | string }
 const LOST = { status: 409, body: { code: 'lease_lost', detail: 'The lease is lost' } }
 
 /**
@@ -174,35 +192,30 @@ const LOST = { status: 409, body: { code: 'lease_lost', detail: 'The lease is lo
 async function openService(
   t: Test,
   tasks: readonly string[],
-  answers: Partial<Record<Operation, (nth: number) => Answer | undefined | void>> = {},
+  answers: Partial<Record<Operation, (nth: number) => Awaitable<Answer | undefined | void>>> = {},
 ) {
   const bodies: Record<Operation, object[]> = { claim: [], heartbeat: [], submit: [] }
   const left = [...tasks]
   const usual = {
     claim: (body: { max: number }) => ({
-      tasks: left.splice(0, body.max).map((id) => ({
-        id,
-        task_input: { user_input: 'hi' },
-        lease_token: `token of ${id}`,
-        leased_until: '2026-01-01T00:00:00Z',
-      })),
+      tasks: left.splice(0, body.max).map(taskOf),
     }),
     heartbeat: () => ({ leased_until: '2026-01-01T00:00:00Z' }),
-    submit: ({ status }: { status?: string }) => ({ status, comparison: { outcome: 'win' } }),
+    submit: ({ status, retry }: { status?: string; retry?: boolean }) =>
+      retry ? { status: 'pending' } : { status, comparison: { outcome: 'win' } },
   }
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      const operation = (request.url ?? '').split('/').at(-1) as Operation
-      const body = JSON.parse(Buffer.concat(chunks).toString()) as { max: number }
-      const nth = bodies[operation].push(body) - 1
-      const answer = answers[operation]?.(nth) ?? { status: 200, body: usual[operation](body) }
-      if (answer === 'hang up') return void request.socket.destroy()
-      response.writeHead(answer.status, answer.headers ?? {})
-      response.end(JSON.stringify(answer.body ?? {}))
-    })
-  })
+  async function answer(request: IncomingMessage, response: ServerResponse) {
+    const operation = (request.url ?? '').split('/').at(-1) as Operation
+    const body = (await json(request)) as { max: number }
+    const nth = bodies[operation].push(body) - 1
+    const given = (await answers[operation]?.(nth)) ?? { status: 200, body: usual[operation](body) }
+    if (given === 'hang up') return request.socket.destroy()
+    response.writeHead(given.status, given.headers ?? {})
+    return response.end(
+      typeof given.body === 'string' ? given.body : JSON.stringify(given.body ?? {}),
+    )
+  }
+  const server = createServer((request, response) => void answer(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => {
@@ -232,6 +245,15 @@ async function openService(
     start,
     run: (options: readonly string[], command?: string) =>
       start(['--until-empty', ...options], command).ended,
+  }
+}
+
+function taskOf(id: string) {
+  return {
+    id,
+    task_input: { user_input: 'hi' },
+    lease_token: `token of ${id}`,
+    leased_until: '2026-01-01T00:00:00Z',
   }
 }
 
