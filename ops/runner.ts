@@ -8,7 +8,8 @@
  *   --concurrency N    commands at once, 1 to 50; default 4
  *   --lease SECONDS    how long a task stays ours without a sign of life, 1 to 3,600; default 60
  *   --timeout SECONDS  how long a command may take; default 600
- *   --grace SECONDS    how long commands may go on after SIGTERM or SIGINT; default 30
+ *   --grace SECONDS    how long commands may go on after SIGTERM, SIGINT or SIGHUP; default 30. A second
+ *                      signal ends them at once
  *   --until-empty      ends when there is nothing to claim, instead of waiting for more
  *
  * The command reads a task as JSON from standard input and prints JSON: a trace; or an object with
@@ -18,6 +19,7 @@
  * Made to be copied: it imports nothing but modules of Node.js.
  */
 import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { hostname } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -44,9 +46,16 @@ const MAX_COMPLAINT = 3000
 /** Characters that a command may print. */
 const MAX_OUTPUT = 16 << 20
 
+const STOPPED = 'The runner was stopped'
+
 /** Aborted when nothing more is to be claimed, when commands are killed, and when nothing more is sent. */
 const [stop, kill, end] = [new AbortController(), new AbortController(), new AbortController()]
-for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stopInOrder())
+let isStopping = false
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+  process.on(signal, () => (isStopping ? kill.abort(STOPPED) : void stopInOrder()))
+}
+// Commands are in groups of their own, which would live on.
+process.on('exit', () => kill.abort(STOPPED))
 await work()
 
 /** Keeps as many commands running as may be, until it is told to stop. */
@@ -119,7 +128,8 @@ async function run(task: object, over: AbortSignal): Promise<Result> {
   const timeout = AbortSignal.timeout(Number(values.timeout) * 1000)
   const signal = AbortSignal.any([over, kill.signal, excess.signal, timeout])
   const [program = '', ...args] = command
-  const child = spawn(program, args, { signal, killSignal: 'SIGKILL' })
+  // In a group of its own: Ctrl-C at a terminal is for the runner alone.
+  const child = spawn(program, args, { detached: true })
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text
@@ -131,14 +141,33 @@ async function run(task: object, over: AbortSignal): Promise<Result> {
   // A command may end without reading its task.
   child.stdin.on('error', () => undefined).end(JSON.stringify(task))
   const fault = await new Promise<string | undefined>((resolve) => {
-    child.on('error', (error) => resolve(String(signal.aborted ? signal.reason : error.message)))
-    child.on('close', (code, by) => resolve(code === 0 ? undefined : (by ?? `exit code ${code}`)))
+    const cut = () => {
+      killGroup(child)
+      resolve(String(signal.reason))
+    }
+    child.on('error', (error) => resolve(error.message))
+    child.on('close', (code, by) => {
+      signal.removeEventListener('abort', cut)
+      resolve(code === 0 ? undefined : (by ?? `exit code ${code}`))
+    })
+    if (signal.aborted) cut()
+    else signal.addEventListener('abort', cut)
   })
-  // Programs that it started may live on and hold them.
+  // A program that it started in another group may live on and hold them.
   for (const stream of child.stdio) stream?.destroy()
   const result = fault === undefined ? readResult(stdout) : undefined
   const error = `${fault ?? 'It printed no JSON object'}\n${stderr}`.trim()
   return result ?? { status: 'failed', error, retry: true }
+}
+
+/** Kills a command with the programs that it started. */
+function killGroup(child: ChildProcess) {
+  try {
+    process.kill(-(child.pid ?? NaN), 'SIGKILL')
+  } catch {
+    // There are no groups on Windows.
+    child.kill('SIGKILL')
+  }
 }
 
 function readResult(stdout: string): Result | undefined {
@@ -182,9 +211,11 @@ async function post(path: string, body: object) {
 
 /** Claims nothing more, lets commands go on for a while, then gives their tasks back. */
 async function stopInOrder() {
+  isStopping = true
   stop.abort()
-  await setTimeout(Number(values.grace) * 1000, undefined, { ref: false })
-  kill.abort('The runner was stopped')
+  const graceMs = Number(values.grace) * 1000
+  await setTimeout(graceMs, undefined, { ref: false, signal: kill.signal }).catch(() => undefined)
+  kill.abort(STOPPED)
   await setTimeout(10_000, undefined, { ref: false })
   end.abort()
 }

@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -167,6 +168,33 @@ t.test('the reference runner', async (t) => {
     t.same(sent('submit').length, 1, 'and claims nothing more')
   })
 
+  t.test('lets a command go on that Ctrl-C at a terminal meets, too', async (t) => {
+    const { start, sent } = await openService(t, ['one'])
+    const { free, wait, isReached } = openGate(t.testdir())
+    const runner = start([], `${wait}; cat`)
+    await isReached()
+    process.kill(-(runner.child.pid ?? NaN), 'SIGINT')
+    free()
+    t.equal((await runner.ended).code, 0)
+    t.match(sent('submit'), [{ status: 'completed' }])
+  })
+
+  t.test('ends what runs at the second signal, with the programs that it started', async (t) => {
+    const { start, sent } = await openService(t, ['one'])
+    const folder = t.testdir()
+    const held = join(folder, 'held')
+    spawnSync('mkfifo', [held])
+    const released = readFile(held)
+    const { wait, isReached } = openGate(folder)
+    const runner = start([], `sleep 300 >${held} & ${wait}`)
+    await isReached()
+    runner.child.kill('SIGHUP')
+    runner.child.kill('SIGINT')
+    t.equal((await runner.ended).code, 0)
+    t.match(sent('submit'), [{ status: 'failed', error: 'The runner was stopped', retry: true }])
+    t.equal((await released).length, 0)
+  })
+
   t.test('gives back what goes on for too long then', async (t) => {
     const { start, sent } = await openService(t, ['one'])
     const { wait, isReached } = openGate(t.testdir())
@@ -227,6 +255,8 @@ async function openService(
   function start(options: readonly string[], command?: string) {
     const shell = command === undefined ? [] : ['--', 'sh', '-c', command]
     const child = spawn(process.execPath, ['ops/runner.ts', ...options, ...shell], {
+      // As the shell of a terminal does.
+      detached: true,
       env: {
         ...bareEnv(),
         BASE: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
