@@ -7,9 +7,9 @@
  *   --agent NAME       only tasks of this agent
  *   --concurrency N    commands at once, 1 to 50; default 4
  *   --lease SECONDS    how long a task stays ours without a sign of life, 1 to 3,600; default 60
- *   --timeout SECONDS  how long a command may take; default 600
- *   --grace SECONDS    how long commands may go on after SIGTERM, SIGINT or SIGHUP; default 30. A second
- *                      signal ends them at once
+ *   --timeout SECONDS  how long a command may take, 1 to 86,400; default 600
+ *   --grace SECONDS    how long commands may go on after SIGTERM, SIGINT or SIGHUP, 0 to 86,400; default
+ *                      30. A second signal ends them at once
  *   --until-empty      ends when there is nothing to claim, instead of waiting for more
  *
  * The command reads a task as JSON from standard input and prints JSON: a trace; or an object with
@@ -24,23 +24,17 @@ import { hostname } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 
-const { values, positionals: command } = parseArgs({
-  allowPositionals: true,
-  options: {
-    batch: { type: 'string' },
-    agent: { type: 'string' },
-    concurrency: { type: 'string', default: '4' },
-    lease: { type: 'string', default: '60' },
-    timeout: { type: 'string', default: '600' },
-    grace: { type: 'string', default: '30' },
-    'until-empty': { type: 'boolean', default: false },
-  },
-})
-const { BASE, KEY } = process.env
-if (!BASE || !KEY || command.length === 0) {
-  throw new Error('Usage: BASE=... KEY=... node runner.ts [options] -- command [argument...]')
-}
-const lease_seconds = Number(values.lease)
+const USAGE = 'Usage: BASE=... KEY=... node runner.ts [options] -- command [argument...]'
+const { values, positionals: command } = readOptions()
+const { BASE = '', KEY = '' } = process.env
+if (!/^https?:/.test(BASE)) misuse('BASE is the address of the API: https://host/api/v1')
+if (KEY === '') misuse('KEY is an API key')
+if (command.length === 0) misuse('There is no command')
+const untilEmpty = values['until-empty']
+const concurrency = wholeNumber('concurrency', 1, 50)
+const lease_seconds = wholeNumber('lease', 1, 3600)
+const timeoutMs = wholeNumber('timeout', 1, 86_400) * 1000
+const graceMs = wholeNumber('grace', 0, 86_400) * 1000
 /** Characters at the end of what a command complains that are told to the service. */
 const MAX_COMPLAINT = 3000
 /** Characters that a command may print. */
@@ -58,11 +52,46 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
 process.on('exit', () => kill.abort(STOPPED))
 await work()
 
+function readOptions() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        batch: { type: 'string' },
+        agent: { type: 'string' },
+        concurrency: { type: 'string', default: '4' },
+        lease: { type: 'string', default: '60' },
+        timeout: { type: 'string', default: '600' },
+        grace: { type: 'string', default: '30' },
+        'until-empty': { type: 'boolean', default: false },
+      },
+    })
+  } catch (error) {
+    return misuse((error as Error).message)
+  }
+}
+
+function wholeNumber(
+  option: 'concurrency' | 'lease' | 'timeout' | 'grace',
+  min: number,
+  max: number,
+) {
+  const value = /^\d+$/.test(values[option]) ? Number(values[option]) : NaN
+  if (value >= min && value <= max) return value
+  return misuse(`--${option} is a whole number from ${min} to ${max}`)
+}
+
+function misuse(fault: string): never {
+  say(`${fault}\n${USAGE}`)
+  // oxlint-disable-next-line unicorn/no-process-exit -- nothing runs yet
+  process.exit(2)
+}
+
 /** Keeps as many commands running as may be, until it is told to stop. */
 async function work() {
   const running = new Set<Promise<void>>()
   while (!stop.signal.aborted) {
-    const max = Number(values.concurrency) - running.size
+    const max = concurrency - running.size
     // What runs now may give its task back after the claim has been answered.
     const isIdle = running.size === 0
     const { tasks, waitMs } = max > 0 ? await claim(max) : { tasks: [], waitMs: 0 }
@@ -71,8 +100,8 @@ async function work() {
       running.add(performed)
     }
     if (tasks.length > 0) continue
-    if (values['until-empty'] && isIdle) break
-    if (max > 0 && !values['until-empty']) await rest(waitMs, stop.signal)
+    if (untilEmpty && isIdle) break
+    if (max > 0 && !untilEmpty) await rest(waitMs, stop.signal)
     else if (running.size > 0) await Promise.race(running)
   }
   await Promise.all(running)
@@ -125,7 +154,7 @@ async function submit(id: string, lease_token: string, result: Result): Promise<
 /** What the command makes of a task. */
 async function run(task: object, over: AbortSignal): Promise<Result> {
   const excess = new AbortController()
-  const timeout = AbortSignal.timeout(Number(values.timeout) * 1000)
+  const timeout = AbortSignal.timeout(timeoutMs)
   const signal = AbortSignal.any([over, kill.signal, excess.signal, timeout])
   const [program = '', ...args] = command
   // In a group of its own: Ctrl-C at a terminal is for the runner alone.
@@ -213,7 +242,6 @@ async function post(path: string, body: object) {
 async function stopInOrder() {
   isStopping = true
   stop.abort()
-  const graceMs = Number(values.grace) * 1000
   await setTimeout(graceMs, undefined, { ref: false, signal: kill.signal }).catch(() => undefined)
   kill.abort(STOPPED)
   await setTimeout(10_000, undefined, { ref: false })

@@ -64,7 +64,7 @@ t.test('the reference runner', async (t) => {
       ['kill -9 $$', [], 'SIGKILL'],
       [
         'exec sleep 60',
-        ['--timeout', '0.2'],
+        ['--timeout', '1'],
         'TimeoutError: The operation was aborted due to timeout',
       ],
     ]
@@ -154,7 +154,28 @@ t.test('the reference runner', async (t) => {
       claim: () => ({ status: 401, body: { detail: 'Invalid API key' } }),
     })
     t.match(await unknown.run([], 'cat'), { code: 1, stderr: /Invalid API key/ })
-    t.match((await unknown.run([])).stderr, /Usage/, 'so it does without a command')
+  })
+
+  t.test('says how it is used before it claims anything', async (t) => {
+    const faults: [string[], RegExp][] = [
+      [['--lease', 'abc'], /^--lease is a whole number from 1 to 3600\nUsage/],
+      [['--lease', '0'], /--lease/],
+      [['--concurrency', '0'], /--concurrency/],
+      [['--concurrency', '51'], /--concurrency/],
+      [['--timeout', '1.5'], /--timeout/],
+      [['--grace', ''], /--grace/],
+      [['--unknown'], /^Unknown option '--unknown'[^]*\nUsage/],
+    ]
+    const { run, start, sent } = await openService(t, ['one'])
+    const tried = faults.map(async ([options, stderr]) => {
+      t.match(await run(options, 'cat'), { code: 2, stderr }, options.join(' '))
+    })
+    await Promise.all(tried)
+    t.match(await run([]), { code: 2, stderr: /^There is no command\nUsage/ })
+    t.match(await start([], 'cat', { KEY: '' }).ended, { code: 2, stderr: /^KEY[^]*Usage/ })
+    const BASE = 'localhost:3000/api/v1'
+    t.match(await start([], 'cat', { BASE }).ended, { code: 2, stderr: /^BASE[^]*Usage/ })
+    t.same(sent('claim'), [])
   })
 
   t.test('finishes what runs when it is told to stop', async (t) => {
@@ -198,7 +219,7 @@ t.test('the reference runner', async (t) => {
   t.test('gives back what goes on for too long then', async (t) => {
     const { start, sent } = await openService(t, ['one'])
     const { wait, isReached } = openGate(t.testdir())
-    const runner = start(['--grace', '0.1'], wait)
+    const runner = start(['--grace', '0'], wait)
     await isReached()
     runner.child.kill('SIGTERM')
     t.equal((await runner.ended).code, 0)
@@ -252,7 +273,7 @@ async function openService(
   })
 
   /** @param command of a shell */
-  function start(options: readonly string[], command?: string) {
+  function start(options: readonly string[], command?: string, env: NodeJS.ProcessEnv = {}) {
     const shell = command === undefined ? [] : ['--', 'sh', '-c', command]
     const child = spawn(process.execPath, ['ops/runner.ts', ...options, ...shell], {
       // As the shell of a terminal does.
@@ -261,6 +282,7 @@ async function openService(
         ...bareEnv(),
         BASE: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
         KEY: 'svc_sk_1',
+        ...env,
       },
     })
     let stderr = ''
