@@ -16,6 +16,9 @@
  * `trace`, `replayed_trace_id` or `eval_score`; or the body of a submission, which has a `status`. Any
  * exit code but 0 is a failure, which is tried again. ops/docs/replay.md tells more.
  *
+ * Ends with exit code 2 where it is misused; 1 where it can do no more, and with --until-empty where a
+ * task has failed for good.
+ *
  * Made to be copied: it imports nothing but modules of Node.js.
  */
 import { spawn } from 'node:child_process'
@@ -119,12 +122,19 @@ async function claim(max: number): Promise<{ tasks: Task[]; waitMs: number }> {
 async function perform({ lease_token, leased_until: _, ...task }: Task) {
   const over = new AbortController()
   const beating = beat(task.id, lease_token, over)
-  const result = await run(task, over.signal)
+  const result = await run(task, over.signal).catch(cannotStart)
   const isLost = over.signal.aborted
   over.abort()
   await beating
-  if (isLost) say(`${task.id}: is no longer ours`)
-  else await submit(task.id, lease_token, result)
+  if (isLost) return say(`${task.id}: is no longer ours`)
+  if (result.error) say(`${task.id}: ${result.error}`)
+  await submit(task.id, lease_token, result)
+}
+
+/** Gives the task back, and claims no more of those that would fare no better. */
+function cannotStart({ message }: Error): Result {
+  giveUp(`The command ${command[0]} cannot be started: ${message}`)
+  return { status: 'failed', error: message, retry: true }
 }
 
 /** Tells that the task is worked on, until it is over. Ends it when the lease is lost. */
@@ -142,7 +152,10 @@ async function submit(id: string, lease_token: string, result: Result): Promise<
   const answer = await send(`/replay/tasks/${id}/submit`, { ...result, lease_token }, end)
   if (!answer) return say(`${id}: could not be submitted any more`)
   const { status, body, detail } = answer
-  if (status === 200) return say(`${id}: ${body.status} ${body.comparison?.outcome ?? ''}`)
+  if (status === 200) {
+    if (untilEmpty && body.status === 'failed') process.exitCode = 1
+    return say(`${id}: ${body.status} ${body.comparison?.outcome ?? ''}`.trim())
+  }
   say(`${id}: ${detail}`)
   // The quota is used up, or the key may do nothing more: the next task would fare no better.
   if ([401, 402, 403].includes(status)) giveUp(detail)
@@ -151,7 +164,7 @@ async function submit(id: string, lease_token: string, result: Result): Promise<
   if (isRefused) await submit(id, lease_token, { status: 'failed', error })
 }
 
-/** What the command makes of a task. */
+/** What the command makes of a task. Throws where it cannot be started. */
 async function run(task: object, over: AbortSignal): Promise<Result> {
   const excess = new AbortController()
   const timeout = AbortSignal.timeout(timeoutMs)
@@ -169,12 +182,12 @@ async function run(task: object, over: AbortSignal): Promise<Result> {
   })
   // A command may end without reading its task.
   child.stdin.on('error', () => undefined).end(JSON.stringify(task))
-  const fault = await new Promise<string | undefined>((resolve) => {
+  const fault = await new Promise<string | undefined>((resolve, reject) => {
     const cut = () => {
       killGroup(child)
       resolve(String(signal.reason))
     }
-    child.on('error', (error) => resolve(error.message))
+    child.on('error', reject)
     child.on('close', (code, by) => {
       signal.removeEventListener('abort', cut)
       resolve(code === 0 ? undefined : (by ?? `exit code ${code}`))

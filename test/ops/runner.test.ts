@@ -70,8 +70,9 @@ t.test('the reference runner', async (t) => {
     ]
     const tried = faults.map(async ([command, options, error]) => {
       const { run, sent } = await openService(t, ['one'])
-      const { code } = await run(options, command)
+      const { code, stderr } = await run(options, command)
       t.equal(code, 0)
+      t.equal(stderr, `one: ${error}\none: pending\n`, 'and tells why')
       const failed = { status: 'failed', error, retry: true, lease_token: 'token of one' }
       t.same(sent('submit'), [failed], command)
     })
@@ -138,9 +139,29 @@ t.test('the reference runner', async (t) => {
     const { run, sent } = await openService(t, ['one'], {
       submit: (nth) => (nth === 0 ? refusal : undefined),
     })
-    t.equal((await run([], 'cat')).code, 0)
+    t.equal((await run([], 'cat')).code, 1)
     t.match(sent('submit')[1], { status: 'failed', error: 'The result was refused: no trace' })
     t.notOk((sent('submit')[1] as { retry?: boolean }).retry, 'the next one would be no other')
+  })
+
+  t.test('says in its exit code that a task has failed for good', async (t) => {
+    const failed = { status: 200, body: { status: 'failed', comparison: { outcome: 'loss' } } }
+    const { run } = await openService(t, ['one', 'two'], { submit: () => failed })
+    const { code, stderr } = await run(['--concurrency', '1'], 'echo no model >&2; exit 3')
+    t.equal(code, 1)
+    const lines = (id: string) => `${id}: exit code 3\nno model\n${id}: failed loss\n`
+    t.equal(stderr, lines('one') + lines('two'))
+  })
+
+  t.test('gives back what it has and ends where the command cannot be started', async (t) => {
+    for (const command of ['no-such-command', 'ops/runner.ts/no-folder']) {
+      const { run, sent } = await openService(t, ['one', 'two', 'three'])
+      const { code, stderr } = await run(['--concurrency', '2', '--', command])
+      t.equal(code, 1)
+      t.match(stderr, new RegExp(`^The command ${command} cannot be started: spawn .*E\\w+\n`))
+      t.match(sent('submit'), Array(2).fill({ status: 'failed', error: /spawn/, retry: true }))
+      t.equal(sent('claim').length, 1)
+    }
   })
 
   t.test('ends where it can do no more', async (t) => {
