@@ -114,7 +114,7 @@ async function claim(max: number): Promise<{ tasks: Task[]; waitMs: number }> {
   const worker_id = `${hostname()}:${process.pid}`
   const wanted = { batch_id: values.batch, agent_name: values.agent, max }
   const answer = await send('/replay/tasks/claim', { ...wanted, worker_id, lease_seconds }, stop)
-  if (answer && answer.status !== 200) giveUp(`No tasks can be claimed: ${answer.detail}`)
+  if (answer && !answer.body.tasks) giveUp(`No tasks can be claimed: ${answer.detail}`)
   return { tasks: answer?.body.tasks ?? [], waitMs: answer?.retryAfterMs ?? 5000 }
 }
 
@@ -152,7 +152,7 @@ async function submit(id: string, lease_token: string, result: Result): Promise<
   const answer = await send(`/replay/tasks/${id}/submit`, { ...result, lease_token }, end)
   if (!answer) return say(`${id}: could not be submitted any more`)
   const { status, body, detail } = answer
-  if (status === 200) {
+  if (status === 200 && body.status) {
     if (untilEmpty && body.status === 'failed') process.exitCode = 1
     return say(`${id}: ${body.status} ${body.comparison?.outcome ?? ''}`.trim())
   }
@@ -229,10 +229,11 @@ function readResult(stdout: string): Result | undefined {
  */
 async function send(path: string, body: object, until: AbortController) {
   for (let attempt = 0; ; attempt++) {
-    const answer = await post(path, body).catch(() => undefined)
-    if (answer && answer.status !== 429 && answer.status < 500) return answer
+    const answer = await post(path, body).catch(asAway)
+    if (answer.status !== 429 && answer.status < 500) return answer
     const backoffMs = Math.min(30_000, 500 * 2 ** attempt) * (0.5 + Math.random() / 2)
-    await rest(answer?.retryAfterMs ?? backoffMs, until.signal)
+    if (attempt === 0 && !until.signal.aborted) say(`${path} is tried again: ${answer.detail}`)
+    await rest(answer.retryAfterMs ?? backoffMs, until.signal)
     if (until.signal.aborted) return undefined
   }
 }
@@ -244,11 +245,32 @@ async function post(path: string, body: object) {
     body: JSON.stringify(body),
     signal: AbortSignal.any([end.signal, AbortSignal.timeout(60_000)]),
   })
-  const answer = (await response.json()) as Answer
+  const text = await response.text()
+  const answer = readAnswer(text)
   const seconds = response.headers.get('retry-after')
   const retryAfterMs = seconds === null ? undefined : Number(seconds) * 1000
-  const detail = typeof answer.detail === 'string' ? answer.detail : JSON.stringify(answer.detail)
+  const detail = detailOf(answer) ?? `status ${response.status} ${text.slice(0, 200)}`.trim()
   return { status: response.status, body: answer, detail, retryAfterMs }
+}
+
+/** Without members where it is no JSON: another program answers there. */
+function readAnswer(text: string): Answer {
+  try {
+    const answer = JSON.parse(text) as Answer | null
+    return typeof answer === 'object' && answer ? answer : {}
+  } catch {
+    return {}
+  }
+}
+
+function detailOf({ detail }: Answer) {
+  return typeof detail === 'string' ? detail : detail?.message
+}
+
+function asAway(error: Error): Awaited<ReturnType<typeof post>> {
+  const { code, message } = (error.cause ?? {}) as NodeJS.ErrnoException
+  const detail = [error.message, code ?? message].filter(Boolean).join(': ')
+  return { status: 503, body: {}, detail, retryAfterMs: undefined }
 }
 
 /** Claims nothing more, lets commands go on for a while, then gives their tasks back. */
@@ -281,5 +303,5 @@ interface Answer {
   readonly tasks?: Task[]
   readonly status?: string
   readonly comparison?: { readonly outcome: string } | null
-  readonly detail?: unknown
+  readonly detail?: string | { readonly message: string }
 }

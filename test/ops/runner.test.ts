@@ -103,8 +103,10 @@ t.test('the reference runner', async (t) => {
       claim: (nth) => trouble[nth],
       submit: (nth) => trouble[nth],
     })
-    t.equal((await run([], 'cat')).code, 0)
+    const { code, stderr } = await run([], 'cat')
+    t.equal(code, 0)
     t.equal(sent('submit').length, 4)
+    t.equal(stderr.match(/is tried again: status 429 \{\}\n/g)?.length, 2, 'and says so once')
     t.equal(new Set(sent('submit').map((body) => JSON.stringify(body))).size, 1)
   })
 
@@ -175,6 +177,28 @@ t.test('the reference runner', async (t) => {
       claim: () => ({ status: 401, body: { detail: 'Invalid API key' } }),
     })
     t.match(await unknown.run([], 'cat'), { code: 1, stderr: /Invalid API key/ })
+  })
+
+  t.test('says why nobody answers', async (t) => {
+    const { start } = await openService(t, [])
+    const BASE = 'http://127.0.0.1:2/api/v1'
+    const runner = start([], 'cat', { BASE })
+    await once(runner.child.stderr, 'data')
+    runner.child.kill('SIGTERM')
+    const stderr = '/replay/tasks/claim is tried again: fetch failed: ECONNREFUSED\n'
+    t.match(await runner.ended, { code: 0, stderr })
+  })
+
+  t.test('ends where something else answers', async (t) => {
+    const body = '<html>\nno such page</html>'
+    const tried = [404, 200].map(async (status) => {
+      const { run } = await openService(t, [], { claim: () => ({ status, body }) })
+      t.match(await run([], 'cat'), { code: 1, stderr: `status ${status} <html>` })
+    })
+    await Promise.all(tried)
+    const { run, sent } = await openService(t, ['one'], { submit: () => ({ status: 413, body }) })
+    t.match(await run([], 'cat'), { code: 0, stderr: /one: status 413 <html>/ })
+    t.match(sent('submit')[1], { status: 'failed' })
   })
 
   t.test('says how it is used before it claims anything', async (t) => {
