@@ -12,9 +12,13 @@
  *                      30. A second signal ends them at once
  *   --until-empty      ends when there is nothing to claim, instead of waiting for more
  *
- * The command reads a task as JSON from standard input and prints JSON: a trace; or an object with
- * `trace`, `replayed_trace_id` or `eval_score`; or the body of a submission, which has a `status`. Any
- * exit code but 0 is a failure, which is tried again. ops/docs/replay.md tells more.
+ * The command reads a task as JSON from standard input and prints one JSON object. It is
+ *   1. a bare trace where it has a member that only traces have (`llm_calls`, `spans`, previews, ...; an
+ *      `eval_score` may stand there too). The `status` of a trace is success, error or partial
+ *   2. else a submission as it stands where its `status` is completed, failed or skipped
+ *   3. else a completed run where it has `trace`, `replayed_trace_id` or `eval_score`
+ *   4. else a bare trace
+ * Any exit code but 0 is a failure, which is tried again. ops/docs/replay.md tells more.
  *
  * Ends with exit code 2 where it is misused; 1 where it can do no more, and with --until-empty where a
  * task has failed for good.
@@ -42,6 +46,18 @@ const graceMs = wholeNumber('grace', 0, 86_400) * 1000
 const MAX_COMPLAINT = 3000
 /** Characters that a command may print. */
 const MAX_OUTPUT = 16 << 20
+
+const OUTCOMES: readonly unknown[] = ['completed', 'failed', 'skipped']
+/** Members of traces that no submission has. */
+const OF_TRACES = [
+  'llm_calls',
+  'spans',
+  'user_input_preview',
+  'final_output_preview',
+  'trace_id',
+  'agent_name',
+  'started_at',
+]
 
 const STOPPED = 'The runner was stopped'
 
@@ -213,11 +229,23 @@ function killGroup(child: ChildProcess) {
 }
 
 function readResult(stdout: string): Result | undefined {
+  const printed = readObject(stdout)
+  if (!printed) return undefined
+  const has = (names: readonly string[]) => names.some((name) => name in printed)
+  const completed = { status: 'completed' }
+  if (has(OF_TRACES) && !has(['trace', 'replayed_trace_id'])) {
+    return { ...completed, trace: printed, eval_score: printed['eval_score'] }
+  }
+  if (OUTCOMES.includes(printed['status'])) return printed as unknown as Result
+  const isResult = has(['trace', 'replayed_trace_id', 'eval_score'])
+  return { ...(isResult ? printed : { trace: printed }), ...completed }
+}
+
+function readObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const printed = JSON.parse(stdout) as Result
-    if (['completed', 'failed', 'skipped'].includes(printed.status)) return printed
-    const isResult = ['trace', 'replayed_trace_id', 'eval_score'].some((name) => name in printed)
-    return { ...(isResult ? printed : { trace: printed }), status: 'completed' }
+    const value: unknown = JSON.parse(text)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as Record<string, unknown>) : undefined
   } catch {
     return undefined
   }
@@ -246,21 +274,12 @@ async function post(path: string, body: object) {
     signal: AbortSignal.any([end.signal, AbortSignal.timeout(60_000)]),
   })
   const text = await response.text()
-  const answer = readAnswer(text)
+  // Without JSON, another program answers there.
+  const answer: Answer = readObject(text) ?? {}
   const seconds = response.headers.get('retry-after')
   const retryAfterMs = seconds === null ? undefined : Number(seconds) * 1000
   const detail = detailOf(answer) ?? `status ${response.status} ${text.slice(0, 200)}`.trim()
   return { status: response.status, body: answer, detail, retryAfterMs }
-}
-
-/** Without members where it is no JSON: another program answers there. */
-function readAnswer(text: string): Answer {
-  try {
-    const answer = JSON.parse(text) as Answer | null
-    return typeof answer === 'object' && answer ? answer : {}
-  } catch {
-    return {}
-  }
 }
 
 function detailOf({ detail }: Answer) {
@@ -298,7 +317,13 @@ function say(sentence: string) {
 }
 
 type Task = Readonly<Record<'id' | 'lease_token' | 'leased_until', string>>
-type Result = { status: string; error?: string; retry?: boolean }
+type Result = {
+  status: string
+  error?: string
+  retry?: boolean
+  trace?: object
+  eval_score?: unknown
+}
 interface Answer {
   readonly tasks?: Task[]
   readonly status?: string

@@ -41,6 +41,16 @@ t.test('the reference runner', async (t) => {
   t.test('understands a trace, a result and a submission', async (t) => {
     const printed: [string, object][] = [
       [`{"status":"error","llm_calls":[]}`, { trace: { status: 'error', llm_calls: [] } }],
+      [
+        `{"status":"completed","final_output_preview":"x","eval_score":1}`,
+        { trace: { status: 'completed', final_output_preview: 'x', eval_score: 1 }, eval_score: 1 },
+      ],
+      [`{"status":"failed","spans":[]}`, { trace: { status: 'failed', spans: [] } }],
+      [
+        `{"status":"completed","trace":{},"trace_id":"t"}`,
+        { status: 'completed', trace: {}, trace_id: 't' },
+      ],
+      [`{"task_id":"t"}`, { trace: { task_id: 't' } }],
       [`{"eval_score":0.5,"trace":{}}`, { eval_score: 0.5, trace: {} }],
       [`{"replayed_trace_id":"r"}`, { replayed_trace_id: 'r' }],
       [`{"status":"skipped","error":"no tools"}`, { status: 'skipped', error: 'no tools' }],
@@ -61,6 +71,7 @@ t.test('the reference runner', async (t) => {
     const faults: [string, string[], string][] = [
       ['echo no model >&2; exit 3', [], 'exit code 3\nno model'],
       ['echo hello', [], 'It printed no JSON object'],
+      ['echo []', [], 'It printed no JSON object'],
       ['kill -9 $$', [], 'SIGKILL'],
       [
         'exec sleep 60',
