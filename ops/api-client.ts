@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 
 /** A client of the API as anybody could write it: JSON in and out, waiting as long as the API asks. */
 export interface ApiClient {
+  readonly base: string
   get<T>(path: string): Promise<T>
   /** @param allowed statuses that are no error beside 200 and 201, for which undefined is returned */
   post<T>(path: string, body: unknown, options?: PostOptions): Promise<T | undefined>
@@ -17,9 +18,10 @@ export interface PostOptions {
 
 /** @param end aborted when the caller wants no more */
 export function openApiClient(address: string, key: string, end: AbortSignal): ApiClient {
+  const base = `${address}/api/v1`
   async function send(path: string, sending: Sending = {}): Promise<unknown> {
     const { type, body, allowed = [] } = sending
-    const response = await fetch(`${address}/api/v1${path}`, {
+    const response = await fetch(`${base}${path}`, {
       method: body === undefined ? 'GET' : 'POST',
       headers: {
         authorization: `Bearer ${key}`,
@@ -40,6 +42,7 @@ export function openApiClient(address: string, key: string, end: AbortSignal): A
     throw new Error(`${path} answered ${response.status}: ${String(answer.detail)}`)
   }
   const client: ApiClient = {
+    base,
     get: (path) => send(path) as Promise<never>,
     post(path, body, { type = 'application/json', allowed = [] } = {}) {
       const text = typeof body === 'string' ? body : JSON.stringify(body)

@@ -144,7 +144,8 @@ async function makeReplayBatch(client: ApiClient, { newer, older }: Versions, sa
     await client.waitForJob(made?.job_id ?? '')
   }
   const [batch] = (await list()).batches
-  say(`Replay batch: ${batch?.total} traces of v1 wait for a runner to run them as v2.`)
+  const command = `BASE=${client.base} KEY=YOUR_KEY npx node ops/runner.ts --batch ${batch?.id} -- COMMAND`
+  say(`Replay batch: ${batch?.total} traces of v1 wait to be run as v2 by your agent: ${command}`)
 }
 
 async function buildDataset(client: ApiClient, dataset: (typeof DATASETS)[number], say: Say) {
@@ -215,7 +216,7 @@ interface ReportAnswer {
 }
 interface BatchesAnswer {
   readonly total: number
-  readonly batches: readonly { readonly total: number }[]
+  readonly batches: readonly { readonly id: string; readonly total: number }[]
 }
 interface BisectAnswer {
   readonly job_id: string

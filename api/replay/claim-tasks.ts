@@ -11,6 +11,7 @@ import { Answer, endpoint } from '../endpoint.ts'
 import { errorBody, EXAMPLE_ID, projectField, times } from '../fields.ts'
 import { openTurns } from '../in-turns.ts'
 import { readableProjects } from '../projects.ts'
+import { findVisibleBatch } from './batch.ts'
 import { leaseSecondsField } from './lease.ts'
 import { taskInputBody } from './task.ts'
 
@@ -30,7 +31,7 @@ const claimedBody = Joi.object({
 export const claimReplayTasks = endpoint('POST', '/replay/tasks/claim', {
   summary: 'Claim replay tasks to execute',
   description:
-    'Gives out tasks that wait, and those whose lease has run out, the oldest batch first; a task is given out three times at most. Tasks of a batch in push mode are given out only where batch_id names it. Ask again after Retry-After where there is none.',
+    'Gives out tasks that wait, and those whose lease has run out, the oldest batch first; a task is given out three times at most. Tasks of a batch in push mode are given out only where batch_id names it. Ask again after Retry-After where there is none; 404 for a batch that does not exist.',
   access: 'key',
   body: shape(
     { worker_id: text(256).min(1).description('Any name of the worker') },
@@ -48,7 +49,9 @@ export const claimReplayTasks = endpoint('POST', '/replay/tasks/claim', {
     200: Joi.object({ tasks: listOf(claimedBody).required() }).label('ClaimedReplayTasks'),
     404: errorBody,
   },
-  async handle({ context: { sql }, principal, body }) {
+  async handle({ context, principal, body }) {
+    const { sql } = context
+    if (body.batch_id !== undefined) await findVisibleBatch(context, principal, body.batch_id)
     const tasks = await claimWithInputs(sql, principal.orgId, {
       projectIds: await readableProjects(sql, principal, body.project),
       batchId: body.batch_id,

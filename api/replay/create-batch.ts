@@ -24,6 +24,8 @@ import { refuseUnreachable } from '../unreachable.ts'
 import { answerLongWork } from '../wait.ts'
 import { batchWithTasksBody, findVisibleBatch, viewBatchWithTasks } from './batch.ts'
 
+const OTHER_SOURCE = 'The source belongs to another agent or project than the target'
+
 /** Open batches of an organization. */
 const MAX_OPEN = 20
 
@@ -88,7 +90,9 @@ async function readBatch(
 ): Promise<Omit<NewBatch, 'job_id'>> {
   const { source_manifest_id: sourceId, mode, runner_url, max_in_flight, note } = body
   const source =
-    sourceId === undefined ? null : await findComparedManifest(context, principal, target, sourceId)
+    sourceId === undefined
+      ? null
+      : await findComparedManifest(context, principal, target, sourceId, OTHER_SOURCE)
   await checkRunner(context, mode, runner_url)
   return {
     id: randomUUIDv7(),
@@ -135,7 +139,7 @@ async function readChosen(
   const named = [...new Set(trace_ids)]
   const agents = await listTraceAgents(sql, orgId, project_id, named)
   const unknown = named.find((id) => !agents.has(id))
-  if (unknown !== undefined) throw notFound(`Trace ${cut(unknown, 256)}`)
+  if (unknown !== undefined) throw notFound(`Trace ${cut(unknown, 256) || '""'}`)
   if (named.some((id) => agents.get(id) !== agent_name)) throw otherAgent()
   return { trace_ids: named }
 }

@@ -1,38 +1,19 @@
-import { execFile, spawnSync } from 'node:child_process'
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
-import { pools } from '../../workers/pools.ts'
-import { openService } from '../support/service.ts'
+import { openDocumented, splitObjects } from '../support/documented-commands.ts'
 
-const docs = readFileSync('ops/docs/replay.md', 'utf8')
 const python = spawnSync('python3', ['--version']).status === 0
 
 t.test('what the document on replays shows', async (t) => {
-  const service = await openService(t)
-  await service.startWorkers(Object.values(pools).flatMap(({ handlers }) => handlers))
-  await service.server.start()
-  const { key } = await service.makeOrganization()
-  const { get, post } = service.client(key)
-  // As in a checkout, where `npx node` finds its Node.js and the runner is.
-  const folder = t.testdir()
-  for (const name of ['node_modules', 'ops', 'package.json']) {
-    symlinkSync(resolve(name), join(folder, name))
-  }
-  const env = { ...process.env, BASE: `${service.server.info.uri}/api/v1`, KEY: key }
-  const run = (program: string, args: readonly string[]) =>
-    new Promise<string>((done, reject) => {
-      execFile(program, args, { cwd: folder, env }, (error, stdout, stderr) =>
-        error ? reject(new Error(`${error.message}\n${stdout}\n${stderr}`)) : done(stdout),
-      )
-    })
+  const { client, folder, run, codeOf, runShell } = await openDocumented(t, 'replay.md')
+  const { get, post } = client
 
   await t.test('leads from a verdict to a pair', async (t) => {
-    const blocks = codeOf('bash')
-    t.equal(blocks.length, 6)
-    const script = `set -euo pipefail\n${blocks.join(`\nprintf '\\n${CUT}\\n'\n`)}`
-    const stdout = await run('bash', ['--norc', '-c', script])
-    const [, , , replayed, built, exported] = stdout.split(`\n${CUT}\n`)
+    const printed = await runShell()
+    t.equal(printed.length, 6)
+    const [, , , replayed, built, exported] = printed
     t.match(JSON.parse(replayed ?? ''), {
       status: 'completed',
       counts: { completed: 1 },
@@ -72,19 +53,3 @@ t.test('what the document on replays shows', async (t) => {
     t.match(body, { status: 'completed', counts: { completed: 1 }, wins: 1 })
   })
 })
-
-function codeOf(language: string) {
-  const blocks = docs.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))
-  return [...blocks].map(([, code]) => code as string)
-}
-
-/** The objects that a block prints, one after the other. */
-function splitObjects(printed = ''): unknown[] {
-  return printed
-    .trim()
-    .split(/(?<=\})\s*(?=\{)/)
-    .filter((text) => text !== '')
-    .map((text) => JSON.parse(text) as unknown)
-}
-
-const CUT = '--- next block ---'

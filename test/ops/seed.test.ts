@@ -25,7 +25,10 @@ t.test('sample data', async (suite) => {
     t.match(service.output(), /0 traces imported, 420 were there already/)
     t.match(service.output(), /Verdicts: \d{3} keep, \d+ repair, \d+ replay, \d+ drop\./)
     t.match(service.output(), /128 of 128 traces of v1 need a replay; .* 1 regression found\./)
-    t.match(service.output(), /Replay batch: 5 traces of v1 wait for a runner to run them as v2\./)
+    t.match(
+      service.output(),
+      /Replay batch: 5 traces of v1 .* BASE=http:\S+\/api\/v1 KEY=YOUR_KEY npx node ops\/runner\.ts --batch [0-9a-f-]{36} --/,
+    )
     t.match(service.output(), /Dataset support-sft v1: \d{3} rows, Parquet \d+ kB\./)
     t.match(service.output(), /Dataset support-dpo v1: \d+ rows, Parquet \d+ kB\./)
   })

@@ -41,7 +41,8 @@ export function findUrlFault(
   if (!schemes.some((scheme) => text.startsWith(scheme))) {
     return `must start with ${schemes.join(' or ')}`
   }
-  if (text.length > MAX_URL_LENGTH || /[\0-\x20\x7f\\]/.test(text) || !URL.canParse(text)) {
+  const isText = text.length <= MAX_URL_LENGTH && text.isWellFormed()
+  if (!isText || /[\0-\x20\x7f\\]/.test(text) || !URL.canParse(text)) {
     return 'must be a valid URL'
   }
   const { username, password } = new URL(text)

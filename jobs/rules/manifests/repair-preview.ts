@@ -66,7 +66,7 @@ export function openPreview(rules: readonly RepairListRule[], limit: number) {
     },
     result(): RepairPreview {
       return {
-        message: rules.length === 0 ? NO_RULES : null,
+        message: messageOf(rules.length, sampled, eligible),
         rules: rules.map(({ rule: _, ...rule }) => {
           const used_by = used.get(rule.rule_index) ?? 0
           const fit = fitting.get(rule.rule_index) ?? 0
@@ -81,8 +81,12 @@ export function openPreview(rules: readonly RepairListRule[], limit: number) {
   }
 }
 
+function messageOf(rules: number, sampled: number, eligible: number) {
+  if (rules === 0) return 'No rule leads from the one manifest to the other'
+  if (sampled === 0) return 'No trace was recorded under the old manifest'
+  return eligible === 0 ? 'No trace of the sample is one that rules may repair' : null
+}
+
 function round(share: number) {
   return Math.round(share * 10_000) / 10_000
 }
-
-const NO_RULES = 'No rule leads from the one manifest to the other'

@@ -251,7 +251,7 @@ t.test('a request that contradicts itself or what is stored is refused', async (
     [400, { ...given, filters: {} }, /Exactly one/],
     [400, { ...given, trace_ids: [trace, foreign] }, /another agent/],
     [400, { target_manifest_id: target, filters: { agent_name: 'other' } }, /another agent/],
-    [400, { ...given, source_manifest_id: unrelated }, /different agents/],
+    [400, { ...given, source_manifest_id: unrelated }, /another agent or project than the target/],
     [400, { ...given, runner_url: 'https://example.com' }, /mode push/],
     [400, push, /needs runner_url/],
     [400, { ...push, runner_url: 'https://10.0.0.1/run' }, /may not be reached/],
@@ -259,6 +259,7 @@ t.test('a request that contradicts itself or what is stored is refused', async (
     [400, { ...push, runner_url: 'https://localhost./run' }, /may not be reached/],
     [422, { ...push, runner_url: 'not a url' }, /runner_url/],
     [422, { ...push, runner_url: 'https://u:p@example.com' }, /credentials/],
+    [422, { ...push, runner_url: 'https://example.com/\ud800' }, /runner_url must be a valid URL/],
     [422, { ...given, trace_ids: [] }, /trace_ids/],
     [422, { ...given, trace_ids: Array(5001).fill('x') }, /trace_ids/],
     [422, { ...given, max_in_flight: 51 }, /max_in_flight/],
@@ -267,6 +268,7 @@ t.test('a request that contradicts itself or what is stored is refused', async (
     [404, { ...given, target_manifest_id: 'none' }, /Manifest not found/],
     [404, { ...given, source_manifest_id: unknown }, /Manifest not found/],
     [404, { ...given, trace_ids: [trace, 'gone-1', 'gone-2'] }, /^Trace gone-1 not found$/],
+    [404, { ...given, trace_ids: [''] }, /^Trace "" not found$/],
   ]
   for (const [status, body, says] of refused) {
     const answer = await client.post('/replay/batches', body)

@@ -59,10 +59,17 @@ t.test('claims of replay tasks', async (t) => {
     const { client } = await prepared(0)
     const empty = await client.post('/replay/tasks/claim', { worker_id: 'w' })
     t.match(empty, { status: 200, body: { tasks: [] }, headers: { 'retry-after': '5' } })
-    for (const batch_id of [randomUUID(), 'none']) {
-      const named = await client.post('/replay/tasks/claim', { worker_id: 'w', batch_id })
-      t.match(named, { status: 200, body: { tasks: [] } })
-    }
+  })
+
+  t.test('a claim names a batch that the caller may see', async (t) => {
+    const { client, batch } = await prepared(0)
+    const named = (batch_id: string, from = client) =>
+      from.post('/replay/tasks/claim', { worker_id: 'w', batch_id })
+    t.match(await named(batch.id), { status: 200, body: { tasks: [] } })
+    const unknown = { status: 404, body: { detail: 'Replay batch not found' } }
+    const stranger = service.client((await service.makeOrganization()).key)
+    t.match(await named(batch.id, stranger), unknown)
+    for (const batch_id of [randomUUID(), 'none', '']) t.match(await named(batch_id), unknown)
   })
 
   t.test('a task whose trace is gone is skipped, and another one given out', async (t) => {

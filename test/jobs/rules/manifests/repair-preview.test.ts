@@ -42,7 +42,11 @@ t.test('a preview of repairs', async (t) => {
     )
   })
 
-  t.test('without rules says why it is empty', async (t) => {
+  t.test('says why it is empty', async (t) => {
     t.match(openPreview([], 5).result(), { rules: [], previews: [], message: /No rule/ })
+    t.match(openPreview(rules, 5).result(), { message: /No trace was recorded/ })
+    const preview = openPreview(rules, 5)
+    preview.add('a', { kind: 'ineligible' })
+    t.match(preview.result(), { message: /No trace of the sample is one/, total_sampled: 1 })
   })
 })
