@@ -1,4 +1,5 @@
 import { job } from './job.ts'
+import { SLICED_WORK } from './queue-options.ts'
 import { anyTime, bool, count, shape, text, uuid } from './shape.ts'
 
 /** Sends the tasks of a replay batch to its runner, until none is open or the batch is paused. */
@@ -23,12 +24,5 @@ export const dispatchReplay = job(
       },
     ),
   },
-  {
-    policy: 'exclusive',
-    retryLimit: 5,
-    retryDelaySeconds: 5,
-    retryDelayMaxSeconds: 300,
-    expireInSeconds: 900,
-    heartbeatSeconds: 20,
-  },
+  SLICED_WORK,
 )

@@ -1,4 +1,5 @@
 import { job } from './job.ts'
+import { SLICED_WORK } from './queue-options.ts'
 import { tracePosition } from './rules/traces/trace-position.ts'
 import { count, shape, uuid } from './shape.ts'
 
@@ -10,12 +11,5 @@ export const prepareReplay = job(
     /** How many tasks are made, and the trace of the last one, unless that is gone. */
     checkpoint: shape({ made: count() }, { after: tracePosition }),
   },
-  {
-    policy: 'exclusive',
-    retryLimit: 5,
-    retryDelaySeconds: 5,
-    retryDelayMaxSeconds: 300,
-    expireInSeconds: 900,
-    heartbeatSeconds: 20,
-  },
+  SLICED_WORK,
 )

@@ -19,6 +19,16 @@ export const MINUTES_OF_WORK: JobQueueOptions = {
   heartbeatSeconds: 30,
 }
 
+/** Work of any length that is done in slices of at most two minutes. */
+export const SLICED_WORK: JobQueueOptions = {
+  policy: 'exclusive',
+  retryLimit: 5,
+  retryDelaySeconds: 5,
+  retryDelayMaxSeconds: 300,
+  expireInSeconds: 900,
+  heartbeatSeconds: 20,
+}
+
 /** Work that a schedule repeats, so that few retries are enough. */
 export const SCHEDULED_WORK: JobQueueOptions = {
   policy: 'exclusive',

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Transaction } from '../../sql/core/db.ts'
 import { startDispatch } from '../../sql/transactions/start-dispatch.ts'
@@ -8,6 +7,7 @@ import { startRunner } from '../support/runner.ts'
 import { openService } from '../support/service.ts'
 import { storeJudged } from '../support/stored-traces.ts'
 import { until } from '../support/until.ts'
+import { startWorkerProcess } from '../support/worker-process.ts'
 import { LONG } from './stage.ts'
 
 const TASKS = LONG ? 300 : 30
@@ -39,24 +39,7 @@ t.test(
       startDispatch(tx, context.queue, batch),
     )
 
-    async function startWorker() {
-      const child = spawn(
-        process.execPath,
-        ['ops/start-workers.ts', '--pool', 'replay,evals,maintenance'],
-        {
-          env: {
-            ...process.env,
-            ...env,
-            DATABASE_URL: service.url,
-            DATA_DIR: service.config.DATA_DIR,
-            LOG_LEVEL: 'silent',
-          },
-          stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-        },
-      )
-      await once(child, 'message')
-      return child
-    }
+    const startWorker = () => startWorkerProcess(service, 'replay,evals,maintenance', env)
 
     let worker = await startWorker()
     t.teardown(() => worker.kill('SIGKILL'))

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Transaction } from '../../sql/core/db.ts'
 import { emitEvent } from '../../sql/transactions/emit-event.ts'
@@ -8,6 +7,7 @@ import { deliverWebhook } from '../../jobs/deliver-webhook.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { openService } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { startWorkerProcess } from '../support/worker-process.ts'
 import { LONG } from './stage.ts'
 
 const DELIVERIES = LONG ? 2000 : 150
@@ -32,24 +32,7 @@ t.test(
     const settings = { webhook_url: `${receiver.url}/200` }
     t.match(await service.client(org.key).patch('/org/notifications', settings), { status: 200 })
 
-    async function startWorker() {
-      const child = spawn(
-        process.execPath,
-        ['ops/start-workers.ts', '--pool', 'webhooks,maintenance'],
-        {
-          env: {
-            ...process.env,
-            ...env,
-            DATABASE_URL: service.url,
-            DATA_DIR: service.config.DATA_DIR,
-            LOG_LEVEL: 'silent',
-          },
-          stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-        },
-      )
-      await once(child, 'message')
-      return child
-    }
+    const startWorker = () => startWorkerProcess(service, 'webhooks,maintenance', env)
 
     const emitted = new Map<string, string>()
     async function emit(count: number) {
