@@ -205,7 +205,7 @@ async function repair({ org_id, project_id, trace_id }: TraceKey, target: string
   await sql`
     insert into trace_revisions (org_id, project_id, trace_id, target_manifest_id, batch_id,
       trace_revision, rules, content, content_hash, tools_called)
-    values (${org_id}, ${project_id}, ${trace_id}, ${target}, ${id}, 0, '[]', '', '', '{}')`
+    values (${org_id}, ${project_id}, ${trace_id}, ${target}, ${id}, 0, '{}', '', '', '{}')`
 }
 
 function rowOf(body: object) {
