@@ -398,7 +398,7 @@ t.test('tasks sent to a runner', async (t) => {
     }
   })
 
-  t.test('that cannot be read or stored fail alone, after three attempts', async (t) => {
+  t.test('that cannot be read are skipped, and those not stored fail alone', async (t) => {
     const batch = await prepare(({ body: { task } }, response) => {
       const trace_id = task.trace_id === 't2' ? 'unstorable' : `replay of ${task.trace_id}`
       response.end(JSON.stringify({ ...DONE, trace: { trace_id } }))
@@ -411,7 +411,7 @@ t.test('tasks sent to a runner', async (t) => {
     t.match(await batch.ended(), { state: 'succeeded', result: { status: 'completed' } })
     t.match(await batch.tasks(), [
       { status: 'completed', attempt: 1 },
-      { status: 'failed', attempt: 3, reason: 'internal_error' },
+      { status: 'skipped', attempt: 1, reason: 'trace_unreadable' },
       { status: 'failed', attempt: 3, reason: 'internal_error' },
       { status: 'completed', attempt: 1 },
     ])
