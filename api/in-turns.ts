@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { inSteps } from '../jobs/rules/core/in-steps.ts'
 
 /** Makes a function to await between parts of long work: it lets the event loop go on now and then. */
 export function openTurns(): Pause {
@@ -11,15 +12,11 @@ export function openTurns(): Pause {
 }
 
 /** Does work that yields often, and lets the event loop go on between its parts. */
-export async function inTurns<Result>(
+export function inTurns<Result>(
   work: Iterator<unknown, Result>,
   pause = openTurns(),
 ): Promise<Result> {
-  for (;;) {
-    const step = work.next()
-    if (step.done) return step.value
-    await pause()
-  }
+  return inSteps(work, pause)
 }
 
 export type Pause = () => Promise<void>

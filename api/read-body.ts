@@ -5,7 +5,7 @@ import { MAX_DEPTH } from '../jobs/rules/core/depth.ts'
 import { locateInPieces, nameJsonFault } from '../jobs/rules/core/json-fault.ts'
 import { parseInPieces } from '../jobs/rules/core/json-pieces.ts'
 import type { ListApart } from '../jobs/rules/core/json-pieces.ts'
-import { JsonScan } from '../jobs/rules/core/json-scan.ts'
+import { JsonScan, MAX_MEMBERS, MAX_VALUES } from '../jobs/rules/core/json-scan.ts'
 import type { JsonFinding, JsonLimits } from '../jobs/rules/core/json-scan.ts'
 import { expectedBytes, readParts, tooLarge } from './body-bytes.ts'
 import { SMALL_BYTES } from './body-room.ts'
@@ -123,10 +123,6 @@ async function malformed(bytes: Buffer, at: number) {
 
 /** Bound of a JSON body after inflation. */
 export const MAX_BODY_BYTES = 5 << 20
-/** Members of one object in a JSON body. */
-export const MAX_MEMBERS = 20_000
-/** Values in a JSON body: as many numbers as vectors of 5 MiB usually hold. */
-export const MAX_VALUES = 300_000
 
 type Excess = Exclude<JsonFinding, { kind: 'malformed' }>
 

@@ -7,7 +7,7 @@ import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
 import { withVerdict } from '../traces/traces.ts'
-import { listRecordedTraces } from './recorded-traces.ts'
+import { listRecordedTraces, nameText } from './recorded-traces.ts'
 import type { RecordedRow, TraceName } from './recorded-traces.ts'
 
 /** Which traces are exported, or make their sessions be. */
@@ -124,9 +124,9 @@ export async function* openExported(
     const rows = await listTraces(sql, orgId, names.slice(start, start + TRACES_A_READ))
     for await (const batch of contentBatches([rows], OPENED_AT_ONCE)) {
       const recorded = await listRecordedTraces(sql, orgId, batch)
-      const recordedBy = new Map(recorded.map((trace) => [keyOf(trace), trace]))
+      const recordedBy = new Map(recorded.map((trace) => [nameText(trace), trace]))
       for (const { content_bytes: _, ...row } of batch) {
-        const trace = recordedBy.get(keyOf(row))
+        const trace = recordedBy.get(nameText(row))
         if (trace) yield { ...row, ...(await openTexts(trace, pause)) }
         await pause()
       }
@@ -163,10 +163,6 @@ async function listTraces(sql: Queryable, orgId: string, names: readonly TraceNa
     left join trace_examinations e on e.org_id = t.org_id and e.project_id = t.project_id
       and e.trace_id = t.trace_id and e.target_manifest_id = v.target_manifest_id
     order by k.place`
-}
-
-function keyOf({ project_id, trace_id }: TraceName) {
-  return `${project_id} ${trace_id}`
 }
 
 type ClosedTrace = Omit<ExportedTrace, 'user_input' | 'original_output'> & {

@@ -79,6 +79,11 @@ export interface TraceName {
   readonly trace_id: string
 }
 
+/** The name as a text that no other trace of the organization has. */
+export function nameText({ project_id, trace_id }: TraceName) {
+  return `${project_id} ${trace_id}`
+}
+
 /** In no order; those that are gone are missing. */
 export async function listRecordedTraces(
   sql: Queryable,

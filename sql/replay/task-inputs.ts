@@ -5,7 +5,7 @@ import type { TargetManifest, TaskInput } from '../../jobs/rules/replay/task-inp
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
 import type { Queryable } from '../core/db.ts'
 import { versionLabel } from '../manifests/manifests.ts'
-import { listContentBytes, listRecordedTraces, openRecorded } from './recorded-traces.ts'
+import { listContentBytes, listRecordedTraces, nameText, openRecorded } from './recorded-traces.ts'
 
 /** What names the trace of a task and the version it is to be run as. */
 export interface InputTask {
@@ -27,13 +27,13 @@ export async function readTaskInputs(
   pause: () => Promise<unknown> = setImmediate,
 ): Promise<Map<string, TaskInput | null>> {
   const inputs = new Map<string, TaskInput | null>(tasks.map(({ id }) => [id, null]))
-  const byTrace = Map.groupBy(tasks, keyOf)
+  const byTrace = Map.groupBy(tasks, nameText)
   const targets = await listTargets(sql, orgId, tasks)
   const sizes = await listContentBytes(sql, orgId, tasks)
   for await (const batch of contentBatches([sizes], BATCH)) {
     for (const row of await listRecordedTraces(sql, orgId, batch)) {
       const trace = await openRecorded(row, pause)
-      for (const task of byTrace.get(keyOf(row)) ?? []) {
+      for (const task of byTrace.get(nameText(row)) ?? []) {
         if (trace) inputs.set(task.id, await makeTaskInput(trace, targetOf(targets, task), pause))
         else inputs.delete(task.id)
         await pause()
@@ -68,10 +68,6 @@ async function listTargets(
 
 function targetOf(targets: ReadonlyMap<string, TargetManifest>, { target_manifest_id }: InputTask) {
   return (target_manifest_id !== null && targets.get(target_manifest_id)) || null
-}
-
-function keyOf({ project_id, trace_id }: Pick<InputTask, 'project_id' | 'trace_id'>) {
-  return `${project_id} ${trace_id}`
 }
 
 /** The bytes are compressed, about a quarter of the content. */

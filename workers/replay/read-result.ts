@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { setImmediate } from 'node:timers/promises'
 import { MAX_DEPTH } from '../../jobs/rules/core/depth.ts'
+import { inSteps } from '../../jobs/rules/core/in-steps.ts'
 import { parseInPieces } from '../../jobs/rules/core/json-pieces.ts'
-import { JsonScan } from '../../jobs/rules/core/json-scan.ts'
+import { JsonScan, MAX_MEMBERS, MAX_VALUES } from '../../jobs/rules/core/json-scan.ts'
 import { readSubmission } from '../../jobs/rules/replay/submission.ts'
 import type { Submission } from '../../jobs/rules/replay/submission.ts'
 
@@ -23,16 +24,7 @@ async function parse(body: Buffer): Promise<unknown> {
     await setImmediate()
   }
   if (scan.end() || scan.hasProto || !isUtf8(body)) return undefined
-  const pieces = parseInPieces(body)
-  for (;;) {
-    const piece = pieces.next()
-    if (piece.done) return piece.value
-    await setImmediate()
-  }
+  return inSteps(parseInPieces(body), setImmediate)
 }
 
 const PART_BYTES = 256 << 10
-/** Of one object, as in a request. */
-const MAX_MEMBERS = 20_000
-/** In all, as in a request. */
-const MAX_VALUES = 300_000

@@ -36,6 +36,11 @@ export interface JsonLimits {
   readonly values: number
 }
 
+/** Members of one object in a JSON body. */
+export const MAX_MEMBERS = 20_000
+/** Values in a JSON body: as many numbers as vectors of 5 MiB usually hold. */
+export const MAX_VALUES = 300_000
+
 /**
  * Checks JSON while its bytes come in, before anything is made of them: that it is well-formed and stays
  * within limits. It keeps one number a level, so the depth of a hostile text costs no stack.

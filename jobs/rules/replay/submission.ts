@@ -1,4 +1,5 @@
 import { hashInPieces } from '../core/canonical-hash.ts'
+import { inSteps } from '../core/in-steps.ts'
 import { reader } from '../core/reader.ts'
 import type { Fault, Reader } from '../core/reader.ts'
 import { readUuidReference } from '../core/reference.ts'
@@ -87,12 +88,7 @@ export function findSubmissionFault({
 
 async function hashSubmission({ value }: Reader, pause: () => Promise<unknown>) {
   const { lease_token: _, ...said } = value
-  const pieces = hashInPieces(said)
-  for (;;) {
-    const piece = pieces.next()
-    if (piece.done) return piece.value
-    await pause()
-  }
+  return inSteps(hashInPieces(said), pause)
 }
 
 function readSubmittedTrace(value: unknown, now: Date, faults: Fault[]): SubmittedTrace | null {

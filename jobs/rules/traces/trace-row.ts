@@ -6,6 +6,7 @@ import {
   zstdDecompress,
   zstdDecompressSync,
 } from 'node:zlib'
+import { inSteps } from '../core/in-steps.ts'
 import { parseInPieces } from '../core/json-pieces.ts'
 import { factsOf } from './trace-facts.ts'
 import type { TraceFacts } from './trace-facts.ts'
@@ -58,12 +59,7 @@ export async function decodeContentInSteps(
   const text = await decompress(content)
   // An imported one may have such a member, which cannot be set piece by piece.
   if (text.includes('"__proto__"')) return readContent(text)
-  const pieces = parseInPieces(text)
-  for (;;) {
-    const piece = pieces.next()
-    if (piece.done) return piece.value as TraceContent
-    await pause()
-  }
+  return (await inSteps(parseInPieces(text), pause)) as TraceContent
 }
 
 /** The JSON text of a content. */
