@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { readConfig } from '../../../ops/config.ts'
 import { examine } from '../../../ops/doctor.ts'
-import { checkSchema, listWaiting, migrate, SchemaTooNew } from '../../../sql/core/migrate.ts'
+import { checkSchema, listWaiting, migrate } from '../../../sql/core/migrate.ts'
 import { createDatabase } from '../../support/database.ts'
 import { openMigrator } from '../../support/migrators.ts'
 import { plantMigrations } from '../../support/planted-migrations.ts'
@@ -30,7 +30,7 @@ t.test('a database with an organization is contracted when that is asked for', a
   t.same(await findTables(), { old: false, next: true })
   t.same(await listWaiting(sql, folder), [])
   t.equal(await checkSchema(sql, folder), 'current')
-  await t.rejects(checkSchema(sql), { constructor: SchemaTooNew })
+  await t.rejects(checkSchema(sql), { message: /made by a newer version/ })
   await migrate(sql, { folder, finish: true })
 })
 

@@ -14,7 +14,7 @@ t.test(
     const told: string[] = []
     await migrate(openMigrator(t, url), { folder, report: (sentence) => told.push(sentence) })
     t.same(await countFilled(sql), { rows: 5, transactions: 3 })
-    t.same(told, ['9000-fill.sql runs beside the service: 2 rows so far.'])
+    t.same(told, ['9000-fill.sql runs beside the service; rows so far: 2.'])
     t.equal(await checkSchema(sql, folder), 'current')
     await sql`update organizations set region = null`
     await migrate(openMigrator(t, url), { folder })
