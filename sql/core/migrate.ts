@@ -1,8 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
+import { findApplied, readMissing, record } from './applied-migrations.ts'
+import type { Applied } from './applied-migrations.ts'
 import { buildIndex } from './build-index.ts'
 import type { Queryable, Sql } from './db.ts'
 import { retryLocks } from './lock-retries.ts'
-import { listMigrations, readMigration } from './migration-files.ts'
+import { listMigrations } from './migration-files.ts'
 import type { Migration, MigrationFile } from './migration-files.ts'
 
 /** The database was made by a newer version of this program and does not serve this one. */
@@ -132,7 +134,7 @@ async function repeat(sql: Sql, migration: Migration, report: Report) {
     if (count === 0) return
     rows += count
     if (performance.now() - toldAt < PROGRESS_MS) continue
-    report(`${name} runs beside the service: ${rows} rows so far.`)
+    report(`${name} runs beside the service; rows so far: ${rows}.`)
     toldAt = performance.now()
   }
 }
@@ -153,26 +155,6 @@ async function apply(sql: Sql, migration: Migration, report: Report) {
     await record(tx, migration)
   }
   await retryLocks(sql, migration.name, applyOnce, report)
-}
-
-/** Why there are two tables is told in 0017-applied-migrations.sql, which makes the second. */
-async function record(tx: Queryable, { number, name, serves }: Migration) {
-  if (number > LAST_REFUSING) {
-    await tx`
-      insert into applied_migrations (number, name, serves) values (${number}, ${name}, ${serves})`
-  }
-  if (number <= LAST_REFUSING || serves > LAST_REFUSING) {
-    await tx`insert into schema_migrations (number, name) values (${number}, ${name})`
-  }
-}
-
-async function findApplied(sql: Sql): Promise<readonly Applied[]> {
-  const [exists] = await sql<{ newer: boolean; older: boolean }[]>`
-    select to_regclass('applied_migrations') is not null as newer,
-      to_regclass('schema_migrations') is not null as older`
-  if (exists?.newer) return sql<Applied[]>`select number, serves from applied_migrations`
-  if (exists?.older) return sql<Applied[]>`select number, number as serves from schema_migrations`
-  return []
 }
 
 /** Whether somebody may be served from the database already. */
@@ -199,22 +181,10 @@ function stateOf(
   return schema > known ? 'ahead' : 'current'
 }
 
-async function readMissing(applied: readonly Applied[], files: readonly MigrationFile[]) {
-  const numbers = new Set(applied.map(({ number }) => number))
-  return Promise.all(files.filter(({ number }) => !numbers.has(number)).map(readMigration))
-}
-
 /** Any numbers nobody else uses. The first is that of all releases; the second is held beside traffic. */
 const MIGRATION_LOCK = 7_304_511
 const ALONE_LOCK = 7_304_514
-/** The newest schema whose releases refuse every newer one. */
-const LAST_REFUSING = 16
 const RETRY_MS = 1000
 const PROGRESS_MS = 10_000
 
 type Report = (sentence: string) => void
-
-interface Applied {
-  readonly number: number
-  readonly serves: number
-}

@@ -174,7 +174,9 @@ t.test('the admin command line', async (t) => {
     const DATABASE_URL = service.url.replace(pathname, `/${empty}`)
     const create = ['org', 'create', '--name', 'x', '--plan', 'free']
     t.match(await run(t, create, { DATABASE_URL }), { code: 1, stderr: /admin.ts migrate\n$/ })
-    t.match(await run(t, ['migrate'], { DATABASE_URL }), { code: 0 })
+    const migrated = { code: 0, printed: { migrated: true, waiting: [] } }
+    t.match(await run(t, ['migrate'], { DATABASE_URL }), migrated)
+    t.match(await run(t, ['migrate', '--finish'], { DATABASE_URL }), migrated)
     t.match(await run(t, create, { DATABASE_URL }), { code: 0 })
   })
 
