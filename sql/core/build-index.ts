@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { buildConcurrently, findIndexState } from './concurrent-index.ts'
 import type { Index } from './concurrent-index.ts'
 import type { Sql } from './db.ts'
-import { MigrationBlocked, retryLocks } from './lock-retries.ts'
+import { retryLocks } from './lock-retries.ts'
 
 /**
  * Builds an index while its table is read and written; one of a partitioned table partition by partition,
@@ -17,26 +17,26 @@ export async function buildIndex(sql: Sql, index: Index, report: Report): Promis
 
 /**
  * The index of the whole table comes first, and is empty: partitions that are made from then on get theirs
- * from PostgreSQL. It turns valid when those of all partitions are attached to it.
+ * from PostgreSQL. It turns valid when those of all partitions are attached to it; and stays invalid when
+ * the last one that it waits for is dropped instead, so that it has to be built again.
  */
 async function buildPartitioned(sql: Sql, index: Index, report: Report) {
   const { name, table, isUnique, definition } = index
-  const parent = `create ${isUnique ? 'unique ' : ''}index if not exists ${name} on only ${table} ${definition}`
-  if ((await findIndexState(sql, name)) === 'missing') {
-    await retryLocks(sql, `Index ${name}`, (tx) => tx.unsafe(parent), report)
-  }
+  const unique = isUnique ? 'unique' : ''
+  const alter = (statement: string) =>
+    retryLocks(sql, `Index ${name}`, (tx) => tx.unsafe(statement), report)
+  await alter(`create ${unique} index if not exists ${name} on only ${table} ${definition}`)
   for (;;) {
     const partition = await findUnindexed(sql, index)
     if (partition === undefined) break
     const part = { ...index, table: partition, name: nameOfPart(name, partition) }
     await buildIndex(sql, part, report)
-    const attach = `alter index ${name} attach partition ${part.name}`
-    await retryLocks(sql, `Index ${name}`, (tx) => tx.unsafe(attach), report)
+    await alter(`alter index ${name} attach partition ${part.name}`)
   }
   if ((await findIndexState(sql, name)) === 'valid') return
-  throw new MigrationBlocked(
-    `Index ${name} has a part for each partition and is not valid, because a partition was dropped while its part was built. Drop the index and run migrate again.`,
-  )
+  report(`Index ${name} was left unfinished; building it again.`)
+  await alter(`drop index if exists ${name}`)
+  await buildPartitioned(sql, index, report)
 }
 
 async function isPartitioned(sql: Sql, table: string) {

@@ -190,9 +190,9 @@ export function isTableMissing(error: unknown): boolean {
   return codeOf(error) === '42P01'
 }
 
-/** A statement waited longer for a lock than `lock_timeout`. */
-export function isLockTimeout(error: unknown): boolean {
-  return codeOf(error) === '55P03'
+/** A statement waited longer for a lock than `lock_timeout`, or for one that waits for it. */
+export function isLockRefused(error: unknown): boolean {
+  return /^(55P03|40P01)$/.test(codeOf(error))
 }
 
 function codeOf(error: unknown) {

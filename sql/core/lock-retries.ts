@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { isLockTimeout } from './db.ts'
+import { isLockRefused } from './db.ts'
 import type { Sql, Transaction } from './db.ts'
 
 /** Something outside this program keeps a migration from being applied; trying later may help. */
@@ -21,7 +21,7 @@ export async function retryLocks<T>(
     try {
       return await beginShortly(sql, work)
     } catch (error) {
-      if (!isLockTimeout(error)) throw error
+      if (!isLockRefused(error)) throw error
     }
     const waits = `${name} waits for a lock that another transaction holds`
     if (tries === MAX_TRIES) throw new MigrationBlocked(`${waits}; it was tried ${tries} times.`)

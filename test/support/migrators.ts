@@ -1,0 +1,37 @@
+import type { Test } from 'tap'
+import { openDatabase } from '../../sql/core/db.ts'
+import type { Sql } from '../../sql/core/db.ts'
+import { until } from './until.ts'
+
+/** The connections of one process that migrates. */
+export function openMigrator(t: Test, url: string) {
+  const sql = openDatabase(url, { max: 3, statementTimeoutMs: 0 })
+  t.teardown(() => sql.end({ timeout: 1 }))
+  return sql
+}
+
+/** A transaction that has run a statement and stays open; by default a write, for whose end a build waits. */
+export async function holdTransaction(sql: Sql, statement = WRITE) {
+  const writer = await sql.reserve()
+  await writer`begin`
+  await writer.unsafe(statement)
+  return {
+    async end() {
+      await writer`rollback`
+      writer.release()
+    },
+  }
+}
+
+/** The session that builds the index, once it waits. */
+export async function findBuild(sql: Sql) {
+  return until(async () => {
+    const [row] = await sql<{ pid: number }[]>`
+      select pid from pg_stat_progress_create_index
+      where datname = current_database() and phase like 'waiting for writers%'`
+    return row?.pid
+  })
+}
+
+const WRITE = `
+  insert into organizations (id, name) values ('00000000-0000-7000-8000-000000000002', 'p')`
