@@ -73,11 +73,12 @@ const INSERT_STAGED = `
     select org_id, project_id, trace_id, (select storing_period()) from ${STAGED}
     order by trace_id collate "C"
     on conflict (org_id, project_id, trace_id) do nothing
-    returning trace_id, period
+    returning trace_id
   ), inserted as (
     insert into traces (${COLUMNS.join()}, is_imported, period)
-    select ${COLUMNS.map(tiedColumn).join()}, true, new.period
-    from ${STAGED} t join new using (trace_id) ${joinNamedManifest}
+    select ${COLUMNS.map(tiedColumn).join()}, true, (select storing_period())
+    from ${STAGED} t ${joinNamedManifest}
+    where (t.trace_id in (select trace_id from new)) is true
     on conflict do nothing
     returning ${INSERTED}
   )

@@ -183,17 +183,21 @@ export const selectTied = `
 const KEYS = `unnest($1::text::uuid[], $2::text::uuid[], $3::text::text[])
   as t (org_id, project_id, trace_id)`
 const FREE_IDS = freeDroppedIds(KEYS)
-/** Whoever gets an id in stores its trace. */
+/**
+ * Whoever gets an id in stores its trace. The condition is no join, for which the server would compare each
+ * row with each id, because it does not know how many there are: `is true` has it look them up in a hash.
+ */
 const INSERT = `
   with new as (
     insert into trace_ids (org_id, project_id, trace_id, period)
     select org_id, project_id, trace_id, (select storing_period()) from ${KEYS}
     on conflict (org_id, project_id, trace_id) do nothing
-    returning org_id, project_id, trace_id, period
+    returning org_id, project_id, trace_id
   )
   insert into traces (${NAMES}, period)
-  select ${COLUMNS.map(({ name }) => `t.${name}`).join()}, period
-  from (${selectTied}) t join new using (org_id, project_id, trace_id)
+  select ${COLUMNS.map(({ name }) => `t.${name}`).join()}, (select storing_period())
+  from (${selectTied}) t
+  where ((org_id, project_id, trace_id) in (select org_id, project_id, trace_id from new)) is true
   returning ${INSERTED}`
 
 type Owner = Pick<TraceKey, 'org_id' | 'project_id'>
