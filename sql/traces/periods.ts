@@ -34,6 +34,20 @@ export async function makePeriods(tx: Transaction, now: Date): Promise<Period[]>
   return made.map(({ period }) => period)
 }
 
+/**
+ * Collects statistics of the divided tables as wholes where those are a day old. Nobody waits for it.
+ * Autovacuum does so for partitions alone, and the planner needs both.
+ */
+export async function analyzeWholes(sql: Queryable) {
+  const tables = await sql<{ name: string; only: boolean }[]>`
+    select relname as name, current_setting('server_version_num')::int >= 180000 as only
+    from pg_stat_user_tables
+    where relname = any(partitioned_tables())
+      and (last_analyze is null or last_analyze < now() - interval '1 day')`
+  // Before PostgreSQL 18 there is no way to leave the partitions out.
+  for (const { name, only } of tables) await sql.unsafe(`analyze ${only ? 'only' : ''} ${name}`)
+}
+
 /** The periods that are stored, the oldest first. */
 export async function listPeriods(sql: Queryable) {
   return sql<StoredPeriod[]>`

@@ -3,6 +3,7 @@ import { retryLocks } from '../../sql/core/lock-retries.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { insertAuditEvent } from '../../sql/org/audit-events.ts'
 import {
+  analyzeWholes,
   deleteDroppedIds,
   dropPartitions,
   forgetPeriods,
@@ -27,6 +28,7 @@ export async function keepPeriods(run: Run) {
     for (const period of await listExpiredPeriods(sql, keptDays, now)) await drop(run, period)
   }
   await sweepIds(run)
+  await retryShortly(run, 'Collecting statistics of traces', analyzeWholes)
 }
 
 async function drop(run: Run, period: Period) {
