@@ -124,6 +124,7 @@ export async function openWorkerContext(
   const context: WorkerContext = {
     ...opened.context,
     mailer: config.SMTP_URL ? openMailer(config.SMTP_URL, config.MAIL_FROM) : undefined,
+    tracesKeptDays: config.TRACES_KEPT_DAYS,
     makeScratchFolder: scratch.makeFolder,
     outbound: await openOutbound(config),
     meter,

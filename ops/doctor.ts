@@ -2,6 +2,8 @@ import { findConnectionLimit } from '../sql/core/connection-limit.ts'
 import { isDatabaseAway, isPooled } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
 import { checkSchema, listWaiting } from '../sql/core/migrate.ts'
+import { isDivided, listPeriods } from '../sql/traces/periods.ts'
+import type { StoredPeriod } from '../sql/traces/periods.ts'
 import { adminCommand } from './admin-command.ts'
 import { POOLS } from '../workers/pool-names.ts'
 import { isQueueCurrent, listProcesses } from './boss.ts'
@@ -14,10 +16,12 @@ import { OperatorError } from './operator-error.ts'
 export interface Report {
   readonly ok: boolean
   readonly checks: readonly Check[]
+  /** The months whose traces are stored, the oldest first; absent where tables are not divided by them. */
+  readonly periods?: readonly StoredPeriod[]
 }
 
 export interface Check {
-  readonly name: 'database' | 'schema' | 'queues' | 'connections' | 'storage'
+  readonly name: 'database' | 'schema' | 'periods' | 'queues' | 'connections' | 'storage'
   readonly ok: boolean
   /** What is wrong and what to do. */
   readonly detail?: string
@@ -36,6 +40,7 @@ export async function examine(
   folder?: URL,
 ): Promise<Report> {
   const checks: Check[] = []
+  let periods: readonly StoredPeriod[] | undefined
   async function check(name: Check['name'], look: () => Promise<string | void>) {
     const found: Check = await look().then(
       (warning) => ({ name, ok: true, ...(warning && { warning }) }),
@@ -50,11 +55,15 @@ export async function examine(
   }
   if (await check('database', () => checkDatabase(sql))) {
     await check('schema', () => checkSchemaNumber(sql, folder))
+    await check('periods', async () => {
+      if (await isDivided(sql)) periods = await listPeriods(sql)
+      return periods && warnOfPeriods(periods, new Date())
+    })
     await check('queues', () => checkQueues(sql))
     await check('connections', () => checkConnections(config, sql, url))
   }
   await check('storage', () => checkStorage(config, sql))
-  return { ok: checks.every(({ ok }) => ok), checks }
+  return { ok: checks.every(({ ok }) => ok), checks, ...(periods && { periods }) }
 }
 
 async function checkSchemaNumber(sql: Sql, folder?: URL) {
@@ -67,6 +76,15 @@ async function checkSchemaNumber(sql: Sql, folder?: URL) {
   const waiting = await listWaiting(sql, folder)
   if (waiting.length === 0) return undefined
   return `Waiting until every process of the release before is gone: ${waiting.join(', ')}. Then run: ${adminCommand('migrate --finish')}`
+}
+
+/** Maintenance makes room for a month in the month before; without it traces go on into the last one. */
+function warnOfPeriods(periods: readonly StoredPeriod[], now: Date) {
+  const nextMonth = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1))
+  const next = nextMonth.toISOString().slice(0, 'YYYY-MM-DD'.length)
+  const last = periods.at(-1)?.period ?? ''
+  if (last >= next) return undefined
+  return `There is no room of its own yet for the traces of ${next.slice(0, 'YYYY-MM'.length)}; they would be stored with those of ${last.slice(0, 'YYYY-MM'.length)}. Pool maintenance makes it each hour: see that a process runs it.`
 }
 
 async function checkQueues(sql: Sql) {

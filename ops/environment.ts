@@ -149,6 +149,9 @@ export const environment = shape(
       .description(
         'Seconds without a span after which a trace that is sent over OTLP and whose outermost span did not come is partial',
       ),
+    TRACES_KEPT_DAYS: int(31, 36_500).description(
+      'Days for which traces are kept, with all that belongs to them. They are dropped by whole months, once the last one of the month came so long ago; default for ever',
+    ),
     PAYMENT_PROCESSOR: oneOf('stripe')
       .default('stripe')
       .description('Whose payment webhooks are received, under /api/v1/webhooks/<name>'),

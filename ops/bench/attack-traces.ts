@@ -16,8 +16,8 @@ export async function storeSearchedTraces(
     await sql.begin((tx: Transaction) => copyTraces(tx, encoded, 0, rows.length))
   }
   await sql`
-    insert into trace_search (org_id, project_id, trace_id, document, has_stems)
-    select org_id, project_id, trace_id,
+    insert into trace_search (org_id, project_id, period, trace_id, document, has_stems)
+    select org_id, project_id, period, trace_id,
       search_document(concat_ws(' ', user_input_preview, final_output_preview)), true
     from traces where org_id = ${owner.org_id}`
   await sql`vacuum analyze traces, trace_search`

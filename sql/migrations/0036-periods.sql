@@ -9,7 +9,9 @@ alter table trace_search add column period date not null default '2000-01-01';
 -- The periods that can be stored in: the first days of months.
 create table trace_periods (
   period date primary key check (period = date_trunc('month', period)),
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  -- Its traces are gone. The row goes once their ids are.
+  dropped_at timestamptz
 );
 insert into trace_periods (period) values ('2000-01-01');
 
@@ -27,16 +29,19 @@ create table trace_ids (
   primary key (org_id, project_id, trace_id) include (period)
 );
 
--- The release before adds traces without their ids.
-create function add_trace_ids() returns trigger language plpgsql as $$
+-- The release before names no period. The ids of its traces come before the traces, as with those of this
+-- one: two that store the same traces in one order wait for each other, and do not deadlock.
+alter table traces alter column period set default '-infinity';
+create function identify_trace() returns trigger language plpgsql as $$
 begin
+  new.period := '2000-01-01';
   insert into trace_ids (org_id, project_id, trace_id, period)
-  select org_id, project_id, trace_id, period from added order by org_id, project_id, trace_id
+  values (new.org_id, new.project_id, new.trace_id, new.period)
   on conflict (org_id, project_id, trace_id) do nothing;
-  return null;
+  return new;
 end $$;
-create trigger traces_identified after insert on traces
-  referencing new table as added for each statement execute function add_trace_ids();
+create trigger traces_identified before insert on traces for each row
+  when (new.period = '-infinity') execute function identify_trace();
 
 -- With an id goes all that was found of its trace.
 create function delete_trace_ids() returns trigger language plpgsql as $$

@@ -2,6 +2,10 @@
 -- Divides the tables of traces by period. Each becomes the first part of a table that takes its name, as it
 -- is: no row is read. The release before can neither store nor read traces from here on.
 
+-- Before anything is done, so that what has to wait has done nothing in vain.
+lock table traces, eval_scores, verdicts, trace_search, trace_examinations, agent_edges,
+  contract_violations, annotations, trace_revisions in access exclusive mode;
+
 -- What refers to traces goes with their ids since 0040.
 do $$
 declare key record;
@@ -24,7 +28,7 @@ drop trigger verdicts_counted_in on verdicts;
 drop trigger verdicts_counted_anew on verdicts;
 drop trigger verdicts_counted_out on verdicts;
 drop trigger trace_search_completed on trace_search;
-drop function add_trace_ids;
+drop function identify_trace;
 
 -- Others have taken their place.
 drop index traces_session, traces_parent, trace_search_document, verdicts_verdict;
@@ -43,18 +47,23 @@ create function partition_name(of_table text, of_period date) returns text langu
   select of_table || to_char(of_period, '_YYYY_MM')
 $$;
 
--- Makes room for a period. Whoever stores traces meanwhile waits for a moment at most.
-create function make_trace_period(new_period date) returns void language plpgsql as $$
+-- Makes room for a period; false when it is there. Whoever stores traces meanwhile waits for nothing.
+create function make_trace_period(new_period date) returns boolean language plpgsql as $$
 declare
   of_table text;
   part text;
 begin
+  -- First, so that of two that make the same period one waits for the other.
+  insert into trace_periods (period) values (new_period) on conflict do nothing;
+  if not found then
+    return false;
+  end if;
   foreach of_table in array partitioned_tables() loop
     part := partition_name(of_table, new_period);
     execute format('create table %I (like %I including all)', part, of_table);
     execute format('alter table %I attach partition %I for values in (%L)', of_table, part, new_period);
   end loop;
-  insert into trace_periods (period) values (new_period);
+  return true;
 end $$;
 
 do $$
@@ -70,7 +79,8 @@ begin
     execute format('create table %I (like %I including defaults including constraints including storage
       including compression) partition by list (period)', of_table, part);
     execute format('alter table %I drop constraint %I', of_table, of_table || '_period');
-    execute format('alter table %I alter column period set default storing_period()', of_table);
+    -- What names no period is refused, because there is none like it.
+    execute format('alter table %I alter column period set default %L', of_table, '-infinity');
     for made in
       select c.relname as name, pg_get_indexdef(i.indexrelid) as text, i.indisprimary
       from pg_index i join pg_class c on c.oid = i.indexrelid where i.indrelid = part::regclass

@@ -17,6 +17,7 @@ export interface AuditEvent {
     | 'organization.suspended'
     | 'organization.resumed'
     | 'webhook_secret.changed'
+    | 'trace_period.dropped'
   /** Null for the operator. */
   actor_key_id: string | null
   resource_id: string

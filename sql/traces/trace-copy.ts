@@ -11,6 +11,7 @@ import {
   TRACE_TYPES,
 } from './trace-inserts.ts'
 import type { InsertedTrace } from './trace-inserts.ts'
+import { freeDroppedIds } from './periods.ts'
 import { ofTraces } from './traces.ts'
 
 /** Encodes rows of `traces` for `copyTraces`. Apart from it, so that another thread can do it. */
@@ -44,7 +45,11 @@ export async function copyTraces(tx: Transaction, rows: CopyRows, from: number, 
   // An earlier part of the same rows may have been staged in this transaction.
   if (from > 0) await tx`truncate ${tx(STAGED)}`
   await copyRows(tx, STAGED, COLUMNS, rows, from, to)
-  return tx.unsafe<CopiedTrace[]>(INSERT_STAGED)
+  const insert = () => tx.unsafe<CopiedTrace[]>(INSERT_STAGED)
+  const inserted = await insert()
+  if (inserted.length === to - from) return inserted
+  const { count } = await tx.unsafe(freeDroppedIds(STAGED))
+  return count === 0 ? inserted : [...inserted, ...(await insert())]
 }
 
 /** Which of these ids the project has already. */
@@ -68,12 +73,12 @@ const INSERT_STAGED = `
     select org_id, project_id, trace_id, (select storing_period()) from ${STAGED}
     order by trace_id collate "C"
     on conflict (org_id, project_id, trace_id) do nothing
-    returning trace_id, period
+    returning trace_id
   ), inserted as (
     insert into traces (${COLUMNS.join()}, is_imported, period)
-    select ${COLUMNS.map(tiedColumn).join()}, true, new.period
-    from ${STAGED} t join new using (trace_id) ${joinNamedManifest}
-    order by t.trace_id collate "C"
+    select ${COLUMNS.map(tiedColumn).join()}, true, (select storing_period())
+    from ${STAGED} t ${joinNamedManifest}
+    where (t.trace_id in (select trace_id from new)) is true
     on conflict do nothing
     returning ${INSERTED}
   )

@@ -3,6 +3,7 @@ import type { Settling, TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { arrayText } from '../core/array-text.ts'
 import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
+import { freeDroppedIds } from './periods.ts'
 import type { TraceKey } from './traces.ts'
 
 /** The types of the columns a trace is inserted with beside `org_id` and `project_id`. */
@@ -79,7 +80,13 @@ export async function insertTraces(
   sql: Queryable,
   rows: readonly (TraceRow & Owner)[],
 ): Promise<readonly InsertedTrace[]> {
-  return sql.unsafe<InsertedTrace[]>(INSERT, columnArrays(inKeyOrder(rows)), { prepare: true })
+  const firsts = inKeyOrder(rows).filter((row, i, all) => i === 0 || !isSame(row, all[i - 1]))
+  const columns = columnArrays(firsts)
+  const insert = () => sql.unsafe<InsertedTrace[]>(INSERT, columns, { prepare: true })
+  const inserted = await insert()
+  if (inserted.length === firsts.length) return inserted
+  const { count } = await sql.unsafe(FREE_IDS, columns.slice(0, 3), { prepare: true })
+  return count === 0 ? inserted : [...inserted, ...(await insert())]
 }
 
 /** The parameters that `selectTied` reads rows from, an array a column. */
@@ -138,6 +145,10 @@ function inKeyOrder<Row extends TraceKey>(rows: readonly Row[]) {
     .map(({ row }) => row)
 }
 
+function isSame(a: TraceKey, b: TraceKey | undefined) {
+  return a.trace_id === b?.trace_id && a.project_id === b.project_id && a.org_id === b.org_id
+}
+
 /** How a value is written, so that Postgres reads it as a type. */
 function writerOf(type: string): (value: unknown) => string | null {
   const write = WRITERS[type] ?? String
@@ -168,19 +179,25 @@ export const selectTied = `
   select ${COLUMNS.map(({ name, type }) => `(${tiedColumn(name)})::${type} as ${name}`).join()}
   from unnest(${COLUMNS.map(({ type }, i) => `$${i + 1}::text::${AS_TEXT.has(type) ? 'text' : type}[]`).join()})
     as t (${NAMES}) ${joinNamedManifest}`
-/** Who gets an id in may store its trace. */
+/** The keys of the rows in the first three of `columnArrays`. */
+const KEYS = `unnest($1::text::uuid[], $2::text::uuid[], $3::text::text[])
+  as t (org_id, project_id, trace_id)`
+const FREE_IDS = freeDroppedIds(KEYS)
+/**
+ * Whoever gets an id in stores its trace. The condition is no join, for which the server would compare each
+ * row with each id, because it does not know how many there are: `is true` has it look them up in a hash.
+ */
 const INSERT = `
   with new as (
     insert into trace_ids (org_id, project_id, trace_id, period)
-    select org_id, project_id, trace_id, (select storing_period())
-    from unnest($1::text::uuid[], $2::text::uuid[], $3::text::text[]) as t (org_id, project_id, trace_id)
+    select org_id, project_id, trace_id, (select storing_period()) from ${KEYS}
     on conflict (org_id, project_id, trace_id) do nothing
-    returning org_id, project_id, trace_id, period
+    returning org_id, project_id, trace_id
   )
   insert into traces (${NAMES}, period)
-  select ${COLUMNS.map(({ name }) => `t.${name}`).join()}, period
-  from (${selectTied}) t join new using (org_id, project_id, trace_id)
-  on conflict do nothing
+  select ${COLUMNS.map(({ name }) => `t.${name}`).join()}, (select storing_period())
+  from (${selectTied}) t
+  where ((org_id, project_id, trace_id) in (select org_id, project_id, trace_id from new)) is true
   returning ${INSERTED}`
 
 type Owner = Pick<TraceKey, 'org_id' | 'project_id'>

@@ -160,10 +160,22 @@ t.test('the admin command line', async (t) => {
     const detail = /hold \d+ connections .*api: 21.* admits 20\. Raise max_connections/
     t.match(failing(narrow.printed), [{ name: 'connections', detail }])
     await sql`
-      delete from applied_migrations where number = (select max(number) from applied_migrations)`
+      delete from applied_migrations
+      where number = (select max(number) from applied_migrations where serves < number)`
     const behind = await admin('doctor')
     t.match(behind, { code: 1, printed: { ok: false } })
     t.match(failing(behind.printed), [{ name: 'schema', detail: /node ops\/admin.ts migrate/ }])
+  })
+
+  t.test('doctor shows the months of traces and warns when the next one has no room', async (t) => {
+    const { printed } = await admin('doctor')
+    t.match(printed, { periods: [{ period: /-01$/, bytes: Number }, { period: /-01$/ }] })
+    const next = printed.periods[1].period
+    await service.sql`delete from trace_periods where period = ${next}`
+    const warning = new RegExp(`room of its own yet for the traces of ${next.slice(0, 7)}`)
+    const warned = (await admin('doctor')).printed
+    t.match(warned.checks, [{}, {}, { name: 'periods', ok: true, warning }])
+    await service.sql`insert into trace_periods (period) values (${next})`
   })
 
   t.test('migrate sets an empty database up', async (t) => {

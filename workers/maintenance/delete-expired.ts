@@ -17,6 +17,7 @@ import {
 import { expireTasks } from '../../sql/replay/replay-tasks.ts'
 import { handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
+import { keepPeriods } from './keep-periods.ts'
 
 export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
   const { sql } = run
@@ -36,6 +37,7 @@ export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
     import_parts: await deleteLeftParts(run),
   }
   run.log.info(deleted, 'expired rows deleted')
+  await keepPeriods(run)
 })
 
 /** Each chunk in a transaction of its own, so that nobody waits long for a lock or for vacuum. */

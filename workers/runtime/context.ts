@@ -15,6 +15,8 @@ export interface WorkerContext {
   readonly log: Log
   readonly now: () => Date
   readonly quotas: Quotas
+  /** Undefined for ever. */
+  readonly tracesKeptDays: number | undefined
   /** Undefined where no mail server is configured. */
   readonly mailer: Mailer | undefined
   /** Makes an empty folder on a disk of this machine. It is deleted with the process at the latest. */

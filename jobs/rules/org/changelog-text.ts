@@ -116,4 +116,5 @@ const WHAT: Readonly<Record<string, string>> = {
   job: 'Job',
   organization: 'Organization',
   webhook_secret: 'Webhook secret',
+  trace_period: 'Month of traces',
 }

@@ -190,6 +190,10 @@ t.test('exports of replay', async (t) => {
   t.test('show the beginning of a session of very many turns', async (t) => {
     const { get, org } = await judged(t, [{ trace_id: 'first', session_id: 's', turn_index: 0 }])
     await service.sql`
+      insert into trace_ids
+      select org_id, project_id, 't' || i, period from traces, generate_series(1, 5000) i
+      where trace_id = 'first' and org_id = ${org.orgId}`
+    await service.sql`
       insert into traces
       select copy.* from traces t, generate_series(1, 5000) i,
         lateral json_populate_record(t, json_build_object('trace_id', 't' || i, 'turn_index', i)) copy

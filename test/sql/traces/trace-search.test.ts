@@ -15,8 +15,8 @@ t.test('a trace that an older process indexed', async (t) => {
   await client.post('/traces', trace)
   // As the release before the stems wrote it.
   await sql`
-    insert into trace_search (org_id, project_id, trace_id, document)
-    select ${org.orgId}, ${org.projectId}, id, to_tsvector('simple', ${text})
+    insert into trace_search (org_id, project_id, period, trace_id, document)
+    select ${org.orgId}, ${org.projectId}, storing_period(), id, to_tsvector('simple', ${text})
     from unnest('{old,deleted}'::text[]) as id`
   const find = async (q: string) =>
     (await client.get(`/traces?q=${encodeURIComponent(q)}`)).body.total as number

@@ -250,9 +250,9 @@ t.test('what a dataset is made of', async (t) => {
   t.test('provenance has the scores of the trace by name', async (t) => {
     const { api, ...org } = await openOrganization([{ trace_id: 'a', quality: 0.75 }])
     await service.sql`
-      insert into eval_scores (org_id, project_id, trace_id, name, source, identifier, score_id, value,
-        data_type, category, source_kind)
-      select ${org.orgId}, ${org.projectId}, 'a', 'tone', 'human', n::text, gen_random_uuid(), n * 0.25,
+      insert into eval_scores (org_id, project_id, period, trace_id, name, source, identifier, score_id,
+        value, data_type, category, source_kind)
+      select ${org.orgId}, ${org.projectId}, storing_period(), 'a', 'tone', 'human', n::text, gen_random_uuid(), n * 0.25,
         'numeric', 'quality', 'human' from generate_series(1, 2) n`
     const [row] = await readJsonl(api, await buildDataset(api, 'sft'))
     t.same(row?.provenance.scores, { reward: 0.75, tone: 0.375 })

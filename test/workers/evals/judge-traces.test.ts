@@ -156,9 +156,9 @@ t.test('sums of scores', async (t) => {
     await client.post('/traces/x/eval-scores', { scores: [{ name: 'early', score: 1 }] })
     await markCellsDirty(writer, org.orgId, org.projectId, ['x'])
     await writer`
-      insert into eval_scores (org_id, project_id, trace_id, name, source, score_id, value, data_type,
-        category, source_kind)
-      values (${org.orgId}, ${org.projectId}, 'x', 'late', 'custom', gen_random_uuid(), 1, 'numeric',
+      insert into eval_scores (org_id, project_id, period, trace_id, name, source, score_id, value,
+        data_type, category, source_kind)
+      values (${org.orgId}, ${org.projectId}, storing_period(), 'x', 'late', 'custom', gen_random_uuid(), 1, 'numeric',
         'quality', 'custom')`
     const workers = await service.startWorkers([aggregateScoresHandler])
     await until(async () => {

@@ -1,0 +1,184 @@
+import type { Queryable, Transaction } from '../core/db.ts'
+
+/** A month of arrival: its first day, `YYYY-MM-DD`. Rows about a trace are in the partitions of its period. */
+export type Period = string
+
+/** Partitions of a period in all the tables that have them. */
+export interface StoredPeriod {
+  readonly period: Period
+  readonly bytes: number
+}
+
+/**
+ * Whether the tables of traces are divided by period; those of a database that an earlier release made are
+ * so once its operator has finished the upgrade.
+ */
+export async function isDivided(sql: Queryable) {
+  const [row] = await sql<{ is_divided: boolean }[]>`
+    select to_regprocedure('make_trace_period(date)') is not null as is_divided`
+  return row?.is_divided ?? false
+}
+
+/**
+ * Makes the partitions of the month and of the one after it, of those that are missing. Nobody waits for
+ * it who stores or reads traces; of two that do so at once one waits for the other.
+ * @returns the periods it made
+ */
+export async function makePeriods(tx: Transaction, now: Date): Promise<Period[]> {
+  const made = await tx<{ period: Period }[]>`
+    with month as materialized (
+      select (date_trunc('month', ${now}::timestamptz at time zone 'UTC')
+        + make_interval(months => ahead))::date as period
+      from generate_series(0, 1) ahead order by ahead)
+    select period::text as period from month where make_trace_period(period)`
+  return made.map(({ period }) => period)
+}
+
+/**
+ * Collects statistics of the divided tables as wholes where those are a day old. Nobody waits for it.
+ * Autovacuum does so for partitions alone, and the planner needs both.
+ */
+export async function analyzeWholes(sql: Queryable) {
+  const tables = await sql<{ name: string; only: boolean }[]>`
+    select relname as name, current_setting('server_version_num')::int >= 180000 as only
+    from pg_stat_user_tables
+    where relname = any(partitioned_tables())
+      and (last_analyze is null or last_analyze < now() - interval '1 day')`
+  // Before PostgreSQL 18 there is no way to leave the partitions out.
+  for (const { name, only } of tables) await sql.unsafe(`analyze ${only ? 'only' : ''} ${name}`)
+}
+
+/** The periods that are stored, the oldest first. */
+export async function listPeriods(sql: Queryable) {
+  return sql<StoredPeriod[]>`
+    select period::text as period,
+      (select sum(pg_total_relation_size(to_regclass(partition_name(name, period))))
+        from unnest(partitioned_tables()) as name)::int8 as bytes
+    from trace_periods where dropped_at is null order by trace_periods.period`
+}
+
+/**
+ * The periods whose last trace came that many days ago, the oldest first. Traces come into a period until
+ * the next one has been made and has begun.
+ */
+export async function listExpiredPeriods(
+  sql: Queryable,
+  keptDays: number,
+  now: Date,
+): Promise<Period[]> {
+  const expired = await sql<{ period: Period }[]>`
+    select period::text as period from (
+      select period, dropped_at, greatest(lead(created_at) over (order by period),
+        lead(period) over (order by period)::timestamp at time zone 'UTC') as ended_at
+      from trace_periods) as p
+    where dropped_at is null and ended_at < ${now}::timestamptz - make_interval(days => ${keptDays})
+    order by p.period`
+  return expired.map(({ period }) => period)
+}
+
+/** How many traces a project lost with a period. */
+export interface DroppedTraces {
+  readonly org_id: string
+  readonly project_id: string
+  readonly count: number
+}
+
+/**
+ * Takes a period from those that are stored, with its counts, for `dropPartitions` in the same transaction;
+ * the cells of the days that it had traces of are marked to be summed up anew. The ids stay, for
+ * `deleteDroppedIds`, and are free for other traces.
+ * @returns undefined when it is gone already
+ */
+export async function removePeriod(tx: Transaction, period: Period) {
+  const [taken] = await tx`
+    update trace_periods set dropped_at = now() where period = ${period} and dropped_at is null
+    returning period`
+  if (!taken) return undefined
+  // Else changes that somebody adds to the counts now would come back with them.
+  await tx`lock table trace_counts, verdict_counts in share row exclusive mode`
+  const dropped = await markDays(tx, period)
+  await tx`delete from trace_counts where period = ${period}`
+  await tx`delete from verdict_counts where period = ${period}`
+  return dropped
+}
+
+/**
+ * Drops all that is stored of a removed period, whatever its size, in milliseconds. Whoever uses traces
+ * waits for the end of the transaction, so this comes last in it.
+ */
+export async function dropPartitions(tx: Transaction, period: Period) {
+  const parts = await tx<{ name: string; part: string }[]>`
+    select name, partition_name(name, ${period}::date) as part from unnest(partitioned_tables()) name`
+  for (const { name } of parts) await tx`lock table only ${tx(name)} in access exclusive mode`
+  for (const { part } of parts) await tx`drop table ${tx(part)}`
+  await tx`delete from trace_count_changes where period = ${period}`
+  await tx`delete from verdict_count_changes where period = ${period}`
+}
+
+async function markDays(tx: Transaction, period: Period) {
+  return tx<DroppedTraces[]>`
+    with counted as materialized (
+      select org_id, project_id, agent_name, day, sum(n) as n
+      from (select * from trace_counts union all select * from trace_count_changes) as counts
+      where period = ${period} group by 1, 2, 3, 4 having sum(n) > 0
+    ), marked as (
+      insert into score_cells_dirty (org_id, project_id, agent_name, day)
+      select org_id, project_id, agent_name, day from counted
+    )
+    select org_id, project_id, sum(n)::int8 as count from counted group by 1, 2 order by 1, 2`
+}
+
+/** The periods whose traces are dropped, and some of whose ids may still be there. */
+export async function listDroppedPeriods(sql: Queryable): Promise<Period[]> {
+  const dropped = await sql<{ period: Period }[]>`
+    select period::text as period from trace_periods where dropped_at is not null order by period`
+  return dropped.map(({ period }) => period)
+}
+
+/**
+ * Deletes the ids of dropped periods that stand in some pages of the table, from page `from` on, and what
+ * was found of their traces. There is no index by period, which each trace would pay for; but as pages are
+ * read in turn, all ids are seen once.
+ * @returns how many ids it deleted, and the page to go on from; undefined after the last one
+ */
+export async function deleteDroppedIds(sql: Queryable, periods: readonly Period[], from: number) {
+  const to = from + PAGES_TOGETHER
+  const [row] = await sql<{ count: number; is_last: boolean }[]>`
+    with dropped as materialized (
+      select ctid from trace_ids
+      where ctid >= ${`(${from},0)`}::tid and ctid < ${`(${to},0)`}::tid
+        and period = any(${periods}::date[])
+      order by org_id, project_id, trace_id collate "C" for update
+    ), deleted as (
+      delete from trace_ids k using dropped where k.ctid = dropped.ctid returning k.trace_id
+    )
+    select count(*) as count,
+      ${to} >= pg_relation_size('trace_ids') / current_setting('block_size')::int as is_last
+    from deleted`
+  return { count: row?.count ?? 0, next: row?.is_last ? undefined : to }
+}
+
+/** Forgets dropped periods of which no id is left. */
+export async function forgetPeriods(sql: Queryable, periods: readonly Period[]) {
+  await sql`
+    delete from trace_periods where dropped_at is not null and period = any(${periods}::date[])`
+}
+
+/**
+ * SQL that deletes those ids of rows of `source` whose traces were dropped with their period, so that others
+ * may have them. In one order, so that two transactions wait for each other.
+ * @param source a table or a subquery with an alias
+ */
+export function freeDroppedIds(source: string) {
+  return `
+    with dropped as materialized (
+      select org_id, project_id, trace_id from ${source} join trace_ids k using (org_id, project_id, trace_id)
+      where k.period in (select period from trace_periods where dropped_at is not null)
+      order by org_id, project_id, trace_id collate "C" for update of k
+    )
+    delete from trace_ids k using dropped d
+    where k.org_id = d.org_id and k.project_id = d.project_id and k.trace_id = d.trace_id`
+}
+
+/** Some thousand ids, which takes less than a second. */
+const PAGES_TOGETHER = 32

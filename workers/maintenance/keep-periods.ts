@@ -1,0 +1,80 @@
+import { randomUUIDv7 } from 'node:crypto'
+import { retryLocks } from '../../sql/core/lock-retries.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { insertAuditEvent } from '../../sql/org/audit-events.ts'
+import {
+  analyzeWholes,
+  deleteDroppedIds,
+  dropPartitions,
+  forgetPeriods,
+  isDivided,
+  listDroppedPeriods,
+  listExpiredPeriods,
+  makePeriods,
+  removePeriod,
+} from '../../sql/traces/periods.ts'
+import type { Period } from '../../sql/traces/periods.ts'
+import type { Run } from '../runtime/handler.ts'
+
+/** Makes room for the traces of the next month, and drops those that have been kept as long as they are. */
+export async function keepPeriods(run: Run) {
+  const { sql, log, tracesKeptDays: keptDays } = run
+  if (!(await isDivided(sql))) return
+  const now = run.now()
+  const make = (tx: Transaction) => makePeriods(tx, now)
+  const made = await retryShortly(run, 'Room for the traces of a month', make)
+  if (made.length > 0) log.info({ periods: made }, 'room for the traces of a month made')
+  if (keptDays !== undefined) {
+    for (const period of await listExpiredPeriods(sql, keptDays, now)) await drop(run, period)
+  }
+  await sweepIds(run)
+  await retryShortly(run, 'Collecting statistics of traces', analyzeWholes)
+}
+
+async function drop(run: Run, period: Period) {
+  const dropped = await retryShortly(run, `Dropping the traces of ${period}`, async (tx) => {
+    const projects = await removePeriod(tx, period)
+    for (const { org_id, project_id, count } of projects ?? []) {
+      await insertAuditEvent(tx, {
+        id: randomUUIDv7(),
+        org_id,
+        action: 'trace_period.dropped',
+        actor_key_id: null,
+        resource_id: project_id,
+        data: { name: period.slice(0, 'YYYY-MM'.length), traces: count },
+      })
+    }
+    if (projects) await dropPartitions(tx, period)
+    return projects
+  })
+  if (!dropped) return
+  const traces = dropped.reduce((sum, { count }) => sum + count, 0)
+  run.log.info({ period, traces, projects: dropped.length }, 'traces dropped')
+}
+
+/** Deletes the ids of dropped traces. A run that has deleted enough leaves the rest to the next one. */
+async function sweepIds({ sql, log, signal }: Run) {
+  const periods = await listDroppedPeriods(sql)
+  if (periods.length === 0) return
+  let ids = 0
+  for (let page: number | undefined = 0; page !== undefined && ids < IDS_A_RUN;) {
+    signal.throwIfAborted()
+    const { count, next } = await deleteDroppedIds(sql, periods, page)
+    ids += count
+    page = next
+    if (page === undefined) await forgetPeriods(sql, periods)
+  }
+  log.info({ periods, ids }, 'ids of dropped traces deleted')
+}
+
+/** So few times that requests never wait long; the next run tries again. */
+function retryShortly<T>(
+  { sql, log }: Run,
+  name: string,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  return retryLocks(sql, name, work, (sentence) => log.warn({}, sentence), TRIES)
+}
+
+const TRIES = 5
+const IDS_A_RUN = 1_000_000
