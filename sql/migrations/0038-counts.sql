@@ -124,10 +124,8 @@ end $$;
 select create_count_triggers('traces'), create_count_triggers('verdicts'),
   create_count_triggers('agent_edges');
 
--- Whoever moves counts from one table to the other, or takes them away, does so alone.
-create function lock_counts() returns void language sql as $$
-  select pg_advisory_xact_lock(7304531)
-$$;
+-- The advisory lock of whoever moves counts from one table to the other or takes them away.
+create function counts_lock() returns bigint language sql immutable as 'select 7304531::bigint';
 
 -- Counts again all that there is. A statement sees one state: the changes it deletes are those that the rows
 -- it counts have in them already. Traffic goes on meanwhile.
@@ -137,7 +135,7 @@ declare
   counts text;
   changes text;
 begin
-  perform lock_counts();
+  perform pg_advisory_xact_lock(counts_lock());
   for of_table, counts, changes in values
     ('traces', 'trace_counts', 'trace_count_changes'),
     ('verdicts', 'verdict_counts', 'verdict_count_changes'),
