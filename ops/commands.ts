@@ -13,6 +13,7 @@ import {
   setSuspended,
   updateRate,
 } from '../sql/org/organizations.ts'
+import { recount } from '../sql/traces/count-changes.ts'
 import { auditOperator } from './audit.ts'
 import { command } from './command.ts'
 import type { Access, Command } from './command.ts'
@@ -158,6 +159,15 @@ export const commands: readonly Command[] = [
       const print = (_: object, message: string) => void process.stderr.write(`${message}\n`)
       const waiting = await migrateAll(url, { info: print, warn: print }, { finish })
       return { migrated: true, waiting }
+    },
+  }),
+
+  command('recount', {
+    usage: '# counts traces, decisions and edges again, and puts right what was counted wrong',
+    options: shape({}),
+    async run(_, { database }) {
+      const { sql } = await database()
+      return recount(sql)
     },
   }),
 

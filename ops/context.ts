@@ -8,6 +8,7 @@ import { deafListener, openListener } from '../sql/core/listener.ts'
 import { ensureTurnIndex } from '../sql/jobs/pg-boss.ts'
 import { listWaiting, migrate } from '../sql/core/migrate.ts'
 import type { WorkerContext } from '../workers/runtime/context.ts'
+import { keepCountsFolded } from '../workers/maintenance/fold-counts.ts'
 import { superviseJobs } from '../workers/maintenance/supervise-jobs.ts'
 import { silentMeter } from '../workers/runtime/meter.ts'
 import type { Meter } from '../workers/runtime/meter.ts'
@@ -101,7 +102,7 @@ export async function openApiContext(
 export interface WorkerOptions {
   /** Jobs that run at once in this process, each of which may hold a connection. */
   readonly slots: number
-  /** Look after the queues: rescue lost claims, expire and delete. */
+  /** Look after the queues: rescue lost claims, expire and delete. Add up changes of counts, too. */
   readonly supervise: boolean
   /** Shown in the list of live processes; default `workers`. */
   readonly name?: string
@@ -130,12 +131,13 @@ export async function openWorkerContext(
     meter,
   }
   const endSupervision = supervise ? superviseJobs(context, opened.boss) : async () => {}
+  const endFolding = supervise ? keepCountsFolded(context) : async () => {}
   return {
     context,
     pools: opened.pools,
     boss: opened.boss,
     async close() {
-      await endSupervision()
+      await Promise.all([endSupervision(), endFolding()])
       await scratch.close()
       await opened.close()
     },

@@ -1,7 +1,7 @@
 import Joi from 'joi'
 import { roundAverage } from '../../jobs/rules/core/round.ts'
 import { shape, textReference } from '../../jobs/shape.ts'
-import { countVerdicts } from '../../sql/evals/verdicts.ts'
+import { countVerdicts } from '../../sql/evals/verdict-counts.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, nullable, projectField } from '../fields.ts'
 import { readableProjects } from '../projects.ts'
@@ -24,7 +24,8 @@ export const showEvalStats = endpoint('GET', '/traces/eval/stats', {
   },
   async handle({ context: { sql }, principal, query }) {
     const projectIds = await readableProjects(sql, principal, query.project)
-    const rows = await countVerdicts(sql, principal.orgId, projectIds, query.agent_name)
+    const filter = { orgId: principal.orgId, projectIds, agentName: query.agent_name }
+    const rows = await countVerdicts(sql, filter)
     const total = (of: 'n' | 'passed' | 'scored' | 'quality_sum') =>
       rows.reduce((sum, row) => sum + row[of], 0)
     return {

@@ -1,6 +1,7 @@
 import Joi from 'joi'
 import { shape } from '../../jobs/shape.ts'
-import { countAgentVerdicts, readAgent } from '../../sql/manifests/agents.ts'
+import { countVerdicts } from '../../sql/evals/verdict-counts.ts'
+import { readAgent } from '../../sql/manifests/agents.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, projectField } from '../fields.ts'
 import { agentFields, agentPath, findAgent, viewAgent } from './agent.ts'
@@ -22,10 +23,12 @@ export const showAgent = endpoint('GET', '/agents/{agent_name}', {
   },
   async handle({ context, principal, params, query }) {
     const agent = await findAgent(context, principal, params.agent_name, query.project)
-    const [row, counts] = await Promise.all([
+    const filter = { ...agent, projectIds: [agent.projectId] }
+    const [row, decided] = await Promise.all([
       readAgent(context.sql, agent),
-      countAgentVerdicts(context.sql, agent),
+      countVerdicts(context.sql, filter),
     ])
+    const counts = Object.fromEntries(decided.map(({ verdict, n }) => [verdict, n]))
     return {
       ...viewAgent(row),
       verdict_counts: { keep: 0, repair: 0, replay: 0, drop: 0, ...counts },

@@ -2,13 +2,14 @@ import Joi from 'joi'
 import { listOf, shape, time } from '../../jobs/shape.ts'
 import { listEdges } from '../../sql/traces/agent-edges.ts'
 import type { EdgeRow } from '../../sql/traces/agent-edges.ts'
-import { countTracesByAgent } from '../../sql/manifests/agents.ts'
+import { countTracesByAgent } from '../../sql/traces/trace-counts.ts'
+import type { CountFilter } from '../../sql/traces/trace-counts.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import { projectField, times } from '../fields.ts'
 
 export const topologyQuery = shape(
   {},
-  { since: time().description('Traces started from then on'), project: projectField },
+  { since: time().description('Traces started on its day in UTC or later'), project: projectField },
 )
 
 export const topologyBody = Joi.object({
@@ -24,16 +25,17 @@ export const topologyBody = Joi.object({
       child: Joi.string().required(),
       via: Joi.string().valid('handoff', 'parent_trace', 'span').required(),
       trace_count: Joi.number().integer().required(),
-      last_seen_at: times.required(),
+      last_seen_at: times
+        .required()
+        .description(
+          'Start of the newest trace that tells so; where that was deleted it stays, as long as another one of its day in UTC tells so',
+        ),
     }).label('TopologyEdge'),
   ).required(),
 }).label('Topology')
 
 /** The edges between agents, and how many traces each agent has. */
-export async function readTopology(
-  sql: Queryable,
-  filter: { orgId: string; projectIds: readonly string[] | null; since?: Date | undefined },
-) {
+export async function readTopology(sql: Queryable, filter: Omit<CountFilter, 'agentName'>) {
   const [edges, rows] = await Promise.all([
     listEdges(sql, filter, MAX_EDGES),
     countTracesByAgent(sql, filter, MAX_NODES),

@@ -1,31 +1,34 @@
 import Joi from 'joi'
 import { listOf, shape, textReference, time } from '../../jobs/shape.ts'
-import { countTracesByFacet } from '../../sql/traces/trace-lists.ts'
-import type { TraceCount } from '../../sql/traces/trace-lists.ts'
+import { countTracesByFacet } from '../../sql/traces/trace-counts.ts'
+import type { FacetCount } from '../../sql/traces/trace-counts.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, projectField } from '../fields.ts'
 import { readableProjects } from '../projects.ts'
 
-const counts = () => Joi.object().pattern(Joi.string(), Joi.number().integer())
+const counts = () => Joi.object().pattern(Joi.string(), Joi.number().integer()).required()
 
 export const showTraceStats = endpoint('GET', '/traces/stats', {
-  summary: 'Count traces by status, source type, verdict and day',
+  summary: 'Count traces by status, source type, verdict, reason and day',
   access: 'key',
   aggregates: true,
   query: shape(
     {},
     {
       agent_name: textReference(),
-      since: time().description('Started at or after'),
+      since: time().description('Started on its day in UTC or later'),
       project: projectField,
     },
   ),
   answers: {
     200: Joi.object({
       total: Joi.number().integer().required(),
-      by_status: counts().required(),
-      by_source_type: counts().required(),
-      by_verdict: counts().required().description('`none` for traces without a verdict'),
+      by_status: counts(),
+      by_source_type: counts(),
+      by_verdict: counts().description('`none` for traces without a verdict'),
+      by_reason: counts().description(
+        'By the code of the reason that decided; traces without a verdict are not in it',
+      ),
       by_day: listOf(
         Joi.object({
           day: Joi.string().required(),
@@ -37,15 +40,20 @@ export const showTraceStats = endpoint('GET', '/traces/stats', {
     }).label('TraceStats'),
     404: errorBody,
   },
-  async handle({ context: { sql }, principal, query: { project, ...filter } }) {
+  async handle({ context: { sql }, principal, query: { project, agent_name, since } }) {
     const projectIds = await readableProjects(sql, principal, project)
-    const rows = await countTracesByFacet(sql, principal.orgId, { ...filter, projectIds })
+    const filter = { orgId: principal.orgId, projectIds, agentName: agent_name, since }
+    const rows = await countTracesByFacet(sql, filter)
     const by_status = countsOf(rows, 'status')
+    const by_verdict = countsOf(rows, 'verdict')
+    const total = totalOf(by_status)
+    const none = total - totalOf(by_verdict)
     return {
-      total: Object.values(by_status).reduce((sum, n) => sum + n, 0),
+      total,
       by_status,
       by_source_type: countsOf(rows, 'source_type'),
-      by_verdict: countsOf(rows, 'verdict'),
+      by_verdict: { ...by_verdict, ...(none > 0 && { none }) },
+      by_reason: countsOf(rows, 'reason'),
       by_day: rows.flatMap(({ facet, word, n }) =>
         facet === 'day' ? [{ day: word, count: n }] : [],
       ),
@@ -53,7 +61,11 @@ export const showTraceStats = endpoint('GET', '/traces/stats', {
   },
 })
 
-function countsOf(rows: readonly TraceCount[], facet: TraceCount['facet']) {
+function countsOf(rows: readonly FacetCount[], facet: FacetCount['facet']) {
   const matching = rows.filter((row) => row.facet === facet)
-  return Object.fromEntries(matching.map(({ word, n }) => [word || 'none', n]))
+  return Object.fromEntries(matching.map(({ word, n }) => [word, n]))
+}
+
+function totalOf(counts: Readonly<Record<string, number>>) {
+  return Object.values(counts).reduce((sum, n) => sum + n, 0)
 }

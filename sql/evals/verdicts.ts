@@ -2,7 +2,6 @@ import type { Verdict } from '../../jobs/rules/core/verdicts.ts'
 import type { Decision, Reason } from '../../jobs/rules/evals/verdict.ts'
 import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
-import { inProjects } from '../core/projects.ts'
 import { isSameTrace, ofTraces } from '../traces/traces.ts'
 import type { TraceKey } from '../traces/traces.ts'
 
@@ -91,27 +90,4 @@ export async function listVerdicts(
       and p.agent_name = v.policy_agent_name and p.version = v.policy_version
     where ${ofTraces(sql, orgId, projectId, traceIds, sql`v.`)}
     order by v.trace_id`
-}
-
-/** Counts of the visible traces by verdict. @param projectIds null for all projects */
-export async function countVerdicts(
-  sql: Queryable,
-  orgId: string,
-  projectIds: readonly string[] | null,
-  agentName: string | undefined,
-) {
-  return sql<
-    { verdict: Verdict; n: number; passed: number; quality_sum: number; scored: number }[]
-  >`
-    select v.verdict, count(*) as n, count(*) filter (where v.eval_verdict = 'pass') as passed,
-      coalesce(sum(v.quality_avg), 0) as quality_sum, count(v.quality_avg) as scored
-    from verdicts v
-    ${
-      agentName === undefined
-        ? sql``
-        : sql`join traces t on ${isSameTrace(sql, sql`t`, sql`v`)} and t.agent_name = ${agentName}`
-    }
-    where v.org_id = ${orgId}
-      ${inProjects(sql, sql`v.project_id`, projectIds)}
-    group by v.verdict order by v.verdict`
 }

@@ -1,4 +1,3 @@
-import type { Verdict } from '../../jobs/rules/core/verdicts.ts'
 import { onlyRow } from '../core/db.ts'
 import type { Fragment, Queryable } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
@@ -44,15 +43,8 @@ export async function listAgents(
 ) {
   return sql<AgentRow[]>`
     with recursive ${knownAgents(sql, filter)}, page as (
-      select k.project_id, k.agent_name, k.is_fixture, t.last_trace_at
-      from known k
-      left join lateral (
-        select started_at as last_trace_at from traces t
-        where t.org_id = ${filter.orgId} and t.project_id = k.project_id
-          and t.agent_name = k.agent_name
-        order by started_at desc limit 1) t on true
-      where ${filter.includeFixtures}::boolean or not k.is_fixture
-      order by t.last_trace_at desc nulls last, k.agent_name, k.project_id
+      select project_id, agent_name, is_fixture, last_trace_at from known
+      order by last_trace_at desc nulls last, agent_name, project_id
       limit ${limit} offset ${offset}
     )
     select ${detailColumns(sql)} from page a ${details(sql, filter.orgId)}
@@ -62,7 +54,7 @@ export async function listAgents(
 export async function countAgents(sql: Queryable, filter: AgentFilter) {
   const [row] = await sql<{ n: number }[]>`
     with recursive ${knownAgents(sql, filter)}
-    select count(*) as n from known k where ${filter.includeFixtures}::boolean or not k.is_fixture`
+    select count(*) as n from known`
   return row?.n ?? 0
 }
 
@@ -72,9 +64,7 @@ export async function readAgent(sql: Queryable, { orgId, projectId, agentName }:
     with page as (
       select ${projectId}::uuid as project_id, ${agentName}::text as agent_name,
         ${isFixture(sql, orgId, sql`${projectId}`, sql`${agentName}`)} as is_fixture,
-        (select max(started_at) from traces t
-          where t.org_id = ${orgId} and t.project_id = ${projectId}
-            and t.agent_name = ${agentName}) as last_trace_at
+        ${lastTraceAt(sql, orgId, sql`${projectId}`, sql`${agentName}`)} as last_trace_at
     )
     select ${detailColumns(sql)} from page a ${details(sql, orgId)}`
   return onlyRow(rows)
@@ -88,19 +78,6 @@ export function isFixture(sql: Queryable, orgId: string, projectId: Fragment, ag
     or exists (select 1 from traces t
       where t.org_id = ${orgId} and t.project_id = ${projectId} and t.agent_name = ${agentName}
         and t.metadata @> '{"fixture": true}'))`
-}
-
-/** Counts of an agent's traces by verdict. */
-export async function countAgentVerdicts(
-  sql: Queryable,
-  { orgId, projectId, agentName }: AgentKey,
-) {
-  const rows = await sql<{ verdict: Verdict; n: number }[]>`
-    select v.verdict, count(*) as n
-    from traces t join verdicts v using (org_id, project_id, period, trace_id)
-    where t.org_id = ${orgId} and t.project_id = ${projectId} and t.agent_name = ${agentName}
-    group by v.verdict`
-  return Object.fromEntries(rows.map(({ verdict, n }) => [verdict, n]))
 }
 
 /** The projects in which an agent of this name has traces, manifests, or was given work. */
@@ -123,52 +100,55 @@ export async function listAgentProjects(
     order by p.created_at, p.id`
 }
 
-/** Traces by agent, of the agents that have any. */
-export async function countTracesByAgent(
-  sql: Queryable,
-  filter: Pick<AgentFilter, 'orgId' | 'projectIds'> & { since?: Date | undefined },
-  limit: number,
-) {
-  const { orgId, projectIds, since } = filter
-  return sql<{ agent_name: string; trace_count: number }[]>`
-    select agent_name, count(*) as trace_count from traces
-    where org_id = ${orgId}
-      ${inProjects(sql, sql`project_id`, projectIds)}
-      ${since ? sql`and started_at >= ${since}` : sql``}
-    group by agent_name order by agent_name limit ${limit}`
-}
-
-/** `known`: every agent. A recursive query skips through the index from one name to the next. */
-function knownAgents(sql: Queryable, { orgId, projectIds }: AgentFilter) {
-  const visible = inProjects(sql, sql`project_id`, projectIds)
-  return sql`traced as (
-      (select project_id, agent_name from traces where org_id = ${orgId} ${visible}
+/**
+ * `known`: every agent. Recursive, because it skips through the counts from one name to the next. An agent
+ * whose traces are all gone may still be named there, so that only those with a trace are taken.
+ */
+function knownAgents(sql: Queryable, { orgId, projectIds, includeFixtures }: AgentFilter) {
+  const ofOrg = sql`org_id = ${orgId} ${inProjects(sql, sql`project_id`, projectIds)}`
+  const agent = [orgId, sql`n.project_id`, sql`n.agent_name`] as const
+  return sql`counted as (
+      (select project_id, agent_name from trace_counts where ${ofOrg}
         order by project_id, agent_name limit 1)
       union all
       select next.project_id, next.agent_name
-      from traced, lateral (
-        select project_id, agent_name from traces
-        where org_id = ${orgId} ${visible}
-          and (project_id, agent_name) > (traced.project_id, traced.agent_name)
+      from counted, lateral (
+        select project_id, agent_name from trace_counts
+        where ${ofOrg} and (project_id, agent_name) > (counted.project_id, counted.agent_name)
         order by project_id, agent_name limit 1) next
+    ), without_traces as materialized (
+      select project_id, agent_name from manifests where ${ofOrg}
+      union
+      select project_id, child from all_edge_counts where ${ofOrg}
+      group by project_id, parent, child, via, day having sum(n) > 0
     ), names as (
-      select project_id, agent_name from traced
-      union select project_id, agent_name from manifests where org_id = ${orgId} ${visible}
-      union select project_id, child from agent_edges where org_id = ${orgId} ${visible}
-    ), known as (
-      select n.project_id, n.agent_name,
-        ${isFixture(sql, orgId, sql`n.project_id`, sql`n.agent_name`)} as is_fixture
-      from names n
+      select project_id, agent_name from counted
+      union select project_id, agent_name from trace_count_changes where ${ofOrg}
+      union select project_id, agent_name from without_traces
+    ), active as materialized (
+      select n.project_id, n.agent_name, ${lastTraceAt(sql, ...agent)} as last_trace_at from names n
+    ), known as materialized (
+      select n.*, f.is_fixture
+      from active n cross join lateral (select ${isFixture(sql, ...agent)} as is_fixture) f
+      where (n.last_trace_at is not null
+          or (n.project_id, n.agent_name) in (select project_id, agent_name from without_traces))
+        and (${includeFixtures}::boolean or not f.is_fixture)
     )`
 }
 
+/** The start of an agent's newest trace; null without one. */
+function lastTraceAt(sql: Queryable, orgId: string, projectId: Fragment, agentName: Fragment) {
+  return sql`(select max(t.started_at) from traces t
+    where t.org_id = ${orgId} and t.project_id = ${projectId} and t.agent_name = ${agentName})`
+}
+
 function details(sql: Queryable, orgId: string) {
+  const ofAgent = sql`c.org_id = ${orgId} and c.project_id = a.project_id and c.agent_name = a.agent_name`
   return sql`
-    left join lateral (
-      select count(*) as trace_count, count(*) filter (where v.trace_id is null) as unevaluated_count
-      from traces t left join verdicts v using (org_id, project_id, period, trace_id)
-      where t.org_id = ${orgId} and t.project_id = a.project_id and t.agent_name = a.agent_name
-    ) counted on true
+    cross join lateral (
+      select coalesce(sum(c.n), 0)::int8 as n from all_trace_counts c where ${ofAgent}) traced
+    cross join lateral (
+      select coalesce(sum(c.n), 0)::int8 as n from all_verdict_counts c where ${ofAgent}) decided
     left join lateral (
       select count(*) over () as versions, jsonb_build_object('manifest_id', m.id,
         'version_label', 'v' || m.version_number, 'manifest_hash', m.shown_hash,
@@ -176,18 +156,18 @@ function details(sql: Queryable, orgId: string) {
       from manifests m
       where m.org_id = ${orgId} and m.project_id = a.project_id and m.agent_name = a.agent_name
       order by m.version_number desc limit 1) m on true
-    left join lateral (
+    cross join lateral (
       select exists (select 1 from agent_edges e
           where e.org_id = ${orgId} and e.project_id = a.project_id and e.child = a.agent_name)
         or exists (select 1 from manifest_components c
           join manifests o on o.org_id = c.org_id and o.id = c.manifest_id
           where c.org_id = ${orgId} and c.component_type = 'subagent'
             and c.component_name = a.agent_name and o.project_id = a.project_id
-            and o.status = 'active') as is_subagent) s on true`
+            and o.status = 'active') as is_subagent) s`
 }
 
 function detailColumns(sql: Queryable) {
-  return sql`a.project_id, a.agent_name, a.last_trace_at, a.is_fixture, counted.trace_count,
-    counted.unevaluated_count, s.is_subagent, coalesce(m.versions, 0) as manifest_versions,
-    m.latest as latest_manifest`
+  return sql`a.project_id, a.agent_name, a.last_trace_at, a.is_fixture, traced.n as trace_count,
+    traced.n - decided.n as unevaluated_count, s.is_subagent,
+    coalesce(m.versions, 0) as manifest_versions, m.latest as latest_manifest`
 }

@@ -181,20 +181,18 @@ export async function listManifests(
         ${isOlder(sql, sql`(m.created_at, m.id)`, page.before)}
       order by m.created_at desc, m.id desc limit ${page.limit} offset ${page.offset}
     ), counted as (
-      select t.manifest_id, count(*) as n
-      from (select distinct org_id, project_id, agent_name from page) a
-      join traces t using (org_id, project_id, agent_name)
-      group by t.manifest_id
-    ), counted_untied as (
-      select m.id, count(*) as n
-      from page m
-      join traces t on t.org_id = m.org_id and t.project_id = m.project_id
-        and t.agent_name = m.agent_name and t.manifest_id is null
-        and t.manifest_hash = substr(m.manifest_hash, 8)
-      group by m.id
+      select project_id, agent_name, manifest_id, manifest_hash, sum(n)::int8 as n
+      from all_trace_counts
+      where org_id = ${orgId}
+        and (project_id, agent_name) in (select distinct project_id, agent_name from page)
+      group by 1, 2, 3, 4
     )
-    select ${columns(sql)}, coalesce(c.n, 0) + coalesce(u.n, 0) as traces_count
-    from page m left join counted c on c.manifest_id = m.id left join counted_untied u on u.id = m.id
+    select ${columns(sql)}, coalesce(tied.n, 0) + coalesce(untied.n, 0) as traces_count
+    from page m
+    left join counted tied on tied.project_id = m.project_id and tied.agent_name = m.agent_name
+      and tied.manifest_id = m.id::text
+    left join counted untied on untied.project_id = m.project_id and untied.agent_name = m.agent_name
+      and untied.manifest_id = '' and untied.manifest_hash = substr(m.manifest_hash, 8)
     order by m.created_at desc, m.id desc`
 }
 

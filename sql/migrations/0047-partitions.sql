@@ -120,20 +120,9 @@ create trigger traces_forgotten after delete on traces
 create trigger traces_moved after update on traces
   referencing old table as before new table as changed
   for each statement execute function move_verdicts();
-create trigger traces_counted_in after insert on traces
-  referencing new table as added for each statement execute function count_traces();
-create trigger traces_counted_anew after update on traces
-  referencing old table as gone new table as added for each statement execute function count_traces();
-create trigger traces_counted_out after delete on traces
-  referencing old table as gone for each statement execute function count_traces();
 create trigger verdicts_completed before insert or update on verdicts for each row
   when (new.started_at is null or new.reason_code is distinct from new.reasons -> 0 ->> 'code')
   execute function complete_verdict();
-create trigger verdicts_counted_in after insert on verdicts
-  referencing new table as added for each statement execute function count_verdicts();
-create trigger verdicts_counted_anew after update on verdicts
-  referencing old table as gone new table as added for each statement execute function count_verdicts();
-create trigger verdicts_counted_out after delete on verdicts
-  referencing old table as gone for each statement execute function count_verdicts();
 create trigger trace_search_completed before insert or update on trace_search for each row
   when (new.started_at is null) execute function complete_trace_search();
+select create_count_triggers('traces'), create_count_triggers('verdicts');

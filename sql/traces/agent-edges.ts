@@ -1,7 +1,8 @@
 import type { AgentEdge } from '../../jobs/rules/traces/agent-edges.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
-import { inProjects } from '../core/projects.ts'
+import { counted } from './trace-counts.ts'
+import type { CountFilter } from './trace-counts.ts'
 import { isSameTrace, ofTraces } from './traces.ts'
 
 export type TraceEdge = AgentEdge & { trace_id: string; seen_at: Date }
@@ -58,20 +59,21 @@ export async function insertParentEdges(
     on conflict do nothing`
 }
 
-export interface EdgeFilter {
-  readonly orgId: string
-  /** Null for all projects of the organization. */
-  readonly projectIds: readonly string[] | null
-  readonly since?: Date | undefined
-}
-
-/** By parent, child and way, at most `limit`. */
-export async function listEdges(sql: Queryable, filter: EdgeFilter, limit: number) {
+/**
+ * By parent, child and way, at most `limit`. Seen last is the last time of the day on which it was, also
+ * where the trace of that time is gone and others of the day are left.
+ */
+export async function listEdges(
+  sql: Queryable,
+  filter: Omit<CountFilter, 'agentName'>,
+  limit: number,
+) {
   return sql<EdgeRow[]>`
-    select parent, child, via, count(*) as trace_count, max(seen_at) as last_seen_at
-    from agent_edges
-    where org_id = ${filter.orgId}
-      ${inProjects(sql, sql`project_id`, filter.projectIds)}
-      ${filter.since ? sql`and seen_at >= ${filter.since}` : sql``}
+    select parent, child, via, sum(n)::int8 as trace_count, max(last_seen_at) as last_seen_at
+    from (
+      select parent, child, via, day, sum(n) as n, max(last_seen_at) as last_seen_at
+      from all_edge_counts where ${counted(sql, filter)}
+      group by project_id, parent, child, via, day having sum(n) > 0
+    ) as days
     group by parent, child, via order by parent, child, via limit ${limit}`
 }

@@ -111,35 +111,6 @@ export async function countTraces(
   )
 }
 
-export interface TraceCount {
-  facet: 'status' | 'source_type' | 'verdict' | 'day'
-  word: string
-  n: number
-}
-
-/** Counts by status, source type, verdict ('' for none) and day in UTC. */
-export async function countTracesByFacet(
-  sql: Queryable,
-  orgId: string,
-  filter: Pick<TraceFilter, 'projectIds' | 'agent_name' | 'since'>,
-) {
-  return sql<TraceCount[]>`
-    with found as (
-      select t.status, t.source_type, coalesce(v.verdict, '') as verdict,
-        (t.started_at at time zone 'UTC')::date::text as day
-      from projects p
-      join traces t on t.org_id = p.org_id and t.project_id = p.id
-      ${withVerdict(sql)}
-      where ${visible(sql, orgId, filter)} and ${matching(sql, orgId, filter)}
-    )
-    select
-      case when grouping(status) = 0 then 'status' when grouping(source_type) = 0 then 'source_type'
-        when grouping(verdict) = 0 then 'verdict' else 'day' end as facet,
-      coalesce(status, source_type, verdict, day) as word, count(*)::int as n
-    from found group by grouping sets ((status), (source_type), (verdict), (day))
-    order by facet, word desc limit ${MAX_FACET_ROWS}`
-}
-
 function visible(sql: Queryable, orgId: string, { projectIds }: Pick<TraceFilter, 'projectIds'>) {
   return sql`p.org_id = ${orgId}
     ${inProjects(sql, sql`p.id`, projectIds)}`
@@ -180,5 +151,3 @@ const EQUAL = [
   'environment',
   'user_id',
 ] as const
-/** Rows of all facets together; most of them are days. */
-const MAX_FACET_ROWS = 10_000

@@ -86,6 +86,7 @@ t.test('a stored trace', async (t) => {
       by_status: { error: 1, success: 2 },
       by_source_type: { production: 2, replayed: 1 },
       by_verdict: { drop: 1, none: 2 },
+      by_reason: { 'malformed.empty': 1 },
       by_day: [
         { day: '2026-01-02', count: 2 },
         { day: '2026-01-01', count: 1 },
@@ -93,6 +94,11 @@ t.test('a stored trace', async (t) => {
     })
     t.match((await caller.get('/traces/stats?agent_name=b')).body, { total: 1 })
     t.match((await caller.get('/traces/stats?since=2026-01-02T00:00:00Z')).body, { total: 2 })
+    t.match(
+      (await caller.get('/traces/stats?since=2026-01-02T12:00:00%2B13:00')).body,
+      { total: 3 },
+      'from the day in UTC on',
+    )
     t.match((await caller.get('/traces/stats?agent_name=c')).body, { total: 0, by_day: [] })
     t.match((await caller.get('/traces/eval/stats')).body, {
       total_evaluated: 1,
