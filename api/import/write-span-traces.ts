@@ -1,7 +1,5 @@
-import { requestAggregation } from '../../jobs/aggregate-scores.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { markCellsDirty } from '../../sql/evals/score-cells.ts'
 import { holdSettling } from '../../sql/traces/settling.ts'
 import { keyText } from '../../sql/traces/traces.ts'
 import type { TraceKey } from '../../sql/traces/traces.ts'
@@ -96,11 +94,6 @@ async function accept(
       scores: group.flatMap(scoresOf),
     }
   })
-  for (const { projectId, scores } of accepted) {
-    if (scores.length === 0) continue
-    await markCellsDirty(tx, first.orgId, projectId, [...new Set(scores.map((s) => s.trace_id))])
-    await requestAggregation(queue, tx, first.orgId, projectId)
-  }
   const over = await acceptTraces(tx, queue, { orgId: first.orgId, quotas, at }, accepted)
   if (!over) return
   const answer = quotaExceeded({ metric: 'traces_ingested', asked: created.length, ...over }, at)

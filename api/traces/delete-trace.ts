@@ -3,7 +3,8 @@ import { judgeTraces } from '../../jobs/judge-traces.ts'
 import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { listCopies } from '../../sql/evals/judgements.ts'
-import { markCellsDirty } from '../../sql/evals/score-cells.ts'
+import { markCellsDirty } from '../../sql/evals/cell-marks.ts'
+import { lockStoredTraces } from '../../sql/traces/trace-updates.ts'
 import * as traces from '../../sql/traces/traces.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
@@ -22,9 +23,11 @@ export const deleteTrace = endpoint('DELETE', '/traces/{trace_id}', {
     const trace = await findVisibleTrace(context.sql, principal, params.trace_id, query.project)
     await context.queue.transaction(context.sql, async (tx: Transaction) => {
       const { project_id, trace_id } = trace
+      const [locked] = await lockStoredTraces(tx, [trace])
+      if (!locked) throw notFound('Trace')
       const copies = await listCopies(tx, trace)
       await markCellsDirty(tx, orgId, project_id, [trace_id])
-      if (!(await traces.deleteTrace(tx, trace))) throw notFound('Trace')
+      await traces.deleteTrace(tx, trace)
       await enqueueTraces(context.queue, tx, judgeTraces, orgId, project_id, copies)
       await requestAggregation(context.queue, tx, orgId, project_id)
     })

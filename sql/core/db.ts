@@ -195,6 +195,11 @@ export function isLockRefused(error: unknown): boolean {
   return /^(55P03|40P01)$/.test(codeOf(error))
 }
 
+/** A transaction of one snapshot would have changed what another one has changed since. */
+export function isSerializationFailure(error: unknown): boolean {
+  return codeOf(error) === '40001'
+}
+
 function codeOf(error: unknown) {
   const isCoded = typeof error === 'object' && error !== null && 'code' in error
   return isCoded && typeof error.code === 'string' ? error.code : ''

@@ -62,18 +62,6 @@ export async function upsertEachScore(
   return changed.map(({ trace_id }) => trace_id)
 }
 
-/** Those of the traces that have scores. */
-export async function listScored(
-  sql: Queryable,
-  orgId: string,
-  projectId: string,
-  traceIds: readonly string[],
-) {
-  const scored = await sql<{ trace_id: string }[]>`
-    select distinct trace_id from eval_scores where ${ofTraces(sql, orgId, projectId, traceIds)}`
-  return scored.map(({ trace_id }) => trace_id)
-}
-
 /** Deletes scores that judgement has made of traces. */
 export async function deleteMadeScores(
   sql: Queryable,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Fragment, Transaction } from '../core/db.ts'
+import { HISTOGRAM_BINS } from '../../jobs/rules/evals/score-summary.ts'
+import type { Fragment, Queryable, Transaction } from '../core/db.ts'
 
 /** The traces of an agent that started on a day. */
 export interface CellKey {
@@ -20,18 +21,33 @@ export async function openFreshCells(tx: Transaction) {
       (like score_cell_clusters including defaults including indexes) on commit delete rows`
 }
 
+/** Adds the fresh cells, which are of traces that the stored ones have not in them. */
+export async function addFreshCells(tx: Transaction) {
+  const cellColumns = tx(CELL_COLUMNS)
+  await tx`
+    with added as (
+      insert into score_cell_clusters as c (org_id, cell_id, task, unit, n, sum)
+      select org_id, cell_id, task, unit, n, sum from ${tx(FRESH_CLUSTERS)}
+      ${addingToClusters(tx)}
+      returning cell_id as id, xmax = 0 as is_new
+    ), shared as (
+      select id, count(*) filter (where is_new) as shared_clusters from added group by id
+    )
+    insert into score_cells as c (${cellColumns}, shared_clusters)
+    select ${cellColumns}, coalesce(shared.shared_clusters, 0)
+    from ${tx(FRESH_CELLS)} fresh left join shared using (id)
+    ${addingToCells(tx)}`
+}
+
 /**
  * Puts the fresh cells of a day in the place of those stored. Most clusters of a day are the same every
- * time it is summed up, and those are not written.
+ * time it is added up, and those are not written.
  */
-export async function storeFreshCells(tx: Transaction, key: CellKey) {
+export async function replaceCells(tx: Transaction, key: CellKey) {
   for (const part of partsOf(await countClusters(tx, key))) {
     await storeClusters(tx, key.orgId, part)
   }
-  const { orgId, projectId, agentName, day } = key
-  await tx`
-    delete from score_cells where org_id = ${orgId} and project_id = ${projectId}
-      and agent_name = ${agentName} and day = ${day}::date`
+  await tx`delete from score_cells where ${ofDay(tx, key)}`
   const cellColumns = tx(CELL_COLUMNS)
   await tx`
     insert into score_cells (${cellColumns}, shared_clusters)
@@ -41,13 +57,12 @@ export async function storeFreshCells(tx: Transaction, key: CellKey) {
 }
 
 /** How many clusters each cell has, stored or fresh, whichever are more. */
-async function countClusters(tx: Transaction, { orgId, projectId, agentName, day }: CellKey) {
+async function countClusters(tx: Transaction, key: CellKey) {
   return tx<CellClusters[]>`
     select id, greatest(stored.clusters, fresh.clusters) as clusters
     from (
       select id, shared_clusters as clusters from score_cells
-      where org_id = ${orgId} and project_id = ${projectId}
-        and agent_name = ${agentName} and day = ${day}::date and shared_clusters > 0
+      where ${ofDay(tx, key)} and shared_clusters > 0
     ) stored full join (
       select cell_id as id, count(*) as clusters from ${tx(FRESH_CLUSTERS)} group by cell_id
     ) fresh using (id)
@@ -90,6 +105,40 @@ async function storeClusters(tx: Transaction, orgId: string, cells: number[]) {
     )
     insert into score_cell_clusters (org_id, cell_id, task, unit, n, sum)
     select ${orgId}, cell_id, task, unit, n, sum from difference where is_new`
+}
+
+/** The condition that a row is of the day. */
+export function ofDay(sql: Queryable, { orgId, projectId, agentName, day }: CellKey) {
+  return sql`org_id = ${orgId} and project_id = ${projectId} and agent_name = ${agentName}
+    and day = ${day}::date`
+}
+
+/** What an insertion of cells ends with that adds to those that are there. */
+export function addingToCells(sql: Queryable) {
+  return sql`
+    on conflict (org_id, project_id, agent_name, manifest_id, manifest_hash, day, name, source, verdict)
+    do update set n = c.n + excluded.n, passed = c.passed + excluded.passed,
+      sum = c.sum + excluded.sum, sum_squares = c.sum_squares + excluded.sum_squares,
+      min = least(c.min, excluded.min), max = greatest(c.max, excluded.max),
+      histogram = array[${eachBin(sql, (bin) => sql`c.histogram[${bin + 1}::int] + excluded.histogram[${bin + 1}::int]`)}],
+      lone_clusters = c.lone_clusters + excluded.lone_clusters, lone_ss = c.lone_ss + excluded.lone_ss,
+      lone_sn = c.lone_sn + excluded.lone_sn, lone_nn = c.lone_nn + excluded.lone_nn,
+      shared_clusters = c.shared_clusters + excluded.shared_clusters`
+}
+
+/** As `addingToCells`, of clusters. */
+export function addingToClusters(sql: Queryable) {
+  return sql`
+    on conflict (org_id, cell_id, task, unit) do update
+      set n = c.n + excluded.n, sum = c.sum + excluded.sum`
+}
+
+/** A list with what `each` says of each bin of a histogram. */
+export function eachBin(sql: Queryable, each: (bin: number) => Fragment) {
+  return Array.from(
+    { length: HISTOGRAM_BINS },
+    (_, bin) => sql`${bin ? sql`,` : sql``} ${each(bin)}`,
+  )
 }
 
 interface CellClusters {

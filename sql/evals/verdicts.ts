@@ -69,6 +69,18 @@ export async function deleteVerdicts(
   await sql`delete from verdicts where ${ofTraces(sql, orgId, projectId, traceIds)}`
 }
 
+/** The verdicts of those of these traces that have one, by trace id. */
+export async function listDecided(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  const rows = await sql<{ trace_id: string; verdict: Verdict }[]>`
+    select trace_id, verdict from verdicts where ${ofTraces(sql, orgId, projectId, traceIds)}`
+  return new Map(rows.map(({ trace_id, verdict }) => [trace_id, verdict]))
+}
+
 /** Undefined for a trace that is still running or was not judged yet. */
 export async function findVerdict(sql: Queryable, key: TraceKey) {
   const [row] = await listVerdicts(sql, key.org_id, key.project_id, [key.trace_id])

@@ -103,7 +103,10 @@ export async function findTraceContent(sql: Queryable, key: TraceKey) {
   return row?.content
 }
 
-/** Which of these traces exist; nobody can delete them before the transaction ends. */
+/**
+ * Which of these traces exist; nobody changes, judges or deletes them before the transaction ends. Others
+ * may hold them so, too.
+ */
 export async function lockTraces(
   sql: Queryable,
   orgId: string,
@@ -112,7 +115,7 @@ export async function lockTraces(
 ) {
   const locked = await sql<{ trace_id: string }[]>`
     select trace_id from traces where ${ofTraces(sql, orgId, projectId, traceIds)}
-    order by trace_id for key share`
+    order by trace_id for share`
   return new Set(locked.map(({ trace_id }) => trace_id))
 }
 

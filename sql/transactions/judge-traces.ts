@@ -13,8 +13,8 @@ import { listChecks } from '../evals/evaluators.ts'
 import { withOutputs } from '../evals/final-outputs.ts'
 import { listJudgedScores, listOldest, lockJudged } from '../evals/judgements.ts'
 import type { LockedTrace } from '../evals/judgements.ts'
-import { markCellsDirty } from '../evals/score-cells.ts'
-import { upsertVerdicts } from '../evals/verdicts.ts'
+import { markCellsDirty, markJudged } from '../evals/cell-marks.ts'
+import { listDecided, upsertVerdicts } from '../evals/verdicts.ts'
 import type { VerdictRow } from '../evals/verdicts.ts'
 import { listBrokenOutputs } from '../manifests/contract-violations.ts'
 import { listFits } from '../manifests/trace-examinations.ts'
@@ -23,7 +23,7 @@ import { indexTraces } from '../traces/trace-search.ts'
 
 /**
  * Judges traces of a project: stores the scores of the built-in evaluators and the decisions, indexes
- * the traces for search, and marks the score cells of what has changed. Traces that are still running
+ * the traces for search, and marks what the score cells do not show yet. Traces that are still running
  * are only indexed. Judging again with nothing new changes nothing.
  *
  * Enqueues the judging of copies whose decision names no older trace yet, and the recomputation of the
@@ -44,14 +44,16 @@ export async function judgeTraces(
   const judged = locked.map(({ trace_id }) => trace_id)
   const evidence = await readEvidence(tx, orgId, projectId, locked)
   const judgements = await judge(tx, orgId, projectId, locked, evidence)
-  const changed = await storeJudgements(tx, orgId, projectId, judgements)
-  await markCellsDirty(tx, orgId, projectId, changed)
+  const stored = await storeJudgements(tx, orgId, projectId, judgements, evidence)
+  await markJudged(tx, orgId, projectId, stored.first)
+  await markCellsDirty(tx, orgId, projectId, stored.moved)
   const own = new Set(judged)
   const copies = evidence.family.map(({ trace_id }) => trace_id).filter((id) => !own.has(id))
   await enqueueTraces(queue, tx, judgeJob, orgId, projectId, copies)
-  if (changed.length > 0) await requestAggregation(queue, tx, orgId, projectId)
+  const isAnyMarked = stored.first.length + stored.moved.length > 0
+  if (isAnyMarked) await requestAggregation(queue, tx, orgId, projectId)
   const verdicts = judgements.map(({ decision }) => decision.verdict)
-  return { judged, verdicts, copies, changed: changed.length > 0 }
+  return { judged, verdicts, copies, changed: stored.isAnyChanged }
 }
 
 /** Reads what traces are judged by, besides their own columns and outputs. */
@@ -62,9 +64,10 @@ async function readEvidence(
   locked: readonly LockedTrace[],
 ) {
   const ids = locked.map(({ trace_id }) => trace_id)
-  const [family, given, checks, policies, fits, broken, flagged] = await Promise.all([
+  const [family, given, decided, checks, policies, fits, broken, flagged] = await Promise.all([
     listOldest(tx, orgId, projectId, locked),
     listJudgedScores(tx, orgId, projectId, ids),
+    listDecided(tx, orgId, projectId, ids),
     listChecks(tx, orgId, projectId),
     listCurrentPolicies(tx, orgId, projectId),
     listFits(tx, orgId, projectId, ids),
@@ -74,6 +77,8 @@ async function readEvidence(
   return {
     /** The traces, and the copies that are to be judged anew. */
     family,
+    /** What they were decided before. */
+    decided,
     checks,
     policies,
     oldest: new Map(family.map((trace) => [trace.trace_id, trace.oldest])),
@@ -111,19 +116,35 @@ async function judge(
   return judgements
 }
 
-/** Returns the ids of the traces whose scores or decision have changed. */
+/**
+ * @returns whether a score or a decision has changed; the ids of the traces that had no verdict, and of those
+ * others that cells show otherwise now: by a score, or under another verdict
+ */
 async function storeJudgements(
   tx: Transaction,
   orgId: string,
   projectId: string,
   judgements: readonly TraceJudgement[],
+  { decided }: Pick<Evidence, 'decided'>,
 ) {
   const scores = judgements.flatMap(({ trace: { trace_id }, scores }) =>
     scores.map((score) => ({ ...score, trace_id })),
   )
   const changedScores = await upsertScores(tx, orgId, projectId, scores)
   const changedVerdicts = await upsertVerdicts(tx, orgId, projectId, judgements.map(toVerdictRow))
-  return [...new Set([...changedScores, ...changedVerdicts])]
+  const rescored = new Set(changedScores)
+  const isFirst = ({ trace }: TraceJudgement) => !decided.has(trace.trace_id)
+  const isMoved = ({ trace: { trace_id }, decision }: TraceJudgement) =>
+    rescored.has(trace_id) || decided.get(trace_id) !== decision.verdict
+  return {
+    isAnyChanged: changedScores.length + changedVerdicts.length > 0,
+    first: judgements.filter(isFirst).map(idOf),
+    moved: judgements.filter((each) => !isFirst(each) && isMoved(each)).map(idOf),
+  }
+}
+
+function idOf({ trace }: TraceJudgement) {
+  return trace.trace_id
 }
 
 function toVerdictRow(judgement: TraceJudgement): VerdictRow {

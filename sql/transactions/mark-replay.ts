@@ -5,7 +5,7 @@ import { markedOriginal, markReplay } from '../../jobs/rules/replay/provenance.t
 import type { ReplayOrigin } from '../../jobs/rules/replay/provenance.ts'
 import type { Transaction } from '../core/db.ts'
 import { upsertScores } from '../evals/eval-scores.ts'
-import { markCellsDirty } from '../evals/score-cells.ts'
+import { markCellsDirty } from '../evals/cell-marks.ts'
 import { lockStoredTraces } from '../traces/trace-updates.ts'
 import type { TraceKey } from '../traces/traces.ts'
 import { reviseTrace } from './revise-trace.ts'

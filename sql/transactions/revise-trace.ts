@@ -1,16 +1,17 @@
 import { requestAggregation } from '../../jobs/aggregate-scores.ts'
 import { judgeTraces } from '../../jobs/judge-traces.ts'
 import type { Queue } from '../../jobs/queue.ts'
+import type { Verdict } from '../../jobs/rules/core/verdicts.ts'
 import { madeScores } from '../../jobs/rules/evals/judgement.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { requestSettling } from '../../jobs/settle-traces.ts'
 import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Transaction } from '../core/db.ts'
-import { deleteMadeScores, listScored } from '../evals/eval-scores.ts'
+import { deleteMadeScores } from '../evals/eval-scores.ts'
 import { listChecks } from '../evals/evaluators.ts'
 import { listFirst } from '../evals/judgements.ts'
-import { markCellsDirty } from '../evals/score-cells.ts'
-import { deleteVerdicts } from '../evals/verdicts.ts'
+import { markCellsDirty } from '../evals/cell-marks.ts'
+import { deleteVerdicts, listDecided } from '../evals/verdicts.ts'
 import { deleteFindings } from '../traces/trace-findings.ts'
 import { indexTraces } from '../traces/trace-search.ts'
 import { lockStoredTraces, updateTraces } from '../traces/trace-updates.ts'
@@ -97,43 +98,30 @@ export async function finishTraces<Row extends TraceRow & TraceKey>(
   return new Map(revised.map((each) => [ended.get(keyText(each)) as Row, each]))
 }
 
-async function reviseIn(project: Omit<Revision, 'scored'>) {
+async function reviseIn(project: Omit<Revision, 'decided'>) {
   const { tx, orgId, projectId, changed } = project
   const ids = changed.map(idOf)
-  const revision = { ...project, scored: await listScoredAmong(project) }
-  const scored = ids.filter((id) => revision.scored.has(id))
+  const revision = { ...project, decided: await listDecided(tx, orgId, projectId, ids) }
+  const decided = [...revision.decided.keys()]
   const renamed = changed.filter(({ before, after }) => before.agent_name !== after.agent_name)
-  await markCellsDirty(tx, orgId, projectId, scored)
+  await markCellsDirty(tx, orgId, projectId, decided)
   const revised = await updateTraces(
     tx,
     changed.map(({ after }) => after),
   )
   await deleteFindings(tx, orgId, projectId, ids, renamed.map(idOf))
   await deleteJudgements(revision)
-  await markCellsDirty(tx, orgId, projectId, scored)
+  await markCellsDirty(tx, orgId, projectId, decided)
   await requestJudgements(revision)
   return revised
-}
-
-/**
- * The traces that may have scores: cells and decisions of others need nothing, however often a span comes.
- * Only those are looked up that wait for further spans.
- */
-async function listScoredAmong({ tx, orgId, projectId, changed }: Omit<Revision, 'scored'>) {
-  const open = changed.filter(isOpen).map(idOf)
-  const others = changed.filter((each) => !isOpen(each)).map(idOf)
-  if (open.length === 0) return new Set(others)
-  return new Set([...others, ...(await listScored(tx, orgId, projectId, open))])
 }
 
 /**
  * Deletes the scores that judgement makes: those of another agent's evaluators, or of a fit, are not made
  * again. A trace that is running has no decision either.
  */
-async function deleteJudgements({ tx, orgId, projectId, changed, scored }: Revision) {
-  const judged = changed.filter(
-    ({ before }) => before.status !== 'running' && scored.has(before.trace_id),
-  )
+async function deleteJudgements({ tx, orgId, projectId, changed, decided }: Revision) {
+  const judged = changed.filter((each) => decided.has(idOf(each)))
   if (judged.length === 0) return
   const checks = await listChecks(tx, orgId, projectId)
   const made = judged.flatMap(({ before: { trace_id, agent_name } }) =>
@@ -148,7 +136,7 @@ async function deleteJudgements({ tx, orgId, projectId, changed, scored }: Revis
  * their scores anew, so that it has the cells recomputed. One that is running or waits for further spans
  * is not judged yet, so that here is what else judgement does.
  */
-async function requestJudgements({ tx, queue, orgId, projectId, changed, scored }: Revision) {
+async function requestJudgements({ tx, queue, orgId, projectId, changed, decided }: Revision) {
   const said = changed.filter(saysOtherwise).map(({ before }) => before)
   const copies = said.length === 0 ? [] : await listFirst(tx, orgId, projectId, said)
   const ended = changed.filter((each) => !isOpen(each)).map(idOf)
@@ -157,7 +145,7 @@ async function requestJudgements({ tx, queue, orgId, projectId, changed, scored 
   const open = changed.filter(isOpen).map(idOf)
   if (open.length === 0) return
   await indexTraces(tx, orgId, projectId, open)
-  if (open.some((id) => scored.has(id))) await requestAggregation(queue, tx, orgId, projectId)
+  if (open.some((id) => decided.has(id))) await requestAggregation(queue, tx, orgId, projectId)
   const isSettlingSoon = changed.some((each) => isOpen(each) && !isRunning(each))
   if (isSettlingSoon) await requestSettling(queue, tx, orgId, projectId)
 }
@@ -193,8 +181,8 @@ interface Revision {
   readonly orgId: string
   readonly projectId: string
   readonly changed: readonly ChangedTrace[]
-  /** The ids of those that may have scores. */
-  readonly scored: ReadonlySet<string>
+  /** Those that have a verdict: cells of others need nothing, however often a span comes. */
+  readonly decided: ReadonlyMap<string, Verdict>
 }
 
 interface Requested {

@@ -16,7 +16,7 @@ export async function traceState(
       select (to_jsonb(r) - ${[...OWNERS, ...without]}::text[])::text as row
       from ${sql.unsafe(from)} r where org_id = ${orgId}`
     state[table] = rows
-      .map(({ row }) => relabelled(row, labels))
+      .map(({ row }) => JSON.stringify(JSON.parse(relabelled(row, labels), rounded)))
       .sort()
       .map((row) => JSON.parse(row))
   }
@@ -25,6 +25,11 @@ export async function traceState(
 
 function relabelled(text: string, labels: Readonly<Record<string, string>>) {
   return text.replace(UUID, (id) => labels[id] ?? id)
+}
+
+/** The last digits of a sum depend on the order in which it was added up. */
+function rounded(_key: string, value: unknown) {
+  return typeof value === 'number' ? Number(value.toPrecision(12)) : value
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g

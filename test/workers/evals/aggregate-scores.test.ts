@@ -4,7 +4,8 @@ import { sumCell } from '../../../ops/bench/interval-coverage.ts'
 import { aggregateScores } from '../../../jobs/aggregate-scores.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
 import { MAX_CLUSTERS } from '../../../sql/evals/cell-groups.ts'
-import { markCellsDirty, recomputeDay } from '../../../sql/evals/score-cells.ts'
+import { markCellsDirty } from '../../../sql/evals/cell-marks.ts'
+import { aggregateDay } from '../../../sql/evals/score-cells.ts'
 import { aggregateScoresHandler } from '../../../workers/evals/aggregate-scores.ts'
 import { recomputeCells } from '../../support/score-cells.ts'
 import { openService } from '../../support/service.ts'
@@ -157,10 +158,18 @@ t.test('the aggregation of a project', async (t) => {
     await storeJudged(sql, org, [{ trace_id: 't', started_at }])
     const key = { orgId, projectId, agentName: 'agent', day: '2026-01-01' }
     await markCellsDirty(sql, orgId, projectId, ['t'])
-    await sql.begin(async (other) => {
-      t.equal(await recomputeDay(other, key), true)
+    const other = await sql.begin(async (tx) => {
+      await tx`lock table score_cells in exclusive mode`
+      const aggregation = aggregateDay(sql, key)
+      await until(async () => {
+        const waiting = await sql`
+          select from pg_locks where relation = 'score_cells'::regclass and not granted`
+        return waiting.length > 0
+      })
       await aggregateNow(org)
+      return { aggregation }
     })
+    t.equal(await other.aggregation, 'done')
     t.match(await countsOf(org), { cells: 1, dirty: 1, delay: 1 })
   })
 

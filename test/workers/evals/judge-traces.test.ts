@@ -4,7 +4,7 @@ import { openService } from '../../support/service.ts'
 import { readTrials } from '../../support/tau-bench.ts'
 import type { Trial } from '../../support/tau-bench.ts'
 import { until } from '../../support/until.ts'
-import { markCellsDirty } from '../../../sql/evals/score-cells.ts'
+import { markCellsDirty } from '../../../sql/evals/cell-marks.ts'
 import { judgeTraces } from '../../../sql/transactions/judge-traces.ts'
 import { aggregateScoresHandler } from '../../../workers/evals/aggregate-scores.ts'
 import { judgeTracesHandler } from '../../../workers/evals/judge-traces.ts'
@@ -148,6 +148,7 @@ t.test('sums of scores', async (t) => {
   const org = await service.makeOrganization()
   const client = service.client(org.key)
   await client.post('/traces', { id: 'x', agent_name: 'a', scores: { reward: 0.5 } })
+  await sql.begin((tx) => judgeTraces(tx, queue, org.orgId, org.projectId, ['x']))
 
   t.test('wait for a writer that found their job in the queue', async (t) => {
     // The writer has marked its cells and enqueued nothing, because a job waits already.
