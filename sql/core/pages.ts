@@ -14,7 +14,7 @@ export async function countUpTo(sql: Queryable, limit: number, rows: Fragment) {
  * @param withinMs at least 1
  */
 export async function countQuickly(sql: Sql, limit: number, rows: Fragment, withinMs = 50) {
-  const settings = { ...JOINING_PARTS, statement_timeout: String(withinMs) }
+  const settings = { ...COLLECTING, statement_timeout: String(withinMs) }
   try {
     const found = await withSettings(sql, settings, (tx) => unprepared(counted(tx, limit, rows)))
     return onlyRow(found).n
@@ -24,8 +24,11 @@ export async function countQuickly(sql: Sql, limit: number, rows: Fragment, with
   }
 }
 
-/** Has tables that are divided alike joined part by part, which is many small joins instead of a large one. */
-export const JOINING_PARTS = { enable_partitionwise_join: 'on' }
+/**
+ * Settings for queries that collect rows: tables that are divided alike are joined part by part, which
+ * is many small joins instead of a large one, and one request has one process of the server.
+ */
+export const COLLECTING = { enable_partitionwise_join: 'on', max_parallel_workers_per_gather: '0' }
 
 function counted(sql: Queryable, limit: number, rows: Fragment) {
   return sql<{ n: number }[]>`

@@ -1,10 +1,9 @@
 import { unprepared, withSettings } from '../core/db.ts'
 import type { Fragment, Queryable, Sql } from '../core/db.ts'
-import { countQuickly, JOINING_PARTS } from '../core/pages.ts'
+import { COLLECTING, countQuickly } from '../core/pages.ts'
 import { inProjects } from '../core/projects.ts'
-import { conditionsOf, sourceOf } from './trace-filter.ts'
 import type { TraceFilter } from './trace-filter.ts'
-import { allMatches, newestMatches, probedStarts } from './trace-matches.ts'
+import { allMatches, newestMatches, readOf, triedMatches } from './trace-matches.ts'
 import type { TraceCursor } from './trace-matches.ts'
 import { isSameTrace, ofManifest, shownColumns } from './traces.ts'
 import type { ShownTraceRow } from './traces.ts'
@@ -18,58 +17,35 @@ export interface TracePage {
 /**
  * Newest first, by start, id and project.
  *
- * One condition that has an index in this order is read along it. Where there are more, the newest rows
- * of that index are tried first: what is common fills a page from them. What does not is collected from
- * all that matches, and sorted; the planner itself would hope to meet it among the newest, and walk
- * through everything where there is little.
- * @param probed how many rows are tried first
+ * A condition with an index in this order is read along it. Where others are left, the newest rows of that
+ * index are tried first: what is common fills a page from them. Else all that matches is collected and
+ * sorted. The planner does neither: it hopes to meet what is rare among the newest, and walks through all.
+ * @param probed rows that are tried, in place of a suitable number
  */
 export async function listTraces(
   sql: Sql,
   orgId: string,
   filter: TraceFilter,
   page: TracePage,
-  probed = ROWS_PROBED,
+  probed?: number,
 ): Promise<readonly ShownTraceRow[]> {
-  const read = { orgId, filter, after: page.after }
-  const source = sourceOf(sql, orgId, filter)
-  const conditions = conditionsOf(sql, orgId, filter, source)
+  const read = readOf(sql, orgId, filter, page.after)
   const limit = page.limit + page.offset
-  if (Object.values(conditions).every((each) => each.length === 0)) {
-    return readPage(
-      sql,
-      orgId,
-      page,
-      sql`found as (${newestMatches(sql, read, source, conditions, { limit })})`,
-    )
+  if (read.isOrdered) {
+    return readPage(sql, orgId, page, sql`found as (${newestMatches(sql, read, limit)})`)
   }
-  const most = { limit, probed: Math.max(probed, limit * PROBED_FOR_ONE) }
-  const tried = await readPage(
-    sql,
-    orgId,
-    page,
-    sql`
-    tried as materialized (${newestMatches(sql, read, source, conditions, most)}),
-    seen as materialized (${probedStarts(sql, read, source, { ...most, found: 'tried' })}),
-    found as (
-      select * from tried where not exists (select from seen where seen.started_at >= tried.started_at))`,
-  )
+  const tried = await readPage(sql, orgId, page, triedMatches(sql, read, { limit, probed }))
   if (tried.length === page.limit) return tried
-  return withSettings(sql, JOINING_PARTS, (tx) =>
+  return withSettings(sql, COLLECTING, (tx) =>
     readPage(tx, orgId, page, sql`found as materialized (${allMatches(tx, read)})`),
   )
 }
 
 /** How many traces match, counted no further than `limit`; null when that takes long. */
 export async function countTraces(sql: Sql, orgId: string, filter: TraceFilter, limit: number) {
-  const read = { orgId, filter }
-  const source = sourceOf(sql, orgId, filter)
-  const conditions = conditionsOf(sql, orgId, filter, source)
-  const isOrdered = Object.values(conditions).every((each) => each.length === 0)
-  const rows = isOrdered
-    ? newestMatches(sql, read, source, conditions, { limit })
-    : allMatches(sql, read)
-  return countQuickly(sql, limit, sql`(${rows}) as found`)
+  const read = readOf(sql, orgId, filter)
+  const matches = read.isOrdered ? newestMatches(sql, read, limit) : allMatches(sql, read)
+  return countQuickly(sql, limit, sql`(${matches}) as found`)
 }
 
 /** The projects with traces of a manifest, at most two. @param projectIds null for all projects */
@@ -108,8 +84,3 @@ function readPage(sql: Queryable, orgId: string, { limit, offset }: TracePage, f
     join projects p on p.org_id = t.org_id and p.id = t.project_id
     order by t.started_at desc, t.trace_id desc, t.project_id desc`)
 }
-
-/** Fewer would have more common tags collected; more would try longer for rare ones. */
-const ROWS_PROBED = 8000
-/** Rows that are tried at least for one of the page. */
-const PROBED_FOR_ONE = 4

@@ -1,6 +1,6 @@
 import type { Fragment, Queryable } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
-import { FILTERED, conditionsOf } from './trace-filter.ts'
+import { FILTERED, conditionsOf, sourceOf } from './trace-filter.ts'
 import type { Conditions, FilteredTable, TraceFilter, TraceSource } from './trace-filter.ts'
 import { isSameTrace } from './traces.ts'
 
@@ -11,123 +11,122 @@ export interface TraceCursor {
   readonly project_id: string
 }
 
-/** What is read: the traces of a filter after a cursor. */
+/** The traces of a filter, to be read by the functions below. */
 export interface TraceRead {
   readonly orgId: string
   readonly filter: TraceFilter
-  readonly after?: TraceCursor | undefined
+  readonly after: TraceCursor | undefined
+  readonly source: TraceSource
+  /** The conditions that do not hold in the source anyway. */
+  readonly left: Conditions
+  /** None is left: the source has just these traces, in the order of lists. */
+  readonly isOrdered: boolean
 }
 
-/**
- * Keys of traces as a query: the newest of each project in a source for which the filter holds, at most
- * `limit` of each.
- * @param conditions those that the source leaves
- * @param probed how many rows of the source are read at most, in all projects together
- */
-export function newestMatches(
+/** @param after the traces that come after it alone */
+export function readOf(
   sql: Queryable,
-  read: TraceRead,
-  source: TraceSource,
-  conditions: Conditions,
-  { limit, probed }: { limit: number; probed?: number | undefined },
-) {
-  const row = sql(source.table)
-  const rows =
-    probed === undefined
-      ? newest(sql, read, source, limit)
-      : newest(sql, read, source, probed, probedEach(sql, read, limit, probed))
+  orgId: string,
+  filter: TraceFilter,
+  after?: TraceCursor,
+): TraceRead {
+  const source = sourceOf(sql, orgId, filter)
+  const left = conditionsOf(sql, orgId, filter, source)
+  return { orgId, filter, after, source, left, isOrdered: tablesOf(left).length === 0 }
+}
+
+/** Keys of the newest traces of each project as a query, at most `limit` of each. For ordered reads. */
+export function newestMatches(sql: Queryable, read: TraceRead, limit: number) {
   return sql`
-    select n.* from projects p cross join lateral (
-      select ${row}.project_id, ${row}.trace_id, ${row}.started_at from ${rows}
-      where ${holds(sql, source.table, conditions)} limit ${limit}
-    ) n
+    select n.* from projects p cross join lateral (${keys(sql, read, newest(sql, read, limit))}) n
     where ${isVisible(sql, read)}`
 }
 
 /**
- * The starts, as a query, down to which `newestMatches` has seen a project of which it found fewer than
- * `limit`, although the source has more of it.
- * @param found the name of what `newestMatches` found
+ * Keys of matches among the newest rows of the source, as common table expressions of which `found` has
+ * those that are newer than all that was not tried.
+ * @param limit matches of a project that are enough
+ * @param probed rows that are tried, in all projects together; more where `limit` needs them
  */
-export function probedStarts(
+export function triedMatches(
   sql: Queryable,
   read: TraceRead,
-  source: TraceSource,
-  { limit, probed, found }: { limit: number; probed: number; found: string },
+  { limit, probed = rowsProbed(read) }: { limit: number; probed?: number | undefined },
 ) {
-  const row = sql(source.table)
-  const each = probedEach(sql, read, limit, probed)
+  const most = Math.max(probed, limit * PROBED_FOR_ONE)
+  const each = sql`greatest(${limit}::int, ${most}::int /
+    (select count(*) from projects p where ${isVisible(sql, read)}))`
+  const row = sql(read.source.table)
+  const rows = newest(sql, read, most)
+  // The inner limit is one that the planner sees.
+  const tried = sql`(select * from ${rows} limit ${each}) ${row}`
   return sql`
-    select n.started_at from projects p cross join lateral (
-      select ${row}.started_at from ${newest(sql, read, source, probed)} offset ${each} - 1 limit 1
-    ) n
-    where ${isVisible(sql, read)}
-      and (select count(*) from ${sql(found)} f where f.project_id = p.id) < ${limit}`
-}
-
-/** Keys of all traces for which the filter holds, as a query; in no order. */
-export function allMatches(sql: Queryable, read: TraceRead) {
-  const { orgId, filter } = read
-  const conditions = conditionsOf(sql, orgId, filter)
-  const [first = 't', ...others] = tablesOf(conditions)
-  const row = sql(first)
-  const ids = filter.projectIds
-    ? sql`${filter.projectIds}::uuid[]`
-    : sql`array(select id from projects where org_id = ${orgId})`
-  return sql`
-    select ${row}.project_id, ${row}.trace_id, ${row}.started_at
-    from ${sql(FILTERED[first])} ${row}
-    ${joined(
-      sql,
-      others.map(
-        (table) => sql`join ${sql(FILTERED[table])} ${sql(table)}
-      on ${isSameTrace(sql, sql`${sql(table)}`, sql`${row}`)}`,
-      ),
-    )}
-    where ${row}.org_id = ${orgId} and ${row}.project_id = any(${ids}) ${within(sql, first, read)}
-      and ${all(sql, Object.values(conditions).flat())}`
+    tried as materialized (
+      select n.* from projects p cross join lateral (
+        ${keys(sql, read, tried)} where ${areLeft(sql, read)} limit ${limit}) n
+      where ${isVisible(sql, read)}),
+    untried as materialized (
+      select n.started_at from projects p cross join lateral (
+        select ${row}.started_at from ${rows} offset ${each} - 1 limit 1) n
+      where ${isVisible(sql, read)}
+        and (select count(*) from tried where tried.project_id = p.id) < ${limit}),
+    found as (
+      select * from tried
+      where not exists (select from untried where untried.started_at >= tried.started_at))`
 }
 
 /**
- * The newest rows of project `p` in a source, called by the name of its table.
- * @param most of them that are read; by default `limit`, which the planner can see
+ * Keys of all traces for which the filter holds, as a query; in no order. `offset 0` keeps the projects
+ * apart: the indexes of words and tags take one at a time.
  */
-function newest(
-  sql: Queryable,
-  read: TraceRead,
-  { table, parts }: TraceSource,
-  limit: number,
-  most?: Fragment,
-) {
+export function allMatches(sql: Queryable, read: TraceRead) {
+  const conditions = conditionsOf(sql, read.orgId, read.filter)
+  const [first = 't', ...others] = tablesOf(conditions)
+  const row = sql(first)
+  const joins = others.map(
+    (table) => sql`join ${sql(FILTERED[table])} ${sql(table)}
+      on ${isSameTrace(sql, sql`${sql(table)}`, sql`${row}`)}`,
+  )
+  return sql`
+    select n.* from projects p cross join lateral (
+      select ${row}.project_id, ${row}.trace_id, ${row}.started_at
+      from ${sql(FILTERED[first])} ${row} ${joined(sql, joins)}
+      where ${row}.org_id = ${read.orgId} and ${row}.project_id = p.id ${isWithin(sql, first, read)}
+        and ${all(sql, Object.values(conditions).flat())} offset 0
+    ) n
+    where ${isVisible(sql, read)}`
+}
+
+function keys(sql: Queryable, { source }: TraceRead, rows: Fragment) {
+  const row = sql(source.table)
+  return sql`select ${row}.project_id, ${row}.trace_id, ${row}.started_at from ${rows}`
+}
+
+/** The newest rows of project `p` in the source, called by the name of its table. */
+function newest(sql: Queryable, read: TraceRead, limit: number) {
+  const { table, parts } = read.source
   const row = sql(table)
   const newestFirst = sql`order by ${row}.started_at desc, ${row}.trace_id desc limit ${limit}`
   const [first = sql``, ...others] = parts.map(
     (part) => sql`(
       select ${row}.* from ${sql(FILTERED[table])} ${row}
       where ${row}.org_id = ${read.orgId} and ${row}.project_id = p.id and ${part}
-        ${within(sql, table, read)} ${newestFirst}) `,
+        ${isWithin(sql, table, read)} ${newestFirst})`,
   )
+  if (others.length === 0) return sql`${first} ${row}`
   const united = joined(
     sql,
     others.map((part) => sql`union all ${part}`),
   )
-  const rows =
-    others.length === 0 ? first : sql`(select * from (${first} ${united}) ${row} ${newestFirst})`
-  return most ? sql`(select * from ${rows} ${row} limit ${most}) ${row}` : sql`${rows} ${row}`
-}
-
-/** How many rows of each project are tried, so that those of all are about `probed`. */
-function probedEach(sql: Queryable, read: TraceRead, limit: number, probed: number) {
-  return sql`greatest(${limit}::int, ${probed}::int /
-    (select count(*) from projects p where ${isVisible(sql, read)}))`
+  return sql`(select * from (${first} ${united}) ${row} ${newestFirst}) ${row}`
 }
 
 function isVisible(sql: Queryable, { orgId, filter }: TraceRead) {
   return sql`p.org_id = ${orgId} ${inProjects(sql, sql`p.id`, filter.projectIds)}`
 }
 
-/** What the times of a filter and the cursor say of a row. */
-function within(sql: Queryable, table: FilteredTable, { filter, after }: TraceRead) {
+/** What the times of a filter and the cursor say of a row; begins with `and`. */
+function isWithin(sql: Queryable, table: FilteredTable, { filter, after }: TraceRead) {
   const { since, until } = filter
   const row = sql(table)
   return sql`
@@ -144,18 +143,19 @@ function isAfter(sql: Queryable, table: FilteredTable, after: TraceCursor) {
 }
 
 /**
- * Whether the conditions hold for a row that a source gave. Those on other tables are looked up row by row:
- * `offset 0` keeps the planner from joining all of the other table instead.
+ * Whether the conditions that are left hold for a row of the source. Those on other tables are looked up
+ * row by row: `offset 0` keeps the planner from joining all of the other table instead.
  */
-function holds(sql: Queryable, table: FilteredTable, conditions: Conditions) {
-  const others = tablesOf(conditions).filter((other) => other !== table)
-  const lookups = others.map(
-    (other) => sql`exists (
-      select from ${sql(FILTERED[other])} ${sql(other)}
-      where ${isSameTrace(sql, sql`${sql(other)}`, sql`${sql(table)}`)}
-        and ${all(sql, conditions[other])} offset 0)`,
-  )
-  return all(sql, [...conditions[table], ...lookups])
+function areLeft(sql: Queryable, { source: { table }, left }: TraceRead) {
+  const lookups = tablesOf(left)
+    .filter((other) => other !== table)
+    .map(
+      (other) => sql`exists (
+        select from ${sql(FILTERED[other])} ${sql(other)}
+        where ${isSameTrace(sql, sql`${sql(other)}`, sql`${sql(table)}`)}
+          and ${all(sql, left[other])} offset 0)`,
+    )
+  return all(sql, [...left[table], ...lookups])
 }
 
 function all(sql: Queryable, conditions: readonly Fragment[]) {
@@ -173,3 +173,15 @@ function joined(sql: Queryable, fragments: readonly Fragment[]) {
 function tablesOf(conditions: Conditions) {
   return (['t', 'v', 's'] as const).filter((table) => conditions[table].length > 0)
 }
+
+/**
+ * Trying a row of the newest should cost about what collecting one costs, so that neither a condition that
+ * one row in a hundred fulfils nor one that none fulfils costs much more than the other. A row that is
+ * looked up in another table costs five times as much.
+ */
+function rowsProbed({ source, left }: TraceRead) {
+  return tablesOf(left).every((table) => table === source.table) ? 8000 : 2000
+}
+
+/** Rows that are tried at least for one of the page. */
+const PROBED_FOR_ONE = 4
