@@ -93,6 +93,16 @@ export const listMembers = {
 const limit = int(1, 500).default(50)
 const cursor = text(512).description('next_cursor of the answer before')
 
+/** The same of a list of so many rows that they are not always counted. */
+export const longListMembers = {
+  ...listMembers,
+  total: Joi.number()
+    .integer()
+    .allow(null)
+    .description('Exact up to 10,000; null when counting takes longer than 50 ms'),
+  total_is_capped: Joi.boolean().description('There are more than `total`, or it is null'),
+}
+
 /** Query parameters of a list. */
 export const pageQuery = {
   limit,

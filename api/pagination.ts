@@ -92,13 +92,13 @@ export function ageKey({ created_at, id }: { created_at: Date; id: string }) {
 
 /**
  * The answer of a list: `rows` holds one row more than the page when there are further ones.
- * @param counted rows that match, counted no further than COUNT_LIMIT + 1
+ * @param counted rows that match, counted no further than COUNT_LIMIT + 1; null where that took too long
  */
 export function listAnswer<Row, Item>(
   name: string,
   page: Page,
   rows: readonly Row[],
-  counted: number,
+  counted: number | null,
   show: (row: Row) => Item,
   keyOf: (row: Row) => readonly (string | number | Date)[],
 ) {
@@ -106,8 +106,8 @@ export function listAnswer<Row, Item>(
   const last = shown.at(-1)
   return {
     [name]: shown.map(show),
-    total: Math.min(counted, COUNT_LIMIT),
-    ...(counted > COUNT_LIMIT && { total_is_capped: true }),
+    total: counted && Math.min(counted, COUNT_LIMIT),
+    ...((counted === null || counted > COUNT_LIMIT) && { total_is_capped: true }),
     limit: page.limit,
     offset: page.offset,
     next_cursor: last && rows.length > page.limit ? encodeCursor(keyOf(last)) : null,

@@ -4,7 +4,7 @@ import { SOURCE_TYPES, TRACE_STATUSES } from '../../jobs/rules/traces/trace.ts'
 import { listOf, oneOf, shape, text, textReference, time } from '../../jobs/shape.ts'
 import * as traceLists from '../../sql/traces/trace-lists.ts'
 import { endpoint } from '../endpoint.ts'
-import { agentQuery, errorBody, listMembers, pageQuery, projectField } from '../fields.ts'
+import { agentQuery, errorBody, longListMembers, pageQuery, projectField } from '../fields.ts'
 import { COUNT_LIMIT, decodeTraceCursor, listAnswer } from '../pagination.ts'
 import { readableProjects } from '../projects.ts'
 import { listedTraceBody } from './trace-body.ts'
@@ -44,7 +44,7 @@ export const listTraces = endpoint('GET', '/traces', {
     },
   ),
   answers: {
-    200: Joi.object({ traces: listOf(listedTraceBody).required(), ...listMembers }).label(
+    200: Joi.object({ traces: listOf(listedTraceBody).required(), ...longListMembers }).label(
       'TraceList',
     ),
     404: errorBody,

@@ -164,6 +164,9 @@ const shownFields = {
   eval_verdict: nullable(word(...EVAL_VERDICTS)),
   eval_score: nullable(Joi.number()).description('Quality, 0 to 1'),
   verdict: nullable(word(...VERDICTS)).description('Null until the trace was judged'),
+  reason_code: nullable(Joi.string()).description(
+    'Of the rule that decided the verdict, as `reasons[0].code` of the decision; null without a verdict',
+  ),
   needs_review: nullable(Joi.boolean()),
   revision: Joi.number().integer().description('How often it was changed since it was stored'),
   created_at: times,

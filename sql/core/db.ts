@@ -123,6 +123,29 @@ export async function sendText<T>(
   }
 }
 
+/**
+ * Has the server plan a query for the values it has. That of a prepared one is planned for any values in
+ * the end, and what suits a common word does not suit a rare one.
+ */
+export function unprepared<Row extends object>(query: Query<Row>): Query<Row> {
+  Object.assign((query as unknown as { options: object }).options, { prepare: false })
+  return query
+}
+
+/** Runs one query with settings of its own, which are sent together with it. */
+export async function withSettings<T>(
+  sql: Sql,
+  settings: Readonly<Record<string, string>>,
+  run: (tx: Transaction) => PromiseLike<T>,
+): Promise<T> {
+  const { result } = await sql.begin(async (tx) => {
+    const set = tx`select set_config(key, value, true) from json_each_text(${jsonText(settings)}::text::json)`
+    const [, result] = await Promise.all([set, run(tx)])
+    return { result }
+  })
+  return result
+}
+
 /** Sends the bytes that a `copy ... from stdin` reads. */
 export async function sendCopy(query: Query<object>, parts: readonly Uint8Array[]) {
   const stream = await query.writable()

@@ -47,17 +47,16 @@ export async function addStems(sql: Queryable, limit: number) {
 }
 
 /**
- * The condition that trace `t` matches what a person typed into a search box. Words are compared by
- * their stems, the beginning of one with the words as they are; so are all words where a row has no
- * stems yet.
+ * The condition that row `s` of `trace_search` matches what a person typed into a search box. Words are
+ * compared by their stems, the beginning of one with the words as they are; so are all words where a row
+ * has no stems yet.
  */
 export function matchesText(sql: Queryable, typed: string) {
   const { text, beginning, besides } = readSearchBox(typed)
   const matches = (words: Fragment) => sql`s.document @@ (websearch_to_tsquery(${words}, ${text})
     || (websearch_to_tsquery(${words}, ${besides}) && to_tsquery('simple', ${beginning})))`
-  return sql`exists (select 1 from trace_search s where ${isSameTrace(sql, sql`s`, sql`t`)}
-    and (s.has_stems and ${matches(sql`'stems'`)}
-      or not s.has_stems and ${matches(sql`'simple'`)}))`
+  return sql`(s.has_stems and ${matches(sql`'stems'`)}
+    or not s.has_stems and ${matches(sql`'simple'`)})`
 }
 
 /** The document of a row of `traces`. */

@@ -22,6 +22,7 @@ export type ShownTraceRow = Omit<TraceRow, 'content' | 'content_hash' | 'malform
   revision: number
   created_at: Date
   verdict: string | null
+  reason_code: string | null
   needs_review: boolean | null
   eval_verdict: string | null
   eval_score: number | null
@@ -140,7 +141,7 @@ export function shownColumns(sql: Queryable) {
     t.active_skills, t.skills_offered_in_prompt, t.skills_loaded_by_agent, t.skills_delivered,
     t.tools_called, t.span_count, t.llm_call_count, t.tool_call_count, t.tool_error_count,
     t.input_tokens, t.output_tokens, t.cost_usd, t.llm_latency_ms, t.revision, t.created_at,
-    v.verdict, v.needs_review, v.eval_verdict, v.quality_avg as eval_score`
+    v.verdict, v.reason_code, v.needs_review, v.eval_verdict, v.quality_avg as eval_score`
 }
 
 /** Joins verdict `v`, if there is one, to trace `t`. */
@@ -206,10 +207,15 @@ export function ofManifest(
   orgId: string | Fragment,
   manifestId: string | Fragment,
 ) {
-  return sql`(t.manifest_id = ${manifestId} or t.manifest_id is null
+  return sql`(t.manifest_id = ${manifestId} or ${ofUntied(sql, orgId, manifestId)})`
+}
+
+/** The condition that trace `t` is of a manifest, but not tied to it yet. */
+export function ofUntied(sql: Queryable, orgId: string | Fragment, manifestId: string | Fragment) {
+  return sql`t.manifest_id is null
     and (t.project_id, t.agent_name, t.manifest_hash) = (
       select m.project_id, m.agent_name, substr(m.manifest_hash, 8) from manifests m
-      where m.org_id = ${orgId} and m.id = ${manifestId}))`
+      where m.org_id = ${orgId} and m.id = ${manifestId})`
 }
 
 /** Those of the keys that are there, as rows `k` with the period. */
