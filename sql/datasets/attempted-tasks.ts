@@ -1,6 +1,6 @@
-import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { Queryable } from '../core/db.ts'
 import { sourceTraceId } from '../traces/replays.ts'
+import type { Selection } from './trace-filters.ts'
 
 /**
  * Joins to trace `t` what it is an attempt at, as `attempt.task`: its task; for a replay, what the first
@@ -57,12 +57,13 @@ function line(sql: Queryable, orgId: string, projectId: string) {
 }
 
 /** Joins to trace `t` the task of a batch that it is the result of, as `result.replay`. Only pairs ask for it. */
-export function replayResult(sql: Queryable, { dataset_type: type }: Recipe) {
+export function replayResult(sql: Queryable, { recipe }: Selection) {
+  if (recipe.dataset_type !== 'dpo') return sql`cross join (select null::json as replay) result`
   return sql`left join lateral (
     select json_build_object('batch_id', k.batch_id, 'task_id', k.id,
       'outcome', k.comparison ->> 'outcome') as replay
     from replay_tasks k
-    where ${type === 'dpo'} and k.org_id = t.org_id and k.project_id = t.project_id
+    where k.org_id = t.org_id and k.project_id = t.project_id
       and k.trace_id = ${sourceTraceId(sql, sql`t`)} and k.replayed_trace_id = t.trace_id
       and k.status = 'completed'
     order by k.ended_at desc, k.id desc limit 1) result on true`

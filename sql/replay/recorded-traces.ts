@@ -3,7 +3,7 @@ import type { RecordedTrace } from '../../jobs/rules/replay/recorded-run.ts'
 import type { TracePosition } from '../../jobs/rules/traces/trace-position.ts'
 import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable } from '../core/db.ts'
-import { filteredTraces } from '../datasets/selection.ts'
+import { filteredTraces } from '../datasets/trace-filters.ts'
 import { ofManifest } from '../traces/traces.ts'
 import type { UnpreparedBatch } from './replay-batches.ts'
 
