@@ -1,5 +1,6 @@
 import type { Queryable } from '../core/db.ts'
 import { sourceTraceId } from '../traces/replays.ts'
+import { isSameTrace } from '../traces/traces.ts'
 import type { Selection } from './trace-filters.ts'
 
 /**
@@ -39,8 +40,9 @@ export function firstTrace(sql: Queryable, orgId: string, projectId: string) {
     from (
       select *, coalesce(source_id, parent_trace_id) as came_from
       from line order by generation desc limit 1) f
-    left join traces p on p.org_id = ${orgId} and p.project_id = ${projectId}
-      and p.trace_id = f.came_from) end`
+    left join trace_ids i on i.org_id = ${orgId} and i.project_id = ${projectId}
+      and i.trace_id = f.came_from
+    left join traces p on ${isSameTrace(sql, sql`p`, sql`i`)}) end`
 }
 
 /** The table `line`: trace `t` (generation 0), the trace it replays, the one that this replays, and so on. */
@@ -51,8 +53,9 @@ function line(sql: Queryable, orgId: string, projectId: string) {
     union all
     select s.trace_id, s.task_id, s.session_id, s.parent_trace_id, ${sourceTraceId(sql, sql`s`)},
       line.generation + 1
-    from line join traces s on s.org_id = ${orgId} and s.project_id = ${projectId}
-      and s.trace_id = line.source_id
+    from line join trace_ids i on i.org_id = ${orgId} and i.project_id = ${projectId}
+        and i.trace_id = line.source_id
+      join traces s on ${isSameTrace(sql, sql`s`, sql`i`)}
     where line.generation < ${MAX_GENERATIONS})`
 }
 

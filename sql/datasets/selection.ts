@@ -2,8 +2,10 @@ import type { Candidate } from '../../jobs/rules/datasets/candidates.ts'
 import type { Anchored } from '../../jobs/rules/datasets/split.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { sourceTraceId } from '../traces/replays.ts'
-import { ofTraces } from '../traces/traces.ts'
+import { aboutTraces, isSameTrace } from '../traces/traces.ts'
 import { attemptedTask, firstTrace, replayResult } from './attempted-tasks.ts'
+import { ofPlaced } from './placed-traces.ts'
+import type { PlacedTrace } from './placed-traces.ts'
 import { usedRevision } from './revisions.ts'
 import { judgedTraces, ofProject, passing } from './trace-filters.ts'
 import type { Selection } from './trace-filters.ts'
@@ -41,12 +43,12 @@ export async function* selectTraces(
   async function readNext() {
     const passing = await fetched
     fetched = fetch()
-    return passing.length === 0 ? [] : describe(tx, selection, passing)
+    return passing.length === 0 ? undefined : describe(tx, selection, passing)
   }
   let next = readNext()
   for (;;) {
     const traces = await next
-    if (traces.length === 0) break
+    if (!traces) break
     next = readNext()
     // Nobody awaits it where the caller goes no further.
     next.catch(() => undefined)
@@ -59,7 +61,7 @@ export async function* selectTraces(
 async function declarePassing(tx: Transaction, selection: Selection) {
   await tx`
     declare passing no scroll cursor for
-    select t.trace_id, attempt.task as attempted
+    select t.trace_id, t.period::text as period, attempt.task as attempted
     from ${judgedTraces(tx)} ${attempt(tx, selection)}
     where ${ofProject(tx, selection)} ${passing(tx, selection)}
     order by t.trace_id collate "C"`
@@ -70,11 +72,10 @@ async function declarePassing(tx: Transaction, selection: Selection) {
  * reads, and nothing is joined that a wrong estimate could make it read for each trace anew.
  */
 async function describe(tx: Transaction, selection: Selection, passing: readonly Passing[]) {
-  const ids = passing.map(({ trace_id }) => trace_id)
   const [traces, corrections, scores] = await Promise.all([
-    listTraces(tx, selection, ids),
-    listCorrections(tx, selection, ids),
-    listScores(tx, selection, ids),
+    listTraces(tx, selection, passing),
+    listCorrections(tx, selection, passing),
+    listScores(tx, selection, passing),
   ])
   return passing.flatMap(({ trace_id, attempted }): SelectedTrace[] => {
     const trace = traces.get(trace_id)
@@ -87,7 +88,7 @@ async function describe(tx: Transaction, selection: Selection, passing: readonly
 }
 
 /** By trace id. */
-async function listTraces(sql: Queryable, selection: Selection, ids: readonly string[]) {
+async function listTraces(sql: Queryable, selection: Selection, passing: readonly PlacedTrace[]) {
   const { orgId, projectId } = selection
   const source = sourceTraceId(sql, sql`t`)
   const rows = await sql<UnscoredTrace[]>`
@@ -103,12 +104,12 @@ async function listTraces(sql: Queryable, selection: Selection, ids: readonly st
       v.policy_agent_name, v.policy_version
     from ${judgedTraces(sql)}
       ${untiedManifest(sql)}
-      left join traces p on p.org_id = t.org_id and p.project_id = t.project_id
-        and p.trace_id = t.parent_trace_id
+      left join trace_ids i on i.org_id = t.org_id and i.project_id = t.project_id
+        and i.trace_id = t.parent_trace_id
+      left join traces p on ${isSameTrace(sql, sql`p`, sql`i`)}
       ${replayResult(sql, selection)}
       ${usedRevision(sql, selection)}
-    where ${ofProject(sql, selection)} and t.trace_id = any(${ids}::text[])
-      and v.trace_id = any(${ids}::text[])`
+    where ${ofPlaced(sql, selection, passing, sql`t.`)}`
   return new Map(rows.map((row) => [row.trace_id, row]))
 }
 
@@ -130,18 +131,19 @@ function attempt(sql: Queryable, { orgId, projectId, recipe }: Selection) {
 async function listCorrections(
   sql: Queryable,
   { orgId, projectId, recipe }: Selection,
-  ids: readonly string[],
+  traces: readonly PlacedTrace[],
 ) {
   if (recipe.dataset_type === 'kto') return new Map<string, Correction>()
+  const ids = traces.map(({ trace_id }) => trace_id)
   const rows = await sql<Correction[]>`
     select distinct on (trace_id) trace_id, id as annotation_id, octet_length(corrected_output) as bytes
     from annotations
-    where ${ofTraces(sql, orgId, projectId, ids)} and corrected_output is not null
+    where ${aboutTraces(sql, orgId, projectId, ids)} and corrected_output is not null
     order by trace_id, created_at desc, id desc`
   return new Map(rows.map((row) => [row.trace_id, row]))
 }
 
-type Passing = Pick<SelectedTrace, 'trace_id' | 'attempted'>
+type Passing = PlacedTrace & Pick<SelectedTrace, 'attempted'>
 type UnscoredTrace = Omit<SelectedTrace, 'attempted' | 'annotation_id' | keyof ToldByScores>
 interface Correction {
   readonly trace_id: string

@@ -1,6 +1,6 @@
 import type { Filters, Options, Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { Queryable } from '../core/db.ts'
-import { ofManifest } from '../traces/traces.ts'
+import { ofManifest, withVerdict } from '../traces/traces.ts'
 
 export interface Selection {
   readonly orgId: string
@@ -33,8 +33,7 @@ export async function countFiltered(sql: Queryable, selection: Selection) {
 
 /** Traces `t` with their verdicts `v`. */
 export function judgedTraces(sql: Queryable) {
-  return sql`traces t left join verdicts v
-    on v.org_id = t.org_id and v.project_id = t.project_id and v.trace_id = t.trace_id`
+  return sql`traces t ${withVerdict(sql)}`
 }
 
 /** The condition that trace `t` is of the project. */

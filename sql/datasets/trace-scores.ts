@@ -3,7 +3,8 @@ import type { Candidate } from '../../jobs/rules/datasets/candidates.ts'
 import { PREFERENCE } from '../../jobs/rules/datasets/pairs.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { Queryable } from '../core/db.ts'
-import { ofTraces } from '../traces/traces.ts'
+import { ofPlaced } from './placed-traces.ts'
+import type { PlacedTrace } from './placed-traces.ts'
 import type { Selection } from './trace-filters.ts'
 
 /** What scores say of a trace. */
@@ -26,8 +27,8 @@ export const UNSCORED: ToldByScores = {
  */
 export async function listScores(
   sql: Queryable,
-  { orgId, projectId, recipe }: Selection,
-  traceIds: readonly string[],
+  selection: Selection,
+  traces: readonly PlacedTrace[],
 ) {
   const rows = await sql<({ trace_id: string } & ToldByScores)[]>`
     select trace_id,
@@ -39,9 +40,9 @@ export async function listScores(
         avg(value order by ${inOrder(sql)}) filter (where span_id = '') as mean,
         string_agg(concat_ws(E'\\x1f', name, source, span_id, identifier, value, label, passed), E'\\x1e'
           order by ${inOrder(sql)}) as told,
-        ${preference(sql, recipe)}
+        ${preference(sql, selection.recipe)}
       from eval_scores
-      where ${ofTraces(sql, orgId, projectId, traceIds)}
+      where ${ofPlaced(sql, selection, traces)}
       group by trace_id, name collate "C") named
     group by trace_id`
   return new Map(rows.map(({ trace_id, ...told }) => [trace_id, told]))
