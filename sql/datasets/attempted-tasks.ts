@@ -1,6 +1,7 @@
-import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { Queryable } from '../core/db.ts'
 import { sourceTraceId } from '../traces/replays.ts'
+import { isSameTrace } from '../traces/traces.ts'
+import type { Selection } from './trace-filters.ts'
 
 /**
  * Joins to trace `t` what it is an attempt at, as `attempt.task`: its task; for a replay, what the first
@@ -39,8 +40,9 @@ export function firstTrace(sql: Queryable, orgId: string, projectId: string) {
     from (
       select *, coalesce(source_id, parent_trace_id) as came_from
       from line order by generation desc limit 1) f
-    left join traces p on p.org_id = ${orgId} and p.project_id = ${projectId}
-      and p.trace_id = f.came_from) end`
+    left join trace_ids i on i.org_id = ${orgId} and i.project_id = ${projectId}
+      and i.trace_id = f.came_from
+    left join traces p on ${isSameTrace(sql, sql`p`, sql`i`)}) end`
 }
 
 /** The table `line`: trace `t` (generation 0), the trace it replays, the one that this replays, and so on. */
@@ -51,18 +53,20 @@ function line(sql: Queryable, orgId: string, projectId: string) {
     union all
     select s.trace_id, s.task_id, s.session_id, s.parent_trace_id, ${sourceTraceId(sql, sql`s`)},
       line.generation + 1
-    from line join traces s on s.org_id = ${orgId} and s.project_id = ${projectId}
-      and s.trace_id = line.source_id
+    from line join trace_ids i on i.org_id = ${orgId} and i.project_id = ${projectId}
+        and i.trace_id = line.source_id
+      join traces s on ${isSameTrace(sql, sql`s`, sql`i`)}
     where line.generation < ${MAX_GENERATIONS})`
 }
 
 /** Joins to trace `t` the task of a batch that it is the result of, as `result.replay`. Only pairs ask for it. */
-export function replayResult(sql: Queryable, { dataset_type: type }: Recipe) {
+export function replayResult(sql: Queryable, { recipe }: Selection) {
+  if (recipe.dataset_type !== 'dpo') return sql`cross join (select null::json as replay) result`
   return sql`left join lateral (
     select json_build_object('batch_id', k.batch_id, 'task_id', k.id,
       'outcome', k.comparison ->> 'outcome') as replay
     from replay_tasks k
-    where ${type === 'dpo'} and k.org_id = t.org_id and k.project_id = t.project_id
+    where k.org_id = t.org_id and k.project_id = t.project_id
       and k.trace_id = ${sourceTraceId(sql, sql`t`)} and k.replayed_trace_id = t.trace_id
       and k.status = 'completed'
     order by k.ended_at desc, k.id desc limit 1) result on true`

@@ -1,5 +1,6 @@
 import type { Candidate } from '../../jobs/rules/datasets/candidates.ts'
 import type { Queryable } from '../core/db.ts'
+import { isSameTrace } from '../traces/traces.ts'
 
 export interface SelectedContent {
   trace_id: string
@@ -31,7 +32,8 @@ export async function listContents(
         ${traces.map(({ repair }) => repair?.batch_id ?? null)}::uuid[],
         ${traces.map(({ repair }) => repair?.content_hash ?? null)}::text[])
       as w (trace_id, batch_id, content_hash)
-    join traces t on t.org_id = ${orgId} and t.project_id = ${projectId} and t.trace_id = w.trace_id
+    join trace_ids i on i.org_id = ${orgId} and i.project_id = ${projectId} and i.trace_id = w.trace_id
+    join traces t on ${isSameTrace(sql, sql`t`, sql`i`)}
     left join trace_revisions x on w.batch_id is not null and x.org_id = ${orgId}
       and x.project_id = ${projectId} and x.trace_id = w.trace_id and x.batch_id = w.batch_id
       and x.content_hash = decode(w.content_hash, 'hex')

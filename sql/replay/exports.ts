@@ -42,12 +42,12 @@ export async function listExported(
   filter: ExportFilter,
   limit: number,
 ) {
-  // Read project by project, so that a common verdict follows the index of the newest traces.
+  // Read project by project, so that each is read in the order of its index.
   return sql<TraceName[]>`
     select n.project_id, n.trace_id
     from projects p cross join lateral (
-      select t.project_id, t.trace_id, t.started_at ${decided(sql, filter)}
-      order by t.started_at desc, t.trace_id desc limit ${limit}
+      select v.project_id, v.trace_id, v.started_at from verdicts v where ${decided(sql, filter)}
+      order by v.started_at desc, v.trace_id desc limit ${limit}
     ) n
     where p.org_id = ${orgId} ${inProjects(sql, sql`p.id`, filter.projectIds)}
     order by n.started_at desc, n.trace_id desc, n.project_id desc limit ${limit}`
@@ -72,7 +72,8 @@ export async function listExportedSessions(
     from projects p cross join lateral (
       select t.project_id, t.session_id, max(t.started_at) as newest,
         (array_agg(t.agent_name order by t.started_at desc, t.trace_id desc))[1] as agent_name
-      ${decided(sql, filter)} and t.session_id is not null
+      from verdicts v join traces t on ${isSameTrace(sql, sql`t`, sql`v`)}
+      where ${decided(sql, filter)} and t.session_id is not null
       group by t.project_id, t.session_id order by newest desc, t.session_id desc limit ${limit}
     ) n
     where p.org_id = ${orgId} ${inProjects(sql, sql`p.id`, filter.projectIds)}
@@ -142,13 +143,10 @@ async function openTexts({ content, ...row }: RecordedRow, pause: () => Promise<
   }
 }
 
-/** From traces `t` of project `p` that have the verdict. */
+/** The condition that `v` is the verdict, on a trace of project `p`. */
 function decided(sql: Queryable, { agent_name, verdict }: ExportFilter) {
-  return sql`from verdicts v
-    join traces t on ${isSameTrace(sql, sql`t`, sql`v`)}
-    where v.org_id = p.org_id and v.project_id = p.id and t.org_id = p.org_id and t.project_id = p.id
-      and v.verdict = ${verdict}
-      ${agent_name === undefined ? sql`` : sql`and t.agent_name = ${agent_name}`}`
+  return sql`v.org_id = p.org_id and v.project_id = p.id and v.verdict = ${verdict}
+    ${agent_name === undefined ? sql`` : sql`and v.agent_name = ${agent_name}`}`
 }
 
 async function listTraces(sql: Queryable, orgId: string, names: readonly TraceName[]) {

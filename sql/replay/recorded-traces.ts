@@ -3,7 +3,7 @@ import type { RecordedTrace } from '../../jobs/rules/replay/recorded-run.ts'
 import type { TracePosition } from '../../jobs/rules/traces/trace-position.ts'
 import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable } from '../core/db.ts'
-import { filteredTraces } from '../datasets/selection.ts'
+import { filteredTraces } from '../datasets/trace-filters.ts'
 import { isSameTrace, ofManifest } from '../traces/traces.ts'
 import type { UnpreparedBatch } from './replay-batches.ts'
 
@@ -60,12 +60,14 @@ async function listFiltered(
 ) {
   const { project_id: projectId, source_manifest_id: source, filters } = batch
   const limit = Math.min(filters.max_rows ?? MAX_TASKS, MAX_TASKS) - made
+  // Those of one verdict stand in its index by their start; those of several are found among all traces.
+  const position = filters.verdicts.length === 1 ? sql`v` : sql`t`
   return sql<ChosenTrace[]>`
     select t.trace_id, t.started_at, octet_length(t.content) as content_bytes, false as is_other
     from ${filteredTraces(sql, { orgId, projectId, filters })}
       ${source ? sql`and ${ofManifest(sql, orgId, source)}` : sql``}
-      ${after ? sql`and (t.started_at, t.trace_id) < (${after.started_at}, ${after.trace_id})` : sql``}
-    order by t.started_at desc, t.trace_id desc limit ${limit}`
+      ${after ? sql`and (${position}.started_at, ${position}.trace_id) < (${after.started_at}, ${after.trace_id})` : sql``}
+    order by ${position}.started_at desc, ${position}.trace_id desc limit ${limit}`
 }
 
 /** A trace to be executed again, its content still compressed. */

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { completeRecipe } from '../../../jobs/rules/datasets/recipe.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
-import { countFiltered, selectTraces } from '../../../sql/datasets/selection.ts'
+import { selectTraces } from '../../../sql/datasets/selection.ts'
+import { countFiltered } from '../../../sql/datasets/trace-filters.ts'
 import {
   buildDataset,
   buildVersion,

@@ -1,0 +1,89 @@
+import type { Filters, Options, Recipe } from '../../jobs/rules/datasets/recipe.ts'
+import type { Queryable } from '../core/db.ts'
+import { ofManifest, withVerdict } from '../traces/traces.ts'
+
+export interface Selection {
+  readonly orgId: string
+  readonly projectId: string
+  readonly recipe: Recipe
+}
+
+/** What follows `from` to read the traces `t` of a project that pass filters, also those that nothing was decided on. */
+export function filteredTraces(
+  sql: Queryable,
+  { orgId, projectId, filters }: { orgId: string; projectId: string; filters: Filters },
+) {
+  const recipe = { filters, options: { include_needs_review: true } }
+  return sql`${judgedTraces(sql)} where ${ofProject(sql, { orgId, projectId })}
+    ${passing(sql, { orgId, recipe, isAnyTaken: true })}`
+}
+
+/** How many traces of the project each filter left out, as `filtered.<name>`. A trace counts for the first filter it fails. */
+export async function countFiltered(sql: Queryable, selection: Selection) {
+  const filters = conditions(sql, selection)
+  const rows = await sql<{ reason: string; n: number }[]>`
+    select reason, count(*) as n from (
+      select case ${filters.map(
+        ([name, condition]) => sql`when (${condition}) is not true then ${`filtered.${name}`} `,
+      )} end as reason
+      from ${judgedTraces(sql)} where ${ofProject(sql, selection)}) as traces
+    where reason is not null group by reason order by reason`
+  return new Map(rows.map(({ reason, n }) => [reason, n]))
+}
+
+/** Traces `t` with their verdicts `v`. */
+export function judgedTraces(sql: Queryable) {
+  return sql`traces t ${withVerdict(sql)}`
+}
+
+/** The condition that trace `t` is of the project. */
+export function ofProject(sql: Queryable, { orgId, projectId }: Omit<Selection, 'recipe'>) {
+  return sql`t.org_id = ${orgId} and t.project_id = ${projectId}`
+}
+
+/** The conditions, each after an `and`, that trace `t` with verdict `v` passes every filter. */
+export function passing(sql: Queryable, selection: Conditional) {
+  return conditions(sql, selection).map(([, condition]) => sql`and ${condition}`)
+}
+
+/** What a trace must be, by name, in the order in which it is counted. What is null or empty filters nothing. */
+function conditions(
+  sql: Queryable,
+  { orgId, recipe: { filters, options }, isAnyTaken = false }: Conditional,
+) {
+  const { agent_name, manifest_ids, verdicts, eval_verdict, min_eval_score, tags, tool } = filters
+  const all = [
+    ['agent_name', agent_name, sql`t.agent_name = ${agent_name}`],
+    ['manifest_ids', manifest_ids, ofAnyManifest(sql, orgId, manifest_ids)],
+    ['source_type', filters.source_type, sql`t.source_type = ${filters.source_type}`],
+    ['status', filters.status, sql`t.status = ${filters.status}`],
+    ['since', filters.since, sql`t.started_at >= ${filters.since}::timestamptz`],
+    ['until', filters.until, sql`t.started_at < ${filters.until}::timestamptz`],
+    ['tags', tags, sql`t.tags @> ${tags}::text[]`],
+    ['tool', tool, sql`${tool} = any(t.tools_called)`],
+    ['unjudged', isAnyTaken ? null : true, sql`v.verdict is not null`],
+    ['verdicts', verdicts, sql`v.verdict = any(${verdicts}::text[])`],
+    ['eval_verdict', eval_verdict, sql`v.eval_verdict = ${eval_verdict}`],
+    ['min_eval_score', min_eval_score, sql`v.quality_avg >= ${min_eval_score}::float8`],
+    ['needs_review', options.include_needs_review ? null : true, sql`not v.needs_review`],
+  ] as const
+  return all.flatMap(([name, given, condition]) => {
+    const filters = given !== null && !(Array.isArray(given) && given.length === 0)
+    return filters ? [[name, condition] as const] : []
+  })
+}
+
+function ofAnyManifest(sql: Queryable, orgId: string, ids: readonly string[]) {
+  return sql`(false ${ids.map((id) => sql`or ${ofManifest(sql, orgId, id)}`)})`
+}
+
+/** What decides which traces pass. */
+interface Conditional {
+  readonly orgId: string
+  readonly recipe: {
+    readonly filters: Filters
+    readonly options: Pick<Options, 'include_needs_review'>
+  }
+  /** Traces without a decision are among them, where the filters ask for none. Default false. */
+  readonly isAnyTaken?: boolean
+}
