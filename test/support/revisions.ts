@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { inflateContent, toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
+import { contentText, decodeContent } from '../../jobs/rules/traces/content.ts'
+import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
 import type { Sql } from '../../sql/core/db.ts'
 
@@ -26,7 +27,9 @@ export async function storeRevisions(
       values (${orgId}, ${projectId}, ${batchId}, ${batchId}, ${target}, ${target}, '[]', '1')
       on conflict do nothing`
     const content = contentOf(llm_calls)
-    const hash = createHash('sha256').update(inflateContent(content)).digest()
+    const hash = createHash('sha256')
+      .update(contentText(decodeContent(content)))
+      .digest()
     await sql`
       insert into trace_revisions (org_id, project_id, trace_id, target_manifest_id, batch_id,
         trace_revision, rules, content, content_hash, tools_called)
@@ -48,5 +51,5 @@ function contentOf(llm_calls: readonly object[]) {
     { traceId: () => 'patched', now: new Date('2026-01-01T00:00:00Z') },
   )
   if ('faults' in read) throw new Error(JSON.stringify(read.faults))
-  return toTraceRow(read.trace).content
+  return toTraceRow(read.trace, 'shared').content
 }

@@ -28,7 +28,7 @@ export async function storeJudged(
   traces: readonly JudgedTrace[],
 ) {
   const owner = { org_id: orgId, project_id: projectId }
-  const rows = traces.map((trace) => ({ ...toTraceRow(asTrace(trace)), ...owner }))
+  const rows = traces.map((trace) => ({ ...toTraceRow(asTrace(trace), 'shared'), ...owner }))
   await insertTraces(sql, rows)
   const verdicts = traces.filter(({ verdict }) => verdict !== null).map((trace) => asVerdict(trace))
   await sql`

@@ -211,7 +211,7 @@ async function repair({ org_id, project_id, trace_id }: TraceKey, target: string
 function rowOf(body: object) {
   const read = readTrace(body, { traceId: () => '', now: new Date(0) })
   if ('faults' in read) throw new Error(JSON.stringify(read.faults))
-  return toTraceRow(read.trace)
+  return toTraceRow(read.trace, 'shared')
 }
 
 function calling(asked: string, ...tools: (readonly [string, object])[]) {
