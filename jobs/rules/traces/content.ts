@@ -104,6 +104,22 @@ export function inflateContent(bytes: Uint8Array): InflatedContent {
   }
 }
 
+/**
+ * The shared form of a stored content, checked to say the same text. Undefined where it is stored so, has
+ * nothing to share, or says what this release would not write.
+ * @param pause as that of `decodeContentInSteps`, which also says what is thrown
+ */
+export async function shareContent(
+  bytes: Uint8Array,
+  pause: () => Promise<unknown>,
+): Promise<Buffer | undefined> {
+  const content = await decodeContentInSteps(bytes, pause)
+  if (formOf(bytes) === 'shared' || !isShared(content, 'shared')) return undefined
+  const shared = await encodeContentInSteps(content, { form: 'shared', pause })
+  const again = shared && contentText(await decodeContentInSteps(shared, pause))
+  return again === inflateContent(bytes).text.toString() ? shared : undefined
+}
+
 /** @throws Error as `decodeContent` */
 export function readContent({ form, text }: InflatedContent): TraceContent {
   try {
@@ -169,7 +185,9 @@ function damaged(cause: unknown) {
 }
 
 const EMPTY = '{"spans":[],"llm_calls":[]}'
-/** The first byte of a shared content; a whole one begins as zstd does. */
+/** What a whole content begins with, as bytes of zstd do. */
+export const WHOLE_MARK = Buffer.of(ZSTD_MAGIC)
+/** The first byte of a shared one. */
 const SHARED = 1
 const SHARED_MARK = Buffer.of(SHARED)
 /** Characters. */
