@@ -185,9 +185,7 @@ async function makeScene() {
       const key = { org_id: org.orgId, project_id: org.projectId, trace_id: 't' }
       await repair(key, manifests['v2'] as string)
       await context.queue.transaction(sql, (tx: Transaction) =>
-        reviseTrace(tx, context.queue, key, () =>
-          rowOf(bodyOf(FORMS[form]), context.contentForm),
-        ),
+        reviseTrace(tx, context.queue, key, () => rowOf(bodyOf(FORMS[form]), context.contentForm)),
       )
       await settled()
     },
