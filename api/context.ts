@@ -1,6 +1,7 @@
 import type { Queue } from '../jobs/queue.ts'
 import type { AllowedNetworks } from '../jobs/rules/core/outbound-address.ts'
 import type { ByPlan, Quotas } from '../jobs/rules/org/plan.ts'
+import type { ContentForm } from '../jobs/rules/traces/content.ts'
 import type { Storage } from '../jobs/storage.ts'
 import type { Sql } from '../sql/core/db.ts'
 import type { JobRow } from '../sql/jobs/jobs.ts'
@@ -54,6 +55,8 @@ export interface ApiContext {
   readonly requestId?: string
   /** After these seconds without a span a trace made of spans is partial whose root did not come. */
   readonly idleSeconds: number
+  /** In which contents of traces are written. */
+  readonly contentForm: ContentForm
   /** Keys begin with this and `sk_`. */
   readonly keyPrefix: string
 }

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import type { Request, ResponseToolkit } from '@hapi/hapi'
 import type Joi from 'joi'
 import type { ListApart } from '../jobs/rules/core/json-pieces.ts'
+import type { ContentForm } from '../jobs/rules/traces/content.ts'
 import type { Valid } from '../jobs/shape.ts'
 import type { ApiContext } from './context.ts'
 import type { FieldFault } from './errors.ts'
@@ -57,13 +58,20 @@ export interface CheckedBody<T> {
   /** What the documentation shows. */
   readonly documented: Joi.Schema
   /** Checks and normalises in one pass where joi would be too slow. Throws nothing but an `ApiError`. */
-  readonly read: (value: unknown, now: Date) => ReadBody<T> | Promise<ReadBody<T>>
+  readonly read: (value: unknown, reading: BodyReading) => ReadBody<T> | Promise<ReadBody<T>>
   /** Bound of the body after inflation. */
   readonly maxBytes: number
   /** Bound of its lists, objects, texts, numbers and words together; default MAX_VALUES of a body. */
   readonly maxValues?: number
   /** A list that the body is, or has. Its items come as `UnparsedJson`. */
   readonly apart?: ListApart
+}
+
+/** What a body is read with, besides itself. */
+export interface BodyReading {
+  readonly now: Date
+  /** Of the traces that it holds. */
+  readonly contentForm: ContentForm
 }
 
 /** A body that is JSON, or of another type: then `read` is given its bytes as a `Buffer`. */

@@ -5,7 +5,7 @@ import { workOn } from '../jobs/current-work.ts'
 import { whileCounted } from './concurrency.ts'
 import type { ApiContext, ApiPools } from './context.ts'
 import { Answer, pathsOf } from './endpoint.ts'
-import type { Call, Endpoint } from './endpoint.ts'
+import type { BodyReading, Call, Endpoint } from './endpoint.ts'
 import { ALL_FAULTS, faultsOf, validationError } from './errors.ts'
 import type { FieldFault } from './errors.ts'
 import { performOnce, readIdempotencyKey } from './idempotency.ts'
@@ -42,7 +42,10 @@ async function handleRequest(
   request: Request,
   h: ResponseToolkit,
 ) {
-  const input = await readInput(operation, request, shared.now())
+  const input = await readInput(operation, request, {
+    now: shared.now(),
+    contentForm: shared.contentForm,
+  })
   const caller = request.auth.credentials?.user
   const principal = caller?.principal
   const pool = shared.pools[poolOf(operation)]
@@ -65,7 +68,11 @@ function poolOf({ method, aggregates }: Endpoint): keyof ApiPools {
 }
 
 /** Checks path, query and body and throws one 422 with all their faults. */
-async function readInput({ params, query, headers, body }: Endpoint, request: Request, now: Date) {
+async function readInput(
+  { params, query, headers, body }: Endpoint,
+  request: Request,
+  reading: BodyReading,
+) {
   const faults: FieldFault[] = []
   function addFaults(found: readonly FieldFault[]) {
     for (const fault of found) faults.push(fault)
@@ -81,7 +88,7 @@ async function readInput({ params, query, headers, body }: Endpoint, request: Re
     if ('stream' in body) return request.payload
     const value: unknown = request.payload ?? {}
     if (!('read' in body)) return check('body', body, value)
-    const result = await body.read(value, now)
+    const result = await body.read(value, reading)
     if ('value' in result) return result.value
     addFaults(result.faults)
     return undefined

@@ -32,6 +32,7 @@ import { prepareReplay } from './prepare-replay.ts'
 import { previewRepair } from './preview-repair.ts'
 import { reconcileJobs } from './reconcile-jobs.ts'
 import { retargetVerdicts } from './retarget-verdicts.ts'
+import { rewriteTraces } from './rewrite-traces.ts'
 import { sendAlertMail } from './send-alert-mail.ts'
 import { settleLostDeliveries } from './settle-lost-deliveries.ts'
 import { settleTraces } from './settle-traces.ts'
@@ -63,4 +64,5 @@ export const jobs: readonly Job[] = [
   settleLostDeliveries,
   deleteExpired,
   sweepStorage,
+  rewriteTraces,
 ]

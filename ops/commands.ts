@@ -24,6 +24,7 @@ import { jobCommands } from './job-commands.ts'
 import { createKey, createOrganization } from './organizations.ts'
 import { queueCommands } from './queue-commands.ts'
 import { noOrganization, OperatorError } from './operator-error.ts'
+import { rewriteCommands } from './rewrite-commands.ts'
 import { secretCommands } from './secret-commands.ts'
 import { usageCommands } from './usage-commands.ts'
 
@@ -149,6 +150,7 @@ export const commands: readonly Command[] = [
   ...deadLetterCommands,
   ...secretCommands,
   ...usageCommands,
+  ...rewriteCommands,
 
   command('migrate', {
     usage:

@@ -7,6 +7,7 @@ import type { DatabaseOptions, Sql } from '../sql/core/db.ts'
 import { deafListener, openListener } from '../sql/core/listener.ts'
 import { ensureTurnIndex } from '../sql/jobs/pg-boss.ts'
 import { listWaiting, migrate } from '../sql/core/migrate.ts'
+import { findContentForm } from '../sql/traces/content-form.ts'
 import type { WorkerContext } from '../workers/runtime/context.ts'
 import { keepCountsFolded } from '../workers/maintenance/fold-counts.ts'
 import { superviseJobs } from '../workers/maintenance/supervise-jobs.ts'
@@ -174,7 +175,16 @@ async function openShared<Name extends string>(
   return {
     pools,
     boss,
-    context: { sql, listener, queue, storage, log, now: () => new Date(), quotas: config.quotas },
+    context: {
+      sql,
+      listener,
+      queue,
+      storage,
+      log,
+      now: () => new Date(),
+      quotas: config.quotas,
+      contentForm: await findContentForm(sql),
+    },
     async close() {
       await boss.stop({ graceful: false })
       await listener.close()

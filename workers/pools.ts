@@ -9,6 +9,7 @@ import { importTracesHandler } from './import/import-traces.ts'
 import { deleteExpiredHandler } from './maintenance/delete-expired.ts'
 import { reconcileJobsHandler } from './maintenance/reconcile-jobs.ts'
 import { settleLostDeliveriesHandler } from './maintenance/settle-lost-deliveries.ts'
+import { rewriteTracesHandler } from './maintenance/rewrite-traces.ts'
 import { sweepStorageHandler } from './maintenance/sweep-storage.ts'
 import type { PoolName } from './pool-names.ts'
 import { activateDraftHandler } from './regression/activate-draft.ts'
@@ -72,6 +73,7 @@ export const pools: Readonly<Record<string, Pool>> = {
       settleLostDeliveriesHandler,
       deleteExpiredHandler,
       sweepStorageHandler,
+      rewriteTracesHandler,
     ],
   },
 } satisfies Record<PoolName, Pool>

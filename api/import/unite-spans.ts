@@ -4,7 +4,8 @@ import {
   unionOfSpans,
 } from '../../jobs/rules/import/spans/span-trace.ts'
 import type { ReadSpan } from '../../jobs/rules/import/format.ts'
-import { decodeContentInSteps, toTraceRowWithin } from '../../jobs/rules/traces/trace-row.ts'
+import { decodeContentInSteps } from '../../jobs/rules/traces/content.ts'
+import { toTraceRowWithin } from '../../jobs/rules/traces/trace-row.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { MAX_ITEMS } from '../../jobs/rules/traces/trace.ts'
 import { SETTLE_SECONDS } from '../../jobs/settle-traces.ts'
@@ -108,7 +109,7 @@ function* addSpans(known: readonly ReadSpan[], arrivals: readonly SpanArrival[])
 }
 
 async function toSpanRow(
-  { now, idleSeconds }: ApiContext,
+  { now, idleSeconds, contentForm: form }: ApiContext,
   traceId: string,
   spans: readonly ReadSpan[],
   pause: Pause,
@@ -118,7 +119,7 @@ async function toSpanRow(
   // What a span says of the trace and the trace cannot hold stays among the attributes of the span.
   const { trace } = await traceOfSpansInSteps(spans, {}, options)
   await pause()
-  const row = await toTraceRowWithin(trace, MAX_CONTENT, pause)
+  const row = await toTraceRowWithin(trace, { form, max: MAX_CONTENT, pause })
   const seconds = trace.status === 'running' ? idleSeconds : SETTLE_SECONDS
   const settles_at = new Date(at.getTime() + seconds * 1000)
   return row && { ...row, made_of_spans: true, settles_at }

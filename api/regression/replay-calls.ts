@@ -1,7 +1,7 @@
 import { findModelChange, rehearse, unreplayed } from '../../jobs/rules/regression/call-replay.ts'
 import type { CallReplay } from '../../jobs/rules/regression/call-replay.ts'
 import { diffManifests } from '../../jobs/rules/manifests/manifest-diff.ts'
-import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
+import { decodeContentInSteps } from '../../jobs/rules/traces/content.ts'
 import { oneOf, shape } from '../../jobs/shape.ts'
 import { findStoredPair } from '../../sql/manifests/manifest-components.ts'
 import { listNewestContents } from '../../sql/manifests/newest-contents.ts'
@@ -10,6 +10,7 @@ import type { CheckRow } from '../../sql/regression/checks.ts'
 import type { Call } from '../endpoint.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody } from '../fields.ts'
+import { openTurns } from '../in-turns.ts'
 import { callReplayBody } from './check-body.ts'
 import { checkPath, findVisibleCheck } from './check.ts'
 
@@ -50,7 +51,12 @@ async function replay(
   }
   const wanted = { window: [start, end], limit: TRACES } as const
   const rows = await listNewestContents(context.sql, agent, before.id, wanted)
-  const traces = rows.map(({ content, ...row }) => ({ ...row, ...decodeContent(content) }))
+  const pause = openTurns()
+  const traces = []
+  for (const { content, ...row } of rows) {
+    traces.push({ ...row, ...(await decodeContentInSteps(content, pause)) })
+    await pause()
+  }
   return rehearse(traces, model)
 }
 

@@ -48,7 +48,7 @@ const body: CheckedBody<Submission> = {
     .label('ReplaySubmission')
     .example({ status: 'completed', lease_token: EXAMPLE_ID, eval_score: 0.9 }),
   maxBytes: MAX_BODY_BYTES,
-  async read(value, now) {
+  async read(value, { now }) {
     const result = await readSubmission(value, now, openTurns())
     if ('value' in result) return result
     const inBody = (field: string) => (field === 'body' ? field : `body.${field}`)
@@ -77,8 +77,8 @@ export const submitReplayTask = endpoint('POST', '/replay/tasks/{task_id}/submit
   },
   async handle({ context, principal, params, body }) {
     const { id } = await findVisibleTask(context, principal, params.task_id)
-    const { sql, queue, quotas, now } = context
-    const charge = { orgId: principal.orgId, quotas, at: now() }
+    const { sql, queue, quotas, now, contentForm } = context
+    const charge = { orgId: principal.orgId, quotas, at: now(), contentForm }
     const outcome = await queue.transaction(sql, (tx: Transaction) =>
       submitReplay(tx, queue, charge, id, body),
     )

@@ -33,8 +33,8 @@ const storedBody = Joi.object({
 const body: CheckedBody<SentTrace> = {
   documented: traceRequest,
   maxBytes: MAX_BODY_BYTES,
-  async read(value, now) {
-    const result = await readTraceBody(value, now)
+  async read(value, reading) {
+    const result = await readTraceBody(value, reading)
     if ('value' in result) return result
     const inBody = (field: string) => (field === 'body' ? field : `body.${field}`)
     return { faults: result.faults.map((fault) => ({ ...fault, field: inBody(fault.field) })) }

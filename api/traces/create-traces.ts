@@ -6,7 +6,7 @@ import { JsonScan, MAX_VALUES } from '../../jobs/rules/core/json-scan.ts'
 import { describeFault, isObject } from '../../jobs/rules/core/reader.ts'
 import type { Fault } from '../../jobs/rules/core/reader.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import type { CheckedBody } from '../endpoint.ts'
+import type { BodyReading, CheckedBody } from '../endpoint.ts'
 import { ApiError } from '../errors.ts'
 import { projectField, quotaBody } from '../fields.ts'
 import { inTurns, openTurns } from '../in-turns.ts'
@@ -34,7 +34,7 @@ const body: CheckedBody<readonly Item[]> = {
   maxBytes: 50 << 20,
   maxValues: 2_000_000,
   apart: { name: 'traces', max: MAX_TRACES },
-  async read(value, now) {
+  async read(value, reading) {
     const field = isObject(value) ? 'body.traces' : 'body'
     const list = isObject(value) ? value['traces'] : value
     if (!Array.isArray(list) || list.length < 1 || list.length > MAX_TRACES) {
@@ -44,7 +44,7 @@ const body: CheckedBody<readonly Item[]> = {
     const items: Item[] = []
     const pause = openTurns()
     // One after the other: the values of one trace are gone when those of the next are made.
-    for (const each of list as UnparsedJson[]) items.push(await readItem(each, now, pause))
+    for (const each of list as UnparsedJson[]) items.push(await readItem(each, reading, pause))
     return { value: items }
   },
 }
@@ -126,11 +126,15 @@ function quotaHeader(taken: readonly Taken[]): Record<string, string> {
   return {}
 }
 
-async function readItem({ bytes }: UnparsedJson, now: Date, pause: Pause): Promise<Item> {
+async function readItem(
+  { bytes }: UnparsedJson,
+  reading: BodyReading,
+  pause: Pause,
+): Promise<Item> {
   const excess = excessOf(bytes)
   if (excess) return { trace_id: null, faults: [{ field: 'body', message: excess }] }
   const value = await inTurns(parseInPieces(bytes), pause)
-  const result = await readTraceBody(value, now, pause)
+  const result = await readTraceBody(value, reading, pause)
   if ('value' in result) return result
   const { trace_id, id } = isObject(value) ? value : {}
   const given = trace_id ?? id

@@ -1,10 +1,11 @@
 import Joi from 'joi'
-import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
+import { decodeContentInSteps } from '../../jobs/rules/traces/content.ts'
 import { int, listOf, shape, text } from '../../jobs/shape.ts'
 import { findTraceContent } from '../../sql/traces/traces.ts'
 import { endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
 import { errorBody, projectField } from '../fields.ts'
+import { openTurns } from '../in-turns.ts'
 import { decodeNumberCursor, encodeCursor } from '../pagination.ts'
 import { spanBody } from './trace-body.ts'
 import { findVisibleTrace, tracePath } from './trace.ts'
@@ -29,7 +30,7 @@ export const listSpans = endpoint('GET', '/traces/{trace_id}/spans', {
     const trace = await findVisibleTrace(sql, principal, params.trace_id, project)
     const content = await findTraceContent(sql, trace)
     if (!content) throw notFound('Trace')
-    const { spans } = decodeContent(content)
+    const { spans } = await decodeContentInSteps(content, openTurns())
     const to = from + limit
     return {
       trace_id: trace.trace_id,

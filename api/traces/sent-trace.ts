@@ -7,6 +7,7 @@ import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
 import { toTraceRowInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import type { TraceWarning } from '../../jobs/rules/traces/trace-warning.ts'
+import type { BodyReading } from '../endpoint.ts'
 import { openTurns } from '../in-turns.ts'
 
 /** A trace as a client sent it, read, checked and made ready for the database. */
@@ -28,7 +29,7 @@ export interface SentTrace {
  */
 export async function readTraceBody(
   value: unknown,
-  now: Date,
+  { now, contentForm: form }: BodyReading,
   pause = openTurns(),
 ): Promise<{ value: SentTrace } | { faults: readonly Fault[] }> {
   const result = readTrace(value, { traceId: randomUUIDv7, now })
@@ -40,7 +41,7 @@ export async function readTraceBody(
   const rated = readTraceScores({ scores, eval_scores })
   const warnings = [...result.warnings, ...rated.warnings]
   await pause()
-  const row = await toTraceRowInSteps(result.trace, pause)
+  const row = await toTraceRowInSteps(result.trace, { form, pause })
   const { content, metadata, session_metadata } = row
   await pause()
   const size = content.length + JSON.stringify([metadata, session_metadata]).length

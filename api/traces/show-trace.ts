@@ -1,4 +1,4 @@
-import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
+import { decodeContentInSteps } from '../../jobs/rules/traces/content.ts'
 import { shape, someOf, uuidReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import { findRevisionContent, listRevisions } from '../../sql/manifests/trace-revisions.ts'
@@ -9,6 +9,7 @@ import type { TraceKey } from '../../sql/traces/traces.ts'
 import { endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
 import { errorBody, projectField } from '../fields.ts'
+import { openTurns } from '../in-turns.ts'
 import { viewScore } from '../evals/score.ts'
 import { traceBody } from './trace-body.ts'
 import { findVisibleTrace, tracePath, viewTrace } from './trace.ts'
@@ -61,7 +62,7 @@ async function readContent(
       ? await findTraceContent(sql, key)
       : await findRevisionContent(sql, key, manifestId)
   if (!content) throw notFound(manifestId === undefined ? 'Trace' : 'Revision')
-  const { spans, llm_calls } = decodeContent(content)
+  const { spans, llm_calls } = await decodeContentInSteps(content, openTurns())
   return {
     ...(parts.has('spans') && {
       spans: spans.slice(0, SPANS_SHOWN),

@@ -34,7 +34,7 @@ function makeRow(i: number): TraceRow {
   }
   const read = readTrace(given, { traceId: () => '', now: started })
   if ('faults' in read) throw new Error(read.faults[0]?.message)
-  return toTraceRow(read.trace)
+  return toTraceRow(read.trace, 'shared')
 }
 
 const WORDS = ['the parcel', 'a refund', 'an answer', 'the invoice', 'a call', 'the part']

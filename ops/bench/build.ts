@@ -58,7 +58,7 @@ async function storeTraces(sql: Sql, owner: Bench['owner'], lines: Iterable<stri
   for (const batch of batchesOf(lines, 200)) {
     await insertTraces(
       sql,
-      batch.map((line) => ({ ...toTraceRow(asTrace(line)), ...owner })),
+      batch.map((line) => ({ ...toTraceRow(asTrace(line), 'shared'), ...owner })),
     )
   }
   await sql`

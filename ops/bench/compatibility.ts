@@ -15,7 +15,8 @@ import type { VerdictCounts } from '../../jobs/rules/manifests/compat-tally.ts'
 import { classify } from '../../jobs/rules/manifests/compatibility.ts'
 import { readComponents } from '../../jobs/rules/manifests/manifest-components.ts'
 import { planRepair } from '../../jobs/rules/manifests/repair-plan.ts'
-import { decodeContent, toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
+import { decodeContent } from '../../jobs/rules/traces/content.ts'
+import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
 import type { Trace } from '../../jobs/rules/traces/trace.ts'
 import type { Sql } from '../../sql/core/db.ts'
@@ -148,7 +149,7 @@ async function storeTraces(
   }
   for (const trace of makeTraces(count, seed)) {
     bytes += JSON.stringify(trace.llm_calls).length
-    const row = toTraceRow({ ...trace, manifest_id: manifestId })
+    const row = toTraceRow({ ...trace, manifest_id: manifestId }, 'shared')
     batch.push({ ...row, ...owner })
     if (batch.length === 1000) await flush()
   }
@@ -165,7 +166,7 @@ function measureRule(components: readonly object[], count: number, seed: number)
   const transition = planTransition(before, after, schemaCompiler())
   const repair = planRepair(transition, after)
   const traces = [...makeTraces(Math.min(count, 20_000), seed)]
-  const stored = traces.map((trace) => ({ trace, content: toTraceRow(trace).content }))
+  const stored = traces.map((trace) => ({ trace, content: toTraceRow(trace, 'shared').content }))
   const best = (work: () => void) => {
     const runs = Array.from({ length: 3 }, () => {
       const [start, cpu] = [performance.now(), process.cpuUsage()]

@@ -145,7 +145,7 @@ async function storeTraces({ sql, owner }: Bench) {
     const trace = { trace_id: `t${i}`, agent_name: 'bench-agent', llm_calls: [call] }
     const read = readTrace(trace, { traceId: randomUUIDv7, now: new Date() })
     if ('faults' in read) throw new Error(JSON.stringify(read.faults))
-    return { ...toTraceRow(read.trace), ...owner }
+    return { ...toTraceRow(read.trace, 'shared'), ...owner }
   })
   await insertTraces(sql, rows)
 }

@@ -6,6 +6,12 @@ export function arrayText(items: readonly (string | null)[]): string {
   return `{${items.map((item) => (item === null ? 'NULL' : quoted(item))).join()}}`
 }
 
+/** Bytes as the text of an element. */
+export function byteaText(bytes: Uint8Array): string {
+  const { buffer, byteOffset, byteLength } = bytes
+  return `\\x${Buffer.from(buffer, byteOffset, byteLength).toString('hex')}`
+}
+
 function quoted(item: string) {
   const text = item.includes('\0') ? storableText(item) : item
   return `"${NEEDS_ESCAPE.test(text) ? escaped(text) : text}"`

@@ -1,6 +1,6 @@
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
 import { conversationOf, textOf } from '../../jobs/rules/traces/conversation.ts'
-import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
+import { decodeContent } from '../../jobs/rules/traces/content.ts'
 import type { Queryable } from '../core/db.ts'
 import { ofTraces } from '../traces/traces.ts'
 

@@ -1,5 +1,5 @@
 import { order } from '../../jobs/rules/core/order.ts'
-import { arrayText } from '../core/array-text.ts'
+import { arrayText, byteaText } from '../core/array-text.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { aboutTrace, ofTrace, ofTraces } from '../traces/traces.ts'
 import type { TraceKey } from '../traces/traces.ts'
@@ -56,8 +56,8 @@ export async function upsertRevisions(
     from unnest(${arrayText(rows.map((row) => row.trace_id))}::text::text[],
       ${rows.map((row) => row.trace_revision)}::int[],
       ${arrayText(rows.map((row) => `{${row.rules.join()}}`))}::text::text[],
-      ${arrayText(rows.map((row) => hexOf(row.content)))}::text::bytea[],
-      ${arrayText(rows.map((row) => hexOf(row.content_hash)))}::text::bytea[],
+      ${arrayText(rows.map((row) => byteaText(row.content)))}::text::bytea[],
+      ${arrayText(rows.map((row) => byteaText(row.content_hash)))}::text::bytea[],
       ${arrayText(rows.map((row) => arrayText(row.tools_called)))}::text::text[])
       as repaired (trace_id, trace_revision, rules, content, content_hash, tools_called)
     on conflict (org_id, project_id, trace_id, target_manifest_id) do update set
@@ -89,9 +89,4 @@ function ofPresent(sql: Queryable, key: TraceKey) {
   return sql`(select * from trace_revisions where ${aboutTrace(sql, key)}) r
     cross join (select revision from traces where ${ofTrace(sql, key)}) t
     where r.trace_revision = t.revision`
-}
-
-function hexOf(bytes: Uint8Array) {
-  const { buffer, byteOffset, byteLength } = bytes
-  return `\\x${Buffer.from(buffer, byteOffset, byteLength).toString('hex')}`
 }

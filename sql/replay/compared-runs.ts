@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
+import { decodeContentInSteps } from '../../jobs/rules/traces/content.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { ownCalls, toolsUsed } from '../../jobs/rules/traces/trace-use.ts'
 import type { ComparedRun } from '../../jobs/rules/replay/comparison.ts'

@@ -3,11 +3,10 @@ import type { CompatReason } from '../../jobs/rules/manifests/compat-decision.ts
 import { readOutput } from '../../jobs/rules/replay/recorded-output.ts'
 import { readRequest } from '../../jobs/rules/replay/recorded-run.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
-import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
 import { isSameTrace, withVerdict } from '../traces/traces.ts'
-import { listRecordedTraces, nameText } from './recorded-traces.ts'
+import { listRecordedTraces, nameText, openRecorded } from './recorded-traces.ts'
 import type { RecordedRow, TraceName } from './recorded-traces.ts'
 
 /** Which traces are exported, or make their sessions be. */
@@ -26,7 +25,7 @@ export interface ExportedTrace {
   readonly session_id: string | null
   readonly turn_index: number | null
   readonly created_at: Date
-  /** In full where it is known; null where the trace does not tell. */
+  /** In full where it is known; null where the trace does not tell, or was damaged. */
   readonly user_input: string | null
   readonly original_output: string | null
   /** Null where the trace is still running or was not judged yet. */
@@ -128,18 +127,18 @@ export async function* openExported(
       const recordedBy = new Map(recorded.map((trace) => [nameText(trace), trace]))
       for (const { content_bytes: _, ...row } of batch) {
         const trace = recordedBy.get(nameText(row))
-        if (trace) yield { ...row, ...(await openTexts(trace, pause)) }
+        if (trace) yield { ...row, ...(await readTexts(trace, pause)) }
         await pause()
       }
     }
   }
 }
 
-async function openTexts({ content, ...row }: RecordedRow, pause: () => Promise<void>) {
-  const trace = { ...row, ...(await decodeContentInSteps(content, pause)) }
+async function readTexts(recorded: RecordedRow, pause: () => Promise<void>) {
+  const trace = await openRecorded(recorded, pause)
   return {
-    user_input: readRequest(trace).text,
-    original_output: readOutput(trace),
+    user_input: trace ? readRequest(trace).text : null,
+    original_output: trace ? readOutput(trace) : null,
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Filters } from '../../jobs/rules/datasets/recipe.ts'
 import type { RecordedTrace } from '../../jobs/rules/replay/recorded-run.ts'
 import type { TracePosition } from '../../jobs/rules/traces/trace-position.ts'
-import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
+import { decodeContentInSteps } from '../../jobs/rules/traces/content.ts'
 import type { Queryable } from '../core/db.ts'
 import { filteredTraces } from '../datasets/trace-filters.ts'
 import { isSameTrace, ofManifest } from '../traces/traces.ts'

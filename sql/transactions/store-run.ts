@@ -5,6 +5,7 @@ import type { Queue } from '../../jobs/queue.ts'
 import { markReplay } from '../../jobs/rules/replay/provenance.ts'
 import type { ReplayOrigin } from '../../jobs/rules/replay/provenance.ts'
 import type { SubmittedTrace } from '../../jobs/rules/replay/submission.ts'
+import type { ContentForm } from '../../jobs/rules/traces/content.ts'
 import { toTraceRowInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { unknownManifest } from '../../jobs/rules/traces/trace-warning.ts'
@@ -42,7 +43,7 @@ export async function storeRun(
   tx: Transaction,
   queue: Queue,
   original: TraceKey,
-  { run, origin }: { run: SubmittedTrace; origin: ReplayOrigin },
+  { run, origin, form }: { run: SubmittedTrace; origin: ReplayOrigin; form: ContentForm },
 ): Promise<StoredRun | MarkFault | TraceExists> {
   const { org_id, project_id } = original
   const { agent_name } = origin
@@ -52,8 +53,8 @@ export async function storeRun(
   const trace_id = run.trace.trace_id || randomUUIDv7()
   if (trace_id === original.trace_id) return invalid(SAME_TRACE)
   const named = { ...run.trace, trace_id, agent_name }
-  const marked = markReplay(await toTraceRowInSteps(named, () => setImmediate()), origin)
-  const row = { ...marked, org_id, project_id }
+  const made = await toTraceRowInSteps(named, { form, pause: () => setImmediate() })
+  const row = { ...markReplay(made, origin), org_id, project_id }
   const [inserted] = await insertTied(tx, [row])
   const written = inserted ?? (await finishRun(tx, queue, row, original))
   if (!written) return { kind: 'trace_exists', trace_id }

@@ -5,6 +5,7 @@ import type { ReplayOrigin } from '../../jobs/rules/replay/provenance.ts'
 import { replayScore } from '../../jobs/rules/replay/replay-score.ts'
 import { findSubmissionFault } from '../../jobs/rules/replay/submission.ts'
 import type { Submission } from '../../jobs/rules/replay/submission.ts'
+import type { ContentForm } from '../../jobs/rules/traces/content.ts'
 import type { TraceWarning } from '../../jobs/rules/traces/trace-warning.ts'
 import type { Transaction } from '../core/db.ts'
 import type { Charge } from '../org/usage.ts'
@@ -41,8 +42,10 @@ export type SubmitOutcome =
   /** The month's quota does not hold the trace; the lease goes on. */
   | { readonly kind: 'over_quota'; readonly limit: number; readonly left: number }
 
-/** Whose task it is and what a trace is charged to. */
-export type SubmitCharge = Pick<Charge, 'orgId' | 'quotas' | 'at'>
+/** Whose task it is, and what a trace is charged to and stored as. */
+export type SubmitCharge = Pick<Charge, 'orgId' | 'quotas' | 'at'> & {
+  readonly contentForm: ContentForm
+}
 
 /**
  * Applies a submission to its task, which others that submit wait for: the trace, its judgement, the
@@ -129,12 +132,16 @@ async function takeReplay(
   { trace, replayed_trace_id, eval_score, eval_verdict }: Submission,
   original: RecordedRun | undefined,
 ): Promise<TakenReplay | SubmitOutcome> {
-  const { task } = work
+  const { task, charge } = work
   const scores = eval_score === null ? [] : [replayScore(task.task_id, eval_score, eval_verdict)]
   const origin = originOf(task, original)
   if (trace) {
     const run = { ...trace, scores: [...trace.scores, ...scores] }
-    return storeRun(work.tx, work.queue, originalKey(task), { run, origin })
+    return storeRun(work.tx, work.queue, originalKey(task), {
+      run,
+      origin,
+      form: charge.contentForm,
+    })
   }
   const taken = { trace_id: replayed_trace_id, isNew: false, warnings: [] }
   if (replayed_trace_id === null) return taken

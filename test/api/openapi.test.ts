@@ -84,7 +84,7 @@ t.test('the OpenAPI document', async (t) => {
       const { example } = schemas.components[name] ?? described
       t.ok(example, `${method} ${path} has one`)
       const result = isRead
-        ? await body.read(asRead(example, body), new Date())
+        ? await body.read(asRead(example, body), { now: new Date(), contentForm: 'shared' })
         : body.validate(example)
       t.notOk('faults' in result ? result.faults : 'error' in result && result.error, path)
     }

@@ -16,7 +16,7 @@ export function callingRow(
   const now = new Date(Date.now() - ageSeconds * 1000)
   const read = readTrace(given, { traceId: randomUUIDv7, now })
   if ('faults' in read) throw new Error(read.faults[0]?.message)
-  return { ...toTraceRow(read.trace), org_id: orgId, project_id: projectId }
+  return { ...toTraceRow(read.trace, 'shared'), org_id: orgId, project_id: projectId }
 }
 
 interface GivenCall {

@@ -92,4 +92,5 @@ const SETTINGS = {
   now: new Date('2026-01-01T00:00:00Z'),
   dryRun: false,
   createdBy: 'a key',
-}
+  contentForm: 'shared',
+} as const

@@ -1,5 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { inflateContent, toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
+import { contentText, decodeContent } from '../../jobs/rules/traces/content.ts'
+import type { ContentForm } from '../../jobs/rules/traces/content.ts'
+import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
 import type { Sql } from '../../sql/core/db.ts'
 
@@ -17,6 +19,7 @@ export async function storeRevisions(
   sql: Sql,
   { orgId, projectId }: { orgId: string; projectId: string },
   revisions: readonly GivenRevision[],
+  form: ContentForm = 'shared',
 ) {
   const batchId = randomUUID()
   for (const { trace_id, target_manifest_id: target, llm_calls, trace_revision = 0 } of revisions) {
@@ -25,8 +28,10 @@ export async function storeRevisions(
         rules, engine_version)
       values (${orgId}, ${projectId}, ${batchId}, ${batchId}, ${target}, ${target}, '[]', '1')
       on conflict do nothing`
-    const content = contentOf(llm_calls)
-    const hash = createHash('sha256').update(inflateContent(content)).digest()
+    const content = contentOf(llm_calls, form)
+    const hash = createHash('sha256')
+      .update(contentText(decodeContent(content)))
+      .digest()
     await sql`
       insert into trace_revisions (org_id, project_id, trace_id, target_manifest_id, batch_id,
         trace_revision, rules, content, content_hash, tools_called)
@@ -42,11 +47,11 @@ export async function storeRevisions(
 /** The indices of the rules that each of the revisions says it was made by. */
 export const RULES = [0, 300]
 
-function contentOf(llm_calls: readonly object[]) {
+function contentOf(llm_calls: readonly object[], form: ContentForm) {
   const read = readTrace(
     { agent_name: 'agent', llm_calls },
     { traceId: () => 'patched', now: new Date('2026-01-01T00:00:00Z') },
   )
   if ('faults' in read) throw new Error(JSON.stringify(read.faults))
-  return toTraceRow(read.trace).content
+  return toTraceRow(read.trace, form).content
 }

@@ -6,6 +6,7 @@ import type { Test } from 'tap'
 import type { ServerInjectOptions } from '@hapi/hapi'
 import { createApi } from '../../api/server.ts'
 import type { ServerOptions } from '../../api/server.ts'
+import type { ContentForm } from '../../jobs/rules/traces/content.ts'
 import { displayPrefix, hashKey, makeKey } from '../../jobs/rules/access/api-key.ts'
 import { readConfig } from '../../ops/config.ts'
 import { openApiContext, openWorkerContext } from '../../ops/context.ts'
@@ -26,7 +27,7 @@ import { watchSecrets } from './secrets.ts'
  */
 export async function openService(
   t: Test,
-  { env = {}, url: given, ...options }: ServerOptions & TestOptions = {},
+  { env = {}, url: given, contentForm, ...options }: ServerOptions & TestOptions = {},
 ) {
   const url = given ?? (await createDatabase(t))
   const dataDir = await mkdtemp(join(tmpdir(), 'adl-test-'))
@@ -41,7 +42,8 @@ export async function openService(
   const opened = await openApiContext(config, url)
   const secrets = watchSecrets()
   const log = process.env['LOG_LEVEL'] ? opened.context.log : secrets.log
-  const context = { ...opened.context, log }
+  const told = { log, ...(contentForm && { contentForm }) }
+  const context = { ...opened.context, ...told }
   const server = await createApi(context, { anonymousRate: UNLIMITED, ...options })
   t.teardown(async () => {
     await server.stop({ timeout: 1000 })
@@ -70,7 +72,7 @@ export async function openService(
         ...(meter && { meter }),
       })
       const pools = await startWorkers(
-        { ...worker.context, log },
+        { ...worker.context, ...told },
         worker.boss,
         handlers.map((handler) => ({ handler, concurrency })),
       )
@@ -174,6 +176,8 @@ function readBody(payload: string, type: string) {
 interface TestOptions {
   readonly env?: Record<string, string>
   readonly url?: string
+  /** Default the one that the database can be given. */
+  readonly contentForm?: ContentForm
 }
 
 /** What no test uses up. */

@@ -1,3 +1,4 @@
+import type { ContentForm } from '../../jobs/rules/traces/content.ts'
 import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
 import { insertTraces } from '../../sql/traces/trace-inserts.ts'
@@ -26,9 +27,10 @@ export async function storeJudged(
   sql: Sql,
   { orgId, projectId }: { orgId: string; projectId: string },
   traces: readonly JudgedTrace[],
+  form: ContentForm = 'shared',
 ) {
   const owner = { org_id: orgId, project_id: projectId }
-  const rows = traces.map((trace) => ({ ...toTraceRow(asTrace(trace)), ...owner }))
+  const rows = traces.map((trace) => ({ ...toTraceRow(asTrace(trace), form), ...owner }))
   await insertTraces(sql, rows)
   const verdicts = traces.filter(({ verdict }) => verdict !== null).map((trace) => asVerdict(trace))
   await sql`

@@ -1,6 +1,6 @@
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import { openRowMaker } from '../../jobs/rules/datasets/rows.ts'
-import { decodeContent } from '../../jobs/rules/traces/trace-row.ts'
+import { decodeContent } from '../../jobs/rules/traces/content.ts'
 import { manifestOf } from './listed-trace.ts'
 import type { ManifestTools, RawTrace } from './listed-trace.ts'
 import { openPairTaker } from './pair-taker.ts'

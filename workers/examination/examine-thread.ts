@@ -4,6 +4,7 @@
 // schema was at work.
 import { hash } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
+import { holdsMoreValues } from '../../jobs/rules/core/value-count.ts'
 import { applyRepair } from '../../jobs/rules/manifests/apply-repair.ts'
 import { edgesOf } from '../../jobs/rules/traces/agent-edges.ts'
 import type { CompatDecision } from '../../jobs/rules/manifests/compat-decision.ts'
@@ -16,11 +17,12 @@ import type { RepairPlan } from '../../jobs/rules/manifests/repair-plan.ts'
 import type { Compile } from '../../jobs/rules/manifests/schema-check.ts'
 import { showRepair } from '../../jobs/rules/manifests/shown-repair.ts'
 import {
-  boxContent,
   contentText,
+  encodeContent,
   inflateContent,
   readContent,
-} from '../../jobs/rules/traces/trace-row.ts'
+} from '../../jobs/rules/traces/content.ts'
+import type { InflatedContent } from '../../jobs/rules/traces/content.ts'
 import type { UsingTrace } from '../../jobs/rules/traces/trace-use.ts'
 import { detectViolations, planDetection } from '../../jobs/rules/manifests/violations.ts'
 import type { Detector } from '../../jobs/rules/manifests/violations.ts'
@@ -109,9 +111,9 @@ function examine(
   wants: ExamineTask['wants'],
   intern: (decision: CompatDecision) => CompatDecision,
 ): Examination {
-  const text = inflate(closed)
-  if (!text) return givenUp(transition !== undefined, wants)
-  const trace = open(closed, text)
+  const inflated = inflate(closed)
+  if (!inflated) return givenUp(transition !== undefined, wants)
+  const trace = open(closed, inflated)
   const compatibility = transition ? intern(classify(trace, transition)) : null
   if (wants === 'compatibility') {
     return { compatibility, violations: NONE, edges: NONE, given_up: false }
@@ -124,47 +126,47 @@ function examine(
 function repair(
   closed: OpenedTrace,
   plan: Plan,
-  { wants }: RepairTask,
+  { wants, form }: RepairTask,
   approved: ReadonlySet<number> | null,
 ): Repair {
   const repairPlan = plan.repair()
   if (!repairPlan) throw new TypeError('A repair needs two manifests')
-  const packed = inflate(closed)
-  if (!packed) return { kind: 'ineligible' }
-  const trace = open(closed, packed)
-  if (hasMoreValues(packed, MAX_VALUES.repair)) {
+  const inflated = inflate(closed)
+  if (!inflated) return { kind: 'ineligible' }
+  const trace = open(closed, inflated)
+  // What is patched shares nothing, so that each message counts wherever it stands.
+  if (holdsMoreValues([trace.spans, trace.llm_calls], MAX_VALUES.repair)) {
     const { verdict } = classify(trace, repairPlan.transition)
     return { kind: verdict === 'repair' ? 'given_up' : 'ineligible' }
   }
   const outcome = applyRepair(trace, repairPlan, approved)
   if (outcome.kind !== 'repaired') return outcome
   const { content, ...repaired } = outcome
-  const text = contentText(content)
   return {
     ...repaired,
     // A copy: a buffer would be sent with all the memory it is a part of.
-    content: new Uint8Array(boxContent(text)),
-    content_hash: new Uint8Array(hash('sha256', text, 'buffer')),
+    content: new Uint8Array(encodeContent(content, form)),
+    content_hash: new Uint8Array(hash('sha256', contentText(content), 'buffer')),
     shown: wants === 'preview' ? showRepair(trace.llm_calls, content.llm_calls) : null,
   }
 }
 
-/** The text of a content; undefined for a trace that has to be given up. */
+/** Undefined for a trace that has to be given up. */
 function inflate({ content }: OpenedTrace) {
   Atomics.add(marks, BEAT, 1)
-  const text = inflateContent(content)
-  return hasMoreValues(text, MAX_VALUES.examine) ? undefined : text
+  const inflated = inflateContent(content)
+  return mayHoldMoreValues(inflated.text, MAX_VALUES.examine) ? undefined : inflated
 }
 
-function open({ content: _, ...columns }: OpenedTrace, text: Buffer): UsingTrace {
-  return { ...columns, ...readContent(text) }
+function open({ content: _, ...columns }: OpenedTrace, inflated: InflatedContent): UsingTrace {
+  return { ...columns, ...readContent(inflated) }
 }
 
 /**
- * Whether a content has so many values that to parse them may take all the memory of the thread. V8 does
+ * Whether a text may hold so many values that to parse them takes all the memory of the thread. V8 does
  * not look at the limit while it parses, so that the process would end with it.
  */
-function hasMoreValues(text: Uint8Array, max: number) {
+function mayHoldMoreValues(text: Uint8Array, max: number) {
   if (text.length <= max) return false
   let values = 0
   for (const byte of text) if (byte === COMMA || byte === BRACE || byte === BRACKET) values++

@@ -25,11 +25,11 @@ export function examine(
 
 /** Patches traces to fit the target manifest, in the same thread and as safely. */
 export function repairTraces(
-  run: ThreadRun,
+  run: ThreadRun & Pick<Run, 'contentForm'>,
   request: RepairRequest,
   examiner: Examiner = sharedExaminer(),
 ): Promise<Repair[]> {
-  return work(run, request, repairWork(request), examiner)
+  return work(run, request, repairWork(request, run.contentForm), examiner)
 }
 
 async function work<Result>(

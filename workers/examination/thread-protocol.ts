@@ -1,3 +1,4 @@
+import type { ContentForm } from '../../jobs/rules/traces/content.ts'
 import type { StoredManifest } from '../../sql/manifests/manifest-components.ts'
 import type { ClosedTrace, Examination, ExaminationRequest } from './examination.ts'
 import type { Repair, RepairRequest } from './repair.ts'
@@ -39,6 +40,8 @@ export interface RepairTask extends TracesTask {
   kind: 'repair'
   wants: RepairRequest['wants']
   approved: RepairRequest['approved']
+  /** Of the repaired contents. */
+  form: ContentForm
 }
 
 export type WorkTask = ExamineTask | RepairTask

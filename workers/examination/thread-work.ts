@@ -1,3 +1,4 @@
+import type { ContentForm } from '../../jobs/rules/traces/content.ts'
 import type { Examination, ExaminationRequest } from './examination.ts'
 import { givenUp } from './given-up.ts'
 import type { Repair, RepairRequest } from './repair.ts'
@@ -7,7 +8,7 @@ import type { ExamineTask, RepairTask, ThreadReply } from './thread-protocol.ts'
 export interface ThreadWork<Result> {
   /** What the thread is told beside the traces. */
   readonly told:
-    Pick<ExamineTask, 'kind' | 'wants'> | Pick<RepairTask, 'kind' | 'wants' | 'approved'>
+    Pick<ExamineTask, 'kind' | 'wants'> | Pick<RepairTask, 'kind' | 'wants' | 'approved' | 'form'>
   /** What is said of a trace that ended the thread. */
   readonly givenUp: Result
   /** What is said of one that did so before. */
@@ -32,9 +33,12 @@ export function examinationWork({
   }
 }
 
-export function repairWork({ wants, approved }: RepairRequest): ThreadWork<Repair> {
+export function repairWork(
+  { wants, approved }: RepairRequest,
+  form: ContentForm,
+): ThreadWork<Repair> {
   return {
-    told: { kind: 'repair', wants, approved },
+    told: { kind: 'repair', wants, approved, form },
     givenUp: { kind: 'given_up' },
     // It is dropped where it is compared, so that no rule may repair it.
     knownGivenUp: { kind: 'ineligible' },

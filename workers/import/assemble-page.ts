@@ -98,7 +98,7 @@ function makeNew(trace: PageTrace, parts: readonly StagedPart[], settings: PageS
   const corrected = correctionsOf(trace, joined, settings)
   return {
     added: {
-      row: toTraceRow(stored),
+      row: toTraceRow(stored, settings.contentForm),
       line: trace.line,
       scores: made.scores.map((score) => ({ ...score, trace_id: trace.traceId })),
       losses: [...made.losses.map(({ code }) => code), ...corrected.lost],

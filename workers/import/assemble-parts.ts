@@ -26,7 +26,7 @@ export async function assembleParts(
 ): Promise<NonNullable<Cursor['end']> | typeof CONTINUE> {
   const key = { orgId: item.org_id, importId: item.id }
   const total = await countStagedTraces(run.sql, key)
-  const settings = { ...settingsOf(item, from), isBroken: from.broken !== undefined }
+  const settings = { ...settingsOf(run, item, from), isBroken: from.broken !== undefined }
   const pages = readPages(run.sql, key, from.after, slice.limits)
   let cursor = from
   const ready = inOrder(pagesBefore(pages, beforeTrace), PAGES_AHEAD, (page) =>

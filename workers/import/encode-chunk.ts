@@ -2,6 +2,7 @@ import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import type { Loss } from '../../jobs/rules/import/format.ts'
 import { readRecord } from '../../jobs/rules/import/read-record.ts'
 import type { ReadRecord } from '../../jobs/rules/import/read-record.ts'
+import type { ContentForm } from '../../jobs/rules/traces/content.ts'
 import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import type { CopyRows } from '../../sql/core/copy-rows.ts'
@@ -27,6 +28,7 @@ export interface ImportSettings {
   readonly dryRun: boolean
   /** The key that asked for the import. */
   readonly createdBy: string
+  readonly contentForm: ContentForm
 }
 
 /** Traces ready to be stored, with what belongs to them. */
@@ -117,7 +119,7 @@ function encodeWhole(
       seen.add(key)
       traceIds.push(key)
       lines.push(line)
-      if (!settings.dryRun) rows.push(toTraceRow(trace))
+      if (!settings.dryRun) rows.push(toTraceRow(trace, settings.contentForm))
       for (const score of found.scores) scores.push({ ...score, trace_id: key })
       for (const code of found.losses) losses.push({ code, trace_id: key })
     }

@@ -2,6 +2,7 @@ import type { importTraces } from '../../jobs/import-traces.ts'
 import type { Checkpoint } from '../../jobs/job.ts'
 import type { ImportRow } from '../../sql/import/imports.ts'
 import type { Progress } from '../../sql/jobs/jobs.ts'
+import type { WorkerContext } from '../runtime/context.ts'
 import type { ImportSettings } from './encode-chunk.ts'
 import type { PageLimits } from './read-pages.ts'
 
@@ -40,7 +41,11 @@ export function openSlice(limits: Limits, seconds: number, nowMs = () => perform
 }
 
 /** Once a format is found, the row names that one, and only the cursor has the format asked for. */
-export function settingsOf(item: ImportRow, from: Cursor | undefined): ImportSettings {
+export function settingsOf(
+  { contentForm }: Pick<WorkerContext, 'contentForm'>,
+  item: ImportRow,
+  from: Cursor | undefined,
+): ImportSettings {
   const asked = item.source === 'auto' ? null : item.source
   return {
     orgId: item.org_id,
@@ -51,6 +56,7 @@ export function settingsOf(item: ImportRow, from: Cursor | undefined): ImportSet
     now: item.created_at,
     dryRun: item.dry_run,
     createdBy: item.created_by ?? NOBODY,
+    contentForm,
   }
 }
 

@@ -29,7 +29,7 @@ export async function readFile(
   beforeLine = Infinity,
 ): Promise<Cursor | typeof CONTINUE> {
   const chunks = await openChunks(run, item, from, slice)
-  const settings = settingsOf(item, from)
+  const settings = settingsOf(run, item, from)
   let cursor: Cursor | undefined = from
   let chunkNo = from?.chunk_no ?? 0
   const ready = inOrder(chunksBefore(chunks, beforeLine), CHUNKS_AHEAD, (chunk) =>
@@ -59,7 +59,7 @@ async function openChunks(
   { limits }: Slice,
 ): Promise<AsyncIterable<Chunk>> {
   if (item.storage_key === null) throw uploadGone()
-  const { format } = settingsOf(item, from)
+  const { format } = settingsOf(run, item, from)
   const upload = await openUpload(run.storage, item.storage_key, from, { ...run, format }).catch(
     (error: unknown) => {
       throw error instanceof FileMissing ? uploadGone() : error

@@ -1,6 +1,6 @@
+import { compressText, inflateText } from '../../jobs/rules/core/zstd.ts'
 import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import type { Part, SpanScore } from '../../jobs/rules/import/format.ts'
-import { boxContent, inflateContent } from '../../jobs/rules/traces/trace-row.ts'
 import type { PartsRow, PiecedTrace } from '../../sql/import/import-parts.ts'
 import { measureJson } from './containers/measure-json.ts'
 import type { LineFault } from './containers/upload-fault.ts'
@@ -138,12 +138,12 @@ function rowOf(of: Pick<PartsRow, 'trace_id' | 'span_id'>, texts: readonly strin
 
 /** Of a short text compression would save little, and cost more than all else that is done with it. */
 function box(text: string): Buffer {
-  return text.length < COMPRESSED_FROM ? Buffer.from(text) : boxContent(text)
+  return text.length < COMPRESSED_FROM ? Buffer.from(text) : compressText(text)
 }
 
 /** No list begins as a compressed text does. */
 function textOf(content: Uint8Array): Buffer {
-  return content[0] === LIST_START ? Buffer.from(content) : inflateContent(content)
+  return content[0] === LIST_START ? Buffer.from(content) : inflateText(content)
 }
 
 /** Of one trace; four times what 50,000 LLM calls hold. */

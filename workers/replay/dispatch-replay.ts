@@ -10,7 +10,7 @@ import type { Outcome, ResumableRun } from '../runtime/handler.ts'
 import { findPauseReason, noteNews, readState, toCheckpoint } from './push-state.ts'
 import { sendTasks } from './send-tasks.ts'
 import type { Sender } from './send-tasks.ts'
-import { openSending, openTurns } from './sending.ts'
+import { openLine, openSending } from './sending.ts'
 
 export interface DispatchOptions {
   /** After this time the job continues in another run, so that others get their turn; default 120. */
@@ -41,7 +41,7 @@ export function dispatchHandler({
     const sending = openSending()
     const limits = { sliceSeconds, backoffSeconds, patienceSeconds, drainSeconds }
     const jobId = run.jobId ?? null
-    const dispatch: Dispatch = { run, batchId, jobId, state, sending, limits, alone: openTurns() }
+    const dispatch: Dispatch = { run, batchId, jobId, state, sending, limits, alone: openLine() }
     try {
       const { outcome } = await dispatchSlice(dispatch)
       await saveState(dispatch)

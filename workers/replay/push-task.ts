@@ -61,13 +61,14 @@ async function apply(run: Run, task: LeasedTask, answer: PushAnswer): Promise<Pu
 
 /** The lease is the runner's, which need not repeat its token. */
 async function submit(run: Run, task: LeasedTask, body: Buffer): Promise<Pushed> {
-  const { sql, queue, orgId, quotas } = run
+  const { sql, queue, orgId, quotas, contentForm } = run
   const at = run.now()
   const submission = await readResult(body, at)
   if (!submission) return { kind: 'failed', fault: 'invalid_result' }
   const held = { ...submission, lease_token: submission.lease_token ?? task.lease_token }
+  const charge = { orgId, quotas, at, contentForm }
   const outcome = await queue.transaction(sql, (tx: Transaction) =>
-    submitReplay(tx, queue, { orgId, quotas, at }, task.id, held),
+    submitReplay(tx, queue, charge, task.id, held),
   )
   switch (outcome.kind) {
     case 'stored':

@@ -45,7 +45,7 @@ export function openSending(): Sending {
 }
 
 /** Makes a function that runs each work when the one before it has ended, however it did. */
-export function openTurns() {
+export function openLine() {
   let last: Promise<unknown> = Promise.resolve()
   return <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work)

@@ -1,5 +1,6 @@
 import type { Queue } from '../../jobs/queue.ts'
 import type { Quotas } from '../../jobs/rules/org/plan.ts'
+import type { ContentForm } from '../../jobs/rules/traces/content.ts'
 import type { Storage } from '../../jobs/storage.ts'
 import type { Sql } from '../../sql/core/db.ts'
 import type { Listener } from '../../sql/core/listener.ts'
@@ -17,6 +18,8 @@ export interface WorkerContext {
   readonly quotas: Quotas
   /** Undefined for ever. */
   readonly tracesKeptDays: number | undefined
+  /** In which contents of traces are written. */
+  readonly contentForm: ContentForm
   /** Undefined where no mail server is configured. */
   readonly mailer: Mailer | undefined
   /** Makes an empty folder on a disk of this machine. It is deleted with the process at the latest. */

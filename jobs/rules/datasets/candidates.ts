@@ -1,5 +1,5 @@
 import type { EvalVerdict, Verdict } from '../core/verdicts.ts'
-import type { TraceContent } from '../traces/trace-row.ts'
+import type { TraceContent } from '../traces/trace.ts'
 import { isMiddling } from './pairs.ts'
 import type { Preference } from './pairs.ts'
 import type { Recipe } from './recipe.ts'

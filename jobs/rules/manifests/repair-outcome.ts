@@ -1,4 +1,4 @@
-import type { TraceContent } from '../traces/trace-row.ts'
+import type { TraceContent } from '../traces/trace.ts'
 import type { CompatCode } from './compat-decision.ts'
 
 /** What came of patching a trace to fit another manifest. Rules are told by their indices, ascending. */

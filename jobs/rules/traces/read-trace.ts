@@ -13,8 +13,7 @@ import {
   SPAN_TYPES,
   TRACE_STATUSES,
 } from './trace.ts'
-import type { LlmCall, Message, Span, ToolCall, Trace } from './trace.ts'
-import type { TraceContent } from './trace-row.ts'
+import type { LlmCall, Message, Span, ToolCall, Trace, TraceContent } from './trace.ts'
 import { unknownManifest } from './trace-warning.ts'
 import type { TraceWarning } from './trace-warning.ts'
 

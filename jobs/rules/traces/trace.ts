@@ -31,6 +31,9 @@ export interface Trace {
   llm_calls: LlmCall[]
 }
 
+/** The part of a trace that is stored compressed. */
+export type TraceContent = Pick<Trace, 'spans' | 'llm_calls'>
+
 export interface Span {
   id: string
   parent_span_id: string | null

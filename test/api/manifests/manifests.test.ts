@@ -41,7 +41,11 @@ t.test('manifests', async (t) => {
           const given = { agent_name: 'support', ...trace }
           const read = readTrace(given, { traceId: randomUUIDv7, now: new Date() })
           if (!('trace' in read)) throw new Error(JSON.stringify(read.faults))
-          return { ...toTraceRow(read.trace), org_id: org.orgId, project_id: org.projectId }
+          return {
+            ...toTraceRow(read.trace, 'shared'),
+            org_id: org.orgId,
+            project_id: org.projectId,
+          }
         })
         await insertTraces(sql, rows)
         return rows.map(({ trace_id }) => trace_id)

@@ -266,7 +266,7 @@ function rowOf(org: { orgId: string; projectId: string }, more: object) {
     { traceId: randomUUIDv7, now: new Date() },
   )
   if ('faults' in read) throw new Error(JSON.stringify(read.faults))
-  return { ...toTraceRow(read.trace), org_id: org.orgId, project_id: org.projectId }
+  return { ...toTraceRow(read.trace, 'shared'), org_id: org.orgId, project_id: org.projectId }
 }
 
 /** The locks that somebody waits for in this database. */

@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import t from 'tap'
 import { readTrace } from '../../../jobs/rules/traces/read-trace.ts'
+import type { ContentForm } from '../../../jobs/rules/traces/content.ts'
 import { toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
 import type { TraceKey } from '../../../sql/traces/traces.ts'
@@ -184,7 +185,7 @@ async function makeScene() {
       const key = { org_id: org.orgId, project_id: org.projectId, trace_id: 't' }
       await repair(key, manifests['v2'] as string)
       await context.queue.transaction(sql, (tx: Transaction) =>
-        reviseTrace(tx, context.queue, key, () => rowOf(bodyOf(FORMS[form]))),
+        reviseTrace(tx, context.queue, key, () => rowOf(bodyOf(FORMS[form]), context.contentForm)),
       )
       await settled()
     },
@@ -208,10 +209,10 @@ async function repair({ org_id, project_id, trace_id }: TraceKey, target: string
     values (${org_id}, ${project_id}, ${trace_id}, ${target}, ${id}, 0, '{}', '', '', '{}')`
 }
 
-function rowOf(body: object) {
+function rowOf(body: object, form: ContentForm) {
   const read = readTrace(body, { traceId: () => '', now: new Date(0) })
   if ('faults' in read) throw new Error(JSON.stringify(read.faults))
-  return toTraceRow(read.trace)
+  return toTraceRow(read.trace, form)
 }
 
 function calling(asked: string, ...tools: (readonly [string, object])[]) {

@@ -14,7 +14,7 @@ const string = { type: 'string' }
 let serial = 0
 const stored = (...components: Component[]) => ({ id: `m${++serial}`, ...manifest(...components) })
 const closed = (...args: Parameters<typeof traceOf>) => ({
-  ...toTraceRow(traceOf(...args)),
+  ...toTraceRow(traceOf(...args), 'shared'),
   given_up: false,
 })
 /** Traces that were given up, by organization. */

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { createHash } from 'node:crypto'
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { decodeContent, toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
+import { zstdCompressSync } from 'node:zlib'
+import { contentText, decodeContent } from '../../../jobs/rules/traces/content.ts'
+import { toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
 import type { Component } from '../../../jobs/rules/manifests/manifest.ts'
 import { examine, openExaminer, repairTraces } from '../../../workers/examination/examiner.ts'
 import type { Repair, RepairRequest } from '../../../workers/examination/repair.ts'
@@ -13,7 +14,7 @@ const ignore = () => undefined
 let serial = 0
 const stored = (...components: Component[]) => ({ id: `m${++serial}`, ...manifest(...components) })
 const closed = (...args: Parameters<typeof traceOf>) => ({
-  ...toTraceRow(traceOf(...args)),
+  ...toTraceRow(traceOf(...args), 'shared'),
   given_up: false,
 })
 /** Traces that were given up. */
@@ -26,7 +27,8 @@ const run = {
     error: (fields: object) => void log.push((fields as { trace_id: string }).trace_id),
   },
   meter: silentMeter,
-}
+  contentForm: 'shared',
+} as const
 const repair = (request: Partial<RepairRequest> & Pick<RepairRequest, 'traces'>) =>
   repairTraces(run, { ...RENAMING, approved: null, wants: 'content', ...request })
 
@@ -42,7 +44,7 @@ t.test('traces are repaired in the thread that runs schemas', async (t) => {
     t.same(other, { kind: 'ineligible' })
     const { content, content_hash, ...told } = repaired(found)
     t.same(told, { kind: 'repaired', rules: [0], tools_called: ['find'], shown: null })
-    const text = zstdDecompressSync(content)
+    const text = contentText(decodeContent(content))
     t.same(Buffer.from(content_hash), createHash('sha256').update(text).digest())
     t.match(decodeContent(content).llm_calls, [{ tool_calls: [{ tool_name: 'find' }] }])
     const [again] = await repair({ traces })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { FORMAT_NAMES } from '../../../jobs/rules/import/detect.ts'
-import { decodeContent } from '../../../jobs/rules/traces/trace-row.ts'
+import { decodeContent } from '../../../jobs/rules/traces/content.ts'
 import { importHandler } from '../../../workers/import/import-traces.ts'
 import { openImports } from '../../support/imports.ts'
 import { oddRecords } from '../../support/odd-records.ts'

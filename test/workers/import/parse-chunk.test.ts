@@ -14,6 +14,7 @@ const SETTINGS: ImportSettings = {
   dryRun: false,
   importId: randomUUIDv7(),
   createdBy: randomUUIDv7(),
+  contentForm: 'shared',
 }
 
 function chunkOf(records: readonly (string | Buffer)[]) {

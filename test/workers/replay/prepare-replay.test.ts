@@ -140,7 +140,7 @@ async function openBatch(service: Service) {
   const { client, orgId, projectId, target } = await makeReplayAgent(service)
   const newest = Date.parse('2026-01-01T00:00:00Z')
   const rows = Array.from({ length: TRACES }, (_, n) => ({
-    ...toTraceRow(recorded({ trace_id: `t${n}`, user_input_preview: `request ${n}` })),
+    ...toTraceRow(recorded({ trace_id: `t${n}`, user_input_preview: `request ${n}` }), 'shared'),
     started_at: new Date(newest - n * 1000),
     org_id: orgId,
     project_id: projectId,

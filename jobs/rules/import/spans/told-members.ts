@@ -3,8 +3,7 @@ import type { Fault } from '../../core/reader.ts'
 import { readTraceAround } from '../../traces/read-trace.ts'
 import type { TraceDefaults } from '../../traces/read-trace.ts'
 import { MAX_ITEMS } from '../../traces/trace.ts'
-import type { Trace } from '../../traces/trace.ts'
-import type { TraceContent } from '../../traces/trace-row.ts'
+import type { Trace, TraceContent } from '../../traces/trace.ts'
 import type { Loss, Members } from '../format.ts'
 
 /**

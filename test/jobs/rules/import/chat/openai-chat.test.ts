@@ -237,7 +237,7 @@ t.test('OpenAI chat lines', async (t) => {
         agent_name: 'a',
         messages: [{ role: 'assistant', content: 'Hm', ...turn }],
       })
-      return toTraceRow(trace).content_hash?.toString('hex')
+      return toTraceRow(trace, 'shared').content_hash?.toString('hex')
     }
     const hashes = [{}, { refusal: 'No.' }, { refusal: 'Never.' }, { weight: 0 }].map(hashOf)
     t.equal(hashOf({ weight: false }), hashes[3])

@@ -3,7 +3,7 @@ import { traceOfParts } from '../../../../../jobs/rules/import/assembled-trace.t
 import type { Members, Part } from '../../../../../jobs/rules/import/format.ts'
 import { decodeTraceRequest } from '../../../../../jobs/rules/import/otlp/otlp-protobuf.ts'
 import { otlp } from '../../../../../jobs/rules/import/otlp/otlp.ts'
-import { contentText } from '../../../../../jobs/rules/traces/trace-row.ts'
+import { contentText } from '../../../../../jobs/rules/traces/content.ts'
 import { encodeTraceRequest, otlpSpan, requestOf } from '../../../../support/otlp-requests.ts'
 import fc from '../../../../support/property.ts'
 

@@ -3,7 +3,11 @@ import type { MappedSpan, ReadSpan } from '../../../../../jobs/rules/import/form
 import { preferredSpan } from '../../../../../jobs/rules/import/spans/span-order.ts'
 import { atOnce } from '../../../../../jobs/rules/core/in-steps.ts'
 import { readSpansOf, unionOfSpans } from '../../../../../jobs/rules/import/spans/span-trace.ts'
-import { contentText, readContent } from '../../../../../jobs/rules/traces/trace-row.ts'
+import {
+  contentText,
+  decodeContent,
+  encodeContent,
+} from '../../../../../jobs/rules/traces/content.ts'
 import type { Trace } from '../../../../../jobs/rules/traces/trace.ts'
 import { foldOf, readSpanOf } from '../../../../support/mapped-spans.ts'
 import fc from '../../../../support/property.ts'
@@ -133,5 +137,5 @@ function bytesOf(each: readonly ReadSpan[]) {
 
 function storedSpans(each: readonly ReadSpan[]) {
   const { trace }: { trace: Trace } = foldOf(each)
-  return atOnce(readSpansOf(readContent(Buffer.from(contentText(trace)))))
+  return atOnce(readSpansOf(decodeContent(encodeContent(trace, 'shared'))))
 }

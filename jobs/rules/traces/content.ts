@@ -1,0 +1,196 @@
+import { atOnce, inSteps } from '../core/in-steps.ts'
+import { parseInPieces } from '../core/json-pieces.ts'
+import {
+  compressInThread,
+  compressText,
+  inflateInThread,
+  inflateText,
+  ZSTD_MAGIC,
+} from '../core/zstd.ts'
+import { openShared, sharedPieces } from './shared-content.ts'
+import type { Piece } from './shared-content.ts'
+import type { TraceContent } from './trace.ts'
+
+/**
+ * How contents are stored. `whole` is `contentText` in zstd; `shared` has what the calls of a trace repeat
+ * once (`shared-content.ts`), behind a byte of its own. Either says exactly what `contentText` does.
+ * Releases before the second one read only the first.
+ */
+export type ContentForm = 'whole' | 'shared'
+
+/** The JSON text of a content, whatever form it is stored in. */
+export function contentText({ spans, llm_calls }: TraceContent): string {
+  return JSON.stringify({ spans, llm_calls })
+}
+
+/** @param form the newest that may be written; less than two calls share nothing, and are whole */
+export function encodeContent(content: TraceContent, form: ContentForm): Buffer {
+  if (!isShared(content, form)) return compressText(contentText(content))
+  let text = ''
+  for (const piece of sharedPieces(content)) text += piece.text
+  return withMark(compressText(text))
+}
+
+export interface EncodingInSteps {
+  readonly form: ContentForm
+  /** Characters of `contentText`; default no bound. */
+  readonly max?: number
+  /** Is awaited between steps, so that others have their turn. */
+  readonly pause: () => Promise<unknown>
+}
+
+/** As `encodeContent`, in steps; a thread compresses a large one. Undefined for more than `max` characters. */
+export async function encodeContentInSteps(
+  content: TraceContent,
+  { form, max = Infinity, pause }: EncodingInSteps,
+): Promise<Buffer | undefined> {
+  const shared = isShared(content, form)
+  const texts: string[] = []
+  let [length, whole] = [0, 0]
+  for (const piece of shared ? sharedPieces(content) : wholePieces(content)) {
+    length += piece.text.length
+    whole += piece.whole
+    if (whole > max) return undefined
+    texts.push(piece.text)
+    await pause()
+  }
+  const frame =
+    length > LARGE_TEXT
+      ? await compressInThread(await bytesOf(texts, pause))
+      : compressText(texts.join(''))
+  return shared ? withMark(frame) : frame
+}
+
+/**
+ * Calls may refer to the same messages and tool lists: nobody may change these in place.
+ * @param bytes as they were encoded; none are a trace of which nothing was read
+ * @throws Error for bytes that are damaged, or of a form that this release does not know
+ */
+export function decodeContent(bytes: Uint8Array): TraceContent {
+  return readContent(inflateContent(bytes))
+}
+
+/** As `decodeContent`, in steps: it awaits `pause` between them, and a thread inflates a large content. */
+export async function decodeContentInSteps(
+  bytes: Uint8Array,
+  pause: () => Promise<unknown>,
+): Promise<TraceContent> {
+  if (bytes.length < LARGE_BOX) return decodeContent(bytes)
+  const form = formOf(bytes)
+  try {
+    const text = await inflateInThread(frameOf(bytes, form))
+    const value = await inSteps(parseInPieces(text), pause)
+    return form === 'shared' ? await inSteps(openShared(value), pause) : (value as TraceContent)
+  } catch (error) {
+    throw damaged(error)
+  }
+}
+
+/** A content that was inflated and not read, so that its size can be looked at before. */
+export interface InflatedContent {
+  readonly form: ContentForm
+  /** JSON; `contentText` where the form is whole. */
+  readonly text: Buffer
+}
+
+/** @throws Error as `decodeContent` */
+export function inflateContent(bytes: Uint8Array): InflatedContent {
+  if (bytes.length === 0) return { form: 'whole', text: Buffer.from(EMPTY) }
+  const form = formOf(bytes)
+  try {
+    return { form, text: inflateText(frameOf(bytes, form)) }
+  } catch (error) {
+    throw damaged(error)
+  }
+}
+
+/**
+ * The shared form of a stored content, checked to say the same text. Undefined where it is stored so, has
+ * nothing to share, or says what this release would not write.
+ * @param pause as that of `decodeContentInSteps`, which also says what is thrown
+ */
+export async function shareContent(
+  bytes: Uint8Array,
+  pause: () => Promise<unknown>,
+): Promise<Buffer | undefined> {
+  const content = await decodeContentInSteps(bytes, pause)
+  if (formOf(bytes) === 'shared' || !isShared(content, 'shared')) return undefined
+  const shared = await encodeContentInSteps(content, { form: 'shared', pause })
+  const again = shared && contentText(await decodeContentInSteps(shared, pause))
+  return again === inflateContent(bytes).text.toString() ? shared : undefined
+}
+
+/** @throws Error as `decodeContent` */
+export function readContent({ form, text }: InflatedContent): TraceContent {
+  try {
+    const value: unknown = JSON.parse(text.toString())
+    return form === 'shared' ? atOnce(openShared(value)) : (value as TraceContent)
+  } catch (error) {
+    throw damaged(error)
+  }
+}
+
+function isShared({ llm_calls }: TraceContent, form: ContentForm) {
+  return form === 'shared' && llm_calls.length > 1
+}
+
+/** What `contentText` gives, a span or a call at a time. */
+function* wholePieces({ spans, llm_calls }: TraceContent): Generator<Piece> {
+  yield pieceOf('{"spans":[')
+  yield* itemPieces(spans)
+  yield pieceOf('],"llm_calls":[')
+  yield* itemPieces(llm_calls)
+  yield pieceOf(']}')
+}
+
+function* itemPieces(items: readonly object[]) {
+  for (const [index, item] of items.entries()) {
+    yield pieceOf(index === 0 ? JSON.stringify(item) : `,${JSON.stringify(item)}`)
+  }
+}
+
+function pieceOf(text: string): Piece {
+  return { text, whole: text.length }
+}
+
+async function bytesOf(texts: readonly string[], pause: () => Promise<unknown>): Promise<Buffer> {
+  const parts: Buffer[] = []
+  for (const text of texts) {
+    parts.push(Buffer.from(text))
+    await pause()
+  }
+  return Buffer.concat(parts)
+}
+
+function withMark(frame: Buffer) {
+  return Buffer.concat([SHARED_MARK, frame])
+}
+
+/** @throws Error for a form that this release does not know */
+function formOf([first = 0]: Uint8Array): ContentForm {
+  if (first === ZSTD_MAGIC) return 'whole'
+  if (first === SHARED) return 'shared'
+  const byte = first.toString(16).padStart(2, '0')
+  throw new Error(
+    `The content of the trace begins with 0x${byte}: it is damaged, or of a newer release`,
+  )
+}
+
+function frameOf(bytes: Uint8Array, form: ContentForm) {
+  return form === 'shared' ? bytes.subarray(1) : bytes
+}
+
+function damaged(cause: unknown) {
+  return new Error('The content of the trace is damaged', { cause })
+}
+
+const EMPTY = '{"spans":[],"llm_calls":[]}'
+/** What a whole content begins with, as bytes of zstd do. */
+export const WHOLE_MARK = Buffer.of(ZSTD_MAGIC)
+/** The first byte of a shared one. */
+const SHARED = 1
+const SHARED_MARK = Buffer.of(SHARED)
+/** Characters. */
+const LARGE_TEXT = 256 << 10
+/** Compressed; some hundred KiB of text, about a millisecond. */
+const LARGE_BOX = 32 << 10
