@@ -7,8 +7,9 @@ import { readConfig } from '../config.ts'
 import { apiConnections, slotsOf, workersConnections } from '../connections.ts'
 import { environment } from '../environment.ts'
 import { accessTable } from './access-table.ts'
+import { replacePart, table } from './parts.ts'
 
-/** File and name of each generated part: it stands between `<!-- <name> -->` and `<!-- /<name> -->`. */
+/** File and name of each generated part. */
 const PARTS = [
   { path: 'ops/docs/operating.md', name: 'environment', write: environmentTable },
   { path: 'ops/docs/operating.md', name: 'connections', write: connectionsTable },
@@ -27,14 +28,6 @@ function main(check: boolean) {
       writeFileSync(path, after)
     }
   }
-}
-
-function replacePart(text: string, name: string, content: string) {
-  const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
-  const from = text.indexOf(begin)
-  const to = text.indexOf(end)
-  if (from < 0 || to < from) throw new Error(`There is no ${begin} ... ${end}`)
-  return `${text.slice(0, from + begin.length)}\n\n${content}\n\n${text.slice(to)}`
 }
 
 /** The variables of `ops/environment.ts` in their order. */
@@ -65,15 +58,6 @@ function connectionsTable() {
 function accessPart() {
   const { head, rows } = accessTable(operations)
   return table(head, rows)
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]) {
-  const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))
-  const widths = head.map((_, i) => Math.max(...cells.map((row) => (row[i] ?? '').length)))
-  const line = (row: readonly string[]) =>
-    `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`
-  const [first, ...rest] = cells.map(line)
-  return [first, `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rest].join('\n')
 }
 
 interface Described {
