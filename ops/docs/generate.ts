@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { operations } from '../../api/routes.ts'
 import { POOLS } from '../../workers/pool-names.ts'
+import { BENCHES, commandOf } from '../bench/benches.ts'
 import { readConfig } from '../config.ts'
 import { apiConnections, slotsOf, workersConnections } from '../connections.ts'
 import { environment } from '../environment.ts'
@@ -14,6 +15,7 @@ const PARTS = [
   { path: 'ops/docs/operating.md', name: 'environment', write: environmentTable },
   { path: 'ops/docs/operating.md', name: 'connections', write: connectionsTable },
   { path: 'ops/docs/access.md', name: 'access', write: accessPart },
+  { path: 'ops/docs/performance.md', name: 'benches', write: benchesTable },
 ] as const
 
 function main(check: boolean) {
@@ -58,6 +60,14 @@ function connectionsTable() {
 function accessPart() {
   const { head, rows } = accessTable(operations)
   return table(head, rows)
+}
+
+function benchesTable() {
+  const rows = BENCHES.map((bench) => {
+    const { measures, ceiling, aim } = bench
+    return [measures, ceiling, aim, `\`${commandOf(bench)}\``]
+  })
+  return table(['what', 'ceiling in the same run', 'aim', 'command'], rows)
 }
 
 interface Described {
