@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import Joi from 'joi'
 import { makeKey } from '../jobs/rules/access/api-key.ts'
 import { PLAN_RATES } from '../jobs/rules/org/plan.ts'
-import { int, oneOf, shape, text, time, uuid } from '../jobs/shape.ts'
+import { bool, int, oneOf, shape, text, time, uuid } from '../jobs/shape.ts'
 import { findKeyOrganization, refuseKey, revokeKey } from '../sql/access/api-keys.ts'
 import type { Sql } from '../sql/core/db.ts'
 import {
@@ -150,13 +150,14 @@ export const commands: readonly Command[] = [
   ...usageCommands,
 
   command('migrate', {
-    usage: '',
-    options: shape({}),
-    async run(_, { database }) {
+    usage:
+      '[--finish] # --finish: after every process of the release before is gone; afterwards that release cannot be rolled back to',
+    options: shape({}, { finish: bool() }),
+    async run({ finish }, { database }) {
       const { url } = await database()
       const print = (_: object, message: string) => void process.stderr.write(`${message}\n`)
-      await migrateAll(url, { info: print, warn: print })
-      return { migrated: true }
+      const waiting = await migrateAll(url, { info: print, warn: print }, { finish })
+      return { migrated: true, waiting }
     },
   }),
 

@@ -6,7 +6,7 @@ import { isPooled, openDatabase } from '../sql/core/db.ts'
 import type { DatabaseOptions, Sql } from '../sql/core/db.ts'
 import { deafListener, openListener } from '../sql/core/listener.ts'
 import { ensureTurnIndex } from '../sql/jobs/pg-boss.ts'
-import { migrate } from '../sql/core/migrate.ts'
+import { listWaiting, migrate } from '../sql/core/migrate.ts'
 import type { WorkerContext } from '../workers/runtime/context.ts'
 import { superviseJobs } from '../workers/maintenance/supervise-jobs.ts'
 import { silentMeter } from '../workers/runtime/meter.ts'
@@ -26,8 +26,16 @@ export interface Opened<Context> {
   close(): Promise<void>
 }
 
-/** Brings the database up to date: our schema, the queue's, and the queues themselves. */
-export async function migrateAll(databaseUrl: string, log: Log) {
+/**
+ * Brings the database up to date: our schema, the queue's, and the queues themselves.
+ * @param finish contracting migrations too; see `migrate`
+ * @returns the names of the contracting migrations that wait
+ */
+export async function migrateAll(
+  databaseUrl: string,
+  log: Log,
+  { finish = false } = {},
+): Promise<string[]> {
   const pooled = await isPooled(databaseUrl)
   const sql = openDatabase(databaseUrl, { max: 3, pooled, statementTimeoutMs: 0 })
   async function migrateQueue() {
@@ -38,7 +46,9 @@ export async function migrateAll(databaseUrl: string, log: Log) {
     await boss.stop({ graceful: false })
   }
   try {
-    await migrate(sql, { also: migrateQueue, report: (sentence) => log.info?.({}, sentence) })
+    const report = (sentence: string) => log.info?.({}, sentence)
+    await migrate(sql, { also: migrateQueue, report, finish })
+    return await listWaiting(sql)
   } finally {
     await sql.end()
   }

@@ -1,7 +1,7 @@
 import { findConnectionLimit } from '../sql/core/connection-limit.ts'
 import { isDatabaseAway, isPooled } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
-import { checkSchema } from '../sql/core/migrate.ts'
+import { checkSchema, listWaiting } from '../sql/core/migrate.ts'
 import { adminCommand } from './admin-command.ts'
 import { POOLS } from '../workers/pool-names.ts'
 import { isQueueCurrent, listProcesses } from './boss.ts'
@@ -21,21 +21,35 @@ export interface Check {
   readonly ok: boolean
   /** What is wrong and what to do. */
   readonly detail?: string
+  /** What is in order and waits for the operator. */
+  readonly warning?: string
 }
 
-/** Looks whether everything the service stands on is as it must be. Never throws. */
-export async function examine(config: Config, sql: Sql, url: string): Promise<Report> {
+/**
+ * Looks whether everything the service stands on is as it must be. Never throws.
+ * @param folder where the migrations are, ending in a slash
+ */
+export async function examine(
+  config: Config,
+  sql: Sql,
+  url: string,
+  folder?: URL,
+): Promise<Report> {
   const checks: Check[] = []
-  async function check(name: Check['name'], look: () => Promise<void>) {
-    const detail = await look().then(
-      () => undefined,
-      (error: Error) => (isDatabaseAway(error) ? `${doesNotAnswer(url)}.` : error.message),
+  async function check(name: Check['name'], look: () => Promise<string | void>) {
+    const found: Check = await look().then(
+      (warning) => ({ name, ok: true, ...(warning && { warning }) }),
+      (error: Error) => ({
+        name,
+        ok: false,
+        detail: isDatabaseAway(error) ? `${doesNotAnswer(url)}.` : error.message,
+      }),
     )
-    checks.push(detail === undefined ? { name, ok: true } : { name, ok: false, detail })
-    return detail === undefined
+    checks.push(found)
+    return found.ok
   }
   if (await check('database', () => checkDatabase(sql))) {
-    await check('schema', () => checkSchemaNumber(sql))
+    await check('schema', () => checkSchemaNumber(sql, folder))
     await check('queues', () => checkQueues(sql))
     await check('connections', () => checkConnections(config, sql, url))
   }
@@ -43,9 +57,16 @@ export async function examine(config: Config, sql: Sql, url: string): Promise<Re
   return { ok: checks.every(({ ok }) => ok), checks }
 }
 
-async function checkSchemaNumber(sql: Sql) {
-  if ((await checkSchema(sql)) !== 'behind') return
-  throw new OperatorError(`The schema is behind this program. Run: ${adminCommand('migrate')}`)
+async function checkSchemaNumber(sql: Sql, folder?: URL) {
+  const state = await checkSchema(sql, folder)
+  if (state === 'behind') {
+    throw new OperatorError(`The schema is behind this program. Run: ${adminCommand('migrate')}`)
+  }
+  // What a newer release finds there is for it to finish.
+  if (state === 'ahead') return undefined
+  const waiting = await listWaiting(sql, folder)
+  if (waiting.length === 0) return undefined
+  return `Waiting until every process of the release before is gone: ${waiting.join(', ')}. Then run: ${adminCommand('migrate --finish')}`
 }
 
 async function checkQueues(sql: Sql) {

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
-import { buildIndex } from './concurrent-index.ts'
-import { isLockTimeout } from './db.ts'
+import { buildIndex } from './build-index.ts'
 import type { Queryable, Sql } from './db.ts'
-import { listMigrations, MigrationBlocked, readMigration } from './migration-files.ts'
+import { retryLocks } from './lock-retries.ts'
+import { listMigrations, readMigration } from './migration-files.ts'
 import type { Migration, MigrationFile } from './migration-files.ts'
 
 /** The database was made by a newer version of this program and does not serve this one. */
@@ -13,6 +13,8 @@ export interface MigrateOptions {
   readonly also?: () => Promise<void>
   /** Told what takes long. */
   readonly report?: (sentence: string) => void
+  /** Applies contracting migrations too: every process of the release before is gone. Default false. */
+  readonly finish?: boolean
   /** Where the migrations are, ending in a slash. */
   readonly folder?: URL
 }
@@ -20,7 +22,7 @@ export interface MigrateOptions {
 /**
  * Brings the schema up to date: applies the numbered files of `sql/migrations` that the database has
  * not seen, each in its own transaction, in order. Safe to run from many processes at once and again.
- * A schema that is ahead and serves this program is left as it is, and so is the queue.
+ * Contracting ones wait to be asked for, unless the database holds no organization. A schema that is ahead and serves this program is left as it is, and so is the queue.
  * @param sql at least three connections without a statement timeout. The locks are held by transactions,
  * which behind a pooler are the only thing that lasts
  * @throws SchemaTooNew when the schema does not serve this program
@@ -30,9 +32,9 @@ export async function migrate(sql: Sql, options: MigrateOptions = {}): Promise<v
   const report = options.report ?? (() => undefined)
   const files = await listMigrations(options.folder)
   for (;;) {
-    const next = await applyToIndex(sql, files, { ...options, report })
+    const next = await applyInOrder(sql, files, { ...options, report })
     if (!next) return
-    await buildAlone(sql, next, report)
+    await applyAlone(sql, next, report)
   }
 }
 
@@ -50,14 +52,24 @@ export type SchemaState =
  */
 export async function checkSchema(sql: Sql, folder?: URL): Promise<SchemaState> {
   const files = await listMigrations(folder)
-  return stateOf(await findApplied(sql), files)
+  const applied = await findApplied(sql)
+  return stateOf(applied, files, await readMissing(applied, files))
 }
 
-/** Applies what is missing up to the next index that is built concurrently, and returns that. */
-async function applyToIndex(
+/**
+ * The names of the contracting migrations that wait until `finish` asks for them.
+ * @param folder where the migrations are, ending in a slash
+ */
+export async function listWaiting(sql: Sql, folder?: URL): Promise<string[]> {
+  const missing = await readMissing(await findApplied(sql), await listMigrations(folder))
+  return missing.filter(({ kind }) => kind === 'contracting').map(({ name }) => name)
+}
+
+/** Applies what is missing up to the next one that runs beside traffic, and returns that. */
+async function applyInOrder(
   sql: Sql,
   files: readonly MigrationFile[],
-  { also, report }: MigrateOptions & { report: Report },
+  { also, report, finish = false }: MigrateOptions & { report: Report },
 ): Promise<Migration | undefined> {
   return holdTransaction(sql, async (lock) => {
     await lock`select pg_advisory_xact_lock(${MIGRATION_LOCK})`
@@ -68,10 +80,12 @@ async function applyToIndex(
         applied_at timestamptz not null default now()
       )`
     const applied = await findApplied(sql)
-    if (stateOf(applied, files) === 'ahead') return undefined
-    for (const file of missing(applied, files)) {
-      const migration = await readMigration(file)
-      if (migration.index) return migration
+    const missing = await readMissing(applied, files)
+    if (stateOf(applied, files, missing) === 'ahead') return undefined
+    for (const migration of missing) {
+      const { kind } = migration
+      if (kind === 'indexes' || kind === 'repeated') return migration
+      if (kind === 'contracting' && !finish && (await isUsed(sql))) continue
       await apply(sql, migration, report)
     }
     await also?.()
@@ -80,27 +94,47 @@ async function applyToIndex(
 }
 
 /**
- * Builds an index that no other process builds meanwhile. A build waits for every statement that began
- * before it. So those who wait here ask again and again instead of in one long statement; and the lock
- * is another one than that of the migrations, for which they do wait in one.
+ * Applies a migration beside running traffic, in one process at a time. The build of an index waits for every
+ * statement that began before it. So those who wait here ask again and again instead of in one long
+ * statement; and the lock is another one than that of the migrations, for which they do wait in one.
  */
-async function buildAlone(sql: Sql, migration: Migration, report: Report) {
+async function applyAlone(sql: Sql, migration: Migration, report: Report) {
   await holdTransaction(sql, async (lock) => {
     for (;;) {
       // Without parameters it goes by the simple protocol. The other one leaves a cursor and its snapshot
       // open until the next statement, and the build would wait for that.
       const [got] = await lock.unsafe<{ lock: boolean }[]>(
-        `select pg_try_advisory_xact_lock(${INDEX_LOCK}) as lock`,
+        `select pg_try_advisory_xact_lock(${ALONE_LOCK}) as lock`,
       )
       if (got?.lock) break
       await setTimeout(RETRY_MS)
     }
     const applied = await findApplied(sql)
     if (applied.some(({ number }) => number === migration.number)) return
-    const index = migration.index as string
-    await buildIndex(sql, { index, statement: migration.text }, report)
+    if (migration.kind === 'repeated') return repeat(sql, migration, report)
+    for (const index of migration.indexes) await buildIndex(sql, index, report)
     await sql.begin((tx) => record(tx, migration))
   })
+}
+
+/** Runs the statement, in a transaction each time, until it touches no row. */
+async function repeat(sql: Sql, migration: Migration, report: Report) {
+  const { name, text } = migration
+  async function runOnce(tx: Queryable) {
+    const { count } = await tx.unsafe(text)
+    if (count === 0) await record(tx, migration)
+    return count
+  }
+  let rows = 0
+  let toldAt = -Infinity
+  for (;;) {
+    const count = await retryLocks(sql, name, runOnce, report)
+    if (count === 0) return
+    rows += count
+    if (performance.now() - toldAt < PROGRESS_MS) continue
+    report(`${name} runs beside the service: ${rows} rows so far.`)
+    toldAt = performance.now()
+  }
 }
 
 /** An open transaction, which may be idle for long; it sees what others commit. */
@@ -113,31 +147,12 @@ async function holdTransaction<T>(sql: Sql, work: (lock: Queryable) => Promise<T
   return result.value
 }
 
-/**
- * Applies a migration in a transaction. What waits for a lock on a table makes everybody wait who comes
- * after it, so it waits shortly and tries again.
- */
 async function apply(sql: Sql, migration: Migration, report: Report) {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await applyOnce(sql, migration)
-    } catch (error) {
-      if (!isLockTimeout(error)) throw error
-    }
-    const waits = `${migration.name} waits for a lock that another transaction holds`
-    if (tries === MAX_TRIES) throw new MigrationBlocked(`${waits}; it was tried ${tries} times.`)
-    if (tries === 1) report(`${waits}; trying again.`)
-    await setTimeout(RETRY_MS)
-  }
-}
-
-async function applyOnce(sql: Sql, migration: Migration) {
-  await sql.begin(async (tx) => {
-    await tx`set local statement_timeout = 0`
-    await tx`set local lock_timeout = '2s'`
+  async function applyOnce(tx: Queryable) {
     await tx.unsafe(migration.text)
     await record(tx, migration)
-  })
+  }
+  await retryLocks(sql, migration.name, applyOnce, report)
 }
 
 /** Why there are two tables is told in 0017-applied-migrations.sql, which makes the second. */
@@ -160,8 +175,18 @@ async function findApplied(sql: Sql): Promise<readonly Applied[]> {
   return []
 }
 
+/** Whether somebody may be served from the database already. */
+async function isUsed(sql: Sql) {
+  const [exists] = await sql`select from pg_class where oid = to_regclass('organizations')`
+  return exists !== undefined && (await sql`select from organizations limit 1`).length > 0
+}
+
 /** @throws SchemaTooNew */
-function stateOf(applied: readonly Applied[], files: readonly MigrationFile[]): SchemaState {
+function stateOf(
+  applied: readonly Applied[],
+  files: readonly MigrationFile[],
+  missing: readonly Migration[],
+): SchemaState {
   const known = files.at(-1)?.number ?? 0
   const schema = Math.max(0, ...applied.map(({ number }) => number))
   const serves = Math.max(0, ...applied.map(({ serves }) => serves))
@@ -170,23 +195,22 @@ function stateOf(applied: readonly Applied[], files: readonly MigrationFile[]): 
       `The database has schema ${schema}, made by a newer version of this program, and serves versions that know schema ${serves}; this one knows schemas up to ${known}. Start the newer version.`,
     )
   }
-  if (missing(applied, files).length > 0) return 'behind'
+  if (missing.some(({ kind }) => kind !== 'contracting')) return 'behind'
   return schema > known ? 'ahead' : 'current'
 }
 
-function missing(applied: readonly Applied[], files: readonly MigrationFile[]) {
+async function readMissing(applied: readonly Applied[], files: readonly MigrationFile[]) {
   const numbers = new Set(applied.map(({ number }) => number))
-  return files.filter(({ number }) => !numbers.has(number))
+  return Promise.all(files.filter(({ number }) => !numbers.has(number)).map(readMigration))
 }
 
-/** Any numbers nobody else uses. The first is that of all releases; the second is held for an index. */
+/** Any numbers nobody else uses. The first is that of all releases; the second is held beside traffic. */
 const MIGRATION_LOCK = 7_304_511
-const INDEX_LOCK = 7_304_514
+const ALONE_LOCK = 7_304_514
 /** The newest schema whose releases refuse every newer one. */
 const LAST_REFUSING = 16
 const RETRY_MS = 1000
-/** Three minutes, with two seconds of waiting for each. */
-const MAX_TRIES = 60
+const PROGRESS_MS = 10_000
 
 type Report = (sentence: string) => void
 

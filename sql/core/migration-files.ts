@@ -1,7 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
-
-/** Something outside this program keeps a migration from being applied; trying later may help. */
-export class MigrationBlocked extends Error {}
+import type { Index } from './concurrent-index.ts'
 
 /** A file of `sql/migrations` that is there; its content is not read yet. */
 export interface MigrationFile {
@@ -14,8 +12,14 @@ export interface Migration extends MigrationFile {
   readonly text: string
   /** Code that knows this schema number runs correctly after the migration. */
   readonly serves: number
-  /** The index that the file builds beside running traffic; undefined for an ordinary migration. */
-  readonly index: string | undefined
+  /**
+   * `ordinary` and `contracting` ones run in one transaction, `contracting` ones only once nobody needs what
+   * they take away. Beside running traffic, `indexes` are built, and a `repeated` statement, which touches a
+   * limited number of rows, runs until it touches none.
+   */
+  readonly kind: 'ordinary' | 'indexes' | 'repeated' | 'contracting'
+  /** Those of a migration that builds `indexes`; none of another one. */
+  readonly indexes: readonly Index[]
 }
 
 /** The migrations this program knows, in their order. @param folder ends in a slash */
@@ -27,26 +31,50 @@ export async function listMigrations(folder: URL = MIGRATIONS): Promise<Migratio
 }
 
 /**
- * Reads a migration and what it says of itself. Without a first line `-- serves: N` it serves nobody
- * older than itself.
- * @throws when it builds an index concurrently beside other statements, which need a transaction
+ * Reads a migration and what it says of itself: `-- serves: N`, `-- serves: N, repeated` or
+ * `-- serves: N, contracting` on its first line. Without that line it serves nobody older than itself.
+ * @throws when it says something else of itself, when it builds an index concurrently beside other
+ * statements, which need a transaction, and when it repeats more than one statement
  */
 export async function readMigration(file: MigrationFile): Promise<Migration> {
   const text = await readFile(file.url, 'utf8')
-  const serves = Number(/^-- serves: (\d+)\n/.exec(text)?.[1] ?? file.number)
-  return { ...file, text, serves, index: findIndex(file.name, text) }
+  const heading = HEADING.exec(text)
+  if (!heading && /^--\s*serves\b/.test(text)) {
+    throw new Error(
+      `${file.name} must begin with "-- serves: N", "repeated" or "contracting" after it`,
+    )
+  }
+  const serves = Number(heading?.[1] ?? file.number)
+  const kind = heading?.[2] as 'repeated' | 'contracting' | undefined
+  const statements = text.replaceAll(/--.*$/gm, '').trim()
+  const indexes = /\bconcurrently\b/i.test(statements) ? readIndexes(file, statements, kind) : []
+  if (kind === 'repeated' && !REPEATED.test(statements)) {
+    throw new Error(`${file.name} must hold one statement: with, insert, update or delete`)
+  }
+  return { ...file, text, serves, indexes, kind: kind ?? (indexes[0] ? 'indexes' : 'ordinary') }
 }
 
-function findIndex(name: string, text: string) {
-  const statements = text.replaceAll(/--.*$/gm, '').trim()
-  if (!/\bconcurrently\b/i.test(statements)) return undefined
-  const index = INDEX.exec(statements)?.[1]
-  if (index) return index
+function readIndexes(
+  { name }: MigrationFile,
+  statements: string,
+  kind: string | undefined,
+): Index[] {
+  const rest = statements.replaceAll(INDEX, '').trim()
+  if (kind === undefined && rest === '') {
+    return [...statements.matchAll(INDEX)].map(([, unique, index, table, definition]) => ({
+      name: index as string,
+      table: table as string,
+      definition: definition as string,
+      isUnique: unique !== undefined,
+    }))
+  }
   throw new Error(
-    `${name} must hold one statement: create index concurrently if not exists NAME on ...`,
+    `${name} must hold nothing but: create index concurrently if not exists NAME on TABLE ...;`,
   )
 }
 
+const HEADING = /^-- serves: (\d+)(?:, (repeated|contracting))?\n/
 const INDEX =
-  /^create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+(\w+)\s+on\s[^;]+;$/i
+  /create\s+(unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+(\w+)\s+on\s+(?!only\b)(\w+)\s*([^;]+);/gi
+const REPEATED = /^(?:with|insert|update|delete)\b[^;]+;$/i
 const MIGRATIONS = new URL('../migrations/', import.meta.url)

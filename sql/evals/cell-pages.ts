@@ -1,6 +1,7 @@
 import { HISTOGRAM_BINS } from '../../jobs/rules/evals/score-summary.ts'
 import { PASS_AT } from '../../jobs/rules/evals/score.ts'
 import type { Fragment, Queryable } from '../core/db.ts'
+import { isSameTrace } from '../traces/traces.ts'
 import { FRESH_CELLS, FRESH_CLUSTERS } from './fresh-cells.ts'
 import type { CellKey } from './fresh-cells.ts'
 
@@ -56,10 +57,9 @@ function tracesOf(sql: Queryable, key: CellKey, after: Position | undefined) {
   const { orgId, projectId, agentName, day } = key
   const hash = (text: Fragment) => sql`hashtextextended(${projectId}::text || ${text}, 0)`
   return sql`
-    select trace_id, started_at, coalesce(manifest_id::text, '') as manifest_id,
+    select period, trace_id, started_at, coalesce(manifest_id::text, '') as manifest_id,
       coalesce(manifest_hash, '') as manifest_hash,
-      coalesce((select verdict from verdicts v where v.org_id = ${orgId}
-        and v.project_id = ${projectId} and v.trace_id = t.trace_id), '') as verdict,
+      coalesce((select verdict from verdicts v where ${isSameTrace(sql, sql`v`, sql`t`)}), '') as verdict,
       coalesce(${hash(sql`' task ' || task_id`)}, 0) as task,
       ${hash(sql`coalesce(' session ' || session_id, ' trace ' || trace_id)`)} as unit,
       task_id is null and session_id is null as alone
@@ -86,7 +86,8 @@ function scoresOf(sql: Queryable, { orgId, projectId }: CellKey) {
       alone and min(source) over same = max(source) over same as lone
     from page cross join lateral (
       select name, source, value, passed from eval_scores s
-      where s.org_id = ${orgId} and s.project_id = ${projectId} and s.trace_id = page.trace_id
+      where s.org_id = ${orgId} and s.project_id = ${projectId} and s.period = page.period
+        and s.trace_id = page.trace_id
         and s.value is not null
       offset 0
     ) as scored

@@ -5,7 +5,7 @@ import { identityOf } from '../../jobs/rules/evals/score.ts'
 import type { NewScore } from '../../jobs/rules/evals/score.ts'
 import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
-import { ofTraces } from '../traces/traces.ts'
+import { ofTrace, ofTraces } from '../traces/traces.ts'
 import type { TraceKey } from '../traces/traces.ts'
 
 export type TraceScore = NewScore & { trace_id: string }
@@ -37,14 +37,17 @@ export async function upsertEachScore(
   const unique = new Map(rows.map((row) => [`${row.trace_id}\0${identityOf(row)}`, row]))
   const ordered = [...unique].sort(([a], [b]) => order(a, b)).map(([, row]) => asJson(row))
   const changed = await sql<{ trace_id: string }[]>`
-    insert into eval_scores as s (org_id, project_id, trace_id, name, source, span_id, identifier,
+    insert into eval_scores as s (org_id, project_id, period, trace_id, name, source, span_id, identifier,
       score_id, value, data_type, label, passed, reason, category, category_detail, source_kind,
       source_label, evaluator_version, metadata)
-    select ${orgId}, ${projectId}, trace_id, name, source, span_id, identifier, score_id, value,
+    select ${orgId}, ${projectId}, k.period, trace_id, name, source, span_id, identifier, score_id, value,
       data_type, label, passed, reason, category, category_detail, source_kind, source_label,
       evaluator_version, metadata
     from json_populate_recordset(null::eval_scores, ${jsonText(ordered)}::text::json)
-    on conflict (org_id, project_id, trace_id, name, source, span_id, identifier) do update set
+      with ordinality as given
+    join trace_ids k using (trace_id)
+    where k.org_id = ${orgId} and k.project_id = ${projectId} order by ordinality
+    on conflict (org_id, project_id, trace_id, name, source, span_id, identifier, period) do update set
       value = excluded.value, data_type = excluded.data_type, label = excluded.label,
       passed = excluded.passed, reason = excluded.reason, category = excluded.category,
       category_detail = excluded.category_detail, source_kind = excluded.source_kind,
@@ -55,7 +58,7 @@ export async function upsertEachScore(
       is distinct from (excluded.value, excluded.data_type, excluded.label, excluded.passed,
         excluded.reason, excluded.category, excluded.category_detail, excluded.source_kind,
         excluded.source_label, excluded.evaluator_version, excluded.metadata)
-    returning trace_id`
+    returning s.trace_id`
   return changed.map(({ trace_id }) => trace_id)
 }
 
@@ -82,7 +85,14 @@ export async function deleteMadeScores(
     delete from eval_scores s
     using unnest(${made.map(({ trace_id }) => trace_id)}::text[], ${made.map(({ name }) => name)}::text[],
       ${made.map(({ source }) => source)}::text[]) as made (trace_id, name, source)
-    where s.org_id = ${orgId} and s.project_id = ${projectId} and s.trace_id = made.trace_id
+    where ${ofTraces(
+      sql,
+      orgId,
+      projectId,
+      made.map(({ trace_id }) => trace_id),
+      sql`s.`,
+    )}
+      and s.trace_id = made.trace_id
       and s.name = made.name and s.source = made.source and s.span_id = '' and s.identifier = ''`
 }
 
@@ -92,7 +102,7 @@ export async function listScores(sql: Queryable, key: TraceKey) {
     select score_id, trace_id, span_id, name, value, data_type, label, passed, reason, category,
       category_detail, source, source_kind, source_label, evaluator_version, identifier, metadata, created_at, updated_at
     from eval_scores
-    where org_id = ${key.org_id} and project_id = ${key.project_id} and trace_id = ${key.trace_id}
+    where ${ofTrace(sql, key)}
     order by source, name, span_id, identifier limit ${MAX_SCORES_SHOWN}`
 }
 

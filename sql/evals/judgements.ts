@@ -52,7 +52,7 @@ export async function listOldest(
   const ids = traces.map(({ trace_id }) => trace_id)
   return sql<{ trace_id: string; oldest: string }[]>`
     with copies as materialized (
-      select trace_id, first_value(trace_id) over (
+      select period, trace_id, first_value(trace_id) over (
         partition by content_hash order by started_at, created_at, trace_id) as oldest
       from traces
       where org_id = ${orgId} and project_id = ${projectId} and status <> 'running'
@@ -62,7 +62,7 @@ export async function listOldest(
     union all
     select c.trace_id, c.oldest from copies c
     left join verdicts v on v.org_id = ${orgId} and v.project_id = ${projectId}
-      and v.trace_id = c.trace_id
+      and v.period = c.period and v.trace_id = c.trace_id
     where c.oldest = any(${ids}::text[]) and c.trace_id <> all(${ids}::text[])
       and v.duplicate_of is distinct from c.oldest`
 }
@@ -110,7 +110,7 @@ export async function listCopies(sql: Queryable, { org_id, project_id, trace_id 
   const rows = await sql<{ trace_id: string }[]>`
     select c.trace_id
     from traces t join traces c using (org_id, project_id, content_hash)
-    where t.org_id = ${org_id} and t.project_id = ${project_id} and t.trace_id = ${trace_id}
+    where ${ofTraces(sql, org_id, project_id, [trace_id], sql`t.`)}
       and c.trace_id <> ${trace_id} and c.status <> 'running'
     order by c.started_at, c.created_at, c.trace_id limit 1`
   return rows.map(({ trace_id }) => trace_id)

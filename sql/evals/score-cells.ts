@@ -1,4 +1,5 @@
 import type { Queryable, Sql, Transaction } from '../core/db.ts'
+import { ofTraces } from '../traces/traces.ts'
 import { addPage } from './cell-pages.ts'
 import { openFreshCells, storeFreshCells } from './fresh-cells.ts'
 import type { CellKey } from './fresh-cells.ts'
@@ -19,8 +20,7 @@ export async function markCellsDirty(
     select distinct t.org_id, t.project_id, t.agent_name, (t.started_at at time zone 'UTC')::date
     from (select pg_advisory_xact_lock_shared(hashtextextended(${projectId}::text, ${WRITERS}))) as held,
       traces t
-    where t.org_id = ${orgId} and t.project_id = ${projectId}
-      and t.trace_id = any(${traceIds}::text[])`
+    where ${ofTraces(sql, orgId, projectId, traceIds, sql`t.`)}`
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Decision, Reason } from '../../jobs/rules/evals/verdict.ts'
 import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
-import { ofTraces } from '../traces/traces.ts'
+import { isSameTrace, ofTraces } from '../traces/traces.ts'
 import type { TraceKey } from '../traces/traces.ts'
 
 /** The current decision on a trace. */
@@ -34,17 +34,19 @@ export async function upsertVerdicts(
   rows: readonly VerdictRow[],
 ) {
   const changed = await sql<{ trace_id: string }[]>`
-    insert into verdicts as v (org_id, project_id, trace_id, verdict, needs_review, quality_avg,
-      compat_avg, eval_verdict, reasons, counterfactual, duplicate_of, policy_agent_name,
-      policy_version, target_manifest_id)
-    select ${orgId}, ${projectId}, trace_id, verdict, needs_review, quality_avg, compat_avg,
-      eval_verdict, reasons, counterfactual, duplicate_of, policy_agent_name, policy_version,
-      target_manifest_id
-    from json_populate_recordset(null::verdicts, ${jsonText(rows)}::text::json)
-    on conflict (org_id, project_id, trace_id) do update set
+    insert into verdicts as v (org_id, project_id, period, trace_id, agent_name, started_at, verdict,
+      needs_review, quality_avg, compat_avg, eval_verdict, reason_code, reasons, counterfactual,
+      duplicate_of, policy_agent_name, policy_version, target_manifest_id)
+    select ${orgId}, ${projectId}, t.period, t.trace_id, t.agent_name, t.started_at, d.verdict,
+      d.needs_review, d.quality_avg, d.compat_avg, d.eval_verdict, d.reasons -> 0 ->> 'code', d.reasons,
+      d.counterfactual, d.duplicate_of, d.policy_agent_name, d.policy_version, d.target_manifest_id
+    from json_populate_recordset(null::verdicts, ${jsonText(rows)}::text::json) as d
+    join trace_ids k on k.org_id = ${orgId} and k.project_id = ${projectId} and k.trace_id = d.trace_id
+    join traces t on ${isSameTrace(sql, sql`t`, sql`k`)}
+    on conflict (org_id, project_id, trace_id, period) do update set
       verdict = excluded.verdict, needs_review = excluded.needs_review,
       quality_avg = excluded.quality_avg, compat_avg = excluded.compat_avg,
-      eval_verdict = excluded.eval_verdict, reasons = excluded.reasons,
+      eval_verdict = excluded.eval_verdict, reason_code = excluded.reason_code, reasons = excluded.reasons,
       counterfactual = excluded.counterfactual, duplicate_of = excluded.duplicate_of,
       policy_agent_name = excluded.policy_agent_name, policy_version = excluded.policy_version,
       target_manifest_id = excluded.target_manifest_id, decided_at = now()
@@ -54,7 +56,7 @@ export async function upsertVerdicts(
         excluded.compat_avg, excluded.eval_verdict, excluded.reasons, excluded.counterfactual,
         excluded.duplicate_of, excluded.policy_agent_name, excluded.policy_version,
         excluded.target_manifest_id)
-    returning trace_id`
+    returning v.trace_id`
   return changed.map(({ trace_id }) => trace_id)
 }
 
@@ -87,8 +89,7 @@ export async function listVerdicts(
     from verdicts v
     left join decision_policies p on p.org_id = v.org_id and p.project_id = v.project_id
       and p.agent_name = v.policy_agent_name and p.version = v.policy_version
-    where v.org_id = ${orgId} and v.project_id = ${projectId}
-      and v.trace_id = any(${traceIds}::text[])
+    where ${ofTraces(sql, orgId, projectId, traceIds, sql`v.`)}
     order by v.trace_id`
 }
 
@@ -108,8 +109,7 @@ export async function countVerdicts(
     ${
       agentName === undefined
         ? sql``
-        : sql`join traces t on t.org_id = v.org_id and t.project_id = v.project_id
-            and t.trace_id = v.trace_id and t.agent_name = ${agentName}`
+        : sql`join traces t on ${isSameTrace(sql, sql`t`, sql`v`)} and t.agent_name = ${agentName}`
     }
     where v.org_id = ${orgId}
       ${inProjects(sql, sql`v.project_id`, projectIds)}

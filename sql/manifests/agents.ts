@@ -97,7 +97,7 @@ export async function countAgentVerdicts(
 ) {
   const rows = await sql<{ verdict: Verdict; n: number }[]>`
     select v.verdict, count(*) as n
-    from traces t join verdicts v using (org_id, project_id, trace_id)
+    from traces t join verdicts v using (org_id, project_id, period, trace_id)
     where t.org_id = ${orgId} and t.project_id = ${projectId} and t.agent_name = ${agentName}
     group by v.verdict`
   return Object.fromEntries(rows.map(({ verdict, n }) => [verdict, n]))
@@ -166,7 +166,7 @@ function details(sql: Queryable, orgId: string) {
   return sql`
     left join lateral (
       select count(*) as trace_count, count(*) filter (where v.trace_id is null) as unevaluated_count
-      from traces t left join verdicts v using (org_id, project_id, trace_id)
+      from traces t left join verdicts v using (org_id, project_id, period, trace_id)
       where t.org_id = ${orgId} and t.project_id = a.project_id and t.agent_name = a.agent_name
     ) counted on true
     left join lateral (

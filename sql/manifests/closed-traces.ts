@@ -134,7 +134,7 @@ function unpack(traces: readonly PackedTrace[], contents: Buffer): ClosedTraceRo
 function matching(sql: Queryable, filter: ClosedTraceFilter) {
   const { traceIds, agentName, manifestId, window } = filter
   return sql`org_id = ${filter.orgId} and project_id = ${filter.projectId} and status <> 'running'
-    ${traceIds ? sql`and trace_id = any(${traceIds}::text[])` : sql``}
+    ${traceIds ? sql`and ${ofTraces(sql, filter.orgId, filter.projectId, traceIds)}` : sql``}
     ${agentName === undefined ? sql`` : sql`and agent_name = ${agentName}`}
     ${manifestId ? sql`and ${ofManifest(sql, filter.orgId, manifestId)}` : sql``}
     ${agentName === undefined || manifestId ? sql`` : sql`and manifest_id is not null`}

@@ -6,7 +6,7 @@ import type {
 } from '../../jobs/rules/manifests/violation.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
-import { ofTraces } from '../traces/traces.ts'
+import { aboutTraces } from '../traces/traces.ts'
 
 export interface NewViolation extends Violation {
   trace_id: string
@@ -113,7 +113,7 @@ export async function listBrokenOutputs(
 ) {
   return sql<{ trace_id: string; subject: string }[]>`
     select distinct trace_id, subject from contract_violations
-    where ${ofTraces(sql, orgId, projectId, traceIds)}
+    where ${aboutTraces(sql, orgId, projectId, traceIds)}
       and kind = 'output_contract_failed'`
 }
 

@@ -1,6 +1,7 @@
 import { arrayText } from '../core/array-text.ts'
 import type { Queryable } from '../core/db.ts'
 import { joinNamedManifest, tiedColumn } from '../traces/trace-inserts.ts'
+import { ofTraces } from '../traces/traces.ts'
 import type { TraceKey } from '../traces/traces.ts'
 import { ofAgent } from './manifests.ts'
 import type { AgentKey, ManifestRow } from './manifests.ts'
@@ -18,12 +19,12 @@ export async function linkNamedTraces(
   const rows = await sql<{ trace_id: string }[]>`
     update traces t set manifest_id = ${manifest.id}
     from (
-      select trace_id from traces
+      select period, trace_id from traces
       where ${ofAgent(sql, agent)} and manifest_id is null
         and manifest_hash = ${manifest.manifest_hash.slice('sha256:'.length)}
       order by trace_id limit ${limit} for update) named
     where t.org_id = ${agent.orgId} and t.project_id = ${agent.projectId}
-      and t.trace_id = named.trace_id
+      and t.period = named.period and t.trace_id = named.trace_id
     returning t.trace_id`
   return rows.map(({ trace_id }) => trace_id)
 }
@@ -57,8 +58,7 @@ export async function listUsedDrafts(
     from traces t
     join manifests m on m.org_id = t.org_id and m.id = t.manifest_id
       and m.project_id = t.project_id and m.agent_name = t.agent_name
-    where t.org_id = ${orgId} and t.project_id = ${projectId}
-      and t.trace_id = any(${traceIds}::text[])
+    where ${ofTraces(sql, orgId, projectId, traceIds, sql`t.`)}
       and t.source_type = 'production' and not t.is_imported
       and not t.metadata @> '{"fixture": true}'
       and m.status = 'draft' and not m.is_held
@@ -70,13 +70,14 @@ export async function listUsedDrafts(
 
 const TIE = `
   with tied as (
-    select t.org_id, t.project_id, t.trace_id, ${tiedColumn('manifest_id')} as manifest_id,
+    select t.org_id, t.project_id, t.period, t.trace_id, ${tiedColumn('manifest_id')} as manifest_id,
       ${tiedColumn('manifest_hash')} as manifest_hash, ${tiedColumn('metadata')} as metadata
     from (
-      select org_id, project_id, trace_id, agent_name, manifest_id, metadata,
+      select org_id, project_id, period, trace_id, agent_name, manifest_id, metadata,
         nullif(regexp_replace(manifest_hash, '^sha256:', '', 'i'), '') as manifest_hash
       from unnest($1::text::uuid[], $2::text::uuid[], $3::text::text[]) as k (org_id, project_id, trace_id)
-      join traces using (org_id, project_id, trace_id)
+      join trace_ids using (org_id, project_id, trace_id)
+      join traces using (org_id, project_id, period, trace_id)
       where (manifest_id is null) <> (manifest_hash is null) or manifest_hash ilike 'sha256:%'
       order by org_id, project_id, trace_id for no key update of traces) t
     ${joinNamedManifest}
@@ -84,6 +85,7 @@ const TIE = `
   update traces t
   set manifest_id = n.manifest_id, manifest_hash = n.manifest_hash, metadata = n.metadata
   from tied n
-  where t.org_id = n.org_id and t.project_id = n.project_id and t.trace_id = n.trace_id
+  where t.org_id = n.org_id and t.project_id = n.project_id and t.period = n.period
+    and t.trace_id = n.trace_id
     and (t.manifest_id, t.manifest_hash) is distinct from (n.manifest_id, n.manifest_hash)
   returning t.org_id, t.project_id, t.trace_id`

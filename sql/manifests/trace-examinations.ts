@@ -2,6 +2,7 @@ import type { CompatDecision } from '../../jobs/rules/manifests/compat-decision.
 import type { Fit } from '../../jobs/rules/evals/fit.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
+import { ofTraces } from '../traces/traces.ts'
 
 /** How a trace fits the active manifest; null members where that is its own, or there is none. */
 export interface ExaminationRow {
@@ -79,7 +80,6 @@ export async function listFits(
       and a.agent_name = t.agent_name and a.status = 'active'
     left join trace_examinations e on e.org_id = t.org_id and e.project_id = t.project_id
       and e.trace_id = t.trace_id and e.target_manifest_id = a.id
-    where t.org_id = ${orgId} and t.project_id = ${projectId}
-      and t.trace_id = any(${traceIds}::text[])
+    where ${ofTraces(sql, orgId, projectId, traceIds, sql`t.`)}
       and t.manifest_id is not null and (t.manifest_id = a.id or e.verdict is not null)`
 }

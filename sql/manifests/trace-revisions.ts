@@ -1,7 +1,7 @@
 import { order } from '../../jobs/rules/core/order.ts'
 import { arrayText } from '../core/array-text.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
-import { ofTrace } from '../traces/traces.ts'
+import { aboutTrace, ofTrace, ofTraces } from '../traces/traces.ts'
 import type { TraceKey } from '../traces/traces.ts'
 
 /** A trace patched to fit a manifest. */
@@ -41,8 +41,7 @@ export async function upsertRevisions(
   const read = new Map(sorted.map((trace) => [trace.trace_id, trace.trace_revision]))
   const locked = await tx<{ trace_id: string; revision: number }[]>`
     select trace_id, revision from traces
-    where org_id = ${orgId} and project_id = ${projectId}
-      and trace_id = any(${[...read.keys()]}::text[])
+    where ${ofTraces(tx, orgId, projectId, [...read.keys()])}
     order by trace_id for share`
   const same = new Set(
     locked.flatMap((t) => (t.revision === read.get(t.trace_id) ? [t.trace_id] : [])),
@@ -87,8 +86,8 @@ export async function findRevisionContent(sql: Queryable, key: TraceKey, manifes
 
 /** Those made of another revision of the trace do not count. */
 function ofPresent(sql: Queryable, key: TraceKey) {
-  return sql`(select * from trace_revisions where ${ofTrace(sql, key)}) r
-    join traces t on t.org_id = r.org_id and t.project_id = r.project_id and t.trace_id = r.trace_id
+  return sql`(select * from trace_revisions where ${aboutTrace(sql, key)}) r
+    cross join (select revision from traces where ${ofTrace(sql, key)}) t
     where r.trace_revision = t.revision`
 }
 

@@ -1,5 +1,6 @@
 import type { Queryable } from '../core/db.ts'
 import type { AgentKey } from '../manifests/manifests.ts'
+import { isSameTrace } from '../traces/traces.ts'
 
 /** One activation: a version became the active one of its agent. */
 export interface ActivationRow {
@@ -66,16 +67,16 @@ export async function listSessions(
       from manifest_activations a where ${ofAgent(sql, agent)}
       window same as (partition by manifest_id order by ordinal)
     ), traffic as (
-      select t.manifest_id, t.trace_id, t.started_at from traces t
+      select t.manifest_id, t.period, t.trace_id, t.started_at from traces t
       where ${traffic} and t.manifest_id is not null
       union all
-      select m.id, t.trace_id, t.started_at
+      select m.id, t.period, t.trace_id, t.started_at
       from traces t
       join manifests m on m.org_id = t.org_id and m.project_id = t.project_id
         and m.agent_name = t.agent_name and m.manifest_hash = 'sha256:' || t.manifest_hash
       where ${traffic} and t.manifest_id is null
     ), newest as (
-      select o.ordinal, t.trace_id, row_number() over (
+      select o.ordinal, t.period, t.trace_id, row_number() over (
         partition by o.ordinal order by t.started_at desc, t.trace_id desc) as position
       from own o
       join traffic t on t.manifest_id = o.manifest_id and t.started_at >= o.begins
@@ -85,7 +86,7 @@ export async function listSessions(
       select n.ordinal, t.trace_id, t.session_id, t.task_id, t.started_at, v.value, v.passed
       from newest n
       join traces t on t.org_id = ${agent.orgId} and t.project_id = ${agent.projectId}
-        and t.trace_id = n.trace_id
+        and t.period = n.period and t.trace_id = n.trace_id
       ${metricValues(sql, metric)}
       where n.position <= ${MAX_TRACES} and t.source_type = any(${OBSERVED}::text[])
     ), sessions as (
@@ -109,14 +110,14 @@ function metricValues(sql: Queryable, metric: string) {
     return sql`
       join lateral (
         select quality_avg as value, eval_verdict = 'pass' as passed from verdicts d
-        where d.org_id = t.org_id and d.project_id = t.project_id and d.trace_id = t.trace_id
+        where ${isSameTrace(sql, sql`d`, sql`t`)}
           and d.quality_avg is not null) v on true`
   }
   return sql`
     join lateral (
       select avg(s.value) as value, bool_and(coalesce(s.passed, s.value >= ${PASS_AT})) as passed
       from eval_scores s
-      where s.org_id = t.org_id and s.project_id = t.project_id and s.trace_id = t.trace_id
+      where ${isSameTrace(sql, sql`s`, sql`t`)}
         and s.name = ${metric} and s.span_id = '' and s.value is not null
       having count(*) > 0) v on true`
 }

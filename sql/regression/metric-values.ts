@@ -28,7 +28,7 @@ export async function listMetricValues(
 ) {
   return sql<MetricValueRow[]>`
     with newest as (
-      select org_id, project_id, trace_id, session_id, task_id,
+      select org_id, project_id, period, trace_id, session_id, task_id,
         ${sourceTraceId(sql, sql`t`)} as source_trace_id
       from traces t
       where ${ofAgent(sql, agent)} and ${ofManifest(sql, agent.orgId, manifestId)} and status <> 'running'
@@ -37,11 +37,11 @@ export async function listMetricValues(
     )
     select ${QUALITY_METRIC} as metric, t.trace_id, t.session_id, t.task_id, v.quality_avg as value,
       t.source_trace_id
-    from newest t join verdicts v using (org_id, project_id, trace_id)
+    from newest t join verdicts v using (org_id, project_id, period, trace_id)
     where v.quality_avg is not null
     union all
     select s.name, t.trace_id, t.session_id, t.task_id, avg(s.value), t.source_trace_id
-    from newest t join eval_scores s using (org_id, project_id, trace_id)
+    from newest t join eval_scores s using (org_id, project_id, period, trace_id)
     where s.category = 'quality' and s.value is not null and s.span_id = ''
     group by s.name, t.trace_id, t.session_id, t.task_id, t.source_trace_id
     order by 1, 2`

@@ -1,9 +1,8 @@
 import { judgeTraces } from '../../jobs/judge-traces.ts'
 import type { Queryable } from '../core/db.ts'
 import { queuedTraces } from '../jobs/pg-boss.ts'
-import { ofAgent } from '../manifests/manifests.ts'
 import type { AgentKey } from '../manifests/manifests.ts'
-import { ofManifest } from '../traces/traces.ts'
+import { isSameTrace, ofManifest } from '../traces/traces.ts'
 
 /**
  * Up to `limit` traces of two manifests that wait to be judged, since they were stored or were given scores,
@@ -21,13 +20,14 @@ export async function listPendingTraces(
   const rows = await sql<{ trace_id: string }[]>`
     select distinct t.trace_id
     from ${queuedTraces(sql, judgeTraces.name, orgId, projectId)} q
-    join traces t on t.org_id = ${orgId} and t.project_id = ${projectId} and t.trace_id = q.trace_id
-    where ${ofAgent(sql, agent)} and t.started_at >= ${window[0]} and t.started_at < ${window[1]}
+    join trace_ids k on k.org_id = ${orgId} and k.project_id = ${projectId} and k.trace_id = q.trace_id
+    join traces t on ${isSameTrace(sql, sql`t`, sql`k`)}
+    where t.agent_name = ${agent.agentName} and t.started_at >= ${window[0]} and t.started_at < ${window[1]}
       and (${ofManifest(sql, orgId, before.id)} or ${ofManifest(sql, orgId, candidate.id)})
       and t.status <> 'running' and t.trace_id > ${after}
       and not (q.created_on = t.created_at and exists (
         select from verdicts v
-        where v.org_id = t.org_id and v.project_id = t.project_id and v.trace_id = t.trace_id))
+        where ${isSameTrace(sql, sql`v`, sql`t`)}))
     order by t.trace_id limit ${limit}`
   return rows.map(({ trace_id }) => trace_id)
 }

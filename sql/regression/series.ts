@@ -2,7 +2,7 @@ import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { ofAgent } from '../manifests/manifests.ts'
 import type { AgentKey } from '../manifests/manifests.ts'
-import { ofManifest } from '../traces/traces.ts'
+import { isSameTrace, ofManifest } from '../traces/traces.ts'
 import { OBSERVED, QUALITY_METRIC } from './activations.ts'
 
 /** One version of a series, for display. Means are over sessions; null without any. */
@@ -91,11 +91,9 @@ export async function listDueSeries(sql: Queryable, looks: readonly number[], li
           and ${ofManifest(sql, sql`n.org_id`, sql`n.manifest_id`)} and t.started_at >= n.begins
           and t.source_type = any(${OBSERVED}::text[])
           and case when w.metric = ${QUALITY_METRIC} then exists (
-              select from verdicts v where v.org_id = t.org_id and v.project_id = t.project_id
-                and v.trace_id = t.trace_id and v.quality_avg is not null)
+              select from verdicts v where ${isSameTrace(sql, sql`v`, sql`t`)} and v.quality_avg is not null)
             else exists (
-              select from eval_scores e where e.org_id = t.org_id and e.project_id = t.project_id
-                and e.trace_id = t.trace_id and e.name = w.metric and e.span_id = ''
+              select from eval_scores e where ${isSameTrace(sql, sql`e`, sql`t`)} and e.name = w.metric and e.span_id = ''
                 and e.value is not null) end
         limit ${Math.max(...looks)}) counted) measured
     where n.ordinal <> coalesce(s.ordinal, 0) or coalesce(s.looks, 0) < (

@@ -6,7 +6,7 @@ import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
 import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
-import { withVerdict } from '../traces/traces.ts'
+import { isSameTrace, withVerdict } from '../traces/traces.ts'
 import { listRecordedTraces, nameText } from './recorded-traces.ts'
 import type { RecordedRow, TraceName } from './recorded-traces.ts'
 
@@ -101,8 +101,8 @@ export async function listSessionTurns(
     from (
       select t.project_id, t.trace_id, t.turn_index, t.started_at,
         ${agent_name === undefined ? sql`true` : sql`t.agent_name = ${agent_name}`} and exists (
-          select 1 from verdicts v where v.org_id = t.org_id and v.project_id = t.project_id
-            and v.trace_id = t.trace_id and v.verdict = ${verdict}) as is_trigger
+          select 1 from verdicts v where ${isSameTrace(sql, sql`v`, sql`t`)}
+            and v.verdict = ${verdict}) as is_trigger
       from traces t
       where t.org_id = ${orgId} and t.project_id = ${project_id} and t.session_id = ${session_id}
     ) s
@@ -145,7 +145,7 @@ async function openTexts({ content, ...row }: RecordedRow, pause: () => Promise<
 /** From traces `t` of project `p` that have the verdict. */
 function decided(sql: Queryable, { agent_name, verdict }: ExportFilter) {
   return sql`from verdicts v
-    join traces t on t.org_id = v.org_id and t.project_id = v.project_id and t.trace_id = v.trace_id
+    join traces t on ${isSameTrace(sql, sql`t`, sql`v`)}
     where v.org_id = p.org_id and v.project_id = p.id and t.org_id = p.org_id and t.project_id = p.id
       and v.verdict = ${verdict}
       ${agent_name === undefined ? sql`` : sql`and t.agent_name = ${agent_name}`}`
@@ -158,7 +158,8 @@ async function listTraces(sql: Queryable, orgId: string, names: readonly TraceNa
       coalesce(e.reasons, '[]') as reasons
     from unnest(${names.map(({ project_id }) => project_id)}::uuid[],
       ${names.map(({ trace_id }) => trace_id)}::text[]) with ordinality as k (project_id, trace_id, place)
-    join traces t on t.org_id = ${orgId} and t.project_id = k.project_id and t.trace_id = k.trace_id
+    join trace_ids i on i.org_id = ${orgId} and i.project_id = k.project_id and i.trace_id = k.trace_id
+    join traces t on ${isSameTrace(sql, sql`t`, sql`i`)}
     ${withVerdict(sql)}
     left join trace_examinations e on e.org_id = t.org_id and e.project_id = t.project_id
       and e.trace_id = t.trace_id and e.target_manifest_id = v.target_manifest_id

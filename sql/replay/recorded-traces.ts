@@ -4,7 +4,7 @@ import type { TracePosition } from '../../jobs/rules/traces/trace-position.ts'
 import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable } from '../core/db.ts'
 import { filteredTraces } from '../datasets/selection.ts'
-import { ofManifest } from '../traces/traces.ts'
+import { isSameTrace, ofManifest } from '../traces/traces.ts'
 import type { UnpreparedBatch } from './replay-batches.ts'
 
 /** A trace that a batch is to have a task of. */
@@ -46,8 +46,9 @@ async function listNamed(
     select k.trace_id, t.started_at, coalesce(octet_length(t.content), 0) as content_bytes,
       ${source ? sql`t.trace_id is not null and ${ofManifest(sql, orgId, source)} is not true` : sql`false`} as is_other
     from unnest(${trace_ids}::text[]) with ordinality as k (trace_id, place)
-    left join traces t on t.org_id = ${orgId} and t.project_id = ${project_id}
-      and t.trace_id = k.trace_id
+    left join trace_ids i on i.org_id = ${orgId} and i.project_id = ${project_id}
+      and i.trace_id = k.trace_id
+    left join traces t on ${isSameTrace(sql, sql`t`, sql`i`)}
     where k.place > ${made} order by k.place`
 }
 
@@ -94,8 +95,7 @@ export async function listRecordedTraces(
     select t.project_id, t.trace_id, t.agent_name, t.status, t.session_id, t.turn_index,
       t.active_skills, t.skills_loaded_by_agent, t.user_input_preview, t.final_output_preview,
       t.metadata, t.tags, t.content
-    from ${named(sql, traces)} join traces t
-      on t.org_id = ${orgId} and t.project_id = k.project_id and t.trace_id = k.trace_id`
+    from ${named(sql, orgId, traces)} join traces t on ${isSameTrace(sql, sql`t`, sql`k`)}`
 }
 
 /**
@@ -121,14 +121,15 @@ export async function listContentBytes(
 ) {
   return sql<(TraceName & { content_bytes: number })[]>`
     select t.project_id, t.trace_id, octet_length(t.content) as content_bytes
-    from ${named(sql, traces)} join traces t
-      on t.org_id = ${orgId} and t.project_id = k.project_id and t.trace_id = k.trace_id`
+    from ${named(sql, orgId, traces)} join traces t on ${isSameTrace(sql, sql`t`, sql`k`)}`
 }
 
-function named(sql: Queryable, traces: readonly TraceName[]) {
+function named(sql: Queryable, orgId: string, traces: readonly TraceName[]) {
   return sql`(
-    select distinct * from unnest(${traces.map((trace) => trace.project_id)}::uuid[],
-      ${traces.map((trace) => trace.trace_id)}::text[]) as named (project_id, trace_id)) as k`
+    select distinct i.org_id, i.project_id, i.period, i.trace_id
+    from unnest(${traces.map((trace) => trace.project_id)}::uuid[],
+      ${traces.map((trace) => trace.trace_id)}::text[]) as named (project_id, trace_id)
+    join trace_ids i using (project_id, trace_id) where i.org_id = ${orgId}) as k`
 }
 
 /** Tasks of a batch whose traces are chosen by filters. */

@@ -2,7 +2,7 @@ import type { AgentEdge } from '../../jobs/rules/traces/agent-edges.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
-import { ofTraces } from './traces.ts'
+import { isSameTrace, ofTraces } from './traces.ts'
 
 export type TraceEdge = AgentEdge & { trace_id: string; seen_at: Date }
 
@@ -50,8 +50,9 @@ export async function insertParentEdges(
     insert into agent_edges (org_id, project_id, trace_id, parent, child, via, seen_at)
     select ${orgId}, ${projectId}, c.trace_id, p.agent_name, c.agent_name, 'parent_trace', c.started_at
     from related c
-    join traces p on p.org_id = ${orgId} and p.project_id = ${projectId}
-      and p.trace_id = c.parent_trace_id
+    join trace_ids k on k.org_id = ${orgId} and k.project_id = ${projectId}
+      and k.trace_id = c.parent_trace_id
+    join traces p on ${isSameTrace(tx, tx`p`, tx`k`)}
     where p.agent_name <> c.agent_name
     order by c.trace_id
     on conflict do nothing`

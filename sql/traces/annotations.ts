@@ -1,7 +1,7 @@
 import type { Annotation } from '../../jobs/rules/evals/annotation.ts'
 import type { Queryable } from '../core/db.ts'
 import { storableText } from '../core/db.ts'
-import { ofTrace, ofTraces } from './traces.ts'
+import { aboutTrace, aboutTraces } from './traces.ts'
 import type { TraceKey } from './traces.ts'
 
 export interface AnnotationRow extends Annotation {
@@ -75,12 +75,12 @@ export async function insertCorrections(
 export async function listAnnotations(sql: Queryable, key: TraceKey) {
   return sql<AnnotationRow[]>`
     select ${shownColumns(sql)} from annotations
-    where ${ofTrace(sql, key)} order by created_at desc, id desc limit ${MAX_ANNOTATIONS}`
+    where ${aboutTrace(sql, key)} order by created_at desc, id desc limit ${MAX_ANNOTATIONS}`
 }
 
 export async function countAnnotations(sql: Queryable, key: TraceKey) {
   const [row] = await sql<[{ n: number }]>`
-    select count(*)::int as n from annotations where ${ofTrace(sql, key)}`
+    select count(*)::int as n from annotations where ${aboutTrace(sql, key)}`
   return row.n
 }
 
@@ -94,7 +94,7 @@ export async function listFlagged(
   const flagged = await sql<{ trace_id: string }[]>`
     select trace_id from (
       select distinct on (trace_id) trace_id, flagged_for_review from annotations
-      where ${ofTraces(sql, orgId, projectId, traceIds)} and flagged_for_review is not null
+      where ${aboutTraces(sql, orgId, projectId, traceIds)} and flagged_for_review is not null
       order by trace_id, created_at desc, id desc) as last
     where flagged_for_review`
   return new Set(flagged.map(({ trace_id }) => trace_id))

@@ -29,14 +29,15 @@ export async function settleDue(
 ): Promise<string[]> {
   const settled = await tx<{ trace_id: string }[]>`
     with due as materialized (
-      select trace_id from traces
+      select period, trace_id from traces
       where org_id = ${orgId} and project_id = ${projectId} and settles_at <= now()
       order by settles_at limit ${limit} for no key update skip locked
     )
     update traces t
     set settles_at = null, status = case t.status when 'running' then 'partial' else t.status end
     from due
-    where t.org_id = ${orgId} and t.project_id = ${projectId} and t.trace_id = due.trace_id
+    where t.org_id = ${orgId} and t.project_id = ${projectId} and t.period = due.period
+      and t.trace_id = due.trace_id
     returning t.trace_id`
   return settled.map(({ trace_id }) => trace_id)
 }

@@ -17,7 +17,7 @@ export async function listSpanTraces(sql: Queryable, keys: readonly TraceKey[]) 
   return sql<(TraceKey & StoredSpans)[]>`
     select t.org_id, t.project_id, t.trace_id, t.made_of_spans, t.revision,
       case when t.made_of_spans and octet_length(t.content) <= ${LARGE_BYTES}::int then t.content end as content
-    from ${keysOf(sql, keys)} join traces t using (org_id, project_id, trace_id)`
+    from ${keysOf(sql, keys)} join traces t using (org_id, project_id, period, trace_id)`
 }
 
 /** A trace with its content, however large; undefined when it is gone or not made of spans any more. */

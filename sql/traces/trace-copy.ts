@@ -63,12 +63,18 @@ const COLUMNS = ['org_id', 'project_id', ...TRACE_COLUMNS]
 /** Its name contains its columns: a session of a pooler, and this table with it, may outlive a release that adds one. */
 const STAGED = `traces_staged_${createHash('sha256').update(COLUMNS.join()).digest('hex').slice(0, 8)}`
 const INSERT_STAGED = `
-  with inserted as (
-    insert into traces (${COLUMNS.join()}, is_imported)
-    select ${COLUMNS.map(tiedColumn).join()}, true
-    from ${STAGED} t ${joinNamedManifest}
-    order by t.trace_id collate "C"
+  with new as (
+    insert into trace_ids (org_id, project_id, trace_id, period)
+    select org_id, project_id, trace_id, (select storing_period()) from ${STAGED}
+    order by trace_id collate "C"
     on conflict (org_id, project_id, trace_id) do nothing
+    returning trace_id, period
+  ), inserted as (
+    insert into traces (${COLUMNS.join()}, is_imported, period)
+    select ${COLUMNS.map(tiedColumn).join()}, true, new.period
+    from ${STAGED} t join new using (trace_id) ${joinNamedManifest}
+    order by t.trace_id collate "C"
+    on conflict do nothing
     returning ${INSERTED}
   )
   select i.*,

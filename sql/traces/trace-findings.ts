@@ -1,5 +1,5 @@
 import type { Transaction } from '../core/db.ts'
-import { ofTraces } from './traces.ts'
+import { aboutTraces, ofTraces } from './traces.ts'
 
 /**
  * Deletes what was found in the content of traces that say something else now: the words they are found
@@ -14,9 +14,9 @@ export async function deleteFindings(
   traceIds: readonly string[],
   renamed: readonly string[],
 ) {
-  const isTold = ofTraces(tx, orgId, projectId, traceIds)
+  const isTold = aboutTraces(tx, orgId, projectId, traceIds)
   await tx`
-    with words as (delete from trace_search where ${isTold}),
+    with words as (delete from trace_search where ${ofTraces(tx, orgId, projectId, traceIds)}),
     edges as (delete from agent_edges where ${isTold}),
     fits as (delete from trace_examinations where ${isTold}),
     violations as (delete from contract_violations where ${isTold})

@@ -168,9 +168,19 @@ export const selectTied = `
   select ${COLUMNS.map(({ name, type }) => `(${tiedColumn(name)})::${type} as ${name}`).join()}
   from unnest(${COLUMNS.map(({ type }, i) => `$${i + 1}::text::${AS_TEXT.has(type) ? 'text' : type}[]`).join()})
     as t (${NAMES}) ${joinNamedManifest}`
+/** Who gets an id in may store its trace. */
 const INSERT = `
-  insert into traces (${NAMES}) ${selectTied}
-  on conflict (org_id, project_id, trace_id) do nothing
+  with new as (
+    insert into trace_ids (org_id, project_id, trace_id, period)
+    select org_id, project_id, trace_id, (select storing_period())
+    from unnest($1::text::uuid[], $2::text::uuid[], $3::text::text[]) as t (org_id, project_id, trace_id)
+    on conflict (org_id, project_id, trace_id) do nothing
+    returning org_id, project_id, trace_id, period
+  )
+  insert into traces (${NAMES}, period)
+  select ${COLUMNS.map(({ name }) => `t.${name}`).join()}, period
+  from (${selectTied}) t join new using (org_id, project_id, trace_id)
+  on conflict do nothing
   returning ${INSERTED}`
 
 type Owner = Pick<TraceKey, 'org_id' | 'project_id'>

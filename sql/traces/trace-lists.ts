@@ -57,9 +57,9 @@ export async function listTraces(
   // Read project by project, so that each read follows the index of the newest traces.
   return sql<ShownTraceRow[]>`
     with found as (
-      select n.org_id, n.project_id, n.trace_id
+      select n.org_id, n.project_id, n.period, n.trace_id
       from projects p cross join lateral (
-        select t.org_id, t.project_id, t.trace_id, t.started_at
+        select t.org_id, t.project_id, t.period, t.trace_id, t.started_at
         from traces t ${withVerdict(sql)}
         where ${matching(sql, orgId, filter)}
           ${after ? isAfter(sql, after) : sql``}
@@ -71,7 +71,7 @@ export async function listTraces(
     )
     select ${shownColumns(sql)}
     from found
-    join traces t using (org_id, project_id, trace_id)
+    join traces t using (org_id, project_id, period, trace_id)
     join projects p on p.org_id = t.org_id and p.id = t.project_id
     ${withVerdict(sql)}
     order by t.started_at desc, t.trace_id desc, t.project_id desc`

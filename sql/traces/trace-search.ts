@@ -1,6 +1,6 @@
 import { readSearchBox } from '../../jobs/rules/traces/search-box.ts'
 import type { Fragment, Queryable } from '../core/db.ts'
-import { ofTraces } from './traces.ts'
+import { isSameTrace, ofTraces } from './traces.ts'
 
 /**
  * Indexes traces by the words of their input, output and error. One that is in the index already is left
@@ -18,10 +18,10 @@ export async function indexTraces(
   const missing = traceIds.filter((id) => !there.has(id))
   if (missing.length === 0) return
   await sql`
-    insert into trace_search (org_id, project_id, trace_id, document, has_stems)
-    select org_id, project_id, trace_id, ${document(sql)}, true from traces
+    insert into trace_search (org_id, project_id, trace_id, period, started_at, document, has_stems)
+    select org_id, project_id, trace_id, period, started_at, ${document(sql)}, true from traces
     where ${ofTraces(sql, orgId, projectId, missing)}
-    on conflict (org_id, project_id, trace_id) do nothing`
+    on conflict (org_id, project_id, trace_id, period) do nothing`
 }
 
 /**
@@ -31,17 +31,16 @@ export async function indexTraces(
 export async function addStems(sql: Queryable, limit: number) {
   const [taken] = await sql<{ n: number }[]>`
     with picked as materialized (
-      select org_id, project_id, trace_id from trace_search
+      select org_id, project_id, period, trace_id from trace_search
       where not has_stems limit ${limit} for update skip locked
     ), stemmed as (
       update trace_search s set document = ${document(sql)}, has_stems = true
-      from picked p join traces t using (org_id, project_id, trace_id)
-      where s.org_id = p.org_id and s.project_id = p.project_id and s.trace_id = p.trace_id
+      from picked p join traces t using (org_id, project_id, period, trace_id)
+      where ${isSameTrace(sql, sql`s`, sql`p`)}
     ), gone as (
       delete from trace_search s using picked p
-      where s.org_id = p.org_id and s.project_id = p.project_id and s.trace_id = p.trace_id
-        and not exists (select from traces t where t.org_id = p.org_id
-          and t.project_id = p.project_id and t.trace_id = p.trace_id)
+      where ${isSameTrace(sql, sql`s`, sql`p`)}
+        and not exists (select from traces t where ${isSameTrace(sql, sql`t`, sql`p`)})
     )
     select count(*)::int as n from picked`
   return taken?.n ?? 0
@@ -56,8 +55,7 @@ export function matchesText(sql: Queryable, typed: string) {
   const { text, beginning, besides } = readSearchBox(typed)
   const matches = (words: Fragment) => sql`s.document @@ (websearch_to_tsquery(${words}, ${text})
     || (websearch_to_tsquery(${words}, ${besides}) && to_tsquery('simple', ${beginning})))`
-  return sql`exists (select 1 from trace_search s where s.org_id = t.org_id
-    and s.project_id = t.project_id and s.trace_id = t.trace_id
+  return sql`exists (select 1 from trace_search s where ${isSameTrace(sql, sql`s`, sql`t`)}
     and (s.has_stems and ${matches(sql`'stems'`)}
       or not s.has_stems and ${matches(sql`'simple'`)}))`
 }

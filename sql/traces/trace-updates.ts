@@ -42,11 +42,13 @@ const SET = ROW_COLUMNS.filter((name) => name !== 'trace_id').map((name) =>
 const LOCK = `
   select t.org_id, t.project_id, t.revision, ${OPEN_COLUMNS.map((name) => `t.${name}`).join()}
   from unnest($1::text::uuid[], $2::text::uuid[], $3::text::text[]) as k (org_id, project_id, trace_id)
-  join traces t using (org_id, project_id, trace_id)
+  join trace_ids using (org_id, project_id, trace_id)
+  join traces t using (org_id, project_id, period, trace_id)
   order by t.org_id, t.project_id, t.trace_id for no key update of t`
 const UPDATE = `
   with tied as (${selectTied})
   update traces t set ${SET.join()}, revision = t.revision + 1
-  from tied n
-  where t.org_id = n.org_id and t.project_id = n.project_id and t.trace_id = n.trace_id
+  from tied n join trace_ids k using (org_id, project_id, trace_id)
+  where t.org_id = n.org_id and t.project_id = n.project_id and t.period = k.period
+    and t.trace_id = n.trace_id
   returning t.org_id, t.project_id, t.trace_id, t.manifest_id`

@@ -32,7 +32,7 @@ export async function listStoredTraces(sql: Queryable, keys: readonly TraceKey[]
   return sql<(TraceKey & StoredFacts)[]>`
     select t.org_id, t.project_id, t.trace_id, t.agent_name, t.span_count, t.llm_call_count, v.verdict
     from ${keysOf(sql, keys)}
-    join traces t using (org_id, project_id, trace_id)
+    join traces t using (org_id, project_id, period, trace_id)
     ${withVerdict(sql)}`
 }
 
@@ -49,9 +49,10 @@ export async function findTraces(
   return sql<ShownTraceRow[]>`
     select ${shownColumns(sql)}
     from projects p
-    join traces t on t.org_id = p.org_id and t.project_id = p.id
+    join trace_ids k on k.org_id = p.org_id and k.project_id = p.id
+    join traces t on ${isSameTrace(sql, sql`t`, sql`k`)}
     ${withVerdict(sql)}
-    where p.org_id = ${orgId} and t.trace_id = ${traceId}
+    where p.org_id = ${orgId} and k.trace_id = ${traceId}
       ${inProjects(sql, sql`p.id`, projectIds)}
     order by p.name = 'default' desc, p.created_at, p.id limit 2`
 }
@@ -64,12 +65,12 @@ export async function listTraceProjects(
   traceIds: readonly string[],
 ) {
   const rows = await sql<{ trace_id: string; ids: string[] }[]>`
-    select t.trace_id, coalesce(array_agg(p.id) filter (where p.name = 'default'), array_agg(p.id)) as ids
+    select k.trace_id, coalesce(array_agg(p.id) filter (where p.name = 'default'), array_agg(p.id)) as ids
     from projects p
-    join traces t on t.org_id = p.org_id and t.project_id = p.id
-    where p.org_id = ${orgId} and t.trace_id = any(${traceIds}::text[])
+    join trace_ids k on k.org_id = p.org_id and k.project_id = p.id
+    where p.org_id = ${orgId} and k.trace_id = any(${traceIds}::text[])
       ${inProjects(sql, sql`p.id`, projectIds)}
-    group by t.trace_id`
+    group by k.trace_id`
   return new Map(rows.map(({ trace_id, ids }) => [trace_id, ids]))
 }
 
@@ -91,7 +92,7 @@ export async function listRunning(sql: Queryable, keys: readonly TraceKey[]) {
   return sql<TraceKey[]>`
     select t.org_id, t.project_id, t.trace_id
     from ${keysOf(sql, keys)}
-    join traces t using (org_id, project_id, trace_id)
+    join traces t using (org_id, project_id, period, trace_id)
     where t.status = 'running'`
 }
 
@@ -117,11 +118,13 @@ export async function lockTraces(
 
 /** Deletes a trace with its scores, decision and search row; false when it was not there. */
 export async function deleteTrace(sql: Queryable, key: TraceKey) {
-  const deleted = await sql`delete from traces where ${ofTrace(sql, key)}`
-  if (deleted.count === 0) return false
+  const [trace] = await sql`select from traces where ${ofTrace(sql, key)} for update`
+  if (!trace) return false
   await sql`delete from eval_scores where ${ofTrace(sql, key)}`
   await sql`delete from verdicts where ${ofTrace(sql, key)}`
   await sql`delete from trace_search where ${ofTrace(sql, key)}`
+  // Last, because its id goes with it, and what else was found of it goes with the id.
+  await sql`delete from traces where ${ofTrace(sql, key)}`
   return true
 }
 
@@ -139,17 +142,50 @@ export function shownColumns(sql: Queryable) {
 
 /** Joins verdict `v`, if there is one, to trace `t`. */
 export function withVerdict(sql: Queryable) {
-  return sql`left join verdicts v on v.org_id = t.org_id and v.project_id = t.project_id
-    and v.trace_id = t.trace_id`
+  return sql`left join verdicts v on ${isSameTrace(sql, sql`v`, sql`t`)}`
 }
 
-/** The condition that a row is of this trace. */
-export function ofTrace(sql: Queryable, { org_id, project_id, trace_id }: TraceKey) {
+/**
+ * The condition that rows of two tables are of one trace. It names the period, so that of a partitioned
+ * table only the part is read that the trace is in.
+ */
+export function isSameTrace(sql: Queryable, one: Fragment, other: Fragment) {
+  return sql`${one}.org_id = ${other}.org_id and ${one}.project_id = ${other}.project_id
+    and ${one}.period = ${other}.period and ${one}.trace_id = ${other}.trace_id`
+}
+
+/** The condition that a row of a partitioned table is of this trace. */
+export function ofTrace(sql: Queryable, key: TraceKey) {
+  return sql`${aboutTrace(sql, key)}
+    and period = (select k.period from trace_ids k where k.org_id = ${key.org_id}
+      and k.project_id = ${key.project_id} and k.trace_id = ${key.trace_id})`
+}
+
+/**
+ * The condition that a row of a partitioned table is of one of these traces.
+ * @param row what names the table, with a dot, where several have such columns
+ */
+export function ofTraces(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+  row = sql``,
+) {
+  return sql`${row}org_id = ${orgId} and ${row}project_id = ${projectId}
+    and (${row}period, ${row}trace_id) in (
+      select k.period, k.trace_id from trace_ids k
+      where k.org_id = ${orgId} and k.project_id = ${projectId}
+        and k.trace_id = any(${traceIds}::text[]))`
+}
+
+/** The condition that a row of another table is about this trace. */
+export function aboutTrace(sql: Queryable, { org_id, project_id, trace_id }: TraceKey) {
   return sql`org_id = ${org_id} and project_id = ${project_id} and trace_id = ${trace_id}`
 }
 
-/** The condition that a row is of one of these traces. */
-export function ofTraces(
+/** The condition that a row of another table is about one of these traces. */
+export function aboutTraces(
   sql: Queryable,
   orgId: string,
   projectId: string,
@@ -173,10 +209,13 @@ export function ofManifest(
       where m.org_id = ${orgId} and m.id = ${manifestId}))`
 }
 
-/** The keys as rows `k`. */
+/** Those of the keys that are there, as rows `k` with the period. */
 export function keysOf(sql: Queryable, keys: readonly TraceKey[]) {
-  return sql`unnest(${keys.map((k) => k.org_id)}::uuid[], ${keys.map((k) => k.project_id)}::uuid[],
-    ${keys.map((k) => k.trace_id)}::text[]) as k (org_id, project_id, trace_id)`
+  return sql`(
+    select org_id, project_id, trace_id, period
+    from unnest(${keys.map((k) => k.org_id)}::uuid[], ${keys.map((k) => k.project_id)}::uuid[],
+      ${keys.map((k) => k.trace_id)}::text[]) as named (org_id, project_id, trace_id)
+    join trace_ids using (org_id, project_id, trace_id)) as k`
 }
 
 interface StoredFacts {

@@ -10,6 +10,7 @@ t.test('SQL is not put together from texts', async (t) => {
   // statements of the columns of a trace, whose values are parameters or copied; constants of ours.
   t.same(unsafe.sort(), [
     'jobs/pg-boss.ts',
+    'sql/core/build-index.ts',
     'sql/core/concurrent-index.ts',
     'sql/core/gated-pool.ts',
     'sql/core/migrate.ts',
