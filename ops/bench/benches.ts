@@ -15,6 +15,16 @@ export interface BenchProgram {
  * seconds, and reports figures (see `report`).
  */
 export const BENCHES: readonly BenchProgram[] = [
+  bench('scale', 'every list, filter and stat at 10,000, 100,000 and 1,000,000 traces', {
+    ceiling: 'the same request at the smallest size',
+    aim: 'buffers 3 times, p99 100 ms',
+  }),
+  bench('scale-load', 'the same requests while 200 traces a second come in', {
+    file: 'scale',
+    args: ['--load', '600'],
+    ceiling: 'none',
+    aim: 'p99 100 ms',
+  }),
   bench('ingest', 'taking in traces, one a request and batched', {
     ceiling: 'a bare hapi route that does one INSERT',
     aim: '0.6',
