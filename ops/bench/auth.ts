@@ -1,19 +1,19 @@
 // What authentication costs: requests a second of an authenticated, rate-limited read against a bare hapi
 // route that runs the same query, over the network from this process:
-// [DATABASE_URL=...] node ops/bench/auth.ts [--seconds 5] [--connections 32]
+// [DATABASE_URL=...] node ops/bench/auth.ts [--seconds 5] [--connections 32] [--smoke]
 import { randomUUIDv7 } from 'node:crypto'
-import { parseArgs } from 'node:util'
 import { openDatabase } from '../../sql/core/db.ts'
 import { findImport } from '../../sql/import/imports.ts'
-import { print, round } from './figures.ts'
-import { compareServers, LOAD_OPTIONS, serveApi, serveBare } from './http-load.ts'
+import { print, report, round, whole } from './figures.ts'
+import { compareServers, LOAD_SIZES, serveApi, serveBare, SERVER_OPTIONS } from './http-load.ts'
+import { readOptions } from './options.ts'
 import { withBenchDatabase } from './prepare.ts'
 import type { Bench } from './prepare.ts'
 
-const { values } = parseArgs({ options: LOAD_OPTIONS })
+const options = readOptions(LOAD_SIZES, SERVER_OPTIONS)
 
-if (values.serve === 'service') await serveApi(values.url)
-else if (values.serve === 'bare') await serveQuery(values.url)
+if (options.serve === 'service') await serveApi(options.url)
+else if (options.serve === 'bare') await serveQuery(options.url)
 else await withBenchDatabase('auth', compare)
 
 async function compare({ url, sql, key }: Bench) {
@@ -28,7 +28,7 @@ async function compare({ url, sql, key }: Bench) {
   const request = Buffer.from(
     `GET /api/v1/import/${id} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${key}\r\n\r\n`,
   )
-  const load = { ...values, url }
+  const load = { ...options, url }
   const { bare, service } = await compareServers(import.meta.filename, load, () => request)
   print([
     {
@@ -37,6 +37,11 @@ async function compare({ url, sql, key }: Bench) {
       ratio: round(service / bare),
     },
   ])
+  report({
+    what: 'an authenticated read',
+    ratio: round(service / bare),
+    figures: `${whole(service)} against ${whole(bare)} a second`,
+  })
 }
 
 /** The same row, without a key, a limit, or anything that is checked. */

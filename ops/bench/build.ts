@@ -1,40 +1,36 @@
 // How fast a dataset version is built, against DuckDB alone turning the same JSONL into Parquet:
-// [DATABASE_URL=...] node ops/bench/build.ts [--megabytes 300] [--seed 1]
+// [DATABASE_URL=...] node ops/bench/build.ts [--megabytes 300] [--seed 1] [--calls growing] [--smoke]
 // With --builds 2 so many versions of the same traces are built at once: the figures are of the first,
 // but for the memory, which is of the process that builds them all. It is read from /proc.
 import { DuckDBInstance } from '@duckdb/node-api'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { completeRecipe } from '../../jobs/rules/datasets/recipe.ts'
 import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
 import type { Sql } from '../../sql/core/db.ts'
 import { insertTraces } from '../../sql/traces/trace-inserts.ts'
 import { columnsOf, duckType } from '../../workers/datasets/parquet-columns.ts'
-import { peakMiB, print, round } from './figures.ts'
+import { peakMiB, print, report, round, whole } from './figures.ts'
 import { generateTraceLines } from './generate.ts'
+import { readCalls } from './model-calls.ts'
+import { readOptions } from './options.ts'
 import { openBenchFolder, withBenchDatabase } from './prepare.ts'
 import type { Bench } from './prepare.ts'
 import { startService } from './service.ts'
 
-const { values } = parseArgs({
-  options: {
-    megabytes: { type: 'string', default: '300' },
-    seed: { type: 'string', default: '1' },
-    builds: { type: 'string', default: '1' },
-  },
-})
+const options = readOptions(
+  { megabytes: [300, 1], seed: [1, 1], builds: [1, 1] },
+  { calls: { type: 'string', default: 'growing' } },
+)
+const calls = readCalls(options.calls)
 await using scratch = await openBenchFolder('build')
 const folder = scratch.path
 await withBenchDatabase('build', measure)
 
 async function measure(bench: Bench) {
   const { sql, owner } = bench
-  await storeTraces(
-    sql,
-    owner,
-    generateTraceLines(Number(values.megabytes) * 1e6, Number(values.seed)),
-  )
+  const bytes = options.megabytes * 1e6
+  await storeTraces(sql, owner, generateTraceLines({ bytes, seed: options.seed, calls }))
   await sql`vacuum analyze`
   const built = await build(bench)
   const raw = await rawSeconds(built.files.map((file) => join(folder, 'storage', file)))
@@ -51,6 +47,12 @@ async function measure(bench: Bench) {
       worker_rss_peak_mib: built.rssMiB,
     },
   ])
+  const atOnce = options.builds > 1 ? `, ${options.builds} at once` : ''
+  report({
+    what: `building a version, ${calls} calls${atOnce}`,
+    ratio: round(raw / built.seconds),
+    figures: `${whole(megabytes)} MB, ${whole(megabytes / built.seconds)} against ${whole(megabytes / raw)} MB/s; ${whole(built.rssMiB)} MiB at most`,
+  })
 }
 
 /** All judged as worth keeping. */
@@ -68,9 +70,10 @@ async function storeTraces(sql: Sql, owner: Bench['owner'], lines: Iterable<stri
 }
 
 function asTrace(line: string) {
-  const { messages, tools, ...members }: { messages: object[]; tools: unknown } = JSON.parse(line)
-  const call = { rendered_input: messages.slice(0, -1), output: messages.at(-1), tools }
-  const read = readTrace({ ...members, llm_calls: [call] }, { traceId: () => '', now: new Date() })
+  const { messages, tools, ...members }: GeneratedLine = JSON.parse(line)
+  const call = messages && { rendered_input: messages.slice(0, -1), output: messages.at(-1), tools }
+  const given = { ...members, ...(call && { llm_calls: [call] }) }
+  const read = readTrace(given, { traceId: () => '', now: new Date() })
   if ('faults' in read) throw new Error(read.faults[0]?.message)
   return read.trace
 }
@@ -80,7 +83,7 @@ async function build(bench: Bench) {
   const service = await startService(bench, folder, 'datasets')
   try {
     const [first, ...others] = await Promise.all(
-      Array.from({ length: Number(values.builds) }, async (_, n) => {
+      Array.from({ length: options.builds }, async (_, n) => {
         const wanted = { name: `bench ${n}`, dataset_type: 'sft' }
         const { id } = await service.call<{ id: string }>('POST', '/datasets', wanted)
         return service.call<Started>('POST', `/datasets/${id}/build`, {})
@@ -138,6 +141,11 @@ function* batchesOf<T>(items: Iterable<T>, size: number) {
   if (batch.length > 0) yield batch
 }
 
+/** Its messages where it is recorded with its last call. */
+interface GeneratedLine {
+  readonly messages?: readonly object[]
+  readonly tools?: unknown
+}
 interface Started {
   readonly version_id: string
   readonly job_id: string

@@ -1,12 +1,11 @@
 // How fast the traces of an old manifest are analysed against a new one, in one job, and how much memory
 // that takes, beside the pure rule on traces that are open in memory already:
-// [DATABASE_URL=...] node ops/bench/compatibility.ts [--traces 100000] [--seed 1]
+// [DATABASE_URL=...] node ops/bench/compatibility.ts [--traces 100000] [--seed 1] [--smoke]
 // Rates are by the clock and by the seconds of CPU the worker process (or the rule) was given, which say
 // the same on a machine that has nothing else to do.
 // Memory is read from /proc.
 import { readFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { uniformInt } from 'pure-rand/distribution/uniformInt'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import { applyRepair } from '../../jobs/rules/manifests/apply-repair.ts'
@@ -22,7 +21,8 @@ import type { Trace } from '../../jobs/rules/traces/trace.ts'
 import type { Sql } from '../../sql/core/db.ts'
 import { insertTraces } from '../../sql/traces/trace-inserts.ts'
 import { schemaCompiler } from '../../workers/examination/schema-compiler.ts'
-import { peakMiB, print, round } from './figures.ts'
+import { peakMiB, print, report, round, whole } from './figures.ts'
+import { readOptions } from './options.ts'
 import { openBenchFolder, withBenchDatabase } from './prepare.ts'
 import type { Bench } from './prepare.ts'
 import { startService } from './service.ts'
@@ -54,17 +54,10 @@ const NARROW = [
   tool('cancel', { order: string, cause: string }, ['order', 'cause']),
 ]
 
-const { values } = parseArgs({
-  options: {
-    traces: { type: 'string', default: '100000' },
-    seed: { type: 'string', default: '1' },
-  },
-})
+const options = readOptions({ traces: [100_000, 300], seed: [1, 1] })
 await using scratch = await openBenchFolder('compatibility')
 const folder = scratch.path
-await withBenchDatabase('compatibility', (bench) =>
-  measure(bench, Number(values.traces), Number(values.seed)),
-)
+await withBenchDatabase('compatibility', (bench) => measure(bench, options.traces, options.seed))
 
 async function measure(bench: Bench, count: number, seed: number) {
   const { sql, owner } = bench
@@ -97,6 +90,12 @@ async function measure(bench: Bench, count: number, seed: number) {
       })
     }
     print(rows)
+    const figures = rows.map((row) => ({
+      what: `analysis, a change that concerns ${row.change === 'wide' ? 'every trace' : 'a quarter'}, to opening and rule`,
+      ratio: row.ratio_to_open_and_rule,
+      figures: `${whole(row.traces_s)} against ${whole(row.open_and_rule_s)} traces a second, ${row.ratio_to_rule} of the rule alone; ${row.worker_peak_mib} MiB at most`,
+    }))
+    report(...figures)
   } finally {
     await service.stop()
   }

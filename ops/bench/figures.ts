@@ -1,5 +1,26 @@
 import { readFile } from 'node:fs/promises'
 
+/** What a bench found out: a row of the table of measured figures in `ops/docs/performance.md`. */
+export interface Figure {
+  /** What was measured. The row of the table is found by it, so it names no size that may change. */
+  readonly what: string
+  /** To the ceiling; null where there is none. */
+  readonly ratio: number | null
+  /** What the ratio was made of, with units. */
+  readonly figures: string
+}
+
+/** As lines of JSON, which `readFigures` finds among the other lines of a bench. */
+export function report(...figures: readonly Figure[]) {
+  for (const figure of figures) process.stdout.write(`${JSON.stringify(figure)}\n`)
+}
+
+/** The figures that a bench has reported. @param output all that it has written */
+export function readFigures(output: string): Figure[] {
+  const lines = output.split('\n').filter((line) => line.startsWith('{"what":'))
+  return lines.map((line) => JSON.parse(line) as Figure)
+}
+
 /** As a Markdown table. */
 export function print(rows: readonly Record<string, string | number>[]) {
   const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |\n`
@@ -13,9 +34,20 @@ export function median(values: readonly number[]) {
   return [...values].sort((a, b) => a - b)[values.length >> 1] as number
 }
 
+/** The value below which a share of the values is; NaN of none. */
+export function quantile(values: readonly number[], share: number) {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
+}
+
 /** To hundredths. */
 export function round(value: number) {
   return Math.round(value * 100) / 100
+}
+
+/** A whole number for people. */
+export function whole(value: number) {
+  return Math.round(value).toLocaleString('en')
 }
 
 /** The most memory a running process has had, from /proc. */

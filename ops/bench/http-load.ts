@@ -8,10 +8,18 @@ import { readConfig } from '../config.ts'
 import { openApiContext } from '../context.ts'
 import { median } from './figures.ts'
 
-/** What a benchmark of two servers is started with; `serve` and `url` are for the servers themselves. */
-export const LOAD_OPTIONS = {
-  seconds: { type: 'string', default: '5' },
-  connections: { type: 'string', default: '32' },
+/** How a benchmark of two servers loads each of them, for `readOptions`. */
+export const LOAD_SIZES = {
+  seconds: [5, 0.2],
+  connections: [32, 4],
+  /** Times that each server is measured. */
+  rounds: [3, 1],
+  /** Seconds before it is measured. */
+  warmup: [2, 0.1],
+} as const
+
+/** What the servers themselves are started with. */
+export const SERVER_OPTIONS = {
   serve: { type: 'string' },
   url: { type: 'string', default: '' },
 } as const
@@ -24,14 +32,13 @@ export const LOAD_OPTIONS = {
  */
 export async function compareServers(
   script: string,
-  { url, seconds, connections }: { url: string; seconds: string; connections: string },
+  load: Load & { readonly url: string; readonly rounds: number },
   makeRequest: () => Buffer,
 ) {
-  const load = { connections: Number(connections), ms: Number(seconds) * 1000 }
   const rates: { bare: number[]; service: number[] } = { bare: [], service: [] }
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < load.rounds; round++) {
     for (const kind of ['bare', 'service'] as const) {
-      const args = [script, '--serve', kind, '--url', url]
+      const args = [script, '--serve', kind, '--url', load.url]
       rates[kind].push(await measureServer(args, makeRequest, load))
     }
   }
@@ -60,27 +67,29 @@ async function serve(server: Server) {
 async function measureServer(
   script: readonly string[],
   makeRequest: () => Buffer,
-  options: { readonly connections: number; readonly ms: number },
+  { connections, seconds, warmup }: Load,
 ) {
   const child = spawn(process.execPath, script, { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
   const [line]: unknown[] = await Promise.race([once(child.stdout, 'data'), ended])
   if (!Buffer.isBuffer(line)) throw new Error(`${script.join(' ')} ended with ${String(line)}`)
   const port = Number(line.toString())
-  await load(port, makeRequest, { ...options, ms: WARM_UP_MS })
-  const answered = await load(port, makeRequest, options)
-  child.kill()
-  await ended
-  return (1000 * answered) / options.ms
+  try {
+    await load(port, makeRequest, { connections, seconds: warmup })
+    return (await load(port, makeRequest, { connections, seconds })) / seconds
+  } finally {
+    child.kill()
+    await ended
+  }
 }
 
 /** Returns how many requests were answered with 200 or 201. */
 async function load(
   port: number,
   makeRequest: () => Buffer,
-  { connections, ms }: { readonly connections: number; readonly ms: number },
+  { connections, seconds }: { readonly connections: number; readonly seconds: number },
 ) {
-  const end = performance.now() + ms
+  const end = performance.now() + seconds * 1000
   let answered = 0
   await Promise.all(
     Array.from({ length: connections }, async () => {
@@ -111,5 +120,8 @@ function isComplete(received: string) {
   return received.length >= head + 4 + Number(length)
 }
 
-const ROUNDS = 3
-const WARM_UP_MS = 2000
+interface Load {
+  readonly connections: number
+  readonly seconds: number
+  readonly warmup: number
+}

@@ -1,38 +1,49 @@
 // How fast traces are taken in, one by one and in batches, against a bare hapi route that does one
 // INSERT of the same body, both over the network from this process:
 // [DATABASE_URL=...] node ops/bench/ingest.ts [--seconds 5] [--connections 32] [--batch 100]
+// [--calls growing] [--smoke]
 import { randomUUIDv7 } from 'node:crypto'
-import { parseArgs } from 'node:util'
 import postgres from 'postgres'
-import { print, round } from './figures.ts'
-import { compareServers, LOAD_OPTIONS, serveApi, serveBare } from './http-load.ts'
+import { print, report, round, whole } from './figures.ts'
+import { compareServers, LOAD_SIZES, serveApi, serveBare, SERVER_OPTIONS } from './http-load.ts'
+import { readCalls } from './model-calls.ts'
+import { readOptions } from './options.ts'
 import { withBenchDatabase } from './prepare.ts'
 
-const { values } = parseArgs({
-  options: { ...LOAD_OPTIONS, batch: { type: 'string', default: '100' } },
-})
+const options = readOptions(
+  { ...LOAD_SIZES, batch: [100, 10] },
+  { ...SERVER_OPTIONS, calls: { type: 'string', default: 'growing' } },
+)
+const calls = readCalls(options.calls)
 const PROSE =
   'You help customers of a shop. Be brief, never guess, and use the tools you have. '.repeat(24)
 
-if (values.serve === 'service') await serveApi(values.url)
-else if (values.serve === 'bare') await serveInsert(values.url)
+if (options.serve === 'service') await serveApi(options.url)
+else if (options.serve === 'bare') await serveInsert(options.url)
 else await compare()
 
 async function compare() {
   await withBenchDatabase('ingest', async ({ url, sql, key }) => {
     await sql`create table bare (trace_id text primary key, body jsonb not null)`
-    print(await measureBoth(url, key))
+    const rows = await measureBoth(url, key)
+    print(rows)
+    const figures = rows.map(({ ingest, ratio, service_traces_s, bare_traces_s }) => ({
+      what: `traces ${ingest}, ${calls} calls`,
+      ratio,
+      figures: `${whole(service_traces_s)} against ${whole(bare_traces_s)} a second`,
+    }))
+    report(...figures)
   })
 }
 
 async function measureBoth(url: string, key: string) {
   const rows = []
   for (const [name, path, batch] of [
-    ['single', '/api/v1/traces', 1],
-    ['batch', '/api/v1/traces/batch', Number(values.batch)],
+    ['one a request', '/api/v1/traces', 1],
+    [`in batches of ${options.batch}`, '/api/v1/traces/batch', options.batch],
   ] as const) {
     const request = () => makeRequest(key, path, batch)
-    const requests = await compareServers(import.meta.filename, { ...values, url }, request)
+    const requests = await compareServers(import.meta.filename, { ...options, url }, request)
     rows.push({
       ingest: name,
       bare_traces_s: Math.round(batch * requests.bare),
@@ -52,14 +63,19 @@ function makeRequest(key: string, path: string, batch: number) {
   )
 }
 
-/** About 3 kB: a short conversation with one tool call. */
+/** A short conversation with one tool call: about 3 kB as one call of the model, 5 kB as two. */
 function makeTrace() {
   const id = randomUUIDv7()
+  const asked = [
+    { role: 'system', content: PROSE },
+    { role: 'user', content: `Where is my order ${id}?` },
+  ]
   const call = {
     id: 'call_1',
     type: 'function',
     function: { name: 'find_order', arguments: '{"id":"W1"}' },
   }
+  const looked = { role: 'assistant', content: null, tool_calls: [call] }
   return {
     trace_id: id,
     agent_name: 'bench-agent',
@@ -70,13 +86,15 @@ function makeTrace() {
     ended_at: '2026-01-02T03:04:09Z',
     spans: [{ id: 'span-1', span_type: 'agent', name: 'run' }],
     llm_calls: [
+      ...(calls === 'growing'
+        ? [{ span_id: 'span-1', model_name: 'model-1', rendered_input: asked, output: looked }]
+        : []),
       {
         span_id: 'span-1',
         model_name: 'model-1',
         rendered_input: [
-          { role: 'system', content: PROSE },
-          { role: 'user', content: `Where is my order ${id}?` },
-          { role: 'assistant', content: null, tool_calls: [call] },
+          ...asked,
+          looked,
           {
             role: 'tool',
             tool_call_id: 'call_1',

@@ -1,37 +1,37 @@
 // How fast spans are taken in over OTLP: in batches of 512 by four clients against a bare hapi route that
 // does one INSERT of the same body, and a trace of 1,000 spans that come one by one:
-// [DATABASE_URL=...] node ops/bench/otlp.ts [--seconds 5] [--connections 4]
+// [DATABASE_URL=...] node ops/bench/otlp.ts [--seconds 5] [--connections 4] [--singles 1000] [--smoke]
 import { randomBytes } from 'node:crypto'
-import { parseArgs } from 'node:util'
 import postgres from 'postgres'
 import { createApi } from '../../api/server.ts'
 import { readConfig } from '../config.ts'
 import { openApiContext } from '../context.ts'
-import { print, round } from './figures.ts'
-import { compareServers, LOAD_OPTIONS, serveApi, serveBare } from './http-load.ts'
+import { print, report, round, whole } from './figures.ts'
+import { compareServers, LOAD_SIZES, serveApi, serveBare, SERVER_OPTIONS } from './http-load.ts'
+import { readOptions } from './options.ts'
 import { withBenchDatabase } from './prepare.ts'
 
-const { values } = parseArgs({
-  options: { ...LOAD_OPTIONS, connections: { type: 'string', default: '4' } },
-})
+const options = readOptions(
+  { ...LOAD_SIZES, connections: [4, 2], singles: [1000, 200] },
+  SERVER_OPTIONS,
+)
 const PATH = '/v1/traces'
 const SPANS_A_REQUEST = 512
 /** A trace of an agent with some dozens of steps. */
 const SPANS_A_TRACE = 64
-const SINGLE_SPANS = 1000
 const PROSE = 'You help customers of a shop. Be brief, never guess, and use your tools. '.repeat(12)
 const TOOL = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'find_order' }
 /** In nanoseconds. */
 const BEGIN = BigInt(Date.parse('2026-01-02T03:04:05Z')) * 1_000_000n
 
-if (values.serve === 'service') await serveApi(values.url)
-else if (values.serve === 'bare') await serveInsert(values.url)
+if (options.serve === 'service') await serveApi(options.url)
+else if (options.serve === 'bare') await serveInsert(options.url)
 else await compare()
 
 async function compare() {
   await withBenchDatabase('otlp', async ({ url, sql, key }) => {
     await sql`create table bare (id bigint generated always as identity, body jsonb not null)`
-    const load = { ...values, url }
+    const load = { ...options, url }
     const { bare, service } = await compareServers(import.meta.filename, load, () => batch(key))
     print([
       {
@@ -41,7 +41,20 @@ async function compare() {
         ratio: round(service / bare),
       },
     ])
-    print([await sendOneByOne(url, key)])
+    const singles = await sendOneByOne(url, key)
+    print([singles])
+    report(
+      {
+        what: `spans over OTLP, ${SPANS_A_REQUEST} a request`,
+        ratio: round(service / bare),
+        figures: `${whole(SPANS_A_REQUEST * service)} against ${whole(SPANS_A_REQUEST * bare)} spans a second`,
+      },
+      {
+        what: 'spans over OTLP one by one: the last of a trace to its first',
+        ratio: singles.ratio,
+        figures: `${singles.last_100_ms} against ${singles.first_100_ms} ms a request`,
+      },
+    )
   })
 }
 
@@ -57,15 +70,15 @@ async function sendOneByOne(url: string, key: string) {
     if (statusCode !== 200) throw new Error(`answered with ${statusCode}`)
     return performance.now() - began
   }
-  for (let i = 0; i < 200; i++) await send(randomId(16), 0)
+  for (let i = 0; i < options.singles / 5; i++) await send(randomId(16), 0)
   const trace = randomId(16)
   const times: number[] = []
-  for (let i = 0; i < SINGLE_SPANS; i++) times.push(await send(trace, i))
+  for (let i = 0; i < options.singles; i++) times.push(await send(trace, i))
   await api.stop()
   await opened.close()
   const [first, last] = [mean(times.slice(0, 100)), mean(times.slice(-100))]
   return {
-    otlp: `${SINGLE_SPANS} single spans of a trace`,
+    otlp: `${options.singles} single spans of a trace`,
     first_100_ms: round(first),
     last_100_ms: round(last),
     ratio: round(last / first),

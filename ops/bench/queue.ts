@@ -1,10 +1,9 @@
 // How fast the queue is, against pg-boss and graphile-worker alone on the same database, and how fair:
-// [DATABASE_URL=...] node ops/bench/queue.ts [--scale 1]
+// [DATABASE_URL=...] node ops/bench/queue.ts [--scale 1] [--smoke]
 import { makeWorkerUtils } from 'graphile-worker'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { PgBoss } from 'pg-boss'
 import type { Job } from '../../jobs/job.ts'
 import { openDatabase } from '../../sql/core/db.ts'
@@ -16,17 +15,17 @@ import { startWorkers } from '../../workers/runtime/start-workers.ts'
 import { openBoss, openProcessQueue, reconcileQueues } from '../boss.ts'
 import { readConfig } from '../config.ts'
 import { openWorkerContext } from '../context.ts'
-import { print, round } from './figures.ts'
+import { quantile, report, round, whole } from './figures.ts'
+import { readOptions } from './options.ts'
 import { makeOrganization, withBenchDatabase } from './prepare.ts'
 import { benchJob } from './queue-job.ts'
 
 const CLIENTS = 8
 const SLOTS = 8
 
-const { values } = parseArgs({ options: { scale: { type: 'string', default: '1' } } })
-const scaled = (count: number) => Math.ceil(count * Number(values.scale))
+const options = readOptions({ scale: [1, 0.02], seconds: [4, 0.3], settle: [1, 0.1] })
+const scaled = (count: number) => Math.ceil(count * options.scale)
 const config = readConfig({ LOG_LEVEL: 'silent' })
-const rows: Row[] = []
 
 await withBenchDatabase('queue', async ({ url }) => {
   const bench = await openBench(url)
@@ -41,7 +40,6 @@ await withBenchDatabase('queue', async ({ url }) => {
     await bench.close()
   }
 })
-print(rows)
 
 /** Row and job in one transaction, against the job alone of two libraries. */
 async function measureEnqueue(bench: Bench) {
@@ -53,9 +51,11 @@ async function measureEnqueue(bench: Bench) {
   await utils.migrate()
   const graphile = await perSecond(() => utils.addJob('bare', { ms: 0 }))
   await utils.release()
-  add('enqueue, pg-boss send', pgBoss, 'jobs/s')
-  add('enqueue, graphile-worker addJob', graphile, 'jobs/s')
-  add('enqueue, row + job', ours, 'jobs/s', `${ratio(ours, pgBoss)} of pg-boss`)
+  report({
+    what: `the queue: row and job in one transaction, ${CLIENTS} clients, to pg-boss`,
+    ratio: round(ours / pgBoss),
+    figures: `${whole(ours)} against ${whole(pgBoss)} a second, graphile-worker ${whole(graphile)}`,
+  })
 }
 
 /** Jobs that do nothing, worked off by one process, against pg-boss waking itself. */
@@ -80,8 +80,6 @@ async function measureThroughput(bench: Bench) {
   })
   const pgBoss = count / ((performance.now() - startedAt) / 1000)
   await bench.bare.offWork('bare')
-  add('work off, pg-boss work()', pgBoss, 'jobs/s')
-  add('work off, wrapper', ours.perSecond, 'jobs/s', `${ratio(ours.perSecond, pgBoss)} of pg-boss`)
 
   const owner = await bench.makeOrganization()
   const withRows = await bench.declare()
@@ -89,7 +87,11 @@ async function measureThroughput(bench: Bench) {
     await Promise.all(Array.from({ length: 50 }, () => bench.submit(withRows, owner)))
   }
   const visible = await bench.drain(withRows, scaled(2000))
-  add('work off, wrapper, with job resources', visible.perSecond, 'jobs/s')
+  report({
+    what: 'the queue: working off jobs, to pg-boss',
+    ratio: round(ours.perSecond / pgBoss),
+    figures: `${whole(ours.perSecond)} against ${whole(pgBoss)} a second; ${whole(visible.perSecond)} with job resources`,
+  })
 }
 
 /** From the call that enqueues until the handler begins, with nothing else to do. */
@@ -110,8 +112,11 @@ async function measurePickUp(bench: Bench) {
     await setTimeout(40)
   }
   await stop()
-  add('pick-up of an idle queue, p50', quantile(times, 0.5), 'ms')
-  add('pick-up of an idle queue, p95', quantile(times, 0.95), 'ms', 'wanted: 50')
+  report({
+    what: 'the queue: pick-up when idle, p95 below 50 ms',
+    ratio: null,
+    figures: `p50 ${round(quantile(times, 0.5))} ms, p95 ${round(quantile(times, 0.95))} ms`,
+  })
 }
 
 async function measureDrain(bench: Bench) {
@@ -119,8 +124,11 @@ async function measureDrain(bench: Bench) {
   const declared = await bench.declare()
   await bench.enqueue(declared, await bench.makeOrganization(), count, 0)
   const { perSecond, longestGapMs } = await bench.drain(declared, count)
-  add(`drain of ${count}`, perSecond, 'jobs/s')
-  add(`drain of ${count}, longest gap`, longestGapMs, 'ms', 'wanted: 250')
+  report({
+    what: 'the queue: draining, longest gap below 250 ms',
+    ratio: null,
+    figures: `${whole(count)} jobs, ${whole(perSecond)} a second, longest gap ${whole(longestGapMs)} ms`,
+  })
 }
 
 async function measureFairness(bench: Bench) {
@@ -131,7 +139,11 @@ async function measureFairness(bench: Bench) {
   await bench.enqueue(crowded, minnow, 10, 0)
   const served = await bench.serve(crowded)
   const place = served.lastIndexOf(minnow) + 1
-  add(`place of 10 jobs behind ${scaled(3000)}`, place, '', 'wanted: 50')
+  report({
+    what: 'the queue: 10 jobs behind those of another tenant, done by place 50',
+    ratio: null,
+    figures: `behind ${whole(scaled(3000))}: place ${place}`,
+  })
 
   const shared = await bench.declare()
   const equals = await Promise.all([1, 2, 3, 4, 5].map(() => bench.makeOrganization()))
@@ -140,7 +152,11 @@ async function measureFairness(bench: Bench) {
   const shares = equals.map((owner) => half.filter((served) => served === owner).length)
   const sum = shares.reduce((a, b) => a + b)
   const jain = sum ** 2 / (shares.length * shares.reduce((a, b) => a + b * b, 0))
-  add('Jain index of 5 equal tenants', jain, '', 'wanted: 0.95')
+  report({
+    what: 'the queue: Jain index of five equal tenants, above 0.95',
+    ratio: round(jain),
+    figures: shares.join(', '),
+  })
 }
 
 /** Jobs that wait 50 ms for something outside, with one process and with four. */
@@ -153,8 +169,11 @@ async function measureScale(bench: Bench) {
   const four = await bench.rate(declared)
   for (const worker of workers) worker.disconnect()
   await Promise.all(workers.map((worker) => once(worker, 'exit')))
-  add('I/O-bound work, 1 process', one, 'jobs/s')
-  add('I/O-bound work, 4 processes', four, 'jobs/s', `${ratio(four, one)} times, wanted: 2.5`)
+  report({
+    what: 'the queue: four processes to one, I/O-bound, above 2.5',
+    ratio: round(four / one),
+    figures: `${whole(one)} to ${whole(four)} jobs a second`,
+  })
 }
 
 async function openBench(url: string) {
@@ -257,9 +276,9 @@ async function openBench(url: string) {
           where name = ${name} and state = 'completed'`
         return { n: row?.n ?? 0, at: row?.at.getTime() ?? 0 }
       }
-      await setTimeout(1000)
+      await setTimeout(options.settle * 1000)
       const before = await count()
-      await setTimeout(4000)
+      await setTimeout(options.seconds * 1000)
       const after = await count()
       return ((after.n - before.n) / (after.at - before.at)) * 1000
     },
@@ -282,7 +301,7 @@ async function startWorker(url: string, { name }: Declared) {
 
 /** How often a second `CLIENTS` at once can do something. */
 async function perSecond(once: () => Promise<unknown>) {
-  const end = performance.now() + 4000 * Math.min(1, Number(values.scale))
+  const end = performance.now() + options.seconds * 1000
   const startedAt = performance.now()
   let count = 0
   await Promise.all(
@@ -296,18 +315,5 @@ async function perSecond(once: () => Promise<unknown>) {
   return count / ((performance.now() - startedAt) / 1000)
 }
 
-function quantile(values: readonly number[], q: number) {
-  return values.toSorted((a, b) => a - b)[Math.floor(q * (values.length - 1))] ?? 0
-}
-
-function ratio(a: number, b: number) {
-  return (a / b).toFixed(2)
-}
-
-function add(what: string, value: number, unit: string, remark = '') {
-  rows.push({ what, value: value >= 100 ? Math.round(value) : round(value), unit, remark })
-}
-
-type Row = Readonly<Record<'what' | 'unit' | 'remark', string>> & { readonly value: number }
 type Declared = Job<{ ms: number }>
 type Bench = Awaited<ReturnType<typeof openBench>>

@@ -2,32 +2,28 @@
 // a table of its own: as statements, and over HTTP with the input of each task, which the bare route
 // does not make:
 // [DATABASE_URL=...] node ops/bench/replay.ts [--tasks 10000] [--workers 20] [--seconds 5] [--connections 20]
+// [--smoke]
 import { randomUUIDv7 } from 'node:crypto'
-import { parseArgs } from 'node:util'
 import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
 import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { openDatabase } from '../../sql/core/db.ts'
 import type { Queryable, Sql } from '../../sql/core/db.ts'
 import { claimTasks } from '../../sql/replay/leases.ts'
 import { insertTraces } from '../../sql/traces/trace-inserts.ts'
-import { median, print, round } from './figures.ts'
-import { compareServers, LOAD_OPTIONS, serveApi, serveBare } from './http-load.ts'
+import { median, print, report, round, whole } from './figures.ts'
+import { compareServers, LOAD_SIZES, serveApi, serveBare, SERVER_OPTIONS } from './http-load.ts'
+import { readOptions } from './options.ts'
 import { withBenchDatabase } from './prepare.ts'
 import type { Bench } from './prepare.ts'
 
-const { values } = parseArgs({
-  options: {
-    ...LOAD_OPTIONS,
-    connections: { type: 'string', default: '20' },
-    tasks: { type: 'string', default: '10000' },
-    workers: { type: 'string', default: '20' },
-  },
-})
+const options = readOptions(
+  { ...LOAD_SIZES, connections: [20, 4], tasks: [10_000, 200], workers: [20, 4] },
+  SERVER_OPTIONS,
+)
 const TRACES = 100
-const ROUNDS = 3
 
-if (values.serve === 'service') await serveApi(values.url)
-else if (values.serve === 'bare') await serveLoop(values.url)
+if (options.serve === 'service') await serveApi(options.url)
+else if (options.serve === 'bare') await serveLoop(options.url)
 else await compare()
 
 async function compare() {
@@ -38,19 +34,25 @@ async function compare() {
         token uuid, leased_by text, leased_until timestamptz)`
     await bench.sql`create index on bare (ordinal) where status = 'pending'`
     await storeTraces(bench)
-    print([await measureStatements(bench), await measureRequests(bench)])
+    const rows = [await measureStatements(bench), await measureRequests(bench)]
+    print(rows)
+    const figures = rows.map(({ claim, bare_s, service_s, ratio }) => ({
+      what: `claims of replay tasks, a ${claim} each`,
+      ratio,
+      figures: `${whole(service_s)} against ${whole(bare_s)} a second`,
+    }))
+    report(...figures)
   })
 }
 
 /** Both take turns, so that a disturbance meets both. */
 async function measureStatements(bench: Bench) {
-  const count = Number(values.tasks)
-  const workers = Number(values.workers)
+  const { tasks: count, workers } = options
   const sql = openDatabase(bench.url, { max: workers })
   const { org_id } = bench.owner
   const request = { projectIds: null, max: 1, leaseSeconds: 3600, leasedBy: 'bench' }
   const rates: { bare: number[]; service: number[] } = { bare: [], service: [] }
-  for (let i = 0; i < ROUNDS; i++) {
+  for (let i = 0; i < options.rounds; i++) {
     await refill(bench, count)
     rates.bare.push(await claimAll(workers, () => claimBare(sql)))
     rates.service.push(await claimAll(workers, () => claimTasks(sql, org_id, request)))
@@ -61,13 +63,13 @@ async function measureStatements(bench: Bench) {
 
 async function measureRequests(bench: Bench) {
   // More than are claimed while it is measured and before.
-  await refill(bench, 20 * Number(values.tasks))
+  await refill(bench, 20 * options.tasks)
   const body = JSON.stringify({ worker_id: 'bench', lease_seconds: 3600 })
   const request = Buffer.from(
     `POST /api/v1/replay/tasks/claim HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${bench.key}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   )
-  const load = { ...values, url: bench.url }
+  const load = { ...options, url: bench.url }
   const { bare, service } = await compareServers(import.meta.filename, load, () => request)
   for (const table of ['bare', 'replay_tasks']) {
     const left = await bench.sql`

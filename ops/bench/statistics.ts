@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
 import { findSuspects } from '../../jobs/rules/regression/bisect.ts'
+import { report, round } from './figures.ts'
 import { CLUSTERS, coverages, coverOf } from './interval-coverage.ts'
 import type { Coverage } from './interval-coverage.ts'
+import { readOptions } from './options.ts'
 import { openSimulation } from './score-simulation.ts'
 import { experiments } from './statistics-experiments.ts'
 import type { Experiment } from './statistics-experiments.ts'
@@ -12,19 +13,13 @@ import type { Experiment } from './statistics-experiments.ts'
  * threshold said yes, on the same simulated scores; and how often an interval holds the true mean.
  */
 async function main() {
-  const { values } = parseArgs({
-    options: {
-      runs: { type: 'string', default: '1000' },
-      seed: { type: 'string', default: '1' },
-      out: { type: 'string' },
-    },
-  })
-  const [runs, seed] = [Number(values.runs), Number(values.seed)]
-  const rows = experiments.map((experiment, i) => measure(experiment, runs, seed + i))
+  const sizes = { runs: [1000, 4], seed: [1, 1] } as const
+  const { runs, seed, out } = readOptions(sizes, { out: { type: 'string' } })
+  const measured = experiments.map((experiment, i) => measure(experiment, runs, seed + i))
   const text = [
     '| what is simulated | aim | ours | fixed threshold |',
     '|---|---|---|---|',
-    ...rows,
+    ...measured.map(({ row }) => row),
     '',
     ...timings(seed),
     '',
@@ -32,8 +27,14 @@ async function main() {
     `|---|---|${'---|'.repeat(CLUSTERS.length)}`,
     ...coverages.map((each, i) => measureCoverage(each, runs, seed + i)),
   ].join('\n')
-  if (values.out) await writeFile(values.out, `${text}\n`)
+  if (out) await writeFile(out, `${text}\n`)
   else process.stdout.write(`${text}\n`)
+  const aimed = measured.flatMap(({ isMet }) => isMet ?? [])
+  report({
+    what: 'experiments of checks and bisection at their aim',
+    ratio: round(share(aimed)),
+    figures: `${aimed.filter(Boolean).length} of ${aimed.length}, ${runs} runs each`,
+  })
 }
 
 function measure({ name, aim, run }: Experiment, runs: number, seed: number) {
@@ -42,7 +43,8 @@ function measure({ name, aim, run }: Experiment, runs: number, seed: number) {
   const ours = share(outcomes.map(({ ours }) => ours))
   const compared = outcomes.flatMap(({ threshold }) => threshold ?? [])
   const theirs = compared.length > 0 ? percent(share(compared)) : ''
-  return `| ${name} | ${showAim(aim)} | ${percent(ours)} | ${theirs} |`
+  const isMet = aim && ('atMost' in aim ? ours <= aim.atMost : ours >= aim.atLeast)
+  return { isMet, row: `| ${name} | ${showAim(aim)} | ${percent(ours)} | ${theirs} |` }
 }
 
 function measureCoverage(each: Coverage, runs: number, seed: number) {

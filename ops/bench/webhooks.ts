@@ -1,13 +1,12 @@
 // How fast webhooks are delivered, outbox, attempts and log included, against a bare loop of POSTs with
 // the same HTTP client to the same receiver on this machine:
-// [DATABASE_URL=...] node ops/bench/webhooks.ts [--deliveries 2000]
+// [DATABASE_URL=...] node ops/bench/webhooks.ts [--deliveries 2000] [--smoke]
 // Needs openssl for a certificate.
 import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { parseNetworks } from '../../jobs/rules/core/outbound-address.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { emitEvent } from '../../sql/transactions/emit-event.ts'
@@ -18,13 +17,13 @@ import { guardedAgents } from '../../workers/outbound/guarded-agent.ts'
 import { postWebhook } from '../../workers/webhooks/post-webhook.ts'
 import { readConfig } from '../config.ts'
 import { openWorkerContext } from '../context.ts'
-import { print, round } from './figures.ts'
+import { print, report, round, whole } from './figures.ts'
+import { readOptions } from './options.ts'
 import { openBenchFolder, withBenchDatabase } from './prepare.ts'
 import type { Bench } from './prepare.ts'
 
 const CONCURRENCY = 20
-const { values } = parseArgs({ options: { deliveries: { type: 'string', default: '2000' } } })
-const count = Number(values.deliveries)
+const { deliveries: count } = readOptions({ deliveries: [2000, 20] })
 await using scratch = await openBenchFolder('webhooks')
 const folder = scratch.path
 await withBenchDatabase('webhooks', async (bench) => {
@@ -35,6 +34,11 @@ await withBenchDatabase('webhooks', async (bench) => {
   print([
     { deliveries_s: Math.round(own), bare_posts_s: Math.round(bare), ratio: round(own / bare) },
   ])
+  report({
+    what: 'webhook deliveries',
+    ratio: round(own / bare),
+    figures: `${whole(own)} against ${whole(bare)} a second`,
+  })
 })
 
 async function measureBare(url: string) {

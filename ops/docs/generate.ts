@@ -3,16 +3,19 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { operations } from '../../api/routes.ts'
 import { POOLS } from '../../workers/pool-names.ts'
+import { BENCHES, commandOf } from '../bench/benches.ts'
 import { readConfig } from '../config.ts'
 import { apiConnections, slotsOf, workersConnections } from '../connections.ts'
 import { environment } from '../environment.ts'
 import { accessTable } from './access-table.ts'
+import { replacePart, table } from './parts.ts'
 
-/** File and name of each generated part: it stands between `<!-- <name> -->` and `<!-- /<name> -->`. */
+/** File and name of each generated part. */
 const PARTS = [
   { path: 'ops/docs/operating.md', name: 'environment', write: environmentTable },
   { path: 'ops/docs/operating.md', name: 'connections', write: connectionsTable },
   { path: 'ops/docs/access.md', name: 'access', write: accessPart },
+  { path: 'ops/docs/performance.md', name: 'benches', write: benchesTable },
 ] as const
 
 function main(check: boolean) {
@@ -27,14 +30,6 @@ function main(check: boolean) {
       writeFileSync(path, after)
     }
   }
-}
-
-function replacePart(text: string, name: string, content: string) {
-  const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
-  const from = text.indexOf(begin)
-  const to = text.indexOf(end)
-  if (from < 0 || to < from) throw new Error(`There is no ${begin} ... ${end}`)
-  return `${text.slice(0, from + begin.length)}\n\n${content}\n\n${text.slice(to)}`
 }
 
 /** The variables of `ops/environment.ts` in their order. */
@@ -67,13 +62,12 @@ function accessPart() {
   return table(head, rows)
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]) {
-  const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))
-  const widths = head.map((_, i) => Math.max(...cells.map((row) => (row[i] ?? '').length)))
-  const line = (row: readonly string[]) =>
-    `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`
-  const [first, ...rest] = cells.map(line)
-  return [first, `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rest].join('\n')
+function benchesTable() {
+  const rows = BENCHES.map((bench) => {
+    const { measures, ceiling, aim } = bench
+    return [measures, ceiling, aim, `\`${commandOf(bench)}\``]
+  })
+  return table(['what', 'ceiling in the same run', 'aim', 'command'], rows)
 }
 
 interface Described {

@@ -1,0 +1,87 @@
+/** What a person runs to measure the service. */
+export interface BenchProgram {
+  readonly name: string
+  readonly file: string
+  /** Beside the usual options. */
+  readonly args: readonly string[]
+  readonly measures: string
+  /** What it is compared with, in the same run. */
+  readonly ceiling: string
+  readonly aim: string
+}
+
+/**
+ * Every bench, in the order of the documentation. Each takes `--smoke`, with which it runs whole in a few
+ * seconds, and reports figures (see `report`).
+ */
+export const BENCHES: readonly BenchProgram[] = [
+  bench('scale', 'every list, filter and stat at 10,000, 100,000 and 1,000,000 traces', {
+    ceiling: 'the same request at the smallest size',
+    aim: 'buffers 3 times, p99 100 ms',
+  }),
+  bench('scale-load', 'the same requests while 200 traces a second come in', {
+    file: 'scale',
+    args: ['--load', '600'],
+    ceiling: 'none',
+    aim: 'p99 100 ms',
+  }),
+  bench('ingest', 'taking in traces, one a request and batched', {
+    ceiling: 'a bare hapi route that does one INSERT',
+    aim: '0.6',
+  }),
+  bench('import', 'importing a file over HTTP, and importing it again', {
+    ceiling: 'raw COPY of the file into an unlogged text table, uncompressed; the first import',
+    aim: '0.45, 4 times',
+  }),
+  bench('import-spans', 'importing spans of another platform, sorted by name', {
+    file: 'import',
+    args: ['--spans'],
+    ceiling: 'the same traces as our own lines',
+    aim: '0.4',
+  }),
+  bench('otlp', 'taking in spans over OTLP, 512 a request and one by one', {
+    ceiling: 'a bare hapi route that does one INSERT; the first spans of a trace',
+    aim: 'none',
+  }),
+  bench('build', 'building a dataset version', {
+    ceiling: 'DuckDB alone, the same JSONL to Parquet',
+    aim: '0.35',
+  }),
+  bench('auth', 'an authenticated read: key, rate limit, scope', {
+    ceiling: 'a bare hapi route that runs the same query',
+    aim: '0.5',
+  }),
+  bench('queue', 'the queue: enqueue, drain, pick-up, fairness, scale', {
+    ceiling: 'bare pg-boss and graphile-worker on the same database',
+    aim: '0.9',
+  }),
+  bench('compatibility', 'analysing traces against a changed manifest', {
+    ceiling: 'opening the traces and the pure rule, on one core',
+    aim: '0.6',
+  }),
+  bench('replay', 'claiming replay tasks, 20 workers at once', {
+    ceiling: 'a bare loop of `for update skip locked`; a bare hapi route of it',
+    aim: '0.6',
+  }),
+  bench('webhooks', 'delivering webhooks', {
+    ceiling: 'a bare loop of POSTs with the same client',
+    aim: '0.5',
+  }),
+  bench('statistics', 'error rates of checks and bisection', {
+    ceiling: 'a fixed threshold on the same scores',
+    aim: 'statistics.md',
+  }),
+]
+
+/** The command that runs a bench. */
+export function commandOf({ file, args }: Pick<BenchProgram, 'file' | 'args'>) {
+  return ['node', `ops/bench/${file}.ts`, ...args].join(' ')
+}
+
+function bench(
+  name: string,
+  measures: string,
+  told: Pick<BenchProgram, 'ceiling' | 'aim'> & Partial<BenchProgram>,
+): BenchProgram {
+  return { name, file: name, args: [], measures, ...told }
+}
