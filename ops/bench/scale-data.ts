@@ -1,5 +1,6 @@
 import type { Sql } from '../../sql/core/db.ts'
-import { listDirtyDays, recomputeDay } from '../../sql/evals/score-cells.ts'
+import { listDirtyDays } from '../../sql/evals/cell-marks.ts'
+import { aggregateDay } from '../../sql/evals/score-cells.ts'
 import { insertTraces } from '../../sql/traces/trace-inserts.ts'
 import { makeOrganization } from './prepare.ts'
 import type { Bench } from './prepare.ts'
@@ -122,9 +123,7 @@ async function sumScores(sql: Sql, { owner: { org_id, project_id } }: ScaleOrgan
     where org_id = ${org_id} and project_id = ${project_id}`
   const days = await listDirtyDays(sql, org_id, project_id, 10_000)
   for (const { agent_name: agentName, day } of days) {
-    await sql.begin((tx) =>
-      recomputeDay(tx, { orgId: org_id, projectId: project_id, agentName, day }),
-    )
+    await aggregateDay(sql, { orgId: org_id, projectId: project_id, agentName, day })
   }
 }
 

@@ -36,7 +36,7 @@ export function makeTemplates(): TraceRow[] {
     }
     const read = readTrace(given, { traceId: () => '', now: new Date() })
     if ('faults' in read) throw new Error(read.faults[0]?.message)
-    return toTraceRow(read.trace)
+    return toTraceRow(read.trace, 'shared')
   })
 }
 

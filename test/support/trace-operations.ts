@@ -172,7 +172,7 @@ function rowOf({ orgId, projectId }: Org, n: number, seed: number) {
   }
   const read = readTrace(trace, { traceId: () => '', now: new Date('2026-01-01T00:00:00Z') })
   if ('faults' in read) throw new Error(JSON.stringify(read.faults))
-  return { ...toTraceRow(read.trace), ...keyOf({ orgId, projectId }, n) }
+  return { ...toTraceRow(read.trace, 'shared'), ...keyOf({ orgId, projectId }, n) }
 }
 
 function keyOf({ orgId, projectId }: Org, n: number) {
