@@ -4,8 +4,9 @@ import { readOutput } from '../../jobs/rules/replay/recorded-output.ts'
 import { readRequest } from '../../jobs/rules/replay/recorded-run.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
 import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Queryable, Sql } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
+import { listTraceNames } from '../traces/trace-lists.ts'
 import { isSameTrace, withVerdict } from '../traces/traces.ts'
 import { listRecordedTraces, nameText } from './recorded-traces.ts'
 import type { RecordedRow, TraceName } from './recorded-traces.ts'
@@ -37,20 +38,12 @@ export interface ExportedTrace {
 
 /** The newest traces of a verdict, newest first. */
 export async function listExported(
-  sql: Queryable,
+  sql: Sql,
   orgId: string,
   filter: ExportFilter,
   limit: number,
-) {
-  // Read project by project, so that a common verdict follows the index of the newest traces.
-  return sql<TraceName[]>`
-    select n.project_id, n.trace_id
-    from projects p cross join lateral (
-      select t.project_id, t.trace_id, t.started_at ${decided(sql, filter)}
-      order by t.started_at desc, t.trace_id desc limit ${limit}
-    ) n
-    where p.org_id = ${orgId} ${inProjects(sql, sql`p.id`, filter.projectIds)}
-    order by n.started_at desc, n.trace_id desc, n.project_id desc limit ${limit}`
+): Promise<readonly TraceName[]> {
+  return listTraceNames(sql, orgId, filter, limit)
 }
 
 export interface ExportedSession {
