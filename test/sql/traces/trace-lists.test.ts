@@ -7,6 +7,7 @@ import type { ShownTraceRow } from '../../../sql/traces/traces.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import fc from '../../support/property.ts'
 import { makeOrganization } from '../../support/service.ts'
+import { storeJudged } from '../../support/stored-traces.ts'
 
 const AGENTS = ['ann', 'bob']
 const WORDS = ['apple', 'pear', 'plum']
@@ -129,6 +130,31 @@ t.test('a list of traces', async (t) => {
     >`select statement from pg_prepared_statements`
     t.notOk(prepared.some(({ statement }) => statement.includes('tags')))
   })
+})
+
+t.test('a project that fills a page hides no newer traces of another', async (t) => {
+  const { sql } = await openTestDatabase(t)
+  const { orgId, projectId, workspaceId } = await makeOrganization(sql, 'enterprise')
+  await sql`
+    insert into projects (org_id, id, workspace_id, name)
+    values (${orgId}, ${OTHER_PROJECT}, ${workspaceId}, 'other')`
+  const tagged = (name: string, count: number, minute: number, tags: string[]) =>
+    Array.from({ length: count }, (_, i) => ({
+      trace_id: `${name} ${i}`,
+      started_at: new Date(START + (minute + i) * MINUTE_MS).toISOString(),
+      tags,
+    }))
+  const busy = [...tagged('untagged', 40, 200, []), ...tagged('newer', 5, 100, ['red'])]
+  await storeJudged(sql, { orgId, projectId }, busy)
+  const quiet = tagged('older', 10, 0, ['red'])
+  await storeJudged(sql, { orgId, projectId: OTHER_PROJECT }, quiet)
+  const filter = { projectIds: null, tags: ['red'] }
+  // Of the busy project no tagged trace is among those tried.
+  const rows = await listTraces(sql, orgId, filter, { limit: 3, offset: 0 }, 1)
+  t.same(
+    rows.map(({ trace_id }) => trace_id),
+    ['newer 4', 'newer 3', 'newer 2'],
+  )
 })
 
 t.test('a count that takes longer than its time is null, and the connection goes on', async (t) => {
