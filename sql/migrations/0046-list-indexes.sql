@@ -14,6 +14,10 @@ create index concurrently if not exists traces_of_manifest
 create index concurrently if not exists traces_of_hash
   on traces (org_id, project_id, manifest_hash, started_at desc, trace_id desc)
   where manifest_hash is not null;
+-- Traces that came before the manifest they name.
+create index concurrently if not exists traces_untied
+  on traces (org_id, project_id, agent_name, manifest_hash, started_at desc, trace_id desc)
+  where manifest_id is null and manifest_hash is not null;
 create index concurrently if not exists traces_of_session
   on traces (org_id, project_id, session_id, started_at desc, trace_id desc) where session_id is not null;
 create index concurrently if not exists traces_of_task

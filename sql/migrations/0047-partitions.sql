@@ -31,7 +31,7 @@ drop trigger trace_search_completed on trace_search;
 drop function identify_trace;
 
 -- Others have taken their place.
-drop index traces_session, traces_parent, trace_search_document, verdicts_verdict;
+drop index traces_session, traces_parent, traces_unlinked, trace_search_document, verdicts_verdict;
 alter table traces drop constraint traces_pkey, add primary key using index traces_key;
 alter table verdicts drop constraint verdicts_pkey, add primary key using index verdicts_key;
 alter table trace_search drop constraint trace_search_pkey, add primary key using index trace_search_key;

@@ -3,8 +3,14 @@ import type { CompatReason } from '../../jobs/rules/manifests/compat-decision.ts
 import { readOutput } from '../../jobs/rules/replay/recorded-output.ts'
 import { readRequest } from '../../jobs/rules/replay/recorded-run.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
+<<<<<<< HEAD
 import type { Queryable } from '../core/db.ts'
+=======
+import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
+import type { Queryable, Sql } from '../core/db.ts'
+>>>>>>> lists
 import { inProjects } from '../core/projects.ts'
+import { listTraceNames } from '../traces/trace-lists.ts'
 import { isSameTrace, withVerdict } from '../traces/traces.ts'
 import { listRecordedTraces, nameText, openRecorded } from './recorded-traces.ts'
 import type { RecordedRow, TraceName } from './recorded-traces.ts'
@@ -36,10 +42,11 @@ export interface ExportedTrace {
 
 /** The newest traces of a verdict, newest first. */
 export async function listExported(
-  sql: Queryable,
+  sql: Sql,
   orgId: string,
   filter: ExportFilter,
   limit: number,
+<<<<<<< HEAD
 ) {
   // Read project by project, so that each is read in the order of its index.
   return sql<TraceName[]>`
@@ -50,6 +57,10 @@ export async function listExported(
     ) n
     where p.org_id = ${orgId} ${inProjects(sql, sql`p.id`, filter.projectIds)}
     order by n.started_at desc, n.trace_id desc, n.project_id desc limit ${limit}`
+=======
+): Promise<readonly TraceName[]> {
+  return listTraceNames(sql, orgId, filter, limit)
+>>>>>>> lists
 }
 
 export interface ExportedSession {

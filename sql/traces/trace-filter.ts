@@ -71,8 +71,7 @@ export function sourceOf(sql: Queryable, orgId: string, filter: TraceFilter): Tr
   if (decided) return along('v', decided)
   const many = MANY_OF_ONE.find(isGiven)
   if (many) return along('t', many)
-  // Rows whose trace is gone have no start.
-  if (isGiven('q')) return { table: 's', member: undefined, parts: [sql`s.started_at is not null`] }
+  if (isGiven('q')) return { table: 's', member: undefined, parts: [hasTrace(sql)] }
   if (isGiven('min_score') || isGiven('max_score')) {
     return {
       table: 'v',
@@ -116,8 +115,13 @@ export function conditionsOf(
       ...(min_score === undefined ? [] : [sql`v.quality_avg >= ${min_score}`]),
       ...(max_score === undefined ? [] : [sql`v.quality_avg <= ${max_score}`]),
     ],
-    s: q === undefined ? [] : [matchesText(sql, q)],
+    s: q === undefined ? [] : [hasTrace(sql), matchesText(sql, q)],
   }
+}
+
+/** Rows that lost their trace, as older releases left them, have no start. */
+function hasTrace(sql: Queryable) {
+  return sql`s.started_at is not null`
 }
 
 function isEqual(

@@ -22,22 +22,46 @@ export interface TracePage {
  * sorted. The planner does neither: it hopes to meet what is rare among the newest, and walks through all.
  * @param probed rows that are tried, in place of a suitable number
  */
-export async function listTraces(
+export function listTraces(
   sql: Sql,
   orgId: string,
   filter: TraceFilter,
   page: TracePage,
   probed?: number,
 ): Promise<readonly ShownTraceRow[]> {
-  const read = readOf(sql, orgId, filter, page.after)
+  return findPage(sql, { orgId, filter, page, probed }, (queryable, found) =>
+    readPage(queryable, orgId, found),
+  )
+}
+
+/** The names of the newest, in the same order. */
+export function listTraceNames(sql: Sql, orgId: string, filter: TraceFilter, limit: number) {
+  const page = { limit, offset: 0 }
+  return findPage(sql, { orgId, filter, page }, (queryable, found) =>
+    unprepared(queryable<{ project_id: string; trace_id: string }[]>`
+      with ${found} select project_id, trace_id from page
+      order by started_at desc, trace_id desc, project_id desc`),
+  )
+}
+
+/** @param read reads traces by the keys in `page`, one of the common table expressions it is given */
+async function findPage<Row>(
+  sql: Sql,
+  { orgId, filter, page, probed }: PageWanted,
+  read: (sql: Queryable, found: Fragment) => PromiseLike<readonly Row[]>,
+): Promise<readonly Row[]> {
+  const wanted = readOf(sql, orgId, filter, page.after)
   const limit = page.limit + page.offset
-  if (read.isOrdered) {
-    return readPage(sql, orgId, page, sql`found as (${newestMatches(sql, read, limit)})`)
+  const shown = sql`page as materialized (
+    select project_id, trace_id, started_at from found
+    order by started_at desc, trace_id desc, project_id desc limit ${page.limit} offset ${page.offset})`
+  if (wanted.isOrdered) {
+    return read(sql, sql`found as (${newestMatches(sql, wanted, limit)}), ${shown}`)
   }
-  const tried = await readPage(sql, orgId, page, triedMatches(sql, read, { limit, probed }))
+  const tried = await read(sql, sql`${triedMatches(sql, wanted, { limit, probed })}, ${shown}`)
   if (tried.length === page.limit) return tried
   return withSettings(sql, COLLECTING, (tx) =>
-    readPage(tx, orgId, page, sql`found as materialized (${allMatches(tx, read)})`),
+    read(tx, sql`found as materialized (${allMatches(tx, wanted)}), ${shown}`),
   )
 }
 
@@ -65,14 +89,10 @@ export async function listManifestProjects(
   return rows.map(({ project_id }) => project_id)
 }
 
-/** @param found common table expressions, of which `found` has the keys of traces */
-function readPage(sql: Queryable, orgId: string, { limit, offset }: TracePage, found: Fragment) {
+function readPage(sql: Queryable, orgId: string, found: Fragment) {
   // Looked up one by one: the planner would rather read whole tables than visit a part of each.
   return unprepared(sql<ShownTraceRow[]>`
-    with ${found}, page as materialized (
-      select project_id, trace_id from found
-      order by started_at desc, trace_id desc, project_id desc limit ${limit} offset ${offset}
-    )
+    with ${found}
     select ${shownColumns(sql)}
     from page
     join trace_ids k on k.org_id = ${orgId} and k.project_id = page.project_id
@@ -83,4 +103,11 @@ function readPage(sql: Queryable, orgId: string, { limit, offset }: TracePage, f
       select * from verdicts v where ${isSameTrace(sql, sql`v`, sql`k`)} limit 1) v on true
     join projects p on p.org_id = t.org_id and p.id = t.project_id
     order by t.started_at desc, t.trace_id desc, t.project_id desc`)
+}
+
+interface PageWanted {
+  readonly orgId: string
+  readonly filter: TraceFilter
+  readonly page: TracePage
+  readonly probed?: number | undefined
 }

@@ -62,8 +62,13 @@ t.test('GET /traces', async (t) => {
     const { body } = await client.get('/traces')
     t.match(body, { total: 3, limit: 50, offset: 0, next_cursor: null })
     t.notOk(body.traces.some((trace: object) => 'spans' in trace || 'llm_calls' in trace))
-    t.match(body.traces[2], { verdict: 'keep', eval_verdict: 'pass', eval_score: 1 })
-    t.match(body.traces[0], { verdict: null, eval_score: null })
+    t.match(body.traces[2], {
+      verdict: 'keep',
+      reason_code: 'score.good',
+      eval_verdict: 'pass',
+      eval_score: 1,
+    })
+    t.match(body.traces[0], { verdict: null, reason_code: null, eval_score: null })
   })
 
   t.test('each filter selects what it names and nothing else', async (t) => {
