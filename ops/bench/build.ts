@@ -64,9 +64,9 @@ async function storeTraces(sql: Sql, owner: Bench['owner'], lines: Iterable<stri
     )
   }
   await sql`
-    insert into verdicts (org_id, project_id, trace_id, verdict, needs_review, quality_avg,
+    insert into verdicts (org_id, project_id, period, trace_id, verdict, needs_review, quality_avg,
       eval_verdict, reasons, policy_agent_name, policy_version)
-    select org_id, project_id, trace_id, 'keep', false, 1, 'pass', '[]', '', 0 from traces`
+    select org_id, project_id, period, trace_id, 'keep', false, 1, 'pass', '[]', '', 0 from traces`
 }
 
 function asTrace(line: string) {
