@@ -4,19 +4,9 @@ import { aggregateDay } from '../../sql/evals/score-cells.ts'
 import { insertTraces } from '../../sql/traces/trace-inserts.ts'
 import { makeOrganization } from './prepare.ts'
 import type { Bench } from './prepare.ts'
+import type { ScaleOrganization } from './scale-organization.ts'
 import { storeRange, VERSIONS } from './scale-rows.ts'
 import { AGENTS, makeTemplates } from './scale-templates.ts'
-
-/** An organization of the scale bench, with its one project. */
-export interface ScaleOrganization {
-  readonly name: string
-  readonly rows: number
-  /** Its traces have started in between, one after another. */
-  readonly beganAt: Date
-  readonly endedAt: Date
-  readonly key: string
-  readonly owner: Bench['owner']
-}
 
 /**
  * Loads an organization of each size, and a second one of the last size that is nobody's but a neighbour.
@@ -42,15 +32,21 @@ export async function loadScale(
     await storeManifests(sql, made.owner)
     await storeOthers(sql, made.owner, rows)
   }
+  const indexes = await dropIndexes(sql)
   for (let from = 0; from < largest; from += CHUNK) {
-    for (const organization of loaded) {
-      const to = Math.min(from + CHUNK, organization.rows)
-      if (from < to) await sql.unsafe(storeRange(organization, columns, [from, to]))
-    }
-    report(`${Math.min(from + CHUNK, largest)} traces of the largest organization stored`)
+    const larger = loaded.filter(({ rows }) => rows > from)
+    await Promise.all(
+      larger.map((organization) => {
+        const to = Math.min(from + CHUNK, organization.rows)
+        return sql.unsafe(storeRange(organization, columns, [from, to]))
+      }),
+    )
+    if ((from / CHUNK) % 10 === 0) report(`the first ${from + CHUNK} traces of each are stored`)
   }
+  for (const definition of indexes) await sql.unsafe(definition)
+  report(`${indexes.length} indexes built`)
   await sql`vacuum analyze`
-  for (const organization of loaded) await sumScores(sql, organization)
+  await Promise.all(loaded.map((organization) => sumScores(sql, organization)))
   await sql`vacuum analyze`
   report('scores summed up')
   return loaded
@@ -72,7 +68,9 @@ async function storeTemplates(sql: Sql, owner: Bench['owner']) {
   )
   await sql`
     create table scale_templates as
-    select (row_number() over (order by trace_id) - 1)::int as n, * from traces`
+    select (row_number() over (order by trace_id) - 1)::int as n, *, search_document(
+      concat_ws(' ', user_input_preview, final_output_preview, error_code, error_message)) as document
+    from traces`
   await sql`create unique index on scale_templates (n)`
   await sql`analyze scale_templates`
 }
@@ -113,6 +111,19 @@ async function storeOthers(sql: Sql, { org_id, project_id }: Bench['owner'], row
     insert into imports (org_id, project_id, id, job_id, source, bytes_total, created_at)
     select org_id, project_id, gen_random_uuid(), id, 'auto', 0, created_at from jobs
     where org_id = ${org_id} order by created_at desc limit ${few}`
+}
+
+/**
+ * Drops what only makes reading faster, so that it is built at once behind the rows.
+ * @returns the statements that make it again
+ */
+async function dropIndexes(sql: Sql) {
+  const indexes = await sql<{ name: string; definition: string }[]>`
+    select indexname as name, replace(indexdef, ' ON ONLY ', ' ON ') as definition from pg_indexes
+    where schemaname = 'public' and tablename in ('traces', 'eval_scores', 'verdicts', 'trace_search')
+      and indexdef not like 'CREATE UNIQUE %'`
+  for (const { name } of indexes) await sql`drop index ${sql(name)}`
+  return indexes.map(({ definition }) => definition)
 }
 
 /** As the workers do after scores have come. */

@@ -1,6 +1,17 @@
 import { encodeCursor } from '../../api/pagination.ts'
 import type { Sql } from '../../sql/core/db.ts'
-import type { ScaleOrganization } from './scale-data.ts'
+import type { Bench } from './prepare.ts'
+
+/** An organization of the scale bench, with its one project. */
+export interface ScaleOrganization {
+  readonly name: string
+  readonly rows: number
+  /** Its traces have started in between, one after another. */
+  readonly beganAt: Date
+  readonly endedAt: Date
+  readonly key: string
+  readonly owner: Bench['owner']
+}
 
 /** What the requests of `SCALE_REQUESTS` name: a trace from the middle of an organization, and times. */
 export async function describeOrganization(

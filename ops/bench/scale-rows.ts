@@ -1,7 +1,12 @@
-import type { ScaleOrganization } from './scale-data.ts'
+import type { ScaleOrganization } from './scale-organization.ts'
+import { TEMPLATES } from './scale-templates.ts'
 
 /** Traces of one agent with the same session, and with the same rare word in their input. */
 const SESSION_TRACES = 4
+
+const KEY = ['org_id', 'project_id', 'period', 'trace_id']
+/** SQL for words that `SESSION_TRACES` traces have, and that one in sixteen has. */
+const OWN_WORDS = `'rare' || g / ${SESSION_TRACES} || ' common' || (hashint4(g) & 15)`
 
 /** An SQL number from 0 to 1 that follows from a trace's id. */
 const chance = (seed: number) => `((hashtext(trace_id || '${seed}') & 65535) / 65535.0)::float8`
@@ -37,7 +42,7 @@ export function ownColumns({
     ended_at: `(${startedAt} + interval '4 seconds')`,
     created_at: createdAt,
     content_hash: `sha256(('${name}' || g)::bytea)`,
-    user_input_preview: `user_input_preview || ' rare' || g / ${SESSION_TRACES} || ' common' || (hashint4(g) & 15)`,
+    user_input_preview: `user_input_preview || ' ' || ${OWN_WORDS}`,
   }
 }
 
@@ -53,21 +58,19 @@ export function storeRange(
 ) {
   const own = ownColumns(organization)
   const values = columns.map((column) => own[column] ?? `t.${column}`)
+  const copies = `generate_series(${from}, ${to - 1}) g
+    join scale_templates t on t.n = g % ${TEMPLATES}`
   return `
     with ids as (
-      insert into trace_ids (org_id, project_id, trace_id, period)
-      select ${['org_id', 'project_id', 'trace_id', 'period'].map((name) => own[name]).join()}
-      from generate_series(${from}, ${to - 1}) g
+      insert into trace_ids (${KEY.join()}) select ${KEY.map((name) => own[name]).join()} from ${copies}
     ), stored as (
       insert into traces (${columns.join()})
       select ${values.join()}
-      from generate_series(${from}, ${to - 1}) g
-      join scale_templates t on t.n = g % (select count(*) from scale_templates)
+      from ${copies}
       join manifests m on m.org_id = '${organization.owner.org_id}' and m.agent_name = t.agent_name
         and m.version_number = 1 + g::bigint * ${VERSIONS} / ${organization.rows}
-      returning org_id, project_id, period, trace_id, agent_name, manifest_id, parent_trace_id, started_at,
-        user_input_preview, final_output_preview, error_code, error_message
-    ), judged as (${VERDICTS}), scored as (${SCORES}), indexed as (${DOCUMENTS}), linked as (${EDGES}),
+      returning org_id, project_id, period, trace_id, agent_name, manifest_id, parent_trace_id, started_at
+    ), judged as (${VERDICTS}), scored as (${SCORES}), indexed as (${documents(own, copies)}), linked as (${EDGES}),
     violated as (${VIOLATIONS})
     select count(*) from stored`
 }
@@ -99,11 +102,12 @@ const SCORES = `
     ('latency', 'builtin', 'builtin', ${chance(7)})
   ) as score (name, source, source_kind, value)`
 
-const DOCUMENTS = `
+/** The words of the template and those of the trace; the former are not looked for again. */
+const documents = (own: Readonly<Record<string, string>>, copies: string) => `
   insert into trace_search (org_id, project_id, period, trace_id, started_at, document, has_stems)
-  select org_id, project_id, period, trace_id, started_at, search_document(
-    concat_ws(' ', user_input_preview, final_output_preview, error_code, error_message)), true
-  from stored`
+  select ${KEY.map((name) => own[name]).join()}, ${own['started_at']},
+    t.document || search_document(${OWN_WORDS}), true
+  from ${copies}`
 
 const EDGES = `
   insert into agent_edges (org_id, project_id, trace_id, parent, child, via, seen_at)
