@@ -56,7 +56,8 @@ function measureForm(contents: readonly TraceContent[], form: ContentForm): Figu
     const times = Array.from({ length: rounds }, () => {
       const before = process.threadCpuUsage()
       work()
-      return process.threadCpuUsage(before).user / contents.length
+      const { user, system } = process.threadCpuUsage(before)
+      return (user + system) / contents.length
     })
     return Math.min(...times)
   }
