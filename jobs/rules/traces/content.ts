@@ -114,7 +114,7 @@ export async function shareContent(
   pause: () => Promise<unknown>,
 ): Promise<Buffer | undefined> {
   const content = await decodeContentInSteps(bytes, pause)
-  if (formOf(bytes) === 'shared' || !isShared(content, 'shared')) return undefined
+  if (!isShared(content, 'shared') || formOf(bytes) === 'shared') return undefined
   const shared = await encodeContentInSteps(content, { form: 'shared', pause })
   const again = shared && contentText(await decodeContentInSteps(shared, pause))
   return again === inflateContent(bytes).text.toString() ? shared : undefined

@@ -124,6 +124,36 @@ t.test('traces are repaired in the thread that runs schemas', async (t) => {
     t.equal(shown?.before.tool_calls.length, shown?.after.tool_calls.length)
   })
 
+  t.test('in the form of the process, with the hash of what the content says', async (t) => {
+    const call = { rendered_input: [{ role: 'user', content: 'Hi' }], tools: [{ name: 'lookup' }] }
+    const tool_calls = [{ tool_name: 'lookup', args: { id: '1' } }]
+    const traces = [closed([], { llm_calls: [{ ...call, tool_calls }, call] })]
+    for (const [contentForm, first] of [
+      ['whole', 0x28],
+      ['shared', 1],
+    ] as const) {
+      const request = { ...RENAMING, approved: null, wants: 'content', traces } as const
+      const [found] = await repairTraces({ ...run, contentForm }, request)
+      const { content, content_hash } = repaired(found)
+      t.equal(content[0], first)
+      const text = contentText(decodeContent(content))
+      t.same(Buffer.from(content_hash), createHash('sha256').update(text).digest())
+    }
+  })
+
+  t.test('and those that share more values than may be patched are compared', async (t) => {
+    const message = { role: 'user', content: Array.from({ length: 1000 }, (_, i) => i) }
+    const calls = (tool_name: string) =>
+      Array.from({ length: 1010 }, (_, i) => ({
+        rendered_input: [message],
+        tool_calls: i === 0 ? [{ tool_name, args: { id: '1' } }] : [],
+      }))
+    const traces = ['lookup', 'other'].map((name) => closed([], { llm_calls: calls(name) }))
+    t.ok((traces[0]?.content.length ?? 0) < 100_000)
+    t.same(await repair({ traces }), [{ kind: 'given_up' }, { kind: 'ineligible' }])
+    t.equal(log.splice(0).length, 1)
+  })
+
   t.test('but for those with a million values, which are compared', async (t) => {
     const answers = Array.from({ length: 1_000_100 }, (_, i) => i)
     const withMany = (tool_name: string) =>

@@ -7,6 +7,7 @@ import {
   encodeContent,
   encodeContentInSteps,
   inflateContent,
+  shareContent,
 } from '../../../../jobs/rules/traces/content.ts'
 import type { TraceContent } from '../../../../jobs/rules/traces/trace.ts'
 import { recorded } from '../../../support/recorded-trace.ts'
@@ -109,6 +110,23 @@ t.test('contents of releases before are read, and one call is still written as t
   t.same(encodeContent(one, 'shared'), compressText(contentText(one)))
   t.same(encodeContent(content, 'whole'), compressText(contentText(content)))
   t.end()
+})
+
+t.test('a whole content is shared where that says the same text', async (t) => {
+  const { content } = growing(3)
+  const shared = encodeContent(content, 'shared')
+  t.same(await shareContent(encodeContent(content, 'whole'), pause), shared)
+  const { spans, llm_calls } = content
+  for (const [what, bytes] of [
+    ['shared already', shared],
+    ['one call', encodeContent({ spans, llm_calls: llm_calls.slice(1, 2) }, 'whole')],
+    ['another order', compressText(JSON.stringify({ llm_calls, spans }))],
+    ['another member', compressText(JSON.stringify({ spans, llm_calls, more: 1 }))],
+    ['another style', compressText(JSON.stringify({ spans, llm_calls }, null, 1))],
+  ] as const) {
+    t.equal(await shareContent(bytes, pause), undefined, what)
+  }
+  await t.rejects(shareContent(shared.subarray(0, 9), pause), DAMAGED)
 })
 
 t.test('bytes that say nothing are refused with a sentence', async (t) => {
