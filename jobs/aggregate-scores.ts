@@ -4,7 +4,7 @@ import type { Queue } from './queue.ts'
 import { shape, uuid } from './shape.ts'
 import { SECONDS_OF_WORK } from './queue-options.ts'
 
-/** Recomputes the score cells of a project that changed since. One waits at a time for each project. */
+/** Brings the score cells of a project up to date with what is marked. One waits at a time for each project. */
 export const aggregateScores = job(
   'evals.aggregate',
   { payload: shape({ project_id: uuid() }) },
@@ -12,9 +12,9 @@ export const aggregateScores = job(
 )
 
 /**
- * Has a project's marked cells recomputed soon. Call it late in the transaction that marked them: where
- * another one enqueues the same at that moment, it waits for that one's end.
- * @param afterSeconds what is marked in this time is recomputed once
+ * Has a project's cells soon brought up to date with what is marked. Call it late in the transaction that
+ * marked it: where another one enqueues the same at that moment, it waits for that one's end.
+ * @param afterSeconds what is marked in this time is aggregated at once
  */
 export async function requestAggregation(
   queue: Queue,

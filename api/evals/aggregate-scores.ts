@@ -39,7 +39,7 @@ const groupBody = Joi.object({
 export const aggregateScores = endpoint('GET', '/eval-scores/aggregate', {
   summary: 'Aggregate scores',
   description:
-    'Averages are rounded to six digits. Read from sums a day that workers keep: since and until count whole days of UTC, both included. `stale` tells that scores have changed which the answer does not show yet; the sums of a day of many scores follow at most every half minute.',
+    'Scores of traces that have a verdict. Averages are rounded to six digits. Read from sums a day that workers keep: since and until count whole days of UTC, both included. `stale` tells that traces were judged or scores have changed which the answer does not show yet. What was judged for the first time is added within seconds; after other changes a day of many scores is summed up anew at most every half minute.',
   access: 'key',
   aggregates: true,
   query: shape(
@@ -62,7 +62,11 @@ export const aggregateScores = endpoint('GET', '/eval-scores/aggregate', {
     200: Joi.object({
       groups: listOf(groupBody).required(),
       groups_truncated: Joi.boolean().required().description(`More than ${MAX_GROUPS} groups`),
-      computed_at: nullable(times).required(),
+      computed_at: nullable(times)
+        .required()
+        .description(
+          'When the newest of the sums was made; traces judged since then are added to it',
+        ),
       stale: Joi.boolean().required(),
     }).label('ScoreAggregate'),
     404: errorBody,

@@ -60,12 +60,15 @@ async function takeDayMarks(tx: Transaction, key: CellKey) {
   return taken.count > 0
 }
 
-/** Takes the marks off a page of traces of a day that is not marked itself. */
+/**
+ * Takes the marks off a page of traces of a day that is not marked itself. As an array their ids are found
+ * by the index, though the planner never has figures of a table that is filled and emptied all the time.
+ */
 async function takeTraceMarks(tx: Transaction, key: CellKey) {
   const taken = await tx<{ trace_id: string }[]>`
-    delete from score_cells_dirty where (org_id, project_id, id) in (
-      select org_id, project_id, id from score_cells_dirty where ${ofDay(tx, key)}
-      order by id limit ${PAGE_TRACES})
+    delete from score_cells_dirty
+    where org_id = ${key.orgId} and project_id = ${key.projectId} and id = any(array(
+      select id from score_cells_dirty where ${ofDay(tx, key)} order by id limit ${PAGE_TRACES}))
     returning trace_id`
   return taken.map(({ trace_id }) => trace_id)
 }

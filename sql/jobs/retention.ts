@@ -127,7 +127,7 @@ export async function listUploadOwners(sql: Queryable, limit: number) {
   return rows.map(({ org_id }) => org_id)
 }
 
-/** Projects whose score cells are marked and wait to be recomputed. */
+/** Projects of whose score cells something is marked. */
 export async function listDirtyProjects(sql: Queryable, limit: number) {
   return sql<{ org_id: string; project_id: string }[]>`
     select distinct org_id, project_id from score_cells_dirty limit ${limit}`

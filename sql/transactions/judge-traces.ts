@@ -26,8 +26,8 @@ import { indexTraces } from '../traces/trace-search.ts'
  * the traces for search, and marks what the score cells do not show yet. Traces that are still running
  * are only indexed. Judging again with nothing new changes nothing.
  *
- * Enqueues the judging of copies whose decision names no older trace yet, and the recomputation of the
- * changed cells. Another transaction that does so for the same project waits for the end of this one, so
+ * Enqueues the judging of copies whose decision names no older trace yet, and the aggregation of what it
+ * has marked. Another transaction that does so for the same project waits for the end of this one, so
  * call it late.
  */
 export async function judgeTraces(

@@ -17,7 +17,7 @@ export const reconcileJobsHandler = handler(reconcileJobs, async (_, run) => {
   await addLeftStems(run)
 })
 
-/** Requests the recomputation of cells that are still marked because an earlier one was given up. */
+/** Requests the aggregation of what is still marked because an earlier one was given up. */
 async function requestLeftAggregations({ queue, sql, signal }: Run) {
   for (const { org_id, project_id } of await listDirtyProjects(sql, PROJECTS_A_RUN)) {
     signal.throwIfAborted()
