@@ -3,12 +3,7 @@ import type { CompatReason } from '../../jobs/rules/manifests/compat-decision.ts
 import { readOutput } from '../../jobs/rules/replay/recorded-output.ts'
 import { readRequest } from '../../jobs/rules/replay/recorded-run.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
-<<<<<<< HEAD
-import type { Queryable } from '../core/db.ts'
-=======
-import { decodeContentInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import type { Queryable, Sql } from '../core/db.ts'
->>>>>>> lists
 import { inProjects } from '../core/projects.ts'
 import { listTraceNames } from '../traces/trace-lists.ts'
 import { isSameTrace, withVerdict } from '../traces/traces.ts'
@@ -46,21 +41,8 @@ export async function listExported(
   orgId: string,
   filter: ExportFilter,
   limit: number,
-<<<<<<< HEAD
-) {
-  // Read project by project, so that each is read in the order of its index.
-  return sql<TraceName[]>`
-    select n.project_id, n.trace_id
-    from projects p cross join lateral (
-      select v.project_id, v.trace_id, v.started_at from verdicts v where ${decided(sql, filter)}
-      order by v.started_at desc, v.trace_id desc limit ${limit}
-    ) n
-    where p.org_id = ${orgId} ${inProjects(sql, sql`p.id`, filter.projectIds)}
-    order by n.started_at desc, n.trace_id desc, n.project_id desc limit ${limit}`
-=======
 ): Promise<readonly TraceName[]> {
   return listTraceNames(sql, orgId, filter, limit)
->>>>>>> lists
 }
 
 export interface ExportedSession {
