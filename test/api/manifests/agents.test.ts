@@ -108,7 +108,7 @@ t.test('agents', async (t) => {
         spans: [{ span_type: 'handoff', name: `handoff to ${to}` }],
       })
     await handing('a', 'b', '2026-01-01T00:00:00Z')
-    await handing('a', 'b', '2026-02-01T00:00:00Z')
+    const newest = await handing('a', 'b', '2026-02-01T00:00:00Z')
     await handing('b', 'c', '2026-02-01T00:00:00Z')
     await handing('x', 'y', '2026-02-01T00:00:00Z')
     await handing('b', 'a', '2025-01-01T00:00:00Z')
@@ -134,7 +134,26 @@ t.test('agents', async (t) => {
       )
     t.same(await of('/agents/c/topology?since=2025-12-01T00:00:00Z'), ['ab', 'bc'])
     t.same(await of('/agents/topology?since=2026-01-15T00:00:00Z'), ['ab', 'bc', 'xy'])
+    t.same(
+      await of('/agents/topology?since=2026-02-01T23:00:00Z'),
+      ['ab', 'bc', 'xy'],
+      'whole days',
+    )
     t.same(await of('/agents/a/topology'), ['ab', 'ba', 'bc'], 'a circle comes to an end')
+    await client.delete(`/traces/${newest.body.trace_id}`)
+    const left = {
+      parent: 'a',
+      child: 'b',
+      trace_count: 1,
+      last_seen_at: '2026-01-01T00:00:00.000Z',
+    }
+    t.match((await client.get('/agents/topology')).body.edges[0], left)
+    while ((await foldCounts(service.sql, 1000)) > 0);
+    t.match(
+      (await client.get('/agents/topology')).body.edges[0],
+      left,
+      'after changes are added up',
+    )
   })
 
   t.test('show their violations, newest first, with counts of every kind', async (t) => {
