@@ -1,7 +1,7 @@
 import Joi from 'joi'
 import { listOf, shape } from '../../jobs/shape.ts'
 import { listEdges } from '../../sql/traces/agent-edges.ts'
-import * as agents from '../../sql/manifests/agents.ts'
+import { listAgents as listKnownAgents } from '../../sql/manifests/agents.ts'
 import { endpoint } from '../endpoint.ts'
 import { offsetMembers, offsetQuery, projectField } from '../fields.ts'
 import { readableProjects } from '../projects.ts'
@@ -34,16 +34,15 @@ export const listAgents = endpoint('GET', '/agents', {
     const projectIds = await readableProjects(sql, principal, query.project)
     const { orgId } = principal
     const filter = { orgId, projectIds, includeFixtures: query.include_fixtures }
-    const [rows, total, edges] = await Promise.all([
-      agents.listAgents(sql, filter, limit, offset),
-      agents.countAgents(sql, filter),
+    const [{ agents, total }, edges] = await Promise.all([
+      listKnownAgents(sql, filter, limit, offset),
       listEdges(sql, filter, MAX_EDGES),
     ])
     const children = Map.groupBy(edges, ({ parent }) => parent)
     const parent_child_map = Object.fromEntries(
       [...children].map(([parent, all]) => [parent, [...new Set(all.map(({ child }) => child))]]),
     )
-    return { agents: rows.map(viewAgent), parent_child_map, total, limit, offset }
+    return { agents: agents.map(viewAgent), parent_child_map, total, limit, offset }
   },
 })
 

@@ -34,28 +34,25 @@ export interface AgentFilter {
   readonly includeFixtures: boolean
 }
 
-/** By last activity, newest first. */
+/** A page of the agents by last activity, newest first, and how many there are on all pages. */
 export async function listAgents(
   sql: Queryable,
   filter: AgentFilter,
   limit: number,
   offset: number,
-) {
-  return sql<AgentRow[]>`
+): Promise<{ agents: AgentRow[]; total: number }> {
+  const rows = await sql<(AgentRow & { total: number })[]>`
     with recursive ${knownAgents(sql, filter)}, page as (
       select project_id, agent_name, is_fixture, last_trace_at from known
       order by last_trace_at desc nulls last, agent_name, project_id
       limit ${limit} offset ${offset}
     )
-    select ${detailColumns(sql)} from page a ${details(sql, filter.orgId)}
-    order by a.last_trace_at desc nulls last, a.agent_name, a.project_id`
-}
-
-export async function countAgents(sql: Queryable, filter: AgentFilter) {
-  const [row] = await sql<{ n: number }[]>`
-    with recursive ${knownAgents(sql, filter)}
-    select count(*) as n from known`
-  return row?.n ?? 0
+    select * from (select count(*) as total from known) as all_pages
+    left join (select ${detailColumns(sql)} from page a ${details(sql, filter.orgId)}) as listed on true
+    order by last_trace_at desc nulls last, agent_name, project_id`
+  // A page behind the last agent is one row of nulls.
+  const listed = rows.filter(({ agent_name }) => agent_name !== null)
+  return { agents: listed.map(({ total: _, ...agent }) => agent), total: rows[0]?.total ?? 0 }
 }
 
 /** Reads an agent that exists. */

@@ -1,4 +1,5 @@
 import type { Queryable } from '../core/db.ts'
+import { countsManifest } from '../traces/trace-counts.ts'
 import { ofManifest } from '../traces/traces.ts'
 
 /** The traces of a manifest, or those that a decision policy applies to; running ones included. */
@@ -21,9 +22,12 @@ export async function listDecidedIds(
   return rows.map(({ trace_id }) => trace_id)
 }
 
+/** How many there are, from the counts of traces. */
 export async function countDecided(sql: Queryable, traces: DecidedTraces) {
   const [row] = await sql<{ n: number }[]>`
-    select count(*) as n from traces t where ${matching(sql, traces)}`
+    select coalesce(sum(n), 0)::int8 as n from all_trace_counts t
+    where t.org_id = ${traces.orgId} and t.project_id = ${traces.projectId}
+      and ${'manifestId' in traces ? countsManifest(sql, traces.orgId, traces.manifestId) : decidedBy(sql, traces.policyOf)}`
   return row?.n ?? 0
 }
 
@@ -34,7 +38,11 @@ function matching(sql: Queryable, traces: DecidedTraces) {
 
 function scope(sql: Queryable, traces: DecidedTraces) {
   if ('manifestId' in traces) return ofManifest(sql, traces.orgId, traces.manifestId)
-  if (traces.policyOf !== '') return sql`t.agent_name = ${traces.policyOf}`
+  return decidedBy(sql, traces.policyOf)
+}
+
+function decidedBy(sql: Queryable, policyOf: string) {
+  if (policyOf !== '') return sql`t.agent_name = ${policyOf}`
   return sql`not exists (select from decision_policies p where p.org_id = t.org_id
     and p.project_id = t.project_id and p.agent_name = t.agent_name)`
 }

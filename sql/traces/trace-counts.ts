@@ -59,5 +59,15 @@ export function counted(sql: Queryable, { orgId, projectIds, agentName, since }:
     ${since ? sql`and day >= (${since}::timestamptz at time zone 'UTC')::date` : sql``}`
 }
 
+/** The condition that a row `t` counts traces of a manifest, as `ofManifest` tells them. */
+export function countsManifest(sql: Queryable, orgId: string, manifestId: string) {
+  return sql`(t.agent_name, t.project_id) = (
+      select m.agent_name, m.project_id from manifests m
+      where m.org_id = ${orgId} and m.id = ${manifestId})
+    and (t.manifest_id = ${manifestId}::uuid::text or t.manifest_hash = (
+      select substr(m.manifest_hash, 8) from manifests m
+      where m.org_id = ${orgId} and m.id = ${manifestId}))`
+}
+
 /** Most of them are days, which come last. */
 const MAX_FACET_ROWS = 10_000

@@ -178,6 +178,17 @@ t.test('the admin command line', async (t) => {
     await service.sql`insert into trace_periods (period) values (${next})`
   })
 
+  t.test('recount puts right what was counted wrong', async (t) => {
+    const { key } = await service.makeOrganization()
+    const client = service.client(key)
+    await client.post('/traces', { agent_name: 'a' })
+    await service.sql`delete from trace_count_changes`
+    t.match((await client.get('/traces/stats')).body, { total: 0 })
+    const counted = { before: { traces: 0 }, after: { traces: 1, verdicts: 0, edges: 0 } }
+    t.match(await admin('recount'), { code: 0, printed: counted })
+    t.match((await client.get('/traces/stats')).body, { total: 1 })
+  })
+
   t.test('migrate sets an empty database up', async (t) => {
     const { pathname } = new URL(service.url)
     const empty = `${pathname.slice(1)}_empty`

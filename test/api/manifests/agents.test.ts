@@ -1,4 +1,5 @@
 import t from 'tap'
+import { foldCounts } from '../../../sql/traces/count-changes.ts'
 import { makeTestKey } from '../../support/service.ts'
 import { makeAgent, openAgentService, toolComponent } from '../../support/agents.ts'
 
@@ -47,6 +48,8 @@ t.test('agents', async (t) => {
     })
     const page = await client.get('/agents?limit=1&offset=1')
     t.match(page.body, { total: 4, agents: [{ agent_name: 'other' }] })
+    t.equal(page.body.agents[0].total, undefined)
+    t.match((await client.get('/agents?offset=4')).body, { total: 4, agents: [] })
     await client.delete(`/traces/${last}`)
     const one = await client.get('/agents/support')
     t.match(one, {
@@ -59,6 +62,24 @@ t.test('agents', async (t) => {
     )
     t.ok(manifest_id)
     t.equal((await client.get('/agents/nobody')).status, 404)
+  })
+
+  t.test('are gone with their last trace, whether or not changes are added up', async (t) => {
+    const { client } = await makeAgent(service)
+    const names = async () =>
+      (await client.get('/agents')).body.agents.map((a: { agent_name: string }) => a.agent_name)
+    const store = async (agent_name: string) =>
+      (await client.post('/traces', { agent_name })).body.trace_id as string
+    const first = await store('first')
+    t.same(await names(), ['first'])
+    while ((await foldCounts(service.sql, 1000)) > 0);
+    await store('second')
+    t.same((await names()).sort(), ['first', 'second'])
+    await client.delete(`/traces/${first}`)
+    t.same(await names(), ['second'])
+    while ((await foldCounts(service.sql, 1000)) > 0);
+    t.same(await names(), ['second'])
+    t.match((await client.get('/agents')).body, { total: 1 })
   })
 
   t.test('of test harnesses are hidden unless asked for', async (t) => {
@@ -87,7 +108,7 @@ t.test('agents', async (t) => {
         spans: [{ span_type: 'handoff', name: `handoff to ${to}` }],
       })
     await handing('a', 'b', '2026-01-01T00:00:00Z')
-    await handing('a', 'b', '2026-02-01T00:00:00Z')
+    const newest = await handing('a', 'b', '2026-02-01T00:00:00Z')
     await handing('b', 'c', '2026-02-01T00:00:00Z')
     await handing('x', 'y', '2026-02-01T00:00:00Z')
     await handing('b', 'a', '2025-01-01T00:00:00Z')
@@ -113,7 +134,26 @@ t.test('agents', async (t) => {
       )
     t.same(await of('/agents/c/topology?since=2025-12-01T00:00:00Z'), ['ab', 'bc'])
     t.same(await of('/agents/topology?since=2026-01-15T00:00:00Z'), ['ab', 'bc', 'xy'])
+    t.same(
+      await of('/agents/topology?since=2026-02-01T23:00:00Z'),
+      ['ab', 'bc', 'xy'],
+      'whole days',
+    )
     t.same(await of('/agents/a/topology'), ['ab', 'ba', 'bc'], 'a circle comes to an end')
+    await client.delete(`/traces/${newest.body.trace_id}`)
+    const left = {
+      parent: 'a',
+      child: 'b',
+      trace_count: 1,
+      last_seen_at: '2026-01-01T00:00:00.000Z',
+    }
+    t.match((await client.get('/agents/topology')).body.edges[0], left)
+    while ((await foldCounts(service.sql, 1000)) > 0);
+    t.match(
+      (await client.get('/agents/topology')).body.edges[0],
+      left,
+      'after changes are added up',
+    )
   })
 
   t.test('show their violations, newest first, with counts of every kind', async (t) => {
