@@ -1,11 +1,10 @@
 import t from 'tap'
-import { toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
-import { readTrace } from '../../../jobs/rules/traces/read-trace.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
 import { copyTraces, encodeTraces } from '../../../sql/traces/trace-copy.ts'
 import { insertTraces } from '../../../sql/traces/trace-inserts.ts'
 import { makePeriodsAt, storingIn } from '../../support/periods.ts'
 import { openService } from '../../support/service.ts'
+import { emptyRow } from '../../support/stored-traces.ts'
 import { until } from '../../support/until.ts'
 
 t.test('the id of a trace', async (t) => {
@@ -14,14 +13,7 @@ t.test('the id of a trace', async (t) => {
   const [old] = (await makePeriodsAt(sql, '2025-03-15')) as [string]
 
   function rowsOf(ids: readonly string[], agent = 'agent') {
-    return ids.map((trace_id) => {
-      const read = readTrace(
-        { trace_id, agent_name: agent },
-        { traceId: () => '', now: new Date() },
-      )
-      if ('faults' in read) throw new Error(JSON.stringify(read.faults))
-      return { ...toTraceRow(read.trace), org_id, project_id }
-    })
+    return ids.map((id) => ({ ...emptyRow(id, agent), org_id, project_id }))
   }
   const insert = async (tx: Transaction, ids: readonly string[], agent?: string) =>
     (await insertTraces(tx, rowsOf(ids, agent))).map(({ trace_id }) => trace_id)
