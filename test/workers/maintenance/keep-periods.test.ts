@@ -121,10 +121,16 @@ t.test('the traces of a month that came longer ago than they are kept', async (t
     await storingIn(sql, early, () => store(org.key, ['again', 'never']))
     await client.post('/traces/again/annotations', { notes: 'of the one before' })
     // As it is when maintenance has just dropped the partitions.
+    const reader = await sql.reserve()
+    await reader`begin`
+    await reader`lock table projects, trace_ids in row share mode`
     await sql.begin(async (tx: Transaction) => {
+      await tx`set local lock_timeout = '1s'`
       await removePeriod(tx, early)
       await dropPartitions(tx, early)
     })
+    await reader`rollback`
+    reader.release()
     t.equal((await client.get('/traces/again')).status, 404)
     await store(org.key, ['again'])
     t.same((await client.get('/traces/again')).body.annotations, [])
