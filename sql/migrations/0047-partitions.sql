@@ -2,8 +2,9 @@
 -- Divides the tables of traces by period. Each becomes the first part of a table that takes its name, as it
 -- is: no row is read. The release before can neither store nor read traces from here on.
 
--- Before anything is done, so that what has to wait has done nothing in vain.
-lock table traces, eval_scores, verdicts, trace_search, trace_examinations, agent_edges,
+-- All that is needed, before anything is done: from here on nothing waits for those who wait for this, as
+-- would be found to be a deadlock and cost one of them its request. `projects` because of its foreign key.
+lock table projects, traces, eval_scores, verdicts, trace_search, trace_examinations, agent_edges,
   contract_violations, annotations, trace_revisions in access exclusive mode;
 
 -- What refers to traces goes with their ids since 0040.

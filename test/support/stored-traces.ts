@@ -69,6 +69,11 @@ function asTrace(judged: JudgedTrace) {
   return read.trace
 }
 
+/** A row of a trace in which nothing happened. */
+export function emptyRow(traceId: string, agentName = 'agent') {
+  return toTraceRow(asTrace({ trace_id: traceId, agent_name: agentName, messages: [] }))
+}
+
 function asVerdict(judged: JudgedTrace) {
   const { trace_id, quality = 1, verdict, needs_review = false, reasons } = judged
   const good = quality !== null && quality >= 0.7
