@@ -25,6 +25,10 @@ export const BENCHES: readonly BenchProgram[] = [
     ceiling: 'none',
     aim: 'p99 100 ms',
   }),
+  bench('contents', 'writing, keeping and opening a trace of nine growing calls', {
+    ceiling: 'the same conversation in one call',
+    aim: 'open 1.5 times, bytes 1.2',
+  }),
   bench('ingest', 'taking in traces, one a request and batched', {
     ceiling: 'a bare hapi route that does one INSERT',
     aim: '0.6',

@@ -1,26 +1,22 @@
 // What it costs to write, keep and open a trace whose calls each hold the whole conversation up to them,
 // against the same conversation in one call, and against the form that repeats it:
-// node ops/bench/contents.ts [--calls 9] [--traces 40] [--seed 1] [--smoke]
-import { parseArgs } from 'node:util'
+// node ops/bench/contents.ts [--calls 9] [--traces 40] [--rounds 200] [--seed 1] [--smoke]
 import { uniformInt } from 'pure-rand/distribution/uniformInt'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import { contentText, decodeContent, encodeContent } from '../../jobs/rules/traces/content.ts'
 import type { ContentForm } from '../../jobs/rules/traces/content.ts'
 import { readTrace } from '../../jobs/rules/traces/read-trace.ts'
 import type { TraceContent } from '../../jobs/rules/traces/trace.ts'
-import { print, round } from './figures.ts'
+import { print, report, round } from './figures.ts'
+import { readOptions } from './options.ts'
 
-const { values } = parseArgs({
-  options: {
-    calls: { type: 'string', default: '9' },
-    traces: { type: 'string', default: '40' },
-    seed: { type: 'string', default: '1' },
-    smoke: { type: 'boolean', default: false },
-  },
+const { calls, traces, rounds, seed } = readOptions({
+  calls: [9, 9],
+  traces: [40, 20],
+  rounds: [200, 5],
+  seed: [1, 1],
 })
-const traces = values.smoke ? 20 : Number(values.traces)
-const rounds = values.smoke ? 5 : 200
-const random = xoroshiro128plus(Number(values.seed))
+const random = xoroshiro128plus(seed)
 const below = (n: number) => uniformInt(random, 0, n - 1)
 
 const words = Array.from({ length: 3000 }, () =>
@@ -30,15 +26,26 @@ const tools = ['search', 'lookup', 'refund', 'mail'].map((name) => ({
   type: 'function',
   function: { name, description: text(200), parameters: { type: 'object', properties: {} } },
 }))
-const conversations = Array.from({ length: traces }, () => converse(Number(values.calls)))
+const conversations = Array.from({ length: traces }, () => converse(calls))
 const one = measure(conversations.map((messages) => contentOf(messages, messages.length - 1)))
 const growing = measure(conversations.map((messages) => contentOf(messages, 2)))
 
 print([
   rowOf('one call', one.whole, one.whole),
-  rowOf(`${values.calls} growing calls, whole`, growing.whole, one.whole),
-  rowOf(`${values.calls} growing calls, shared`, growing.shared, one.whole),
+  rowOf(`${calls} growing calls, whole`, growing.whole, one.whole),
+  rowOf(`${calls} growing calls, shared`, growing.shared, one.whole),
 ])
+report(
+  figure('opening a trace of growing calls', 'openUs', 'us'),
+  figure('keeping a trace of growing calls', 'bytes', 'bytes'),
+  figure('writing a trace of growing calls', 'writeUs', 'us'),
+)
+
+function figure(what: string, of: Exclude<keyof Figures, 'json'>, unit: string) {
+  const [it, ceiling] = [growing.shared[of], one.whole[of]]
+  const figures = `${Math.round(it)} against ${Math.round(ceiling)} ${unit}`
+  return { what, ratio: round(it / ceiling), figures }
+}
 
 /** Opens and writes all contents in turn, in one form after the other; the best of the rounds. */
 function measure(given: readonly TraceContent[]) {

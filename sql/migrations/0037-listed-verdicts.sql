@@ -33,15 +33,13 @@ create trigger trace_search_completed before insert or update on trace_search fo
   when (new.started_at is null) execute function complete_trace_search();
 
 -- A trace that is changed may be of another agent or time.
-create function move_verdicts() returns trigger language plpgsql as $$
+create function move_verdict() returns trigger language plpgsql as $$
 begin
-  update verdicts v set agent_name = c.agent_name, started_at = c.started_at
-  from changed c join before b using (org_id, project_id, trace_id)
-  where (c.agent_name, c.started_at) is distinct from (b.agent_name, b.started_at)
-    and v.org_id = c.org_id and v.project_id = c.project_id and v.period = c.period
-    and v.trace_id = c.trace_id;
+  update verdicts v set agent_name = new.agent_name, started_at = new.started_at
+  where v.org_id = new.org_id and v.project_id = new.project_id and v.period = new.period
+    and v.trace_id = new.trace_id;
   return null;
 end $$;
-create trigger traces_moved after update on traces
-  referencing old table as before new table as changed
-  for each statement execute function move_verdicts();
+create trigger traces_moved after update of agent_name, started_at on traces for each row
+  when ((new.agent_name, new.started_at) is distinct from (old.agent_name, old.started_at))
+  execute function move_verdict();

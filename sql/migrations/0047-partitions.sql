@@ -118,12 +118,16 @@ end $$;
 
 create trigger traces_forgotten after delete on traces
   referencing old table as gone for each statement execute function delete_trace_ids();
-create trigger traces_moved after update on traces
-  referencing old table as before new table as changed
-  for each statement execute function move_verdicts();
+create trigger traces_moved after update of agent_name, started_at on traces for each row
+  when ((new.agent_name, new.started_at) is distinct from (old.agent_name, old.started_at))
+  execute function move_verdict();
 create trigger verdicts_completed before insert or update on verdicts for each row
   when (new.started_at is null or new.reason_code is distinct from new.reasons -> 0 ->> 'code')
   execute function complete_verdict();
 create trigger trace_search_completed before insert or update on trace_search for each row
   when (new.started_at is null) execute function complete_trace_search();
 select create_count_triggers('traces'), create_count_triggers('verdicts');
+
+-- Traces without a decision are in no cell from now on; the release before counted them.
+insert into score_cells_dirty (org_id, project_id, agent_name, day)
+select distinct org_id, project_id, agent_name, day from score_cells where verdict = '';

@@ -66,7 +66,8 @@ export async function recount(sql: Sql): Promise<{ before: CountSums; after: Cou
   })
 }
 
-async function holdCounts(tx: Transaction) {
+/** Nobody else folds the counts or takes them away before the transaction ends. */
+export async function holdCounts(tx: Transaction) {
   await tx`select pg_advisory_xact_lock(counts_lock())`
 }
 

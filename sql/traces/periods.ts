@@ -1,4 +1,6 @@
 import type { Queryable, Transaction } from '../core/db.ts'
+import { markDays } from '../evals/cell-marks.ts'
+import { deletePeriodCounts, holdCounts } from './count-changes.ts'
 
 /** A month of arrival: its first day, `YYYY-MM-DD`. Rows about a trace are in the partitions of its period. */
 export type Period = string
@@ -84,9 +86,9 @@ export interface DroppedTraces {
 }
 
 /**
- * Takes a period from those that are stored, with its counts, for `dropPartitions` in the same transaction;
- * the cells of the days that it had traces of are marked to be summed up anew. The ids stay, for
- * `deleteDroppedIds`, and are free for other traces.
+ * Takes a period from those that are stored, for `dropPartitions` in the same transaction; the cells of the
+ * days that it had traces of are marked to be summed up anew. The ids stay, for `deleteDroppedIds`, and are
+ * free for other traces.
  * @returns undefined when it is gone already
  */
 export async function removePeriod(tx: Transaction, period: Period) {
@@ -94,16 +96,19 @@ export async function removePeriod(tx: Transaction, period: Period) {
     update trace_periods set dropped_at = now() where period = ${period} and dropped_at is null
     returning period`
   if (!taken) return undefined
-  // Else changes that somebody adds to the counts now would come back with them.
-  await tx`lock table trace_counts, verdict_counts in share row exclusive mode`
-  const dropped = await markDays(tx, period)
-  await tx`delete from trace_counts where period = ${period}`
-  await tx`delete from verdict_counts where period = ${period}`
-  return dropped
+  // First, because `dropPartitions` needs it while everybody waits for that.
+  await holdCounts(tx)
+  const counted = tx`
+    select org_id, project_id, agent_name, day, sum(n) as n from all_trace_counts
+    where period = ${period} group by 1, 2, 3, 4 having sum(n) > 0`
+  await markDays(tx, counted)
+  return tx<DroppedTraces[]>`
+    select org_id, project_id, sum(n)::int8 as count from (${counted}) as counted
+    group by 1, 2 order by 1, 2`
 }
 
 /**
- * Drops all that is stored of a removed period, whatever its size, in milliseconds. Whoever uses traces
+ * Drops all that is stored of a removed period, whatever its size, in milliseconds, and its counts. Whoever uses traces
  * waits for the end of the transaction, so this comes last in it.
  */
 export async function dropPartitions(tx: Transaction, period: Period) {
@@ -111,21 +116,7 @@ export async function dropPartitions(tx: Transaction, period: Period) {
     select name, partition_name(name, ${period}::date) as part from unnest(partitioned_tables()) name`
   for (const { name } of parts) await tx`lock table only ${tx(name)} in access exclusive mode`
   for (const { part } of parts) await tx`drop table ${tx(part)}`
-  await tx`delete from trace_count_changes where period = ${period}`
-  await tx`delete from verdict_count_changes where period = ${period}`
-}
-
-async function markDays(tx: Transaction, period: Period) {
-  return tx<DroppedTraces[]>`
-    with counted as materialized (
-      select org_id, project_id, agent_name, day, sum(n) as n
-      from (select * from trace_counts union all select * from trace_count_changes) as counts
-      where period = ${period} group by 1, 2, 3, 4 having sum(n) > 0
-    ), marked as (
-      insert into score_cells_dirty (org_id, project_id, agent_name, day)
-      select org_id, project_id, agent_name, day from counted
-    )
-    select org_id, project_id, sum(n)::int8 as count from counted group by 1, 2 order by 1, 2`
+  await deletePeriodCounts(tx, period)
 }
 
 /** The periods whose traces are dropped, and some of whose ids may still be there. */

@@ -71,7 +71,7 @@ function asTrace(judged: JudgedTrace) {
 
 /** A row of a trace in which nothing happened. */
 export function emptyRow(traceId: string, agentName = 'agent') {
-  return toTraceRow(asTrace({ trace_id: traceId, agent_name: agentName, messages: [] }))
+  return toTraceRow(asTrace({ trace_id: traceId, agent_name: agentName, messages: [] }), 'shared')
 }
 
 function asVerdict(judged: JudgedTrace) {
