@@ -1,5 +1,4 @@
 import type { Queryable, Transaction } from '../core/db.ts'
-import { markDays } from '../evals/cell-marks.ts'
 import { deletePeriodCounts, holdCounts } from './count-changes.ts'
 
 /** A month of arrival: its first day, `YYYY-MM-DD`. Rows about a trace are in the partitions of its period. */
@@ -86,9 +85,8 @@ export interface DroppedTraces {
 }
 
 /**
- * Takes a period from those that are stored, for `dropPartitions` in the same transaction; the cells of the
- * days that it had traces of are marked to be summed up anew. The ids stay, for `deleteDroppedIds`, and are
- * free for other traces.
+ * Takes a period from those that are stored, for `dropPartitions` in the same transaction. The ids stay, for
+ * `deleteDroppedIds`, and are free for other traces.
  * @returns undefined when it is gone already
  */
 export async function removePeriod(tx: Transaction, period: Period) {
@@ -98,13 +96,16 @@ export async function removePeriod(tx: Transaction, period: Period) {
   if (!taken) return undefined
   // First, because `dropPartitions` needs it while everybody waits for that.
   await holdCounts(tx)
-  const counted = tx`
+  return tx<DroppedTraces[]>`
+    select org_id, project_id, sum(n)::int8 as count from (${daysOf(tx, period)}) as days
+    group by 1, 2 order by 1, 2`
+}
+
+/** The days that traces of a period have started on, by agent, with their number `n`, as a query. */
+export function daysOf(sql: Queryable, period: Period) {
+  return sql`
     select org_id, project_id, agent_name, day, sum(n) as n from all_trace_counts
     where period = ${period} group by 1, 2, 3, 4 having sum(n) > 0`
-  await markDays(tx, counted)
-  return tx<DroppedTraces[]>`
-    select org_id, project_id, sum(n)::int8 as count from (${counted}) as counted
-    group by 1, 2 order by 1, 2`
 }
 
 /**

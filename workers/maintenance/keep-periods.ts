@@ -1,9 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { retryLocks } from '../../sql/core/lock-retries.ts'
 import type { Transaction } from '../../sql/core/db.ts'
+import { markDays } from '../../sql/evals/cell-marks.ts'
 import { insertAuditEvent } from '../../sql/org/audit-events.ts'
 import {
   analyzeWholes,
+  daysOf,
   deleteDroppedIds,
   dropPartitions,
   forgetPeriods,
@@ -44,7 +46,10 @@ async function drop(run: Run, period: Period) {
         data: { name: period.slice(0, 'YYYY-MM'.length), traces: count },
       })
     }
-    if (projects) await dropPartitions(tx, period)
+    if (projects) {
+      await markDays(tx, daysOf(tx, period))
+      await dropPartitions(tx, period)
+    }
     return projects
   })
   if (!dropped) return
