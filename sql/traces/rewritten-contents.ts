@@ -2,7 +2,7 @@ import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
 import { WHOLE_MARK } from '../../jobs/rules/traces/content.ts'
 import { arrayText, byteaText } from '../core/array-text.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
-import { ofTraces } from './traces.ts'
+import { aboutTraces, ofTraces } from './traces.ts'
 
 /** Where contents lie: the traces of a project. */
 export interface ContentOwner {
@@ -72,13 +72,14 @@ export async function listWholeContents(
   { orgId, projectId }: ContentOwner,
   traceIds: readonly string[],
 ) {
-  const whole = sql`${ofTraces(sql, orgId, projectId, traceIds)}
-    and substr(content, 1, 1) = ${WHOLE_MARK}`
+  const isWhole = sql`substr(content, 1, 1) = ${WHOLE_MARK}`
   return sql<(ContentKey & { content_bytes: number })[]>`
     select trace_id, null::uuid as target_manifest_id, octet_length(content) as content_bytes
-    from traces where ${whole} and llm_call_count > 1
+    from traces
+    where ${ofTraces(sql, orgId, projectId, traceIds)} and ${isWhole} and llm_call_count > 1
     union all
-    select trace_id, target_manifest_id, octet_length(content) from trace_revisions where ${whole}`
+    select trace_id, target_manifest_id, octet_length(content) from trace_revisions
+    where ${aboutTraces(sql, orgId, projectId, traceIds)} and ${isWhole}`
 }
 
 /** A content as it was read. */

@@ -11,13 +11,13 @@ const SHARE = 2
 /** As `CONCURRENT_REQUESTS` has it for the plan of the organizations here. */
 const AT_ONCE = 128
 
-t.test('while a search holds the share of its organization', async (t) => {
+t.test('while a list holds the share of its organization', async (t) => {
   const service = await open(t, '1')
   const { context } = service
   const [crowd, other] = await openClients(service)
-  const unlock = await lockSearches(service)
+  const unlock = await lock(service, 'datasets')
   // Its page and its count are two statements.
-  const search = crowd.get('/traces?q=order')
+  const list = crowd.get('/datasets')
   await until(async () => (await countLocked(service)) === SHARE)
 
   await t.test('who finds no connection in time gets 503 and when to come again', async (t) => {
@@ -67,7 +67,7 @@ t.test('while a search holds the share of its organization', async (t) => {
   })
 
   await unlock()
-  t.equal((await search).status, 200)
+  t.equal((await list).status, 200)
 })
 
 t.test('a search that takes too long', async (t) => {
@@ -173,7 +173,6 @@ async function countLocked({ sql }: Service) {
   return row?.n
 }
 
-const lockSearches = (service: Service) => lock(service, 'trace_search')
 const lockTraces = (service: Service) => lock(service, 'traces')
 
 /** Makes every statement that reads a table wait. Returns what lets them go on. */

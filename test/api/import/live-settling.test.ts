@@ -23,7 +23,10 @@ const CALL = {
 const ROOT: GivenSpan = { trace: TRACE, id: spanId(1), to: 5, attributes: CALL }
 const CHILD: GivenSpan = { trace: TRACE, id: spanId(2), parent: spanId(1) }
 
-t.test('a trace whose outermost span came', async (t) => {
+// They mostly wait for traces to settle.
+t.jobs = 4
+
+t.test('a trace whose outermost span came', { buffered: true }, async (t) => {
   const { org, client, send, settled } = await makeSender()
   await send([CHILD])
   await send([ROOT])
@@ -48,7 +51,7 @@ t.test('a trace whose outermost span came', async (t) => {
   })
 })
 
-t.test('a trace whose outermost span does not come', async (t) => {
+t.test('a trace whose outermost span does not come', { buffered: true }, async (t) => {
   const { org, client, send, settled } = await makeSender()
   await send([CHILD])
   const [stored] = await sql<{ seconds: number }[]>`
@@ -72,36 +75,44 @@ t.test('a trace whose outermost span does not come', async (t) => {
   })
 })
 
-t.test('a trace to which a span is added is left to the transaction that does', async (t) => {
-  const { org, client, send, settled } = await makeSender()
-  await send([ROOT])
-  await settled()
-  const [other] = [{ ...ROOT, trace: traceId(2) }]
-  await send([other])
-  await sql`update traces set settles_at = now() - interval '1 s' where org_id = ${org.orgId}`
-  await sql.begin(async (tx) => {
-    await tx`select from traces where org_id = ${org.orgId} and trace_id = ${TRACE} for no key update`
-    await request(org)
-    await until(async () => (await client.get(`/traces/${traceId(2)}`)).body.verdict)
-    t.match(await columns(org.orgId), { settles_at: Date })
-  })
-  await settled()
-  t.match(await columns(org.orgId), { settles_at: null })
-})
+t.test(
+  'a trace to which a span is added is left to the transaction that does',
+  { buffered: true },
+  async (t) => {
+    const { org, client, send, settled } = await makeSender()
+    await send([ROOT])
+    await settled()
+    const [other] = [{ ...ROOT, trace: traceId(2) }]
+    await send([other])
+    await sql`update traces set settles_at = now() - interval '1 s' where org_id = ${org.orgId}`
+    await sql.begin(async (tx) => {
+      await tx`select from traces where org_id = ${org.orgId} and trace_id = ${TRACE} for no key update`
+      await request(org)
+      await until(async () => (await client.get(`/traces/${traceId(2)}`)).body.verdict)
+      t.match(await columns(org.orgId), { settles_at: Date })
+    })
+    await settled()
+    t.match(await columns(org.orgId), { settles_at: null })
+  },
+)
 
-t.test('the job goes on while traces settle soon, and ends when none does', async (t) => {
-  const { org, send } = await makeSender()
-  await send([ROOT, { ...CHILD, trace: traceId(2) }])
-  await request(org)
-  const settling = () => sql`
+t.test(
+  'the job goes on while traces settle soon, and ends when none does',
+  { buffered: true },
+  async (t) => {
+    const { org, send } = await makeSender()
+    await send([ROOT, { ...CHILD, trace: traceId(2) }])
+    await request(org)
+    const settling = () => sql`
     select from pgboss.job where name = 'traces.settle' and state in ('created', 'retry', 'active')
       and data->>'org_id' = ${org.orgId}`
-  await until(async () => (await settling()).length === 0)
-  t.match(await columns(org.orgId), { settles_at: null }, 'the first has settled')
-  const [left] =
-    await sql`select from traces where org_id = ${org.orgId} and settles_at is not null`
-  t.ok(left, 'the other waits for the sweep')
-})
+    await until(async () => (await settling()).length === 0)
+    t.match(await columns(org.orgId), { settles_at: null }, 'the first has settled')
+    const [left] =
+      await sql`select from traces where org_id = ${org.orgId} and settles_at is not null`
+    t.ok(left, 'the other waits for the sweep')
+  },
+)
 
 async function makeSender() {
   const agent = await makeAgent(service)

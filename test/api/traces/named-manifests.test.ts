@@ -189,8 +189,9 @@ t.test('every reader of a manifest’s traces takes those not tied yet', async (
   const sessions = await listSessions(sql, agent, 'reward', { fromOrdinal: 1, since: new Date(0) })
   t.same(ids(sessions).sort(), both)
 
-  const decided = await client.post('/traces/batch-decision', { manifest_id })
-  t.ok([200, 202].includes(decided.status))
+  const headers = { prefer: 'respond-async' }
+  const decided = await client.post('/traces/batch-decision', { manifest_id }, headers)
+  t.equal(decided.status, 202)
 })
 
 t.test('a series is due by traces that are not tied yet', async (t) => {

@@ -134,11 +134,17 @@ t.test('importing pieces of traces', async (t) => {
 
   await t.test('goes on where a killed process stopped, in either phase', async (t) => {
     const archive = await archiveOf(file.split('\n'))
-    for (const upload of [Buffer.from(file), gzipSync(file), archive]) {
+    const eachOnce = ['line', 'assembled'] as const
+    const eachTwice = ['line', 'line', 'assembled', 'assembled'] as const
+    for (const [upload, kills] of [
+      [Buffer.from(file), eachTwice],
+      [gzipSync(file), eachOnce],
+      [archive, eachOnce],
+    ] as const) {
       const killed = await submit(upload)
       const isAfter = async (what: 'line' | 'assembled', seen: number) =>
         (await phaseOf(killed))[what] > seen
-      for (const what of ['line', 'line', 'assembled', 'assembled'] as const) {
+      for (const what of kills) {
         const seen = (await phaseOf(killed))[what]
         const child = startProcess(BYTES)
         await until(() => isAfter(what, seen))
