@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { isLockRefused } from './db.ts'
 import type { Sql, Transaction } from './db.ts'
 
-/** Something outside this program keeps a migration from being applied; trying later may help. */
+/** Something outside this program keeps a table from being changed; trying later may help. */
 export class MigrationBlocked extends Error {}
 
 /**
@@ -17,7 +17,7 @@ export async function retryLocks<T>(
   name: string,
   work: (tx: Transaction) => Promise<T>,
   report: (sentence: string) => void,
-  mostTries = 60,
+  mostTries = 100,
 ): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -46,6 +46,10 @@ async function beginShortly<T>(
 }
 
 const RETRY_MS = 1000
-/** How long each try waits for a lock: so much longer than the one before, and never longer than this. */
+/** How long each try waits for a lock: so much longer than the one before, and never longer than `MAX_MS`. */
 const MORE_MS = 100
-const MAX_MS = 2000
+/**
+ * Less than `deadlock_timeout` of the server, a second. Those who hold some of the locks and wait for others
+ * would else be found to be in a deadlock with this, and be the ones to fail.
+ */
+const MAX_MS = 900

@@ -1,4 +1,5 @@
 import type { Fragment, Queryable, Sql } from '../core/db.ts'
+import { areDivided } from '../traces/divided.ts'
 import { isSameTrace, ofTraces } from '../traces/traces.ts'
 
 /**
@@ -63,7 +64,7 @@ export async function markJudged(
   await sql`
     insert into score_cells_dirty (org_id, project_id, agent_name, day, trace_id)
     select distinct t.org_id, t.project_id, t.agent_name, ${dayOf(sql)},
-      case when exists (select from trace_periods where period > '2000-01-01') then t.trace_id end
+      case when (select ${areDivided(sql)}) then t.trace_id end
     from ${heldFor(sql, projectId)}, traces t
     where ${ofTraces(sql, orgId, projectId, traceIds, sql`t.`)}`
 }

@@ -30,20 +30,24 @@ create table trace_ids (
 );
 
 -- The release before names no period. The ids of its traces come before the traces, as with those of this
--- one: two that store the same traces in one order wait for each other, and do not deadlock.
+-- one: two that store the same traces in one order wait for each other, and do not deadlock. A trace that is
+-- there already gets its id from 0039, for which whoever sends it again does not wait.
 alter table traces alter column period set default '-infinity';
 create function identify_trace() returns trigger language plpgsql as $$
 begin
   new.period := '2000-01-01';
   insert into trace_ids (org_id, project_id, trace_id, period)
-  values (new.org_id, new.project_id, new.trace_id, new.period)
+  select new.org_id, new.project_id, new.trace_id, new.period
+  where not exists (
+    select from traces t
+    where t.org_id = new.org_id and t.project_id = new.project_id and t.trace_id = new.trace_id)
   on conflict (org_id, project_id, trace_id) do nothing;
   return new;
 end $$;
 create trigger traces_identified before insert on traces for each row
   when (new.period = '-infinity') execute function identify_trace();
 
--- With an id goes all that was found of its trace.
+-- With a trace goes its id, and with that what was found of the trace (0040).
 create function delete_trace_ids() returns trigger language plpgsql as $$
 begin
   delete from trace_ids k using gone

@@ -1,6 +1,6 @@
 import type { ContentForm } from '../../jobs/rules/traces/content.ts'
 import type { Queryable } from '../core/db.ts'
-import { isDivided } from './periods.ts'
+import { isDivided } from './divided.ts'
 
 /**
  * The newest form of contents that all releases read which the database serves: those that read only the

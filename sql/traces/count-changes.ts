@@ -35,14 +35,19 @@ export async function deleteEmptyCounts(sql: Sql, limit: number): Promise<number
 }
 
 /**
- * Forgets what was counted of a period, whose traces and decisions the transaction has dropped.
+ * Forgets what was added up of a period. The transaction drops its traces and decisions, and then calls
+ * `deletePeriodChanges`.
  * @param period `YYYY-MM-DD`
  */
 export async function deletePeriodCounts(tx: Transaction, period: string) {
   await holdCounts(tx)
   await tx`delete from trace_counts where period = ${period}`
-  await tx`delete from trace_count_changes where period = ${period}`
   await tx`delete from verdict_counts where period = ${period}`
+}
+
+/** Forgets the changes of a period that were not added up, once nobody can make further ones. */
+export async function deletePeriodChanges(tx: Transaction, period: string) {
+  await tx`delete from trace_count_changes where period = ${period}`
   await tx`delete from verdict_count_changes where period = ${period}`
 }
 

@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from '../core/db.ts'
-import { deletePeriodCounts, holdCounts } from './count-changes.ts'
+import { deletePeriodChanges, deletePeriodCounts, holdCounts } from './count-changes.ts'
 
 /** A month of arrival: its first day, `YYYY-MM-DD`. Rows about a trace are in the partitions of its period. */
 export type Period = string
@@ -8,16 +8,6 @@ export type Period = string
 export interface StoredPeriod {
   readonly period: Period
   readonly bytes: number
-}
-
-/**
- * Whether the tables of traces are divided by period; those of a database that an earlier release made are
- * so once its operator has finished the upgrade.
- */
-export async function isDivided(sql: Queryable) {
-  const [row] = await sql<{ is_divided: boolean }[]>`
-    select to_regprocedure('make_trace_period(date)') is not null as is_divided`
-  return row?.is_divided ?? false
 }
 
 /**
@@ -94,7 +84,6 @@ export async function removePeriod(tx: Transaction, period: Period) {
     update trace_periods set dropped_at = now() where period = ${period} and dropped_at is null
     returning period`
   if (!taken) return undefined
-  // First, because `dropPartitions` needs it while everybody waits for that.
   await holdCounts(tx)
   return tx<DroppedTraces[]>`
     select org_id, project_id, sum(n)::int8 as count from (${daysOf(tx, period)}) as days
@@ -109,15 +98,17 @@ export function daysOf(sql: Queryable, period: Period) {
 }
 
 /**
- * Drops all that is stored of a removed period, whatever its size, in milliseconds, and its counts. Whoever uses traces
- * waits for the end of the transaction, so this comes last in it.
+ * Drops all that is stored of a removed period, and its counts; whatever its size, in milliseconds. Whoever
+ * uses traces waits for the end of the transaction, so this comes last in it.
  */
 export async function dropPartitions(tx: Transaction, period: Period) {
   const parts = await tx<{ name: string; part: string }[]>`
     select name, partition_name(name, ${period}::date) as part from unnest(partitioned_tables()) name`
+  // Before anybody waits: as long as the counts are held, nothing is added to these rows.
+  await deletePeriodCounts(tx, period)
   for (const { name } of parts) await tx`lock table only ${tx(name)} in access exclusive mode`
   for (const { part } of parts) await tx`drop table ${tx(part)}`
-  await deletePeriodCounts(tx, period)
+  await deletePeriodChanges(tx, period)
 }
 
 /** The periods whose traces are dropped, and some of whose ids may still be there. */

@@ -2,7 +2,7 @@ import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
 import { WHOLE_MARK } from '../../jobs/rules/traces/content.ts'
 import { arrayText, byteaText } from '../core/array-text.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
-import { aboutTraces, ofTraces } from './traces.ts'
+import { aboutTraces, isSameTrace, ofTraces } from './traces.ts'
 
 /** Where contents lie: the traces of a project. */
 export interface ContentOwner {
@@ -59,13 +59,6 @@ export async function listTraceIds(
   return rows.map(({ trace_id }) => trace_id)
 }
 
-/** How many traces a project has. */
-export async function countTraces(sql: Queryable, { orgId, projectId }: ContentOwner) {
-  const [row] = await sql<{ n: number }[]>`
-    select count(*) as n from traces where org_id = ${orgId} and project_id = ${projectId}`
-  return row?.n ?? 0
-}
-
 /** The contents of these traces that are stored whole, but for those that have nothing to share. */
 export async function listWholeContents(
   sql: Queryable,
@@ -99,8 +92,9 @@ export async function listContentsOf(
     ${keys.map(({ target_manifest_id: id }) => id)}::uuid[]) as k (trace_id, target_manifest_id)`
   return sql<ReadContent[]>`
     select t.trace_id, k.target_manifest_id, t.content, ${traceVersion(sql)} as version
-    from ${named} join traces t on t.org_id = ${orgId} and t.project_id = ${projectId}
-      and t.trace_id = k.trace_id
+    from ${named}
+    join trace_ids i on i.org_id = ${orgId} and i.project_id = ${projectId} and i.trace_id = k.trace_id
+    join traces t on ${isSameTrace(sql, sql`t`, sql`i`)}
     where k.target_manifest_id is null
     union all
     select r.trace_id, k.target_manifest_id, r.content, ${revisionVersion(sql)} as version
@@ -132,8 +126,10 @@ export async function updateContents(
       ${arrayText(rewritten.map(({ content }) => byteaText(content)))}::text::bytea[])
     as n (trace_id, target_manifest_id, version, content)`
   const traces = await tx`
-    update traces t set content = n.content from ${rows}
-    where t.org_id = ${orgId} and t.project_id = ${projectId} and t.trace_id = n.trace_id
+    update traces t set content = n.content
+    from ${rows}
+    join trace_ids i on i.org_id = ${orgId} and i.project_id = ${projectId} and i.trace_id = n.trace_id
+    where ${isSameTrace(tx, tx`t`, tx`i`)}
       and n.target_manifest_id is null and ${traceVersion(tx)} = n.version`
   const revisions = await tx`
     update trace_revisions r set content = n.content from ${rows}

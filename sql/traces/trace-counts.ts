@@ -43,6 +43,13 @@ export async function countTracesByFacet(sql: Queryable, filter: CountFilter) {
     order by facet = 'day', facet, word desc limit ${MAX_FACET_ROWS}`
 }
 
+/** How many there are. */
+export async function countStoredTraces(sql: Queryable, filter: CountFilter) {
+  const [row] = await sql<{ n: number }[]>`
+    select coalesce(sum(n), 0)::int8 as n from all_trace_counts where ${counted(sql, filter)}`
+  return row?.n ?? 0
+}
+
 /** Traces by agent, of the agents that have any, by name; at most `limit`. */
 export async function countTracesByAgent(sql: Queryable, filter: CountFilter, limit: number) {
   return sql<{ agent_name: string; trace_count: number }[]>`

@@ -1,15 +1,15 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { retryLocks } from '../../sql/core/lock-retries.ts'
+import { MigrationBlocked, retryLocks } from '../../sql/core/lock-retries.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { markDays } from '../../sql/evals/cell-marks.ts'
 import { insertAuditEvent } from '../../sql/org/audit-events.ts'
+import { isDivided } from '../../sql/traces/divided.ts'
 import {
   analyzeWholes,
   daysOf,
   deleteDroppedIds,
   dropPartitions,
   forgetPeriods,
-  isDivided,
   listDroppedPeriods,
   listExpiredPeriods,
   makePeriods,
@@ -25,7 +25,7 @@ export async function keepPeriods(run: Run) {
   const now = run.now()
   const make = (tx: Transaction) => makePeriods(tx, now)
   const made = await retryShortly(run, 'Room for the traces of a month', make)
-  if (made.length > 0) log.info({ periods: made }, 'room for the traces of a month made')
+  if (made?.length) log.info({ periods: made }, 'room for the traces of a month made')
   if (keptDays !== undefined) {
     for (const period of await listExpiredPeriods(sql, keptDays, now)) await drop(run, period)
   }
@@ -72,13 +72,23 @@ async function sweepIds({ sql, log, signal }: Run) {
   log.info({ periods, ids }, 'ids of dropped traces deleted')
 }
 
-/** So few times that requests never wait long; the next run tries again. */
-function retryShortly<T>(
+/**
+ * So few times that requests never wait long.
+ * @returns undefined when a lock was not to be had, which the next run tries again
+ */
+async function retryShortly<T>(
   { sql, log }: Run,
   name: string,
   work: (tx: Transaction) => Promise<T>,
-): Promise<T> {
-  return retryLocks(sql, name, work, (sentence) => log.warn({}, sentence), TRIES)
+): Promise<T | undefined> {
+  const warn = (sentence: string) => log.warn({}, sentence)
+  try {
+    return await retryLocks(sql, name, work, warn, TRIES)
+  } catch (error) {
+    if (!(error instanceof MigrationBlocked)) throw error
+    warn(error.message)
+    return undefined
+  }
 }
 
 const TRIES = 5

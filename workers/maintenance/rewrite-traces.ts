@@ -4,8 +4,8 @@ import { rewriteTraces } from '../../jobs/rewrite-traces.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
 import { shareContent } from '../../jobs/rules/traces/content.ts'
 import type { Transaction } from '../../sql/core/db.ts'
+import { countStoredTraces } from '../../sql/traces/trace-counts.ts'
 import {
-  countTraces,
   listContentsOf,
   listTraceIds,
   listWholeContents,
@@ -31,7 +31,7 @@ export function makeRewriteHandler({ sliceMs }: { sliceMs: number }) {
     if (run.contentForm !== 'shared') throw new GiveUp('older_release_served', NOT_SHARED)
     const owner = { orgId: run.orgId, projectId }
     const until = run.now().getTime() + sliceMs
-    let cursor = run.checkpointed ?? { ...START, total: await countTraces(run.sql, owner) }
+    let cursor = run.checkpointed ?? { ...START, total: await countOf(run, owner) }
     for (;;) {
       const ids = await listTraceIds(run.sql, owner, cursor.after, TRACES_A_PAGE)
       const after = ids.at(-1)
@@ -48,6 +48,10 @@ export function makeRewriteHandler({ sliceMs }: { sliceMs: number }) {
 }
 
 export const rewriteTracesHandler = makeRewriteHandler({ sliceMs: 120_000 })
+
+function countOf({ sql }: ResumableRun<Cursor>, { orgId, projectId }: ContentOwner) {
+  return countStoredTraces(sql, { orgId, projectIds: [projectId] })
+}
 
 /** @returns the cursor with what was rewritten, at the page where it stands */
 async function rewriteBatch(

@@ -32,18 +32,22 @@ t.test('traces that were there before they were counted are counted once', async
   await sql`insert into workspaces (org_id, id, name) values (${ID}, ${ID}, 'w')`
   await sql`insert into projects (org_id, id, workspace_id, name) values (${ID}, ${ID}, ${ID}, 'p')`
 
-  /** As the release before stores them. */
-  async function store(from: number, to: number) {
+  /** As the release before stores them; as this one does, where a period is named. */
+  async function store(from: number, to: number, period?: string) {
+    const column = period ? sql`, period` : sql``
+    const value = period ? sql`, ${period}::date` : sql``
     await sql`
       insert into traces (org_id, project_id, trace_id, agent_name, status, source_type, started_at,
-        span_count, llm_call_count, tool_call_count, tool_error_count, input_tokens, output_tokens, content)
+        span_count, llm_call_count, tool_call_count, tool_error_count, input_tokens, output_tokens,
+        content ${column})
       select ${ID}, ${ID}, n, 'agent' || n % 3, 'success', 'production',
-        '2026-01-01'::timestamptz + make_interval(hours => n * 7), 0, 0, 0, 0, 0, 0, ''
+        '2026-01-01'::timestamptz + make_interval(hours => n * 7), 0, 0, 0, 0, 0, 0, '' ${value}
       from generate_series(${from}::int, ${to}::int) as n`
     await sql`
       insert into verdicts (org_id, project_id, trace_id, verdict, needs_review, quality_avg, eval_verdict,
-        reasons, policy_agent_name, policy_version)
+        reasons, policy_agent_name, policy_version ${column})
       select org_id, project_id, trace_id, 'keep', false, 0.25, 'pass', '[{"code": "score.good"}]', '', 0
+        ${value}
       from traces where trace_id::int between ${from} and ${to} and trace_id::int % 2 = 0`
     await sql`
       insert into agent_edges (org_id, project_id, trace_id, parent, child, via, seen_at)
@@ -64,10 +68,11 @@ t.test('traces that were there before they were counted are counted once', async
   await check('what the release before stores afterwards')
   while ((await foldCounts(sql, 7)) > 0);
   await migrate(sql, { finish: true })
-  await sql`
+  const [{ period }] = await sql<[{ period: string }]>`
     insert into trace_ids (org_id, project_id, trace_id, period)
-    select ${ID}, ${ID}, n, storing_period() from generate_series(31, 40) as n`
-  await store(31, 40)
+    select ${ID}, ${ID}, n, storing_period() from generate_series(31, 40) as n
+    returning period::text as period`
+  await store(31, 40, period)
   await sql`update traces set agent_name = 'renamed' where trace_id::int % 5 = 0`
   await check('when the tables are divided')
 })

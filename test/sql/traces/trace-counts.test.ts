@@ -4,6 +4,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import {
   deleteEmptyCounts,
+  deletePeriodChanges,
   deletePeriodCounts,
   foldCounts,
   recount,
@@ -104,6 +105,7 @@ t.test('counts of traces, decisions and edges', async (t) => {
         await tx`drop table ${tx(`${table}_2002_01`)}`
       }
       await deletePeriodCounts(tx, '2002-01-01')
+      await deletePeriodChanges(tx, '2002-01-01')
       await tx`delete from trace_periods where period = '2002-01-01'`
     })
     const { traces, verdicts } = await readCounts(sql, org.orgId)
