@@ -3,6 +3,7 @@ import type { CompatReason } from '../../jobs/rules/manifests/compat-decision.ts
 import { readOutput } from '../../jobs/rules/replay/recorded-output.ts'
 import { readRequest } from '../../jobs/rules/replay/recorded-run.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
+import { unprepared } from '../core/db.ts'
 import type { Queryable, Sql } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
 import { listTraceNames } from '../traces/trace-lists.ts'
@@ -52,24 +53,51 @@ export interface ExportedSession {
   readonly agent_name: string
 }
 
-/** The sessions of the newest traces of a verdict, newest first. */
+/**
+ * The sessions of the newest traces of a verdict, newest first. Most often a few traces for each session
+ * tell them all; where these are of too few sessions, all traces of the verdict are read.
+ * @param probed how many of the newest of each project are read first
+ */
 export async function listExportedSessions(
   sql: Queryable,
   orgId: string,
   filter: ExportFilter,
   limit: number,
+  probed = limit * TRACES_FOR_SESSION,
+): Promise<readonly ExportedSession[]> {
+  const found = await sessionsOf(sql, orgId, filter, limit, probed)
+  return found.length === limit ? found : sessionsOf(sql, orgId, filter, limit, null)
+}
+
+/**
+ * @param probed how many of the newest traces of each project are read, null for all. The sessions are
+ * those that are newer than all traces left out.
+ */
+function sessionsOf(
+  sql: Queryable,
+  orgId: string,
+  filter: ExportFilter,
+  limit: number,
+  probed: number | null,
 ) {
-  return sql<ExportedSession[]>`
-    select n.project_id, n.session_id, n.agent_name
-    from projects p cross join lateral (
-      select t.project_id, t.session_id, max(t.started_at) as newest,
-        (array_agg(t.agent_name order by t.started_at desc, t.trace_id desc))[1] as agent_name
-      from verdicts v join traces t on ${isSameTrace(sql, sql`t`, sql`v`)}
-      where ${decided(sql, filter)} and t.session_id is not null
-      group by t.project_id, t.session_id order by newest desc, t.session_id desc limit ${limit}
-    ) n
-    where p.org_id = ${orgId} ${inProjects(sql, sql`p.id`, filter.projectIds)}
-    order by n.newest desc, n.session_id desc, n.project_id desc limit ${limit}`
+  return unprepared(sql<ExportedSession[]>`
+    with decided as materialized (
+      select n.* from projects p cross join lateral (
+        select v.org_id, v.project_id, v.period, v.trace_id, v.started_at, v.agent_name
+        from verdicts v where ${decided(sql, filter)}
+        order by v.started_at desc, v.trace_id desc limit ${probed}) n
+      where p.org_id = ${orgId} ${inProjects(sql, sql`p.id`, filter.projectIds)}
+    ), sessions as (
+      select d.project_id, t.session_id, max(d.started_at) as newest,
+        (array_agg(d.agent_name order by d.started_at desc, d.trace_id desc))[1] as agent_name
+      from decided d join traces t on ${isSameTrace(sql, sql`t`, sql`d`)}
+      where t.session_id is not null group by d.project_id, t.session_id
+    ), ends as (
+      select min(started_at) as at from decided group by project_id having count(*) = ${probed}::int
+    )
+    select project_id, session_id, agent_name from sessions
+    where not exists (select from ends where ends.at >= newest)
+    order by newest desc, session_id desc, project_id desc limit ${limit}`)
 }
 
 export interface SessionTurn extends TraceName {
@@ -160,5 +188,7 @@ type ClosedTrace = Omit<ExportedTrace, 'user_input' | 'original_output'> & {
   readonly content_bytes: number
 }
 
+/** Traces that are read first for one session. */
+const TRACES_FOR_SESSION = 20
 const TRACES_A_READ = 100
 const OPENED_AT_ONCE = { traces: 20, bytes: 4 << 20 }

@@ -5,7 +5,7 @@ import { inProjects } from '../core/projects.ts'
 import type { TraceFilter } from './trace-filter.ts'
 import { allMatches, newestMatches, readOf, triedMatches } from './trace-matches.ts'
 import type { TraceCursor } from './trace-matches.ts'
-import { isSameTrace, ofManifest, shownColumns } from './traces.ts'
+import { isSameTrace, ofUntied, shownColumns } from './traces.ts'
 import type { ShownTraceRow } from './traces.ts'
 
 export interface TracePage {
@@ -79,12 +79,13 @@ export async function listManifestProjects(
   projectIds: readonly string[] | null,
   manifestId: string,
 ) {
+  const some = (traces: Fragment) => sql`exists (
+    select 1 from traces t where t.org_id = p.org_id and t.project_id = p.id and ${traces})`
+  // Either is found by an index of its own.
   const rows = await sql<{ project_id: string }[]>`
     select p.id as project_id from projects p
-    where p.org_id = ${orgId}
-      ${inProjects(sql, sql`p.id`, projectIds)}
-      and exists (select 1 from traces t where t.org_id = p.org_id and t.project_id = p.id
-        and ${ofManifest(sql, orgId, manifestId)})
+    where p.org_id = ${orgId} ${inProjects(sql, sql`p.id`, projectIds)}
+      and (${some(sql`t.manifest_id = ${manifestId}`)} or ${some(ofUntied(sql, orgId, manifestId))})
     order by p.created_at, p.id limit 2`
   return rows.map(({ project_id }) => project_id)
 }

@@ -1,4 +1,5 @@
 import { readSearchBox } from '../../jobs/rules/traces/search-box.ts'
+import type { SearchBox } from '../../jobs/rules/traces/search-box.ts'
 import type { Fragment, Queryable } from '../core/db.ts'
 import { isSameTrace, ofTraces } from './traces.ts'
 
@@ -52,11 +53,27 @@ export async function addStems(sql: Queryable, limit: number) {
  * has no stems yet.
  */
 export function matchesText(sql: Queryable, typed: string) {
-  const { text, beginning, besides } = readSearchBox(typed)
-  const matches = (words: Fragment) => sql`s.document @@ (websearch_to_tsquery(${words}, ${text})
-    || (websearch_to_tsquery(${words}, ${besides}) && to_tsquery('simple', ${beginning})))`
-  return sql`(s.has_stems and ${matches(sql`'stems'`)}
-    or not s.has_stems and ${matches(sql`'simple'`)})`
+  const box = readSearchBox(typed)
+  return sql`(s.has_stems and ${matches(sql, box, sql`'stems'`)}
+    or not s.has_stems and ${matches(sql, box, sql`'simple'`)})`
+}
+
+/**
+ * A short beginning is compared row by row, by a function that no index knows: the index has it as a list
+ * of all words that begin so, and reads where each of them occurs. It has to be found by other words then.
+ */
+function matches(
+  sql: Queryable,
+  { text, beginning, besides, isShort }: SearchBox,
+  words: Fragment,
+) {
+  const others = sql`websearch_to_tsquery(${words}, ${besides})`
+  const query = sql`(websearch_to_tsquery(${words}, ${text})
+    || (${others} && to_tsquery('simple', ${beginning})))`
+  if (!isShort) return sql`s.document @@ ${query}`
+  // Excluded words, and none at all, find no row.
+  return sql`s.document @@ case when querytree(${others}) in ('', 'T') then ${query} else ${others} end
+    and ts_match_vq(s.document, ${query})`
 }
 
 /** The document of a row of `traces`. */

@@ -224,7 +224,18 @@ function filterOf(manifestId: string, projects: readonly string[]) {
     max_score: rarely(fc.constantFrom(0.5, 0.05)),
     since: rarely(at),
     until: rarely(at),
-    q: rarely(fc.constantFrom('apple', 'pears plum', 'unicorn', 'app', 'apple -pear')),
+    q: rarely(
+      fc.constantFrom(
+        'apple',
+        'pears plum',
+        'unicorn',
+        'app',
+        'apple -pear',
+        'plum a',
+        '-pear u',
+        'p',
+      ),
+    ),
   })
 }
 

@@ -14,7 +14,15 @@ t.test('only the last part of the last word is one that is not typed to its end'
     ['one -two', '', ''],
     ['"one two', '', ''],
   ] as const) {
-    t.same(readSearchBox(text), { text, beginning, besides })
+    t.match(readSearchBox(text), { text, beginning, besides })
   }
+  t.end()
+})
+
+t.test('a beginning of one or two letters is short', (t) => {
+  const short = ['o', 'one or tw', "isn't", 'rate_l', '%']
+  const long = ['one', 'o two', 'r_limit', 'one -t', '"o']
+  for (const text of short) t.equal(readSearchBox(text).isShort, true, text)
+  for (const text of long) t.equal(readSearchBox(text).isShort, false, text)
   t.end()
 })
