@@ -25,7 +25,9 @@ export async function listRevisions(
   { orgId, projectId, recipe }: Selection,
   verdicts: ReadonlyMap<string, TraceVerdict>,
 ) {
-  const repaired = [...verdicts].flatMap(([traceId, verdict]) => (isOfCalls(verdict) ? traceId : []))
+  const repaired = [...verdicts].flatMap(([traceId, verdict]) =>
+    isOfCalls(verdict) ? traceId : [],
+  )
   if (recipe.dataset_type !== 'sft' || repaired.length === 0) return new Map<string, UsedRevision>()
   const rows = await sql<(UsedRevision & { trace_id: string })[]>`
     select x.trace_id, x.trace_revision, octet_length(x.content) as bytes,

@@ -4,7 +4,6 @@ import { readOutput } from '../../jobs/rules/replay/recorded-output.ts'
 import { readRequest } from '../../jobs/rules/replay/recorded-run.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
 import type { Queryable, Sql } from '../core/db.ts'
-import { inProjects } from '../core/projects.ts'
 import { listTraceNames } from '../traces/trace-lists.ts'
 import { isSameTrace, withVerdict } from '../traces/traces.ts'
 import { listRecordedTraces, nameText, openRecorded } from './recorded-traces.ts'
@@ -52,24 +51,51 @@ export interface ExportedSession {
   readonly agent_name: string
 }
 
-/** The sessions of the newest traces of a verdict, newest first. */
+/**
+ * The sessions of the newest traces of a verdict, newest first. No more than `MAX_TRIGGERS` traces are
+ * looked at, so that few sessions among many traces take no longer.
+ */
 export async function listExportedSessions(
-  sql: Queryable,
+  sql: Sql,
   orgId: string,
   filter: ExportFilter,
   limit: number,
+): Promise<readonly ExportedSession[]> {
+  for (let window = limit * FEW_TURNS; ; window *= MORE) {
+    const wanted = Math.min(window, MAX_TRIGGERS)
+    const names = await listTraceNames(sql, orgId, filter, wanted)
+    const sessions = await listSessions(sql, orgId, names, limit)
+    // What lies behind the window is older than all that was found in it.
+    if (sessions.length === limit || names.length < wanted || wanted === MAX_TRIGGERS) {
+      return sessions
+    }
+  }
+}
+
+/** How many of the newest traces of a verdict make their sessions be exported. */
+export const MAX_TRIGGERS = 10_000
+/** A session is first taken to have so many traces of the verdict. */
+const FEW_TURNS = 4
+/** By which factor more traces are looked at where those had too few sessions. */
+const MORE = 5
+
+/** The sessions of these traces, those of the newest traces first. */
+async function listSessions(
+  sql: Queryable,
+  orgId: string,
+  names: readonly TraceName[],
+  limit: number,
 ) {
   return sql<ExportedSession[]>`
-    select n.project_id, n.session_id, n.agent_name
-    from projects p cross join lateral (
-      select t.project_id, t.session_id, max(t.started_at) as newest,
-        (array_agg(t.agent_name order by t.started_at desc, t.trace_id desc))[1] as agent_name
-      from verdicts v join traces t on ${isSameTrace(sql, sql`t`, sql`v`)}
-      where ${decided(sql, filter)} and t.session_id is not null
-      group by t.project_id, t.session_id order by newest desc, t.session_id desc limit ${limit}
-    ) n
-    where p.org_id = ${orgId} ${inProjects(sql, sql`p.id`, filter.projectIds)}
-    order by n.newest desc, n.session_id desc, n.project_id desc limit ${limit}`
+    select t.project_id, t.session_id,
+      (array_agg(t.agent_name order by t.started_at desc, t.trace_id desc))[1] as agent_name
+    from unnest(${names.map(({ project_id }) => project_id)}::uuid[],
+      ${names.map(({ trace_id }) => trace_id)}::text[]) as k (project_id, trace_id)
+    join trace_ids i on i.org_id = ${orgId} and i.project_id = k.project_id and i.trace_id = k.trace_id
+    join traces t on ${isSameTrace(sql, sql`t`, sql`i`)}
+    where t.session_id is not null
+    group by t.project_id, t.session_id
+    order by max(t.started_at) desc, t.session_id desc, t.project_id desc limit ${limit}`
 }
 
 export interface SessionTurn extends TraceName {
@@ -133,12 +159,6 @@ async function readTexts(recorded: RecordedRow, pause: () => Promise<void>) {
     user_input: trace ? readRequest(trace).text : null,
     original_output: trace ? readOutput(trace) : null,
   }
-}
-
-/** The condition that `v` is the verdict, on a trace of project `p`. */
-function decided(sql: Queryable, { agent_name, verdict }: ExportFilter) {
-  return sql`v.org_id = p.org_id and v.project_id = p.id and v.verdict = ${verdict}
-    ${agent_name === undefined ? sql`` : sql`and v.agent_name = ${agent_name}`}`
 }
 
 async function listTraces(sql: Queryable, orgId: string, names: readonly TraceName[]) {
