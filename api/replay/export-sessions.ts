@@ -1,7 +1,12 @@
 import Joi from 'joi'
 import { VERDICTS } from '../../jobs/rules/core/verdicts.ts'
 import { int, listOf, shape } from '../../jobs/shape.ts'
-import { listExportedSessions, listSessionTurns, openExported } from '../../sql/replay/exports.ts'
+import {
+  listExportedSessions,
+  listSessionTurns,
+  MAX_TRIGGERS,
+  openExported,
+} from '../../sql/replay/exports.ts'
 import type {
   ExportedSession,
   ExportedTrace,
@@ -23,7 +28,7 @@ const verdictField = Joi.string().valid(...VERDICTS)
 
 export const exportSessions = endpoint('GET', '/replay/export/sessions', {
   summary: 'Download whole sessions in which a trace has a verdict, newest first',
-  description: `Every turn of them, by \`turn_index\`, those without one last, then by start; at most the first ${MAX_TURNS.toLocaleString('en')} of a session, then with \`turns_truncated\`. A trigger is a trace with the verdict, of the agent where one is named.`,
+  description: `Every turn of them, by \`turn_index\`, those without one last, then by start; at most the first ${MAX_TURNS.toLocaleString('en')} of a session, then with \`turns_truncated\`. A trigger is a trace with the verdict, of the agent where one is named; sessions are those of the newest ${MAX_TRIGGERS.toLocaleString('en')} triggers.`,
   access: 'key',
   query: shape({}, { ...exportQuery, limit: int(1, 500).default(100) }),
   answers: {

@@ -1,26 +1,51 @@
+import type { Repair } from '../../jobs/rules/datasets/candidates.ts'
 import type { Queryable } from '../core/db.ts'
+import { aboutTraces } from '../traces/traces.ts'
+import type { TraceVerdict } from './trace-verdicts.ts'
 import type { Selection } from './trace-filters.ts'
 
+/** A revision that stands for the content of a trace. */
+export interface UsedRevision {
+  readonly repair: Repair
+  /** The revision of the trace that it was made of. It stands for no other. */
+  readonly trace_revision: number
+  readonly bytes: number
+}
+
 /**
- * Joins to trace `t` with verdict `v` the revision that stands for its content, as `revised.repair`
- * with the `bytes` of it: the one made of what the trace is now for the manifest that the verdict
- * speaks of, where calls that do not fit it are a reason to repair the trace.
+ * By trace id, the revisions for the manifests that these verdicts speak of, where calls that do not fit
+ * them are a reason to repair the trace.
  *
- * Only rows of type sft take it. Scores are of what was recorded, so kto labels that and pairs compare
+ * Only rows of type sft take one. Scores are of what was recorded, so kto labels that and pairs compare
  * that; and what was dropped for its scores stays as it was recorded, so good examples with new names
  * beside bad ones with old names would teach the names.
  */
-export function usedRevision(sql: Queryable, { recipe }: Selection) {
-  if (recipe.dataset_type !== 'sft') {
-    return sql`cross join (select null::json as repair, null::int as bytes) revised`
-  }
-  return sql`left join lateral (
-    select json_build_object('batch_id', x.batch_id, 'target_manifest_id', x.target_manifest_id,
-      'target_manifest_hash', substr(g.manifest_hash, 8), 'rules', x.rules,
-      'content_hash', encode(x.content_hash, 'hex')) as repair,
-      octet_length(x.content) as bytes
-    from trace_revisions x join manifests g on g.org_id = x.org_id and g.id = x.target_manifest_id
-    where v.verdict = 'repair' and v.reasons @? '$[*] ? (@.code starts with "compat.")'
-      and x.org_id = t.org_id and x.project_id = t.project_id and x.trace_id = t.trace_id
-      and x.target_manifest_id = v.target_manifest_id and x.trace_revision = t.revision) revised on true`
+export async function listRevisions(
+  sql: Queryable,
+  { orgId, projectId, recipe }: Selection,
+  verdicts: ReadonlyMap<string, TraceVerdict>,
+) {
+  const repaired = [...verdicts].flatMap(([traceId, verdict]) =>
+    isOfCalls(verdict) ? traceId : [],
+  )
+  if (recipe.dataset_type !== 'sft' || repaired.length === 0) return new Map<string, UsedRevision>()
+  const rows = await sql<(UsedRevision & { trace_id: string })[]>`
+    select x.trace_id, x.trace_revision, octet_length(x.content) as bytes,
+      json_build_object('batch_id', x.batch_id, 'target_manifest_id', x.target_manifest_id,
+        'target_manifest_hash', substr(g.manifest_hash, 8), 'rules', x.rules,
+        'content_hash', encode(x.content_hash, 'hex')) as repair
+    from (
+      select * from trace_revisions where ${aboutTraces(sql, orgId, projectId, repaired)}) x
+      join manifests g on g.org_id = x.org_id and g.id = x.target_manifest_id`
+  return new Map(
+    rows.flatMap((row) =>
+      verdicts.get(row.trace_id)?.target_manifest_id === row.repair.target_manifest_id
+        ? [[row.trace_id, row] as const]
+        : [],
+    ),
+  )
+}
+
+function isOfCalls({ verdict, reasons }: TraceVerdict) {
+  return verdict === 'repair' && reasons.some((code) => code.startsWith('compat.'))
 }

@@ -6,19 +6,19 @@ import { aboutTraces, isSameTrace } from '../traces/traces.ts'
 import { attemptedTask, firstTrace, replayResult } from './attempted-tasks.ts'
 import { ofPlaced } from './placed-traces.ts'
 import type { PlacedTrace } from './placed-traces.ts'
-import { usedRevision } from './revisions.ts'
+import { listRevisions } from './revisions.ts'
 import { judgedTraces, ofProject, passing } from './trace-filters.ts'
 import type { Selection } from './trace-filters.ts'
 import { listScores, UNSCORED } from './trace-scores.ts'
 import type { ToldByScores } from './trace-scores.ts'
+import { listVerdicts } from './trace-verdicts.ts'
+import type { TraceVerdict } from './trace-verdicts.ts'
 
 /** A selected trace without its content. */
 export type SelectedTrace = Candidate &
   Anchored &
-  ToldByScores & {
-    /** Which policy decided on it. */
-    policy_agent_name: string
-    policy_version: number
+  ToldByScores &
+  Omit<TraceVerdict, 'target_manifest_id'> & {
     content_bytes: number
     created_at: Date
     /** How often it was changed. */
@@ -35,8 +35,10 @@ export async function* selectTraces(
   selection: Selection,
   batch: number,
 ): AsyncGenerator<SelectedTrace[]> {
-  // A plan that is kept for all batches would be one for few ids.
-  await tx`set local plan_cache_mode = force_custom_plan`
+  // A plan that is kept for all batches would be one for few ids. To start workers for a batch takes
+  // longer than they save: all its ids are written out for them, and read again.
+  await tx`select set_config('plan_cache_mode', 'force_custom_plan', true),
+    set_config('max_parallel_workers_per_gather', '0', true)`
   await declarePassing(tx, selection)
   const fetch = () => tx<Passing[]>`fetch ${tx.unsafe(String(batch))} from passing`.execute()
   let fetched = fetch()
@@ -69,21 +71,57 @@ async function declarePassing(tx: Transaction, selection: Selection) {
 
 /**
  * In the same order; traces that were deleted meanwhile are left out. Each statement reads by ids what it
- * reads, and nothing is joined that a wrong estimate could make it read for each trace anew.
+ * reads, and nothing is joined that a wrong estimate could make it read for each trace anew, or whole.
  */
 async function describe(tx: Transaction, selection: Selection, passing: readonly Passing[]) {
-  const [traces, corrections, scores] = await Promise.all([
+  const judging = listVerdicts(tx, selection, passing)
+  const [verdicts, traces, corrections, scores, revisions] = await Promise.all([
+    judging,
     listTraces(tx, selection, passing),
     listCorrections(tx, selection, passing),
     listScores(tx, selection, passing),
+    judging.then((verdicts) => listRevisions(tx, selection, verdicts)),
   ])
   return passing.flatMap(({ trace_id, attempted }): SelectedTrace[] => {
     const trace = traces.get(trace_id)
-    if (!trace) return []
-    const { annotation_id = null, bytes = 0 } = corrections.get(trace_id) ?? {}
-    const content_bytes = trace.content_bytes + bytes
+    const verdict = verdicts.get(trace_id)
+    if (!trace || !verdict) return []
+    const revision = revisions.get(trace_id)
+    const used = revision?.trace_revision === trace.revision ? revision : undefined
+    const correction = corrections.get(trace_id)
     const told = scores.get(trace_id) ?? UNSCORED
-    return [{ ...trace, attempted, annotation_id, content_bytes, ...told }]
+    return [
+      {
+        trace_id,
+        agent_name: trace.agent_name,
+        manifest_id: trace.manifest_id,
+        manifest_hash: trace.manifest_hash,
+        task_id: trace.task_id,
+        session_id: trace.session_id,
+        source_trace_id: trace.source_trace_id,
+        replay: trace.replay,
+        parent_trace_id: trace.parent_trace_id,
+        parent_task_id: trace.parent_task_id,
+        parent_session_id: trace.parent_session_id,
+        first: trace.first,
+        created_at: trace.created_at,
+        revision: trace.revision,
+        verdict: verdict.verdict,
+        eval_verdict: verdict.eval_verdict,
+        quality: verdict.quality,
+        reasons: verdict.reasons,
+        policy_agent_name: verdict.policy_agent_name,
+        policy_version: verdict.policy_version,
+        attempted,
+        annotation_id: correction?.annotation_id ?? null,
+        repair: used?.repair ?? null,
+        content_bytes: (used?.bytes ?? trace.content_bytes) + (correction?.bytes ?? 0),
+        scores: told.scores,
+        preferred: told.preferred,
+        pair_id: told.pair_id,
+        score_fingerprint: told.score_fingerprint,
+      },
+    ]
   })
 }
 
@@ -91,26 +129,28 @@ async function describe(tx: Transaction, selection: Selection, passing: readonly
 async function listTraces(sql: Queryable, selection: Selection, passing: readonly PlacedTrace[]) {
   const { orgId, projectId } = selection
   const source = sourceTraceId(sql, sql`t`)
-  const rows = await sql<UnscoredTrace[]>`
-    select t.trace_id, t.agent_name, coalesce(t.manifest_id, m.id) as manifest_id, t.manifest_hash, t.task_id, t.session_id,
-      ${source} as source_trace_id, result.replay,
+  const rows = await sql<BareTrace[]>`
+    select t.trace_id, t.agent_name, coalesce(t.manifest_id, m.id) as manifest_id, t.manifest_hash,
+      t.task_id, t.session_id, ${source} as source_trace_id, result.replay,
       coalesce(${source}, t.parent_trace_id) as parent_trace_id,
-      p.task_id as parent_task_id, p.session_id as parent_session_id,
+      parent.task_id as parent_task_id, parent.session_id as parent_session_id,
       ${firstTrace(sql, orgId, projectId)} as first,
-      t.created_at, t.revision, revised.repair,
-      coalesce(revised.bytes, octet_length(t.content)) as content_bytes,
-      v.verdict, v.eval_verdict, v.quality_avg as quality,
-      jsonb_path_query_array(v.reasons, '$[*].code') as reasons,
-      v.policy_agent_name, v.policy_version
-    from ${judgedTraces(sql)}
+      t.created_at, t.revision, octet_length(t.content) as content_bytes
+    from traces t
       ${untiedManifest(sql)}
-      left join trace_ids i on i.org_id = t.org_id and i.project_id = t.project_id
-        and i.trace_id = t.parent_trace_id
-      left join traces p on ${isSameTrace(sql, sql`p`, sql`i`)}
+      ${parent(sql)}
       ${replayResult(sql, selection)}
-      ${usedRevision(sql, selection)}
     where ${ofPlaced(sql, selection, passing, sql`t.`)}`
   return new Map(rows.map((row) => [row.trace_id, row]))
+}
+
+/** Joins to trace `t` its `parent`. The limit keeps the planner from reading all traces for a few parents. */
+function parent(sql: Queryable) {
+  return sql`left join lateral (
+    select p.task_id, p.session_id
+    from trace_ids i join traces p on ${isSameTrace(sql, sql`p`, sql`i`)}
+    where i.org_id = t.org_id and i.project_id = t.project_id and i.trace_id = t.parent_trace_id
+    limit 1) parent on true`
 }
 
 /** Joins to trace `t` the manifest `m` that only its hash ties it to. */
@@ -144,7 +184,10 @@ async function listCorrections(
 }
 
 type Passing = PlacedTrace & Pick<SelectedTrace, 'attempted'>
-type UnscoredTrace = Omit<SelectedTrace, 'attempted' | 'annotation_id' | keyof ToldByScores>
+type BareTrace = Omit<
+  SelectedTrace,
+  'attempted' | 'annotation_id' | 'repair' | keyof ToldByScores | keyof TraceVerdict
+>
 interface Correction {
   readonly trace_id: string
   readonly annotation_id: string

@@ -22,7 +22,7 @@ export const UNSCORED: ToldByScores = {
 }
 
 /**
- * What the scores of these traces say, by trace id; traces without scores are missing. The sorts are in
+ * What the scores of these traces say, by trace id; traces without scores are missing. The sort is in
  * byte order, so that means have the same last digit and fingerprints the same bytes in every database.
  */
 export async function listScores(
@@ -30,27 +30,37 @@ export async function listScores(
   selection: Selection,
   traces: readonly PlacedTrace[],
 ) {
-  const rows = await sql<({ trace_id: string } & ToldByScores)[]>`
+  const inOrder = sql`order by name collate "C", source collate "C", span_id collate "C",
+    identifier collate "C"`
+  const counts = sql`span_id = '' and value is not null`
+  const rows = await sql<TraceScores[]>`
     select trace_id,
-      coalesce(json_object_agg(name, mean order by name) filter (where mean is not null), '{}') as scores,
-      bool_or(preferred) as preferred, min(pair_id) as pair_id,
-      sha256(convert_to(string_agg(told, E'\\x1e' order by name), 'UTF8')) as score_fingerprint
-    from (
-      select trace_id, name collate "C" as name,
-        avg(value order by ${inOrder(sql)}) filter (where span_id = '') as mean,
-        string_agg(concat_ws(E'\\x1f', name, source, span_id, identifier, value, label, passed), E'\\x1e'
-          order by ${inOrder(sql)}) as told,
-        ${preference(sql, selection.recipe)}
-      from eval_scores
-      where ${ofPlaced(sql, selection, traces)}
-      group by trace_id, name collate "C") named
+      json_agg(name ${inOrder}) filter (where ${counts}) as names,
+      json_agg(value ${inOrder}) filter (where ${counts}) as values,
+      sha256(convert_to(string_agg(
+        concat_ws(E'\\x1f', name, source, span_id, identifier, value, label, passed), E'\\x1e' ${inOrder}),
+        'UTF8')) as score_fingerprint,
+      ${preference(sql, selection.recipe)}
+    from eval_scores
+    where ${ofPlaced(sql, selection, traces)}
     group by trace_id`
-  return new Map(rows.map(({ trace_id, ...told }) => [trace_id, told]))
+  return new Map(rows.map((row) => [row.trace_id, toldBy(row)]))
 }
 
-/** The order of the scores of one name. */
-function inOrder(sql: Queryable) {
-  return sql`source collate "C", span_id collate "C", identifier collate "C"`
+function toldBy({ names, values, preferred, pair_id, score_fingerprint }: TraceScores) {
+  return { scores: meansOf(names ?? [], values ?? []), preferred, pair_id, score_fingerprint }
+}
+
+/** The mean of the values of each name, added up in their order. */
+function meansOf(names: readonly string[], values: readonly number[]) {
+  const means: [string, number][] = []
+  for (let start = 0, end = 0; start < names.length; start = end) {
+    let sum = 0
+    while (end < names.length && names[end] === names[start]) sum += values[end++] ?? 0
+    means.push([names[start] ?? '', sum / (end - start)])
+  }
+  // Unlike members that are set, those of entries can have any name.
+  return Object.fromEntries(means)
 }
 
 /** What a person said who compared the trace with another. Only pairs ask for it. */
@@ -61,4 +71,12 @@ function preference(sql: Queryable, { dataset_type: type }: Recipe) {
   return sql`
     bool_or(case value when 1 then true when 0 then false end) filter (where ${isPreference}) as preferred,
     min(metadata ->> 'pair_id') filter (where ${isPreference}) as pair_id`
+}
+
+interface TraceScores extends Omit<ToldByScores, 'scores'> {
+  readonly trace_id: string
+  /** Those with a value that are of no span, by name; null where there is none. */
+  readonly names: readonly string[] | null
+  /** Beside `names`. */
+  readonly values: readonly number[] | null
 }

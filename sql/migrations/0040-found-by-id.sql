@@ -24,6 +24,5 @@ alter table trace_search add constraint trace_search_period check (period = '200
 
 -- A trace whose scores are to be added to those of its day; null for a day to be added up anew.
 alter table score_cells_dirty add column trace_id text;
-create index score_cells_dirty_day on score_cells_dirty (org_id, project_id, agent_name, day, id);
 alter table score_cells_dirty
   set (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);

@@ -52,3 +52,7 @@ create index concurrently if not exists trace_search_words
   on trace_search using gin (project_id, document) with (gin_pending_list_limit = 256);
 create index concurrently if not exists trace_search_newest
   on trace_search (org_id, project_id, started_at desc, trace_id desc);
+
+-- The marks of a day.
+create index concurrently if not exists score_cells_dirty_day
+  on score_cells_dirty (org_id, project_id, agent_name, day, id);

@@ -5,7 +5,6 @@ import { readRequest } from '../../jobs/rules/replay/recorded-run.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
 import { unprepared } from '../core/db.ts'
 import type { Queryable, Sql } from '../core/db.ts'
-import { inProjects } from '../core/projects.ts'
 import { listTraceNames } from '../traces/trace-lists.ts'
 import { isSameTrace, withVerdict } from '../traces/traces.ts'
 import { listRecordedTraces, nameText, openRecorded } from './recorded-traces.ts'
@@ -59,7 +58,7 @@ export interface ExportedSession {
  * @param probed how many of the newest of each project are read first
  */
 export async function listExportedSessions(
-  sql: Queryable,
+  sql: Sql,
   orgId: string,
   filter: ExportFilter,
   limit: number,
@@ -161,12 +160,6 @@ async function readTexts(recorded: RecordedRow, pause: () => Promise<void>) {
     user_input: trace ? readRequest(trace).text : null,
     original_output: trace ? readOutput(trace) : null,
   }
-}
-
-/** The condition that `v` is the verdict, on a trace of project `p`. */
-function decided(sql: Queryable, { agent_name, verdict }: ExportFilter) {
-  return sql`v.org_id = p.org_id and v.project_id = p.id and v.verdict = ${verdict}
-    ${agent_name === undefined ? sql`` : sql`and v.agent_name = ${agent_name}`}`
 }
 
 async function listTraces(sql: Queryable, orgId: string, names: readonly TraceName[]) {

@@ -40,6 +40,6 @@ export async function selectIntoList(version: VersionRow, run: Run, list: RowLis
   return listed
 }
 
-const BATCH = 2000
+const BATCH = 5000
 /** The first rows of millions come only when all are sorted. */
 const STATEMENT_TIMEOUT_MS = 10 * 60_000

@@ -187,6 +187,23 @@ t.test('exports of replay', async (t) => {
     t.equal((await get('/replay/export/sessions?limit=501')).status, 422)
   })
 
+  t.test('find a session behind traces that are of none, or of one', async (t) => {
+    const traces = (count: number, name: string, more: object) =>
+      Array.from({ length: count }, (_, i) => ({ trace_id: `${name}${i}`, ...more }))
+    const { get } = await judged(t, [
+      { trace_id: 'oldest', session_id: 'old' },
+      ...traces(30, 'turn', { session_id: 'long' }),
+      ...traces(30, 'alone', {}),
+    ])
+    for (const limit of [1, 2, 3]) {
+      const { sessions } = (await get(`/replay/export/sessions?limit=${limit}`)).body
+      t.same(
+        sessions.map((session: Session) => session.session_id),
+        ['long', 'old'].slice(0, limit),
+      )
+    }
+  })
+
   t.test('show the beginning of a session of very many turns', async (t) => {
     const { get, org } = await judged(t, [{ trace_id: 'first', session_id: 's', turn_index: 0 }])
     await service.sql`

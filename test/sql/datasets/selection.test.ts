@@ -142,9 +142,9 @@ t.test('what is selected with a trace', async (t) => {
 /** Several scores of a name, of several sources, of spans, without values, with names that sort oddly. */
 async function storeOddScores(sql: Sql, orgId: string, projectId: string) {
   await sql`
-    insert into eval_scores (org_id, project_id, trace_id, name, source, span_id, identifier, score_id,
-      value, data_type, label, passed, category, source_kind, metadata)
-    select ${orgId}, ${projectId}, trace_id, name, source, span_id, identifier, gen_random_uuid(), value,
+    insert into eval_scores (org_id, project_id, period, trace_id, name, source, span_id, identifier,
+      score_id, value, data_type, label, passed, category, source_kind, metadata)
+    select ${orgId}, ${projectId}, storing_period(), trace_id, name, source, span_id, identifier, gen_random_uuid(), value,
       'numeric', label, passed, 'quality', 'human', metadata
     from (
       select trace_id, name, source, '' as span_id, n::text as identifier, 0.1 * n as value,
