@@ -3,7 +3,6 @@ import type { CompatReason } from '../../jobs/rules/manifests/compat-decision.ts
 import { readOutput } from '../../jobs/rules/replay/recorded-output.ts'
 import { readRequest } from '../../jobs/rules/replay/recorded-run.ts'
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
-import { unprepared } from '../core/db.ts'
 import type { Queryable, Sql } from '../core/db.ts'
 import { listTraceNames } from '../traces/trace-lists.ts'
 import { isSameTrace, withVerdict } from '../traces/traces.ts'
@@ -53,50 +52,52 @@ export interface ExportedSession {
 }
 
 /**
- * The sessions of the newest traces of a verdict, newest first. Most often a few traces for each session
- * tell them all; where these are of too few sessions, all traces of the verdict are read.
- * @param probed how many of the newest of each project are read first
+ * The sessions of the newest traces of a verdict, newest first. No more than `MAX_TRIGGERS` traces are
+ * looked at, so that few sessions among many traces take no longer.
+ * @param first how many traces are looked at before more are
  */
 export async function listExportedSessions(
   sql: Sql,
   orgId: string,
   filter: ExportFilter,
   limit: number,
-  probed = limit * TRACES_FOR_SESSION,
+  first = limit * FEW_TURNS,
 ): Promise<readonly ExportedSession[]> {
-  const found = await sessionsOf(sql, orgId, filter, limit, probed)
-  return found.length === limit ? found : sessionsOf(sql, orgId, filter, limit, null)
+  for (let window = first; ; window *= MORE) {
+    const wanted = Math.min(window, MAX_TRIGGERS)
+    const names = await listTraceNames(sql, orgId, filter, wanted)
+    const sessions = await listSessions(sql, orgId, names, limit)
+    // What lies behind the window is older than all that was found in it.
+    if (sessions.length === limit || names.length < wanted || wanted === MAX_TRIGGERS) {
+      return sessions
+    }
+  }
 }
 
-/**
- * @param probed how many of the newest traces of each project are read, null for all. The sessions are
- * those that are newer than all traces left out.
- */
-function sessionsOf(
+/** How many of the newest traces of a verdict make their sessions be exported. */
+export const MAX_TRIGGERS = 10_000
+/** A session is first taken to have so many traces of the verdict. */
+const FEW_TURNS = 4
+/** By which factor more traces are looked at where those had too few sessions. */
+const MORE = 5
+
+/** The sessions of these traces, those of the newest traces first. */
+async function listSessions(
   sql: Queryable,
   orgId: string,
-  filter: ExportFilter,
+  names: readonly TraceName[],
   limit: number,
-  probed: number | null,
 ) {
-  return unprepared(sql<ExportedSession[]>`
-    with decided as materialized (
-      select n.* from projects p cross join lateral (
-        select v.org_id, v.project_id, v.period, v.trace_id, v.started_at, v.agent_name
-        from verdicts v where ${decided(sql, filter)}
-        order by v.started_at desc, v.trace_id desc limit ${probed}) n
-      where p.org_id = ${orgId} ${inProjects(sql, sql`p.id`, filter.projectIds)}
-    ), sessions as (
-      select d.project_id, t.session_id, max(d.started_at) as newest,
-        (array_agg(d.agent_name order by d.started_at desc, d.trace_id desc))[1] as agent_name
-      from decided d join traces t on ${isSameTrace(sql, sql`t`, sql`d`)}
-      where t.session_id is not null group by d.project_id, t.session_id
-    ), ends as (
-      select min(started_at) as at from decided group by project_id having count(*) = ${probed}::int
-    )
-    select project_id, session_id, agent_name from sessions
-    where not exists (select from ends where ends.at >= newest)
-    order by newest desc, session_id desc, project_id desc limit ${limit}`)
+  return sql<ExportedSession[]>`
+    select t.project_id, t.session_id,
+      (array_agg(t.agent_name order by t.started_at desc, t.trace_id desc))[1] as agent_name
+    from unnest(${names.map(({ project_id }) => project_id)}::uuid[],
+      ${names.map(({ trace_id }) => trace_id)}::text[]) as k (project_id, trace_id)
+    join trace_ids i on i.org_id = ${orgId} and i.project_id = k.project_id and i.trace_id = k.trace_id
+    join traces t on ${isSameTrace(sql, sql`t`, sql`i`)}
+    where t.session_id is not null
+    group by t.project_id, t.session_id
+    order by max(t.started_at) desc, t.session_id desc, t.project_id desc limit ${limit}`
 }
 
 export interface SessionTurn extends TraceName {
@@ -181,7 +182,5 @@ type ClosedTrace = Omit<ExportedTrace, 'user_input' | 'original_output'> & {
   readonly content_bytes: number
 }
 
-/** Traces that are read first for one session. */
-const TRACES_FOR_SESSION = 20
 const TRACES_A_READ = 100
 const OPENED_AT_ONCE = { traces: 20, bytes: 4 << 20 }
