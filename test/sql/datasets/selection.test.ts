@@ -142,11 +142,11 @@ t.test('what is selected with a trace', async (t) => {
 /** Several scores of a name, of several sources, of spans, without values, with names that sort oddly. */
 async function storeOddScores(sql: Sql, orgId: string, projectId: string) {
   await sql`
-    insert into eval_scores (org_id, project_id, trace_id, name, source, span_id, identifier, score_id,
-      value, data_type, label, passed, category, source_kind, metadata)
-    select ${orgId}, ${projectId}, trace_id, name, source, span_id, identifier, gen_random_uuid(), value,
-      'numeric', label, passed, 'quality', 'human', metadata
-    from (
+    insert into eval_scores (org_id, project_id, trace_id, period, name, source, span_id, identifier,
+      score_id, value, data_type, label, passed, category, source_kind, metadata)
+    select t.org_id, t.project_id, trace_id, t.period, name, source, span_id, identifier,
+      gen_random_uuid(), value, 'numeric', label, passed, 'quality', 'human', metadata
+    from trace_ids t join (
       select trace_id, name, source, '' as span_id, n::text as identifier, 0.1 * n as value,
         null as label, n % 2 = 0 as passed, '{}'::jsonb as metadata
       from unnest(${IDS.slice(0, 10)}::text[]) trace_id, unnest('{tone,Tone,é,10,__proto__}'::text[]) name,
@@ -161,7 +161,8 @@ async function storeOddScores(sql: Sql, orgId: string, projectId: string) {
       select trace_id, 'preference', 'human', '', 'preference', value, null, null, metadata
       from (values ('a', 1, '{"pair_id": "first"}'::jsonb), ('ab', 0, '{}'), ('B', 0.5, '{"pair_id": "third"}'))
         as compared (trace_id, value, metadata)
-    ) odd`
+    ) odd using (trace_id)
+    where t.org_id = ${orgId} and t.project_id = ${projectId}`
 }
 
 /** Moves every second trace to another period, with what belongs to it. */
