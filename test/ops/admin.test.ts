@@ -9,7 +9,7 @@ import { bareEnv } from '../support/bare-env.ts'
 import { makeTestKey, openService } from '../support/service.ts'
 
 // Each command is a process of its own.
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 t.test('the admin command line', async (t) => {
   const service = await openService(t)
