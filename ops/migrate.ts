@@ -1,6 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 import { messageOf } from '../jobs/rules/core/error-message.ts'
-import { isAccessRefused, isDatabaseAway, isTableMissing, openDatabase } from '../sql/core/db.ts'
+import {
+  isAccessRefused,
+  isDatabaseAway,
+  isTableMissing,
+  isUnsupported,
+  openDatabase,
+} from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
 import { checkSchema } from '../sql/core/migrate.ts'
 import type { SchemaState } from '../sql/core/migrate.ts'
@@ -99,6 +105,11 @@ export function databaseError(error: unknown, url: string): OperatorError | unde
   if (isAccessRefused(error)) {
     return new OperatorError(
       `The database at ${placeOf(url)} refuses us: ${messageOf(error)}. Check DATABASE_URL.`,
+    )
+  }
+  if (isUnsupported(error)) {
+    return new OperatorError(
+      `The database at ${placeOf(url)} lacks what is needed: ${messageOf(error)}. Install the contrib modules of PostgreSQL.`,
     )
   }
   if (!isTableMissing(error)) return undefined

@@ -213,6 +213,11 @@ export function isTableMissing(error: unknown): boolean {
   return codeOf(error) === '42P01'
 }
 
+/** The server cannot do what was asked, as when it lacks an extension. */
+export function isUnsupported(error: unknown): boolean {
+  return codeOf(error) === '0A000'
+}
+
 /** A statement waited longer for a lock than `lock_timeout`, or for one that waits for it. */
 export function isLockRefused(error: unknown): boolean {
   return /^(55P03|40P01)$/.test(codeOf(error))

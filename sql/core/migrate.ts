@@ -24,7 +24,8 @@ export interface MigrateOptions {
 /**
  * Brings the schema up to date: applies the numbered files of `sql/migrations` that the database has
  * not seen, each in its own transaction, in order. Safe to run from many processes at once and again.
- * Contracting ones wait to be asked for, unless the database holds no organization. A schema that is ahead and serves this program is left as it is, and so is the queue.
+ * Contracting ones wait to be asked for, unless the database holds no organization. A schema that is ahead
+ * and serves this program is left as it is, and so is the queue.
  * @param sql at least three connections without a statement timeout. The locks are held by transactions,
  * which behind a pooler are the only thing that lasts
  * @throws SchemaTooNew when the schema does not serve this program

@@ -1,4 +1,8 @@
 -- serves: 16
+-- Lets an index of words or tags begin with the project (0046). First, so that a server without it is told
+-- before anything was changed.
+create extension if not exists btree_gin;
+
 -- Traces and what belongs to them are kept by the month in which they came, so that all of a month can be
 -- dropped at once. What was there before, and what the release before adds, is of the period 2000-01-01.
 alter table traces add column period date not null default '2000-01-01';

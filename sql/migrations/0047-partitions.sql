@@ -1,4 +1,4 @@
--- serves: 46, contracting
+-- serves: 47, contracting
 -- Divides the tables of traces by period. Each becomes the first part of a table that takes its name, as it
 -- is: no row is read. The release before can neither store nor read traces from here on.
 

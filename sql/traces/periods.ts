@@ -67,34 +67,38 @@ export async function listExpiredPeriods(
   return expired.map(({ period }) => period)
 }
 
-/** How many traces a project lost with a period. */
-export interface DroppedTraces {
+/**
+ * Takes a period from those that are stored, for `dropPartitions` in the same transaction. Until that ends,
+ * counts are only changed by those who change traces. The ids stay, for `deleteDroppedIds`, and are free for
+ * other traces.
+ * @returns false when it is gone already
+ */
+export async function removePeriod(tx: Transaction, period: Period): Promise<boolean> {
+  const { count } = await tx`
+    update trace_periods set dropped_at = now() where period = ${period} and dropped_at is null`
+  if (count > 0) await holdCounts(tx)
+  return count > 0
+}
+
+/** A query of the days that traces of a period started on, each with `n`, how many of an agent did. */
+export function daysOfPeriod(sql: Queryable, period: Period) {
+  return sql`
+    select org_id, project_id, agent_name, day, sum(n) as n from all_trace_counts
+    where period = ${period} group by 1, 2, 3, 4 having sum(n) > 0`
+}
+
+/** How many traces of a period a project has. */
+export interface PeriodTraces {
   readonly org_id: string
   readonly project_id: string
   readonly count: number
 }
 
-/**
- * Takes a period from those that are stored, for `dropPartitions` in the same transaction. The ids stay, for
- * `deleteDroppedIds`, and are free for other traces.
- * @returns undefined when it is gone already
- */
-export async function removePeriod(tx: Transaction, period: Period) {
-  const [taken] = await tx`
-    update trace_periods set dropped_at = now() where period = ${period} and dropped_at is null
-    returning period`
-  if (!taken) return undefined
-  await holdCounts(tx)
-  return tx<DroppedTraces[]>`
-    select org_id, project_id, sum(n)::int8 as count from (${daysOf(tx, period)}) as days
+/** Of the projects that have any. */
+export async function countPeriodTraces(sql: Queryable, period: Period) {
+  return sql<PeriodTraces[]>`
+    select org_id, project_id, sum(n)::int8 as count from (${daysOfPeriod(sql, period)}) as days
     group by 1, 2 order by 1, 2`
-}
-
-/** The days that traces of a period have started on, by agent, with their number `n`, as a query. */
-export function daysOf(sql: Queryable, period: Period) {
-  return sql`
-    select org_id, project_id, agent_name, day, sum(n) as n from all_trace_counts
-    where period = ${period} group by 1, 2, 3, 4 having sum(n) > 0`
 }
 
 /**

@@ -4,6 +4,8 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { databaseError } from '../../ops/migrate.ts'
+import { openTestDatabase } from '../support/database.ts'
 import { isAlive, makeFolder, run, start } from '../support/started.ts'
 import { until } from '../support/until.ts'
 
@@ -62,6 +64,12 @@ t.test('what stands in the way is told in a sentence', async (t) => {
     await mkdir(join(folder, 'postgres'))
     await writeFile(join(folder, 'postgres/PG_VERSION'), 'nonsense')
     t.match(await run(t, { DATA_DIR: folder }), { code: 1, stderr: /^The database in .*\n$/ })
+  })
+
+  t.test('an extension that the server does not have', async (t) => {
+    const { sql, url } = await openTestDatabase(t)
+    const error: unknown = await sql`create extension absent`.catch((refused: unknown) => refused)
+    t.match(databaseError(error, url)?.message, /lacks .* extension "absent" is not available/)
   })
 
   t.test('a variable that is not as it should be', async (t) => {

@@ -1,21 +1,16 @@
-import { randomUUIDv7 } from 'node:crypto'
 import { MigrationBlocked, retryLocks } from '../../sql/core/lock-retries.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { markDays } from '../../sql/evals/cell-marks.ts'
-import { insertAuditEvent } from '../../sql/org/audit-events.ts'
 import { isDivided } from '../../sql/traces/divided.ts'
 import {
   analyzeWholes,
-  daysOf,
   deleteDroppedIds,
-  dropPartitions,
   forgetPeriods,
   listDroppedPeriods,
   listExpiredPeriods,
   makePeriods,
-  removePeriod,
 } from '../../sql/traces/periods.ts'
 import type { Period } from '../../sql/traces/periods.ts'
+import { dropPeriod } from '../../sql/transactions/drop-period.ts'
 import type { Run } from '../runtime/handler.ts'
 
 /** Makes room for the traces of the next month, and drops those that have been kept as long as they are. */
@@ -34,24 +29,9 @@ export async function keepPeriods(run: Run) {
 }
 
 async function drop(run: Run, period: Period) {
-  const dropped = await retryShortly(run, `Dropping the traces of ${period}`, async (tx) => {
-    const projects = await removePeriod(tx, period)
-    for (const { org_id, project_id, count } of projects ?? []) {
-      await insertAuditEvent(tx, {
-        id: randomUUIDv7(),
-        org_id,
-        action: 'trace_period.dropped',
-        actor_key_id: null,
-        resource_id: project_id,
-        data: { name: period.slice(0, 'YYYY-MM'.length), traces: count },
-      })
-    }
-    if (projects) {
-      await markDays(tx, daysOf(tx, period))
-      await dropPartitions(tx, period)
-    }
-    return projects
-  })
+  const dropped = await retryShortly(run, `Dropping the traces of ${period}`, (tx) =>
+    dropPeriod(tx, period),
+  )
   if (!dropped) return
   const traces = dropped.reduce((sum, { count }) => sum + count, 0)
   run.log.info({ period, traces, projects: dropped.length }, 'traces dropped')

@@ -2,7 +2,8 @@ import t from 'tap'
 import { deleteExpired } from '../../../jobs/delete-expired.ts'
 import { reconcileJobs } from '../../../jobs/reconcile-jobs.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
-import { dropPartitions, listPeriods, removePeriod } from '../../../sql/traces/periods.ts'
+import { listPeriods } from '../../../sql/traces/periods.ts'
+import { dropPeriod } from '../../../sql/transactions/drop-period.ts'
 import { aggregateScoresHandler } from '../../../workers/evals/aggregate-scores.ts'
 import { judgeTracesHandler } from '../../../workers/evals/judge-traces.ts'
 import { deleteExpiredHandler } from '../../../workers/maintenance/delete-expired.ts'
@@ -126,8 +127,7 @@ t.test('the traces of a month that came longer ago than they are kept', async (t
     await reader`lock table projects, trace_ids in row share mode`
     await sql.begin(async (tx: Transaction) => {
       await tx`set local lock_timeout = '1s'`
-      await removePeriod(tx, early)
-      await dropPartitions(tx, early)
+      await dropPeriod(tx, early)
     })
     await reader`rollback`
     reader.release()
