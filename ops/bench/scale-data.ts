@@ -43,7 +43,7 @@ export async function loadScale(
     )
     if ((from / CHUNK) % 10 === 0) report(`the first ${from + CHUNK} traces of each are stored`)
   }
-  for (const definition of indexes) await sql.unsafe(definition)
+  await buildIndexes(sql, indexes)
   report(`${indexes.length} indexes built`)
   await sql`vacuum analyze`
   await Promise.all(loaded.map((organization) => sumScores(sql, organization)))
@@ -124,6 +124,14 @@ async function dropIndexes(sql: Sql) {
       and indexdef not like 'CREATE UNIQUE %'`
   for (const { name } of indexes) await sql`drop index ${sql(name)}`
   return indexes.map(({ definition }) => definition)
+}
+
+/** With room for those of words and tags, which are else written and read in parts. */
+async function buildIndexes(sql: Sql, definitions: readonly string[]) {
+  await sql.begin(async (tx) => {
+    await tx`set local maintenance_work_mem = '512MB'`
+    for (const definition of definitions) await tx.unsafe(definition)
+  })
 }
 
 /** As the workers do after scores have come. */

@@ -43,6 +43,7 @@ export const SCALE_REQUESTS: readonly string[] = [
     'tool=absent',
     'q=common3',
     'q={rare_word}',
+    'q={rare_word}%20c',
     'q=absent',
     'since={yesterday}',
     'until={long_ago}',
