@@ -34,10 +34,12 @@ create index concurrently if not exists traces_of_status
   on traces (org_id, project_id, status, started_at desc, trace_id desc);
 create index concurrently if not exists traces_of_source
   on traces (org_id, project_id, source_type, started_at desc, trace_id desc);
+-- The many traces without tags or tools cost nothing here.
 create index concurrently if not exists traces_with_tags
-  on traces using gin (project_id, tags) with (gin_pending_list_limit = 256);
+  on traces using gin (project_id, tags) with (gin_pending_list_limit = 256) where tags <> '{}';
 create index concurrently if not exists traces_with_tools
-  on traces using gin (project_id, tools_called) with (gin_pending_list_limit = 256);
+  on traces using gin (project_id, tools_called) with (gin_pending_list_limit = 256)
+  where tools_called <> '{}';
 
 create index concurrently if not exists verdicts_newest
   on verdicts (org_id, project_id, verdict, started_at desc, trace_id desc) include (agent_name);

@@ -104,11 +104,14 @@ export function conditionsOf(
   const isAgentInVerdicts = source?.table === 'v'
   const ofTraces = MANY_OF_ONE.filter((member) => !isAgentInVerdicts || member !== 'agent_name')
   return {
+    // Traces without tags or tools are not in their indexes, which the planner uses when a condition says so.
     t: [
       ...equal('t', [...FEW_OF_ONE, ...ofTraces]),
       ...(isTied ? [ofManifest(sql, orgId, manifest_id)] : []),
-      ...(tags?.length ? [sql`t.tags @> ${tags}::text[]`] : []),
-      ...(tool === undefined ? [] : [sql`t.tools_called @> ${[tool]}::text[]`]),
+      ...(tags?.length ? [sql`t.tags @> ${tags}::text[] and t.tags <> '{}'`] : []),
+      ...(tool === undefined
+        ? []
+        : [sql`t.tools_called @> ${[tool]}::text[] and t.tools_called <> '{}'`]),
     ],
     v: [
       ...equal('v', isAgentInVerdicts ? [...OF_VERDICTS, 'agent_name'] : OF_VERDICTS),
