@@ -55,6 +55,8 @@ export interface ApiContext {
   readonly requestId?: string
   /** After these seconds without a span a trace made of spans is partial whose root did not come. */
   readonly idleSeconds: number
+  /** How long the traces of a list are counted at most. */
+  readonly listCountMs: number
   /** In which contents of traces are written. */
   readonly contentForm: ContentForm
   /** Keys begin with this and `sk_`. */

@@ -86,6 +86,7 @@ export async function openApiContext(
       },
       uploadBytes: config.uploadBytes,
       idleSeconds: config.OTLP_IDLE_SECONDS,
+      listCountMs: config.LIST_COUNT_MS,
       keyPrefix: config.KEY_PREFIX,
       isStopping: () => stopping,
     },

@@ -144,6 +144,11 @@ export const environment = shape(
       .description(
         'The key before MASTER_KEY: secrets sealed with it can still be opened, until secrets rewrap has sealed them anew; default none',
       ),
+    LIST_COUNT_MS: int(1, 30_000)
+      .default(50)
+      .description(
+        'Milliseconds in which the traces of a list are counted; where that takes longer `total` is null',
+      ),
     OTLP_IDLE_SECONDS: int(1, 86_400)
       .default(600)
       .description(

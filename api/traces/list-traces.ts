@@ -49,7 +49,7 @@ export const listTraces = endpoint('GET', '/traces', {
     ),
     404: errorBody,
   },
-  async handle({ context: { sql }, principal, query }) {
+  async handle({ context: { sql, listCountMs }, principal, query }) {
     const { project, limit, offset, cursor, tag, ...given } = query
     const filter = {
       ...given,
@@ -59,7 +59,10 @@ export const listTraces = endpoint('GET', '/traces', {
     const page = { limit: limit + 1, offset, after: decodeTraceCursor(cursor) }
     const [rows, counted] = await Promise.all([
       traceLists.listTraces(sql, principal.orgId, filter, page),
-      traceLists.countTraces(sql, principal.orgId, filter, COUNT_LIMIT + 1),
+      traceLists.countTraces(sql, principal.orgId, filter, {
+        limit: COUNT_LIMIT + 1,
+        withinMs: listCountMs,
+      }),
     ])
     return listAnswer('traces', { limit, offset }, rows, counted, viewTrace, (trace) => [
       trace.started_at,

@@ -30,7 +30,7 @@ export const SCALE_REQUESTS: readonly string[] = [
     'verdict=keep',
     'verdict=repair',
     'verdict=drop',
-    'verdict=replay',
+    'verdict=replay&limit=5',
     'eval_verdict=pass',
     'eval_verdict=fail',
     'min_score=0.999',

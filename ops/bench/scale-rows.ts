@@ -5,8 +5,15 @@ import { TEMPLATES } from './scale-templates.ts'
 const SESSION_TRACES = 4
 
 const KEY = ['org_id', 'project_id', 'period', 'trace_id']
+/** Traces with the same task or user: more than a page, however many there are in all. */
+const SHARING_TRACES = 64
+
 /** SQL for words that `SESSION_TRACES` traces have, and that one in sixteen has. */
 const OWN_WORDS = `'rare' || g / ${SESSION_TRACES} || ' common' || (hashint4(g) & 15)`
+
+/** An SQL number that `SHARING_TRACES` of the traces have, all over the time. */
+const oneOf = (rows: number, seed: number) =>
+  `(hashint4(g + ${seed}) & 2147483647) % ${Math.ceil(rows / SHARING_TRACES)}`
 
 /** An SQL number from 0 to 1 that follows from a trace's id. */
 const chance = (seed: number) => `((hashtext(trace_id || '${seed}') & 65535) / 65535.0)::float8`
@@ -35,8 +42,8 @@ export function ownColumns({
     manifest_hash: 'substr(m.manifest_hash, 8)',
     session_id: `'session-' || g / ${SESSION_TRACES}`,
     turn_index: `g % ${SESSION_TRACES}`,
-    task_id: `'task-' || (hashint4(g + 7) & 4095)`,
-    user_id: `'user-' || (hashint4(g + 3) & 16383)`,
+    task_id: `'task-' || (${oneOf(rows, 7)})`,
+    user_id: `'user-' || (${oneOf(rows, 3)})`,
     parent_trace_id: `case when g % 20 = 19 then ${idOf('(g - 1)')} end`,
     started_at: startedAt,
     ended_at: `(${startedAt} + interval '4 seconds')`,

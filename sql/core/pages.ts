@@ -13,7 +13,7 @@ export async function countUpTo(sql: Queryable, limit: number, rows: Fragment) {
  * The same, or null when it takes longer than `withinMs`, so that a list is not kept waiting for its count.
  * @param withinMs at least 1
  */
-export async function countQuickly(sql: Sql, limit: number, rows: Fragment, withinMs = 50) {
+export async function countQuickly(sql: Sql, limit: number, rows: Fragment, withinMs: number) {
   const settings = { ...COLLECTING, statement_timeout: String(withinMs) }
   try {
     const found = await withSettings(sql, settings, (tx) => unprepared(counted(tx, limit, rows)))

@@ -65,11 +65,16 @@ async function findPage<Row>(
   )
 }
 
-/** How many traces match, counted no further than `limit`; null when that takes long. */
-export async function countTraces(sql: Sql, orgId: string, filter: TraceFilter, limit: number) {
+/** How many traces match, counted no further than `limit`; null when that takes longer. */
+export async function countTraces(
+  sql: Sql,
+  orgId: string,
+  filter: TraceFilter,
+  { limit, withinMs }: { readonly limit: number; readonly withinMs: number },
+) {
   const read = readOf(sql, orgId, filter)
   const matches = read.isOrdered ? newestMatches(sql, read, limit) : allMatches(sql, read)
-  return countQuickly(sql, limit, sql`(${matches}) as found`)
+  return countQuickly(sql, limit, sql`(${matches}) as found`, withinMs)
 }
 
 /** The projects with traces of a manifest, at most two. @param projectIds null for all projects */

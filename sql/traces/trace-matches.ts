@@ -51,7 +51,7 @@ export function newestMatches(sql: Queryable, read: TraceRead, limit: number) {
 export function triedMatches(
   sql: Queryable,
   read: TraceRead,
-  { limit, probed = rowsProbed(read) }: { limit: number; probed?: number | undefined },
+  { limit, probed = ROWS_TRIED }: { limit: number; probed?: number | undefined },
 ) {
   const most = Math.max(probed, limit * PROBED_FOR_ONE)
   const each = sql`greatest(${limit}::int, ${most}::int /
@@ -175,13 +175,9 @@ function tablesOf(conditions: Conditions) {
 }
 
 /**
- * Trying a row of the newest should cost about what collecting one costs, so that neither a condition that
- * one row in a hundred fulfils nor one that none fulfils costs much more than the other. A row that is
- * looked up in another table costs five times as much.
+ * Rows that are tried: a few milliseconds. A condition that fewer than one of forty of them fulfils is
+ * collected.
  */
-function rowsProbed({ source, left }: TraceRead) {
-  return tablesOf(left).every((table) => table === source.table) ? 8000 : 2000
-}
-
+const ROWS_TRIED = 2000
 /** Rows that are tried at least for one of the page. */
 const PROBED_FOR_ONE = 4
