@@ -1,5 +1,6 @@
 import type { JudgedTrace } from '../../jobs/rules/evals/judgement.ts'
 import type { JudgedScore } from '../../jobs/rules/evals/quality.ts'
+import { arrayText, byteaText } from '../core/array-text.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { ofTraces } from '../traces/traces.ts'
 import type { TraceKey } from '../traces/traces.ts'
@@ -118,8 +119,9 @@ export async function listCopies(sql: Queryable, { org_id, project_id, trace_id 
 
 /** The driver writes an array of buffers as one buffer, so the array goes as text and is cast. */
 function hashList(conversations: readonly HashedConversation[]) {
-  const hashes = conversations.flatMap(({ content_hash }) => content_hash?.toString('hex') ?? [])
-  return `{${hashes.map((hash) => `"\\\\x${hash}"`).join()}}`
+  return arrayText(
+    conversations.flatMap(({ content_hash: hash }) => (hash === null ? [] : byteaText(hash))),
+  )
 }
 
 interface HashedConversation {

@@ -1,6 +1,6 @@
 import { order } from '../../jobs/rules/core/order.ts'
 import type { Settling, TraceRow } from '../../jobs/rules/traces/trace-row.ts'
-import { arrayText } from '../core/array-text.ts'
+import { arrayText, byteaText } from '../core/array-text.ts'
 import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { freeDroppedIds } from './periods.ts'
@@ -159,7 +159,7 @@ const WRITERS: Readonly<Record<string, (value: never) => string>> = {
   timestamptz: (value: Date) => value.toISOString(),
   'text[]': arrayText,
   jsonb: jsonText,
-  bytea: (value: Buffer) => `\\x${value.toString('hex')}`,
+  bytea: byteaText,
 }
 
 const TYPES = { org_id: 'uuid', project_id: 'uuid', ...TRACE_TYPES, ...SETTLING_TYPES }
