@@ -98,26 +98,30 @@ async function applyInOrder(
 
 /**
  * Applies a migration beside running traffic, in one process at a time. The build of an index waits for every
- * statement that began before it. So those who wait here ask again and again instead of in one long
- * statement; and the lock is another one than that of the migrations, for which they do wait in one.
+ * transaction in which a statement ran when it began to wait. So those who wait here ask again and again, each
+ * time in a transaction that ends at once; and the lock is another one than that of the migrations, for which
+ * they do wait in one.
  */
 async function applyAlone(sql: Sql, migration: Migration, report: Report) {
-  await holdTransaction(sql, async (lock) => {
-    for (;;) {
-      // Without parameters it goes by the simple protocol. The other one leaves a cursor and its snapshot
-      // open until the next statement, and the build would wait for that.
-      const [got] = await lock.unsafe<{ lock: boolean }[]>(
-        `select pg_try_advisory_xact_lock(${ALONE_LOCK}) as lock`,
-      )
-      if (got?.lock) break
-      await setTimeout(RETRY_MS)
-    }
+  async function applyHolding(lock: Queryable) {
+    // Without parameters it goes by the simple protocol. The other one leaves a cursor and its snapshot
+    // open until the next statement, and the build would wait for that.
+    const [got] = await lock.unsafe<{ lock: boolean }[]>(
+      `select pg_try_advisory_xact_lock(${ALONE_LOCK}) as lock`,
+    )
+    if (!got?.lock) return false
     const applied = await findApplied(sql)
-    if (applied.some(({ number }) => number === migration.number)) return
-    if (migration.kind === 'repeated') return repeat(sql, migration, report)
-    for (const index of migration.indexes) await buildIndex(sql, index, report)
-    await sql.begin((tx) => record(tx, migration))
-  })
+    if (!applied.some(({ number }) => number === migration.number))
+      await run(sql, migration, report)
+    return true
+  }
+  while (!(await holdTransaction(sql, applyHolding))) await setTimeout(RETRY_MS)
+}
+
+async function run(sql: Sql, migration: Migration, report: Report) {
+  if (migration.kind === 'repeated') return repeat(sql, migration, report)
+  for (const index of migration.indexes) await buildIndex(sql, index, report)
+  await sql.begin((tx) => record(tx, migration))
 }
 
 /** Runs the statement, in a transaction each time, until it touches no row. */

@@ -6,7 +6,8 @@ import { bareEnv } from './bare-env.ts'
 
 /**
  * Starts a program of ops/ in a process of its own, which is killed when the test ends. It sees no
- * environment but that of `bareEnv`, a free port, a folder for its data, and what is given.
+ * environment but that of `bareEnv`, a free port, a folder for its data, and what is given. Where the test
+ * fails, the end of its log is shown.
  * @param root folder of the code
  */
 export function launch(
@@ -28,6 +29,7 @@ export function launch(
   t.teardown(async () => {
     child.kill('SIGKILL')
     await ended
+    if (!t.passing()) process.stderr.write(`${script} said at the end:\n${stderr.slice(-SHOWN)}\n`)
   })
   return {
     /** What it has written to standard error. */
@@ -42,3 +44,5 @@ export function launch(
     },
   }
 }
+
+const SHOWN = 4000

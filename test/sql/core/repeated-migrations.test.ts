@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import type { Sql } from '../../../sql/core/db.ts'
 import { checkSchema, migrate } from '../../../sql/core/migrate.ts'
 import { createDatabase } from '../../support/database.ts'
-import { openMigrator } from '../../support/migrators.ts'
+import { holdTransaction, openMigrator } from '../../support/migrators.ts'
 import { plantMigrations } from '../../support/planted-migrations.ts'
 import { until } from '../../support/until.ts'
 
@@ -37,27 +37,35 @@ t.test('a repeated statement that is killed keeps what it did, and goes on', asy
   t.equal(await checkSchema(sql, folder), 'current')
 })
 
-t.test(
-  'of processes that migrate at once one repeats, and nobody waits in a statement',
-  async (t) => {
-    const { sql, url, folder } = await open(t)
-    const writer = await holdRow(sql, 3)
-    const migrating = [1, 2, 3].map(() => migrate(openMigrator(t, url), { folder }))
-    await until(async () => {
-      const asking = await sql`
-      select from pg_stat_activity
-      where datname = current_database() and pid <> pg_backend_pid() and state like 'idle%'
-        and query ~ 'try_advisory_xact_lock.7304514'`
-      return asking.length === 3
-    })
-    t.equal((await until(() => findWaiting(sql))).length, 1)
-    await sql.begin((tx) => tx`select pg_advisory_xact_lock(7304511)`)
-    await writer.end()
-    await Promise.all(migrating)
-    t.same(await countFilled(sql), { rows: 5, transactions: 3 })
-    t.equal(await checkSchema(sql, folder), 'current')
-  },
-)
+t.test('of processes that migrate at once one repeats', async (t) => {
+  const { sql, url, folder } = await open(t)
+  const writer = await holdRow(sql, 3)
+  const migrating = [1, 2, 3].map(() => migrate(openMigrator(t, url), { folder }))
+  t.equal((await until(() => findWaiting(sql))).length, 1)
+  await writer.end()
+  await Promise.all(migrating)
+  t.same(await countFilled(sql), { rows: 5, transactions: 3 })
+  t.equal(await checkSchema(sql, folder), 'current')
+})
+
+t.test('the others wait in no transaction, for whose end a build would wait', async (t) => {
+  const { sql, url, folder } = await open(t)
+  const first = await holdTransaction(sql, 'select pg_advisory_xact_lock(7304514)')
+  const migrating = migrate(openMigrator(t, url), { folder })
+  const commits = new Set<string>()
+  await until(async () => {
+    const rows = await sql<{ at: string }[]>`
+      select query_start::text as at from pg_stat_activity
+      where datname = current_database() and state = 'idle' and query = 'commit'`
+    for (const { at } of rows) commits.add(at)
+    // One when it found the migration missing, and one each time that it asked for the lock.
+    return commits.size > 2
+  })
+  await sql.begin((tx) => tx`select pg_advisory_xact_lock(7304511)`)
+  await first.end()
+  await migrating
+  t.equal(await checkSchema(sql, folder), 'current')
+})
 
 t.test('a repeated statement that meets a deadlock gives way and is tried again', async (t) => {
   const { sql, url, folder } = await open(t)
