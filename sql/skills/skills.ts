@@ -1,0 +1,144 @@
+import type { Invocation, Stability } from '../../jobs/rules/skills/skill.ts'
+import { jsonText } from '../core/db.ts'
+import type { Queryable, Transaction } from '../core/db.ts'
+import { isOlder } from '../core/pages.ts'
+import type { AgeKey } from '../core/pages.ts'
+
+export interface SkillRow {
+  id: string
+  name: string
+  display_name: string | null
+  /** 1 to 1,024 characters. */
+  description: string
+  category: string | null
+  stability: Stability
+  invocation: Invocation
+  trigger_phrases: string[]
+  frontmatter: Record<string, unknown>
+  /** How it is to be evaluated, as its client wrote it. */
+  eval_yaml: string | null
+  visibility: 'private' | 'public'
+  /** The published skill of which it is a copy; of any organization. */
+  forked_from_skill_id: string | null
+  forked_at_version_id: string | null
+  upstream_seen_version_id: string | null
+  is_fixture: boolean
+  /** The key that made it. */
+  created_by: string | null
+  created_at: Date
+  updated_at: Date
+}
+
+/** What may be said of a skill after it was made. */
+export type SkillDetails = Pick<
+  SkillRow,
+  | 'display_name'
+  | 'description'
+  | 'category'
+  | 'stability'
+  | 'invocation'
+  | 'trigger_phrases'
+  | 'frontmatter'
+  | 'eval_yaml'
+>
+
+/**
+ * Until the transaction ends nobody else writes skills of these names. Taken before the first read; in
+ * byte order, so that two who lock several never wait for each other.
+ */
+export async function lockSkills(tx: Transaction, orgId: string, names: readonly string[]) {
+  const keys = [...new Set(names)].map((name) => `skill ${orgId} ${name}`)
+  await tx`
+    select pg_advisory_xact_lock(hashtextextended(key, 0))
+    from (select key from unnest(${keys}::text[]) key order by key collate "C") keys`
+}
+
+/** By its id or its name; undefined for one that was deleted. */
+export async function findSkill(sql: Queryable, orgId: string, by: SkillReference) {
+  const [row] = await sql<SkillRow[]>`
+    select ${columns(sql)} from skills
+    where org_id = ${orgId} and deleted_at is null
+      and ${by.id === undefined ? sql`name = ${by.name}` : sql`id = ${by.id}`}`
+  return row
+}
+
+/** By name; missing ones are left out. */
+export async function findSkills(sql: Queryable, orgId: string, names: readonly string[]) {
+  const rows = await sql<SkillRow[]>`
+    select ${columns(sql)} from skills
+    where org_id = ${orgId} and deleted_at is null and name = any(${names as string[]}::text[])`
+  return new Map(rows.map((row) => [row.name, row]))
+}
+
+/** The newest first. */
+export async function listSkills(
+  sql: Queryable,
+  orgId: string,
+  page: {
+    before?: AgeKey | undefined
+    category?: string | undefined
+    limit: number
+    offset: number
+  },
+) {
+  return sql<SkillRow[]>`
+    select ${columns(sql)} from skills
+    where org_id = ${orgId} and deleted_at is null
+      ${page.category === undefined ? sql`` : sql`and category = ${page.category}`}
+      ${isOlder(sql, sql`(created_at, id)`, page.before)}
+    order by created_at desc, id desc limit ${page.limit} offset ${page.offset}`
+}
+
+/** Returns the names that the organization has already; those skills are not inserted. */
+export async function insertSkills(
+  tx: Transaction,
+  orgId: string,
+  skills: readonly Omit<SkillRow, 'created_at' | 'updated_at' | 'visibility'>[],
+): Promise<Set<string>> {
+  const inserted = await tx<{ name: string }[]>`
+    insert into skills (org_id, id, name, display_name, description, category, stability, invocation,
+      trigger_phrases, frontmatter, eval_yaml, forked_from_skill_id, forked_at_version_id, is_fixture,
+      created_by, document)
+    select ${orgId}, id, name, display_name, description, category, stability, invocation,
+      trigger_phrases, frontmatter, eval_yaml, forked_from_skill_id, forked_at_version_id, is_fixture,
+      created_by, ${document(tx)}
+    from json_populate_recordset(null::skills, ${jsonText(skills)}::text::json) s
+    on conflict (org_id, name) where deleted_at is null do nothing
+    returning name`
+  const made = new Set(inserted.map(({ name }) => name))
+  return new Set(skills.flatMap(({ name }) => (made.has(name) ? [] : [name])))
+}
+
+/** Replaces all details of these skills. */
+export async function updateSkills(
+  tx: Transaction,
+  orgId: string,
+  skills: readonly (SkillDetails & { readonly id: string })[],
+) {
+  await tx`
+    update skills k
+    set display_name = s.display_name, description = s.description, category = s.category,
+      stability = s.stability, invocation = s.invocation, trigger_phrases = s.trigger_phrases,
+      frontmatter = s.frontmatter, eval_yaml = s.eval_yaml,
+      document = (select ${document(tx)} from (select k.name, s.description, s.trigger_phrases) s),
+      updated_at = clock_timestamp()
+    from json_populate_recordset(null::skills, ${jsonText(skills)}::text::json) s
+    where k.org_id = ${orgId} and k.id = s.id`
+}
+
+/** The words that a skill is found by, of row `s`. */
+function document(sql: Queryable) {
+  return sql`search_document(concat_ws(' ', replace(s.name, '-', ' '), s.description,
+    array_to_string(s.trigger_phrases, ' ')))`
+}
+
+function columns(sql: Queryable) {
+  return sql`id, name, display_name, description, category, stability, invocation, trigger_phrases,
+    frontmatter, eval_yaml, visibility, forked_from_skill_id, forked_at_version_id,
+    upstream_seen_version_id, is_fixture, created_by, created_at, updated_at`
+}
+
+/** One of the two. */
+export type SkillReference =
+  | { readonly id: string; readonly name?: undefined }
+  | { readonly name: string; readonly id?: undefined }
