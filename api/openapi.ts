@@ -17,7 +17,9 @@ export async function describeInterface(
   const schemas = new Schemas()
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations) {
-    for (const path of [operation.path, ...(operation.aliases ?? [])]) {
+    for (const routed of [operation.path, ...(operation.aliases ?? [])]) {
+      // OpenAPI has no word for a parameter of several segments.
+      const path = routed.replace('*}', '}')
       const methods = (paths[fullPath(path)] ??= {})
       methods[operation.method.toLowerCase()] = describeOperation(operation, path, schemas)
     }

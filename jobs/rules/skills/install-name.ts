@@ -23,10 +23,10 @@ export interface InstallNames {
 }
 
 /**
- * A skill keeps the folder that it has: of several the one of its name, else the first by bytes. Another one gets its name, else that with its owner in front,
- * else that with a part of the SHA-256 of its id behind, so that what it gets does not depend on how many
- * others have the same name. No two names are one folder on file systems that ignore case, and none is a
- * device of Windows.
+ * A skill keeps the folder that it has: of several the one of its name, else the first by bytes. Another
+ * skill gets its name, else that with its owner in front, else that with a part of the SHA-256 of its id
+ * behind, so that what it gets does not depend on how many others have the same name. No two names are
+ * one folder on file systems that ignore case, and none is a device of Windows.
  */
 export function openInstallNames(taken: TakenNames): InstallNames {
   const kept = new Map<string, string[]>()
@@ -36,7 +36,7 @@ export function openInstallNames(taken: TakenNames): InstallNames {
     folders.add(fold(folder))
     const id = holder?.toLowerCase()
     if (id === undefined) continue
-    if (!isFolderName(folder)) misplaced.add(id)
+    if (!FOLDER_NAME.test(folder)) misplaced.add(id)
     else kept.set(id, [...(kept.get(id) ?? []), folder])
   }
   const chosen = new Map<string, string>()
@@ -65,10 +65,8 @@ export function disambiguate({ owner, name }: Pick<NamedSkill, 'owner' | 'name'>
   return cutName(`${cutName(owner, MAX_OWNER)}-${name}`, MAX_NAME)
 }
 
-/** Whether a text is one component of a path that is no hidden one, and no way out of its folder. */
-export function isFolderName(text: string): boolean {
-  return text.length <= MAX_FOLDER && /^[^./\\\0][^/\\\0]*$/.test(text)
-}
+/** One component of a path, of at most 255 characters, that is not hidden and no way out of its folder. */
+export const FOLDER_NAME = /^[^./\\\0][^/\\\0]{0,254}$/
 
 /** In the order in which they are tried. */
 function* candidatesOf(skill: NamedSkill) {
@@ -91,7 +89,6 @@ function fold(folder: string) {
 }
 
 const MAX_OWNER = 24
-const MAX_FOLDER = 255
 /** Names that Windows gives to no file. */
 const DEVICES = ['con', 'prn', 'aux', 'nul'].concat(
   [1, 2, 3, 4, 5, 6, 7, 8, 9].flatMap((number) => [`com${number}`, `lpt${number}`]),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import {
   disambiguate,
-  isFolderName,
+  FOLDER_NAME,
   openInstallNames,
 } from '../../../../jobs/rules/skills/install-name.ts'
 import type { NamedSkill, TakenNames } from '../../../../jobs/rules/skills/install-name.ts'
@@ -123,9 +123,10 @@ t.test('the folders of a project, over 50,000 requests', async () => {
         const holders = new Map<string, string>()
         return names.every((name, index) => {
           const id = skills[index]?.id ?? ''
-          if (name === undefined || !isFolderName(name)) return false
+          if (name === undefined || !FOLDER_NAME.test(name)) return false
           const holds = takenPairs.filter(
-            ([folder, number]) => number !== null && idOf(number) === id && isFolderName(folder),
+            ([folder, number]) =>
+              number !== null && idOf(number) === id && FOLDER_NAME.test(folder),
           )
           const isKept = holds.some(([folder]) => folder === name)
           if (isKept !== holds.length > 0) return false
