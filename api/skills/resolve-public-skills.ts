@@ -7,7 +7,7 @@ export const resolvePublicSkills = endpoint('POST', '/registry/public/install/re
   description:
     'As with a key, but for public skills alone, whoever asks. What is not public is `not_found`, like what never was.',
   access: 'public',
-  body: resolveBody({ maxItems: 20 }),
+  body: resolveBody('PublicResolveRequest', { maxItems: 20 }),
   answers: { 200: resolvedBody },
   handle: ({ context: { sql }, body, request }) => answerResolve(sql, null, body, request),
 })

@@ -13,7 +13,7 @@ import { resolveItems } from './resolution.ts'
 import { viewFailed, viewResolved } from './resolved-item.ts'
 
 /** The body of a request to resolve skills. */
-export function resolveBody({ maxItems }: { maxItems: number }) {
+export function resolveBody(label: string, { maxItems }: { maxItems: number }) {
   return shape(
     { items: listOf(item).max(maxItems).description('One answer each, in this order') },
     {
@@ -35,7 +35,7 @@ export function resolveBody({ maxItems }: { maxItems: number }) {
       purpose: text(32).description('Why, such as add, update, check, list; counted only'),
     },
   )
-    .label('ResolveRequest')
+    .label(label)
     .example({
       items: [{ ref: 'acme/pdf-forms' }],
       taken: { 'pdf-forms': EXAMPLE_ID, notes: null },

@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { insertTasks } from '../../sql/replay/replay-tasks.ts'
+import { makeSkill } from './registry.ts'
 import type { Service } from './service.ts'
 import { makeTestKey } from './service.ts'
 
@@ -76,6 +77,8 @@ export async function makeSamples(
     task_id,
     delivery_id: await make('/org/notifications/test', {}),
     agent_name: AGENT,
+    skill_id: (await makeSkill(service.sql, org.orgId, { name: 'sample' })).id,
+    path: 'SKILL.md',
     processor: 'stripe',
   }
 }
