@@ -1,3 +1,4 @@
+import { randomUUIDv7 } from 'node:crypto'
 import type { Band, Origin } from '../../jobs/rules/skills/skill.ts'
 import { jsonText } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
@@ -37,6 +38,24 @@ export type NewSkillVersion = Pick<
   | 'parent_version_id'
   | 'restored_from_version_id'
 > & { readonly body: string }
+
+/** The version of a skill that comes after its `newest` one, or is its first. */
+export function nextVersion(
+  skillId: string,
+  newest: Pick<SkillVersionRow, 'id' | 'version_number'> | undefined,
+  made: Pick<NewSkillVersion, 'body' | 'origin' | 'author'> &
+    Partial<Pick<NewSkillVersion, 'change_summary' | 'restored_from_version_id'>>,
+): NewSkillVersion {
+  return {
+    id: randomUUIDv7(),
+    skill_id: skillId,
+    version_number: (newest?.version_number ?? 0) + 1,
+    parent_version_id: newest?.id ?? null,
+    change_summary: null,
+    restored_from_version_id: null,
+    ...made,
+  }
+}
 
 /** The newest version of each of these skills, by skill id. */
 export async function findNewest(sql: Queryable, orgId: string, skillIds: readonly string[]) {
