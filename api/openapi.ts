@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { order } from '../jobs/rules/core/order.ts'
-import { fullPath } from './endpoint.ts'
+import { fullPath, pathsOf } from './endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
 import { Schemas } from './json-schema.ts'
 import type { Member } from './json-schema.ts'
@@ -17,9 +17,12 @@ export async function describeInterface(
   const schemas = new Schemas()
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations) {
-    for (const path of [operation.path, ...(operation.aliases ?? [])]) {
+    for (const { path, deprecatedSince } of pathsOf(operation)) {
       const methods = (paths[fullPath(path)] ??= {})
-      methods[operation.method.toLowerCase()] = describeOperation(operation, path, schemas)
+      methods[operation.method.toLowerCase()] = {
+        ...describeOperation(operation, path, schemas),
+        ...(deprecatedSince && { deprecated: true }),
+      }
     }
     await setImmediate()
   }

@@ -1,4 +1,4 @@
-import { fullPath } from '../../api/endpoint.ts'
+import { fullPath, pathsOf } from '../../api/endpoint.ts'
 import type { Endpoint } from '../../api/endpoint.ts'
 
 export const SCOPES = ['global', 'workspace', 'project'] as const
@@ -22,7 +22,7 @@ export interface AccessRow {
  */
 export function accessRows(operations: readonly Endpoint[]): AccessRow[] {
   return operations.flatMap((operation) =>
-    [operation.path, ...(operation.aliases ?? [])].map((path) => ({
+    pathsOf(operation).map(({ path }) => ({
       method: operation.method,
       path: fullPath(path),
       withoutKey: isForAll(operation) ? 'yes' : 401,
