@@ -160,8 +160,14 @@ export function pathsOf({ path, aliases = [] }: Endpoint): OperationPath[] {
   return [path, ...aliases].map((each) => (typeof each === 'string' ? { path: each } : each))
 }
 
+/** The full path as hapi takes it, where `{name*}` is the rest of a path with its slashes. */
 export function fullPath(path: string) {
   return path.startsWith('//') ? path.slice(1) : `/api/v1${path}`
+}
+
+/** The full path as the documentation writes it. */
+export function documentedPath(path: string) {
+  return fullPath(path).replaceAll('*}', '}')
 }
 
 type Input<S> = S extends Joi.ObjectSchema ? Valid<S> : undefined

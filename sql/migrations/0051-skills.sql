@@ -71,9 +71,11 @@ create table skill_blobs (
   org_id uuid not null,
   sha256 bytea not null check (octet_length(sha256) = 32),
   content bytea not null,
-  created_at timestamptz(3) not null default clock_timestamp(),
+  -- When a file last lost this content: a day later, retention looks whether any version has it.
+  released_at timestamptz(3),
   primary key (org_id, sha256)
 );
+create index skill_blobs_released on skill_blobs (released_at) where released_at is not null;
 alter table skill_blobs alter column content set storage external;
 
 create table skill_version_files (
@@ -135,12 +137,12 @@ create table skill_assignments (
   -- Null for the latest.
   version_id uuid,
   created_by_key_id uuid,
-  created_by_user_id uuid,
   created_at timestamptz(3) not null default clock_timestamp(),
   primary key (org_id, project_id, agent_name, skill_id),
   foreign key (org_id, project_id) references projects
 );
-create index skill_assignments_skill on skill_assignments (org_id, skill_id);
+create index skill_assignments_skill
+  on skill_assignments (org_id, skill_id, agent_name, project_id);
 
 -- What each installation of a client said last of the skills it holds.
 create table skill_installs (

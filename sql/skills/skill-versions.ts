@@ -130,6 +130,13 @@ export async function insertVersions(
     from added where v.org_id = ${orgId} and v.id = added.parent_version_id`
 }
 
+/** Files of the version were changed in place: no scan of it counts any more. */
+export async function reviseVersion(tx: Transaction, orgId: string, versionId: string) {
+  await tx`
+    update skill_versions set revision = revision + 1
+    where org_id = ${orgId} and id = ${versionId}`
+}
+
 /** Of version `v`, with its `shown` safety. */
 function columns(sql: Queryable) {
   return sql`v.id, v.skill_id, v.version_number, v.body_sha256, v.change_summary, v.author, v.origin,
