@@ -6,7 +6,10 @@ import { deleteAttachment } from './delete-attachment.ts'
 import { listAttachments } from './list-attachments.ts'
 import { listSkillVersions } from './list-skill-versions.ts'
 import { listSkills } from './list-skills.ts'
+import { resolvePublicSkills } from './resolve-public-skills.ts'
+import { resolveSkills } from './resolve-skills.ts'
 import { showAttachment } from './show-attachment.ts'
+import { showSkillFile } from './show-skill-file.ts'
 import { showSkillVersion } from './show-skill-version.ts'
 import { showSkill } from './show-skill.ts'
 import { updateSkill } from './update-skill.ts'
@@ -25,4 +28,5 @@ export const skills: Area = {
     showAttachment,
     deleteAttachment,
   ],
+  registry: [resolveSkills, resolvePublicSkills, showSkillFile],
 }

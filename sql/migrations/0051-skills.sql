@@ -264,7 +264,7 @@ create index registry_skills_lift on registry_skills (lift desc nulls last, skil
 create index registry_skills_saving on registry_skills (token_saving desc nulls last, skill_id);
 create index registry_skills_category on registry_skills (category, tier desc, score desc nulls last, skill_id);
 create index registry_skills_tags on registry_skills using gin (tags);
-create index registry_skills_name on registry_skills (name);
+create index registry_skills_name on registry_skills (name, registry_name);
 create index registry_skills_org on registry_skills (org_id);
 
 create table registry_versions (
