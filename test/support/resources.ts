@@ -49,6 +49,9 @@ export async function makeSamples(
       version_label, candidates, delta, p_value, q_value, trace_sample_ids, reference, detected_at)
     values (${org.orgId}, ${project as string}, ${finding_id}, ${AGENT}, 'quality_avg', 2, ${manifest_id},
       'v2', '{v2}', -0.5, 0.001, 0.001, '{}', '{}', now())`
+  const skill_name = 'sample-skill'
+  await make('/skills', { name: skill_name, body_markdown: 'x' })
+  const path = 'sample.md'
   return {
     key_id: key.id,
     trace_id,
@@ -76,6 +79,10 @@ export async function makeSamples(
     replay_batch_id,
     task_id,
     delivery_id: await make('/org/notifications/test', {}),
+    skill_name,
+    version_number: '1',
+    attachment_id: await make(`/skills/${skill_name}/attachments`, { path, content: 'x' }),
+    path,
     agent_name: AGENT,
     skill_id: (await makeSkill(service.sql, org.orgId, { name: 'sample' })).id,
     path: 'SKILL.md',
