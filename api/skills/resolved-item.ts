@@ -44,7 +44,7 @@ const resolvedItem = Joi.object({
     Joi.object({
       version_id: Joi.string().guid().required(),
       version: Joi.number().integer().required(),
-    }).label('LatestSkillVersion'),
+    }).label('LatestResolved'),
   )
     .required()
     .description('The newest version that the caller may have'),

@@ -1,6 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { insertTasks } from '../../sql/replay/replay-tasks.ts'
-import { makeSkill } from './registry.ts'
 import type { Service } from './service.ts'
 import { makeTestKey } from './service.ts'
 
@@ -50,7 +49,7 @@ export async function makeSamples(
     values (${org.orgId}, ${project as string}, ${finding_id}, ${AGENT}, 'quality_avg', 2, ${manifest_id},
       'v2', '{v2}', -0.5, 0.001, 0.001, '{}', '{}', now())`
   const skill_name = 'sample-skill'
-  await make('/skills', { name: skill_name, body_markdown: 'x' })
+  const skill_id = await make('/skills', { name: skill_name, body_markdown: 'x' })
   const path = 'sample.md'
   return {
     key_id: key.id,
@@ -79,13 +78,12 @@ export async function makeSamples(
     replay_batch_id,
     task_id,
     delivery_id: await make('/org/notifications/test', {}),
+    skill_id,
     skill_name,
     version_number: '1',
     attachment_id: await make(`/skills/${skill_name}/attachments`, { path, content: 'x' }),
     path,
     agent_name: AGENT,
-    skill_id: (await makeSkill(service.sql, org.orgId, { name: 'sample' })).id,
-    path: 'SKILL.md',
     processor: 'stripe',
   }
 }
