@@ -89,12 +89,8 @@ function readItem(sent: SentItem, taken: TakenNames): Item | Failed {
     (sent.version !== undefined && versionId !== undefined)
   if (!wish || isTwice) return fail(asked, 'invalid_item')
   const lookups = ref === undefined ? lookupsOfId(asked) : lookupsOf(ref, taken)
-  return {
-    ref: asked,
-    lookups,
-    contentHash,
-    wish: { ...wish, isOpen: wish.isOpen && versionId === undefined, versionId },
-  }
+  const isOpen = wish.isOpen && versionId === undefined
+  return { ref: asked, lookups, contentHash, isOpen, version: wish.version, versionId }
 }
 
 /** @param candidates by their place in the lookups of all items */
@@ -108,18 +104,18 @@ function chooseSkills(items: readonly (Item | Failed)[], candidates: readonly Ca
       return fail(item.ref, choice.error, choice.error === 'ambiguous_ref' ? choice.names : [])
     }
     const { chosen: skill, isShadowing } = choice
-    const pin = item.wish.isOpen ? pinOf(skill.pins) : undefined
+    const pin = item.isOpen ? pinOf(skill.pins) : undefined
     return {
       ...item,
       skill,
       isShadowing,
       isPinned: pin !== undefined,
-      hasRivalPins: item.wish.isOpen && skill.pins.length > 1,
+      hasRivalPins: item.isOpen && skill.pins.length > 1,
       wanted: {
         skill_id: skill.skill_id,
         is_own: skill.tier === 'own',
-        version_number: item.wish.version,
-        version_id: item.wish.versionId ?? pin,
+        version_number: item.version,
+        version_id: item.versionId ?? pin,
       },
     }
   })
@@ -139,7 +135,7 @@ function settleItems(
     if ('error' in item) return item
     const version = found.get(place++)
     if (!version) return fail(item.ref, 'version_not_found')
-    const settled = settle(item, version, names, installed.get(item.skill.skill_id), taken)
+    const settled = settle(item, version, names, installed.get(item.skill.skill_id))
     if (!('error' in settled)) installed.set(item.skill.skill_id, version.version_id)
     return settled
   })
@@ -151,7 +147,6 @@ function settle(
   version: ResolvedVersionRow,
   names: InstallNames,
   installedId: string | undefined,
-  taken: TakenNames,
 ): Settled | Failed {
   const { tier, skill_id: id } = skill
   const { band, stability, is_held: isHeld } = version
@@ -172,7 +167,7 @@ function settle(
     isPinned: item.isPinned,
     hasRivalPins: item.hasRivalPins,
     hasNewer: version.has_newer,
-    isNameKept: Object.hasOwn(taken, installName) && installName !== skill.name,
+    isNameKept: installName !== skill.name && names.isKept(installName),
     isMisplaced: names.isMisplaced(id),
     isShadowing: item.isShadowing,
   })
@@ -187,12 +182,11 @@ interface Item {
   readonly ref: string
   readonly lookups: readonly Lookup[]
   readonly contentHash: string | undefined
-  readonly wish: {
-    /** Nothing was said of the version: an assignment may decide. */
-    readonly isOpen: boolean
-    readonly version?: number
-    readonly versionId: string | undefined
-  }
+  /** Nothing was said of the version: an assignment may decide. */
+  readonly isOpen: boolean
+  /** Without either it is the latest. */
+  readonly version: number | undefined
+  readonly versionId: string | undefined
 }
 
 interface Chosen extends Item {

@@ -18,6 +18,8 @@ export type TakenNames = Readonly<Record<string, string | null>>
 export interface InstallNames {
   /** Undefined when all names that the skill could have are taken. The same skill has the same name. */
   choose(skill: NamedSkill): string | undefined
+  /** Whether the project had a folder of this name before. */
+  isKept(name: string): boolean
   /** Whether a folder is said to hold the skill that is none, such as `..` or `a/b`. */
   isMisplaced(skillId: string): boolean
 }
@@ -53,6 +55,7 @@ export function openInstallNames(taken: TakenNames): InstallNames {
       }
       return name
     },
+    isKept: (name) => Object.hasOwn(taken, name),
     isMisplaced: (skillId) => misplaced.has(skillId),
   }
 }

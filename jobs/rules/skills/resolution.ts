@@ -45,7 +45,7 @@ export interface VersionWish {
   /** Nothing was said: an assignment may decide. */
   readonly isOpen: boolean
   /** Undefined for the latest. */
-  readonly version?: number
+  readonly version?: number | undefined
 }
 
 /**
