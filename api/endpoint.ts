@@ -31,7 +31,7 @@ export interface Endpoint {
    */
   readonly aggregates?: boolean
   /** Further paths of the same operation. */
-  readonly aliases?: readonly string[]
+  readonly aliases?: readonly (string | OperationPath)[]
   /** Takes a key as the password of Basic credentials too, whose user name is ignored. Default false. */
   readonly takesBasic?: boolean
   readonly params?: Joi.ObjectSchema
@@ -43,6 +43,14 @@ export interface Endpoint {
   readonly write?: (request: Request, answer: Unwritten) => Written
   readonly answers: Readonly<Record<number, Joi.Schema>>
   readonly handle: (call: Call<never, never, never>) => Promise<unknown>
+}
+
+/** A path of an operation. */
+export interface OperationPath {
+  /** As the `path` of an operation is written. */
+  readonly path: string
+  /** Of an alias: since when clients are to use the operation's own path instead. */
+  readonly deprecatedSince?: Date
 }
 
 /**
@@ -147,13 +155,19 @@ export function endpoint<
   return { method, path, ...declared } as Endpoint
 }
 
-/** The full path of each route of an operation: its own, then its aliases'. */
-export function pathsOf({ path, aliases = [] }: Endpoint): string[] {
-  return [path, ...aliases].map(fullPath)
+/** The paths of an operation: its own, then its aliases'. */
+export function pathsOf({ path, aliases = [] }: Endpoint): OperationPath[] {
+  return [path, ...aliases].map((each) => (typeof each === 'string' ? { path: each } : each))
 }
 
+/** The full path as hapi takes it, where `{name*}` is the rest of a path with its slashes. */
 export function fullPath(path: string) {
   return path.startsWith('//') ? path.slice(1) : `/api/v1${path}`
+}
+
+/** The full path as the documentation writes it. */
+export function documentedPath(path: string) {
+  return fullPath(path).replaceAll('*}', '}')
 }
 
 type Input<S> = S extends Joi.ObjectSchema ? Valid<S> : undefined

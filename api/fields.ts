@@ -69,6 +69,9 @@ const validationErrorBody = Joi.object({
     .label('ValidationErrorDetails'),
 }).label('ValidationError')
 
+/** 422 of an operation that has further codes for it. */
+export const unprocessableBody = Joi.alternatives(validationErrorBody, errorBody)
+
 /** The error answers that every operation of an access class can give. */
 export function errorAnswers(access: Access): Record<number, Joi.Schema> {
   return {

@@ -16,7 +16,7 @@ export function rulesOf(described: Described): JsonSchema {
 
 function ruleOf(type: string, name: string, args: Arguments | undefined): JsonSchema {
   const limit = args?.limit
-  const size = type === 'array' ? 'Items' : 'Length'
+  const size = type === 'array' ? 'Items' : type === 'object' ? 'Properties' : 'Length'
   switch (name) {
     case 'min':
       return typeof limit !== 'number'

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { order } from '../jobs/rules/core/order.ts'
-import { fullPath } from './endpoint.ts'
+import { documentedPath, pathsOf } from './endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
 import { Schemas } from './json-schema.ts'
 import type { Member } from './json-schema.ts'
@@ -17,9 +17,12 @@ export async function describeInterface(
   const schemas = new Schemas()
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations) {
-    for (const path of [operation.path, ...(operation.aliases ?? [])]) {
-      const methods = (paths[fullPath(path)] ??= {})
-      methods[operation.method.toLowerCase()] = describeOperation(operation, path, schemas)
+    for (const { path, deprecatedSince } of pathsOf(operation)) {
+      const methods = (paths[documentedPath(path)] ??= {})
+      methods[operation.method.toLowerCase()] = {
+        ...describeOperation(operation, path, schemas),
+        ...(deprecatedSince && { deprecated: true }),
+      }
     }
     await setImmediate()
   }
@@ -63,7 +66,7 @@ function describeParameters(operation: Endpoint, path: string, schemas: Schemas)
     // An alias may lack a parameter; a parameter in a path always has a value.
     ...schemas
       .describeMembers(params)
-      .filter(({ name }) => path.includes(`{${name}}`))
+      .filter(({ name }) => documentedPath(path).includes(`{${name}}`))
       .map((member) => parameter('path', { ...member, required: true })),
     ...schemas.describeMembers(query).map((member) => parameter('query', member)),
     ...schemas.describeMembers(headers).map((member) => parameter('header', member)),
@@ -102,7 +105,7 @@ function describeBody({ body }: Endpoint, schemas: Schemas) {
 
 /** `POST /traces/{trace_id}/eval-scores` is `postTracesByTraceIdEvalScores`. */
 function operationId(method: string, path: string) {
-  const words = path.replaceAll(/\{(\w+)\}/g, 'by-$1').split(/[^A-Za-z0-9]+/)
+  const words = path.replaceAll(/\{(\w+)\*?\}/g, 'by-$1').split(/[^A-Za-z0-9]+/)
   const capitalised = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
   return method.toLowerCase() + capitalised.join('')
 }

@@ -4,7 +4,8 @@ import { ownedBy } from '../sql/core/db.ts'
 import { workOn } from '../jobs/current-work.ts'
 import { whileCounted } from './concurrency.ts'
 import type { ApiContext, ApiPools } from './context.ts'
-import { Answer, pathsOf } from './endpoint.ts'
+import { announceSuccessor } from './deprecated-path.ts'
+import { Answer, fullPath, pathsOf } from './endpoint.ts'
 import type { BodyReading, Call, Endpoint } from './endpoint.ts'
 import { ALL_FAULTS, faultsOf, validationError } from './errors.ts'
 import type { FieldFault } from './errors.ts'
@@ -15,15 +16,22 @@ import { inSpanOf } from './request-spans.ts'
 
 /** The hapi routes of an operation, one for each of its paths. */
 export function routesOf(operation: Endpoint, context: ApiContext): ServerRoute[] {
-  return pathsOf(operation).map((path) => ({
+  return pathsOf(operation).map(({ path, deprecatedSince }) => ({
     method: operation.method,
-    path,
-    options: routeOptions(operation, context),
+    path: fullPath(path),
+    options: routeOptions(operation, context, deprecatedSince),
   }))
 }
 
-function routeOptions(operation: Endpoint, context: ApiContext): RouteOptions {
+function routeOptions(
+  operation: Endpoint,
+  context: ApiContext,
+  deprecatedSince: Date | undefined,
+): RouteOptions {
   return {
+    ...(deprecatedSince && {
+      ext: { onPreResponse: { method: announceSuccessor(operation, deprecatedSince) } },
+    }),
     app: { access: operation.access, operation },
     auth: operation.access === 'open' ? false : 'key',
     ...(operation.method !== 'GET' && { payload: UNREAD }),

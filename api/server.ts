@@ -14,7 +14,7 @@ import { DEFAULT_CONNECTIONS, limitConnections } from './connections.ts'
 import type { ConnectionLimits } from './connections.ts'
 import type { ApiContext } from './context.ts'
 import { serveDocumentation } from './documentation.ts'
-import { pathsOf } from './endpoint.ts'
+import { fullPath, pathsOf } from './endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
 import { answerError, notFound } from './errors.ts'
 import { headerOf } from './header.ts'
@@ -121,7 +121,7 @@ function identify(request: Request) {
 function refuseOtherMethods(server: Server, operations: readonly Endpoint[]) {
   const allowed = new Map<string, Set<string>>()
   for (const operation of operations) {
-    for (const path of pathsOf(operation)) {
+    for (const path of pathsOf(operation).map((each) => fullPath(each.path))) {
       allowed.set(path, (allowed.get(path) ?? new Set()).add(operation.method))
     }
   }

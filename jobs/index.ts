@@ -33,6 +33,7 @@ import { previewRepair } from './preview-repair.ts'
 import { reconcileJobs } from './reconcile-jobs.ts'
 import { retargetVerdicts } from './retarget-verdicts.ts'
 import { rewriteTraces } from './rewrite-traces.ts'
+import { scanSkill } from './scan-skill.ts'
 import { sendAlertMail } from './send-alert-mail.ts'
 import { settleLostDeliveries } from './settle-lost-deliveries.ts'
 import { settleTraces } from './settle-traces.ts'
@@ -56,6 +57,7 @@ export const jobs: readonly Job[] = [
   bisectRegression,
   sweepRegressions,
   buildDataset,
+  scanSkill,
   prepareReplay,
   dispatchReplay,
   deliverWebhook,

@@ -267,8 +267,18 @@ export function meterRequests(registry: Registry, server: Server) {
     registers: [registry],
   })
   for (const reason of ['body_room', 'concurrency', 'no_connection']) refused.inc({ reason }, 0)
+  const resolved = new Counter({
+    name: 'adl_registry_resolves_total',
+    help: 'Requests to resolve skills, by who asks and why, as their clients say; other for any other word',
+    labelNames: ['channel', 'purpose'],
+    registers: [registry],
+  })
   server.events.on('response', ({ method, route, response, info, app }) => {
     if (app.refused) refused.inc({ reason: app.refused })
+    if (app.resolve) {
+      const { channel, purpose } = app.resolve
+      resolved.inc({ channel: known(channel, CHANNELS), purpose: known(purpose, PURPOSES) })
+    }
     const status = 'statusCode' in response ? String(response.statusCode) : 'aborted'
     const seconds = ((info.responded || Date.now()) - info.received) / 1000
     answered.observe({ method, route: route.path, status }, seconds)
@@ -297,6 +307,13 @@ function meterConnections(registry: Registry, { count, refusals }: Connections) 
   })
 }
 
+/** One of some words; a client's own would make a series each. */
+function known(word: string | undefined, words: readonly string[]) {
+  return word !== undefined && words.includes(word) ? word : 'other'
+}
+
+const CHANNELS = ['cli', 'sdk', 'api', 'mcp', 'ci']
+const PURPOSES = ['add', 'update', 'check', 'list']
 /** How long a scrape waits for the database. */
 const FIGURES_MS = 1000
 const SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800, 14_400]

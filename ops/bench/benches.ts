@@ -67,6 +67,10 @@ export const BENCHES: readonly BenchProgram[] = [
     ceiling: 'a bare loop of `for update skip locked`; a bare hapi route of it',
     aim: '0.6',
   }),
+  bench('resolve', 'resolving 100 skills of a registry of 10,000', {
+    ceiling: 'one row by its key',
+    aim: 'none',
+  }),
   bench('webhooks', 'delivering webhooks', {
     ceiling: 'a bare loop of POSTs with the same client',
     aim: '0.5',

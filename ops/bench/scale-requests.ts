@@ -115,6 +115,7 @@ export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/datasets/{dataset_id}/versions': OF_ONE,
   '/datasets/{dataset_id}/versions/{version}/rows': OF_ONE,
   '/datasets/{dataset_id}/versions/{version}/export': 'sends a file',
+  '/registry/skills/{skill_id}/files/{path*}': 'sends a file',
   '/import/{import_id}/errors': OF_ONE,
   '/replay/batches/{replay_batch_id}/tasks': OF_ONE,
   '/jobs/{job_id}': OF_ONE,

@@ -1,4 +1,4 @@
-import { fullPath } from '../../api/endpoint.ts'
+import { documentedPath, pathsOf } from '../../api/endpoint.ts'
 import type { Endpoint } from '../../api/endpoint.ts'
 
 export const SCOPES = ['global', 'workspace', 'project'] as const
@@ -22,9 +22,9 @@ export interface AccessRow {
  */
 export function accessRows(operations: readonly Endpoint[]): AccessRow[] {
   return operations.flatMap((operation) =>
-    [operation.path, ...(operation.aliases ?? [])].map((path) => ({
+    pathsOf(operation).map(({ path }) => ({
       method: operation.method,
-      path: fullPath(path),
+      path: documentedPath(path),
       withoutKey: isForAll(operation) ? 'yes' : 401,
       withKey: Object.fromEntries(
         SCOPES.flatMap((scope) =>

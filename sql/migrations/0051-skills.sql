@@ -34,6 +34,9 @@ create table skills (
   check (upstream_seen_version_id is null or forked_from_skill_id is not null)
 );
 create unique index skills_name on skills (org_id, name) where deleted_at is null;
+create index skills_newest on skills (org_id, created_at desc, id desc) where deleted_at is null;
+create index skills_category on skills (org_id, category, created_at desc, id desc)
+  where deleted_at is null;
 create index skills_document on skills using gin (document) where deleted_at is null;
 create index skills_fork on skills (forked_from_skill_id) where deleted_at is null;
 
@@ -68,9 +71,11 @@ create table skill_blobs (
   org_id uuid not null,
   sha256 bytea not null check (octet_length(sha256) = 32),
   content bytea not null,
-  created_at timestamptz(3) not null default clock_timestamp(),
+  -- When a file last lost this content: a day later, retention looks whether any version has it.
+  released_at timestamptz(3),
   primary key (org_id, sha256)
 );
+create index skill_blobs_released on skill_blobs (released_at) where released_at is not null;
 alter table skill_blobs alter column content set storage external;
 
 create table skill_version_files (
@@ -132,12 +137,12 @@ create table skill_assignments (
   -- Null for the latest.
   version_id uuid,
   created_by_key_id uuid,
-  created_by_user_id uuid,
   created_at timestamptz(3) not null default clock_timestamp(),
   primary key (org_id, project_id, agent_name, skill_id),
   foreign key (org_id, project_id) references projects
 );
-create index skill_assignments_skill on skill_assignments (org_id, skill_id);
+create index skill_assignments_skill
+  on skill_assignments (org_id, skill_id, agent_name, project_id);
 
 -- What each installation of a client said last of the skills it holds.
 create table skill_installs (
@@ -259,7 +264,7 @@ create index registry_skills_lift on registry_skills (lift desc nulls last, skil
 create index registry_skills_saving on registry_skills (token_saving desc nulls last, skill_id);
 create index registry_skills_category on registry_skills (category, tier desc, score desc nulls last, skill_id);
 create index registry_skills_tags on registry_skills using gin (tags);
-create index registry_skills_name on registry_skills (name);
+create index registry_skills_name on registry_skills (name, registry_name);
 create index registry_skills_org on registry_skills (org_id);
 
 create table registry_versions (

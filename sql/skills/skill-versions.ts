@@ -1,3 +1,4 @@
+import { randomUUIDv7 } from 'node:crypto'
 import type { Band, Origin } from '../../jobs/rules/skills/skill.ts'
 import { jsonText } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
@@ -37,6 +38,24 @@ export type NewSkillVersion = Pick<
   | 'parent_version_id'
   | 'restored_from_version_id'
 > & { readonly body: string }
+
+/** The version of a skill that comes after its `newest` one, or is its first. */
+export function nextVersion(
+  skillId: string,
+  newest: Pick<SkillVersionRow, 'id' | 'version_number'> | undefined,
+  made: Pick<NewSkillVersion, 'body' | 'origin' | 'author'> &
+    Partial<Pick<NewSkillVersion, 'change_summary' | 'restored_from_version_id'>>,
+): NewSkillVersion {
+  return {
+    id: randomUUIDv7(),
+    skill_id: skillId,
+    version_number: (newest?.version_number ?? 0) + 1,
+    parent_version_id: newest?.id ?? null,
+    change_summary: null,
+    restored_from_version_id: null,
+    ...made,
+  }
+}
 
 /** The newest version of each of these skills, by skill id. */
 export async function findNewest(sql: Queryable, orgId: string, skillIds: readonly string[]) {
@@ -109,6 +128,13 @@ export async function insertVersions(
     )
     update skill_versions v set frozen_at = coalesce(frozen_at, clock_timestamp())
     from added where v.org_id = ${orgId} and v.id = added.parent_version_id`
+}
+
+/** Files of the version were changed in place: no scan of it counts any more. */
+export async function reviseVersion(tx: Transaction, orgId: string, versionId: string) {
+  await tx`
+    update skill_versions set revision = revision + 1
+    where org_id = ${orgId} and id = ${versionId}`
 }
 
 /** Of version `v`, with its `shown` safety. */

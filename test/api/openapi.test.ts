@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { fullPath } from '../../api/endpoint.ts'
+import { documentedPath, pathsOf } from '../../api/endpoint.ts'
 import { Schemas } from '../../api/json-schema.ts'
 import { operations } from '../../api/routes.ts'
 import { parseInPieces } from '../../jobs/rules/core/json-pieces.ts'
@@ -26,12 +26,13 @@ t.test('the OpenAPI document', async (t) => {
   })
 
   t.test('describes every operation', async (t) => {
-    for (const { method, path, aliases = [] } of operations) {
-      for (const each of [path, ...aliases]) {
-        const described = document.paths[fullPath(each)]?.[method.toLowerCase()]
+    for (const operation of operations) {
+      const { method } = operation
+      for (const { path } of pathsOf(operation)) {
+        const described = document.paths[documentedPath(path)]?.[method.toLowerCase()]
         t.ok(
           described?.summary && described.tags?.length && described.responses,
-          `${method} ${each}`,
+          `${method} ${path}`,
         )
       }
     }

@@ -88,6 +88,8 @@ t.test('the internal listener of a worker process', async (t) => {
       await service.context.queue.enqueue(tx, declared, {}, { orgId: org.orgId })
     })
     await service.client(org.key).get('/jobs')
+    const asked = { items: [], channel: 'cli', purpose: 'a word of its own' }
+    await service.client(org.key).post('/registry/install/resolve', asked)
     const { text } = await until(async () => {
       const answer = await get('/metrics')
       return (
@@ -100,6 +102,7 @@ t.test('the internal listener of a worker process', async (t) => {
       text,
       /adl_http_request_seconds_count\{method="get",route="\/api\/v1\/jobs",status="200"\} 1/,
     )
+    t.match(text, /adl_registry_resolves_total\{channel="cli",purpose="other"\} 1/)
     t.match(text, /adl_job_wait_seconds_bucket/)
     t.match(text, /adl_looks_for_jobs_total\{queue="test\.health",way="notified"\} [1-9]/)
     t.match(

@@ -48,6 +48,9 @@ export async function makeSamples(
       version_label, candidates, delta, p_value, q_value, trace_sample_ids, reference, detected_at)
     values (${org.orgId}, ${project as string}, ${finding_id}, ${AGENT}, 'quality_avg', 2, ${manifest_id},
       'v2', '{v2}', -0.5, 0.001, 0.001, '{}', '{}', now())`
+  const skill_name = 'sample-skill'
+  const skill_id = await make('/skills', { name: skill_name, body_markdown: 'x' })
+  const path = 'sample.md'
   return {
     key_id: key.id,
     trace_id,
@@ -75,6 +78,11 @@ export async function makeSamples(
     replay_batch_id,
     task_id,
     delivery_id: await make('/org/notifications/test', {}),
+    skill_id,
+    skill_name,
+    version_number: '1',
+    attachment_id: await make(`/skills/${skill_name}/attachments`, { path, content: 'x' }),
+    path,
     agent_name: AGENT,
     processor: 'stripe',
   }

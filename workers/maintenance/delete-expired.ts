@@ -15,6 +15,7 @@ import {
   listUploadOwners,
 } from '../../sql/jobs/retention.ts'
 import { expireTasks } from '../../sql/replay/replay-tasks.ts'
+import { deleteReleasedBlobs } from '../../sql/skills/skill-blobs.ts'
 import { deleteEmptyCounts } from '../../sql/traces/count-changes.ts'
 import { handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
@@ -35,6 +36,7 @@ export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
     replay_tasks: await inChunks(run, () => expireTasks(sql, CHUNK)),
     mails: await inChunks(run, () => deleteOldMails(sql, CHUNK)),
     counts: await inChunks(run, () => deleteEmptyCounts(sql, CHUNK)),
+    skill_blobs: await inChunks(run, () => deleteReleasedBlobs(sql, CHUNK)),
     uploads: await deleteLeftUploads(run),
     import_parts: await deleteLeftParts(run),
   }

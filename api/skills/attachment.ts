@@ -1,0 +1,60 @@
+import Joi from 'joi'
+import { MODES } from '../../jobs/rules/skills/version-files.ts'
+import { shape, text, textReference, uuidReference } from '../../jobs/shape.ts'
+import type { Queryable } from '../../sql/core/db.ts'
+import { findFile } from '../../sql/skills/skill-files.ts'
+import type { SkillFileRow } from '../../sql/skills/skill-files.ts'
+import type { SkillVersionRow } from '../../sql/skills/skill-versions.ts'
+import { notFound } from '../errors.ts'
+import { times } from '../fields.ts'
+
+export const attachmentFields = {
+  id: Joi.string().guid().required().description('The same in the versions that follow'),
+  path: Joi.string().required().description('Relative to the folder of the skill'),
+  file_path: Joi.string().required().description('As path'),
+  mode: Joi.string()
+    .valid(...MODES)
+    .required(),
+  size_bytes: Joi.number().integer().required(),
+  sha256: Joi.string().required().description('Of the content, in hex'),
+  content_type: Joi.string().required(),
+  created_at: times.required().description('When the path was first attached'),
+}
+
+export const versionMembers = {
+  version_id: Joi.string().guid().required().description('The version that has it'),
+  version_number: Joi.number().integer().required(),
+}
+
+/** One of the two last; `path` takes the rest of a URL. */
+export const attachmentPath = shape(
+  { skill_name: textReference() },
+  { attachment_id: uuidReference(), path: text(1024) },
+)
+
+export function viewAttachment(file: SkillFileRow) {
+  const { version_id: _, path, sha256, ...rest } = file
+  return { ...rest, path, file_path: path, sha256: sha256.toString('hex') }
+}
+
+export function viewVersionOf({
+  id,
+  version_number,
+}: Pick<SkillVersionRow, 'id' | 'version_number'>) {
+  return { version_id: id, version_number }
+}
+
+/** @throws ApiError 404 */
+export async function findAttachment(
+  sql: Queryable,
+  orgId: string,
+  versionId: string,
+  {
+    attachment_id: id,
+    path = '',
+  }: { attachment_id?: string | undefined; path?: string | undefined },
+): Promise<SkillFileRow> {
+  const file = await findFile(sql, orgId, versionId, id === undefined ? { path } : { id })
+  if (!file) throw notFound('Attachment')
+  return file
+}

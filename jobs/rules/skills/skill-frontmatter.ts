@@ -1,0 +1,117 @@
+import { orderBytes } from '../core/order.ts'
+
+/** A frontmatter as its author wrote it, of JSON values. */
+export type Frontmatter = Readonly<Record<string, unknown>>
+
+/**
+ * What may be shown of a frontmatter to other organizations: the keys of the Agent Skills format. All
+ * other keys, such as notes and trigger phrases, are their author's own.
+ */
+export function publicFrontmatter(frontmatter: Frontmatter): Frontmatter {
+  return Object.fromEntries(
+    Object.entries(frontmatter).filter(
+      ([key, value]) =>
+        (TEXT_KEYS.includes(key) && isTextOrTexts(value)) ||
+        (key === 'metadata' && isObject(value)),
+    ),
+  )
+}
+
+/**
+ * Writes frontmatter, fences included, as YAML that readers of 1.1 and 1.2 read alike. The keys of the
+ * Agent Skills format come first, the others by their bytes.
+ * @param written by the author; what is decided takes its place
+ */
+export function writeFrontmatter(
+  { name, description, isForUsersOnly, metadata = {} }: DecidedFrontmatter,
+  written: Frontmatter,
+): string {
+  const texts = TEXT_KEYS.map((key) => [key, written[key]] as const)
+  const others = Object.entries(written)
+    .filter(([key]) => !FORMAT_KEYS.includes(key))
+    .toSorted(([a], [b]) => orderBytes(a, b))
+  const lines = [
+    ['name', name] as const,
+    ['description', description] as const,
+    ...texts,
+    ['disable-model-invocation', isForUsersOnly || undefined] as const,
+    ['metadata', uniteMetadata(written['metadata'], metadata)] as const,
+    ...others,
+  ].flatMap(([key, value]) => (value === undefined ? [] : writeEntry(key, value)))
+  return ['---', ...lines, '---', ''].join('\n')
+}
+
+/** What is decided by others than the author of the frontmatter. */
+export interface DecidedFrontmatter {
+  readonly name: string
+  readonly description: string
+  /** No model may start the skill. */
+  readonly isForUsersOnly: boolean
+  /** Entries that take the place of the author's. */
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+function uniteMetadata(written: unknown, decided: Readonly<Record<string, string>>): unknown {
+  if (Object.keys(decided).length === 0) return written
+  return { ...(isObject(written) && written), ...decided }
+}
+
+function writeEntry(key: string, value: unknown): string[] {
+  if (key !== 'metadata' || !isObject(value) || Object.keys(value).length === 0) {
+    return [`${writeKey(key)}: ${writeValue(value)}`]
+  }
+  // The format knows only texts here.
+  const entries = Object.entries(value).toSorted(([a], [b]) => orderBytes(a, b))
+  const lines = entries.map(([name, entry]) => {
+    const text = typeof entry === 'string' ? entry : JSON.stringify(entry)
+    return `  ${writeKey(name)}: ${writeValue(text)}`
+  })
+  return ['metadata:', ...lines]
+}
+
+function writeKey(key: string) {
+  return PLAIN_KEY.test(key) && !isReserved(key) ? key : writeJson(key)
+}
+
+function writeValue(value: unknown) {
+  const isPlain =
+    typeof value === 'string' &&
+    PLAIN_TEXT.test(value) &&
+    !value.endsWith(' ') &&
+    !isReserved(value)
+  return isPlain ? value : writeJson(value)
+}
+
+/** JSON is YAML, but for the characters that YAML does not print or takes for line breaks. */
+function writeJson(value: unknown) {
+  return JSON.stringify(value).replace(
+    /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** Words that a YAML reader takes for something else than a text. */
+function isReserved(text: string) {
+  return RESERVED.includes(text.toLowerCase())
+}
+
+function isTextOrTexts(value: unknown) {
+  return (Array.isArray(value) ? value : [value]).every((item) => typeof item === 'string')
+}
+
+function isObject(value: unknown): value is Frontmatter {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Keys of the format whose values are the author's. */
+const TEXT_KEYS: readonly string[] = ['license', 'compatibility', 'allowed-tools']
+const FORMAT_KEYS: readonly string[] = [
+  'name',
+  'description',
+  ...TEXT_KEYS,
+  'disable-model-invocation',
+  'metadata',
+]
+const PLAIN_KEY = /^[A-Za-z][A-Za-z0-9_-]*$/
+const PLAIN_TEXT = /^[A-Za-z][A-Za-z0-9 _.,/()'+-]*$/
+const RESERVED: readonly string[] = 'true false yes no on off null y n'.split(' ')
