@@ -1,12 +1,13 @@
 import Joi from 'joi'
+import { isUuid } from '../../jobs/rules/core/uuid.ts'
 import { isWithheld, readVersion } from '../../jobs/rules/skills/resolution.ts'
-import { int, shape, text } from '../../jobs/shape.ts'
+import { int, shape, textReference } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { findResolvedVersions } from '../../sql/skills/resolved-versions.ts'
 import type { CandidateRow } from '../../sql/skills/candidates.ts'
 import { upsertAssignment } from '../../sql/skills/skill-assignments.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { ApiError, notFound, validationError } from '../errors.ts'
+import { ApiError, notFound } from '../errors.ts'
 import { errorBody, projectField } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 import { writableProject } from '../projects.ts'
@@ -30,8 +31,8 @@ export const assignSkill = endpoint('POST', '/skills/{skill_name}/assign', {
   body: shape(
     { agent_name: agentField },
     {
-      version: Joi.alternatives<string | number>(int(1, 999_999_999), text(16)).description(
-        'Its number, or latest, which is the default',
+      version: Joi.alternatives<string | number>(int(1, 999_999_999), textReference()).description(
+        'Number or id, or latest, which is the default',
       ),
       project: projectField,
     },
@@ -62,25 +63,26 @@ export const assignSkill = endpoint('POST', '/skills/{skill_name}/assign', {
 
 /**
  * The version that the agent is held to; null for the latest.
- * @throws ApiError 404, 409 where the caller would not be served it, 422
+ * @throws ApiError 404, 409 where the caller would not be served it
  */
 async function findPin(
   tx: Transaction,
   { orgId }: Principal,
   { tier, skill_id }: CandidateRow,
-  version: string | number | undefined,
+  version: string | number = 'latest',
 ) {
-  const wish = readVersion(version)
-  if (!wish) {
-    throw validationError([{ field: 'body.version', message: 'must be a number or latest' }])
-  }
-  const [found] = await findResolvedVersions(tx, { orgId, projectIds: null }, [
-    { skill_id, is_own: tier === 'own', version_number: wish.version },
-  ])
+  const wish = isUuid(String(version)) ? { version_id: String(version) } : readNumber(version)
+  const wanted = { skill_id, is_own: tier === 'own', ...wish }
+  const [found] = wish ? await findResolvedVersions(tx, { orgId, projectIds: null }, [wanted]) : []
   if (!found) throw notFound('Version')
   const { band, is_held: isHeld } = found
   if (isWithheld({ tier, band, isHeld })) {
     throw new ApiError(409, 'withheld', 'This version of the skill is withheld for safety')
   }
-  return wish.version === undefined ? null : found.version_id
+  return version === 'latest' ? null : found.version_id
+}
+
+function readNumber(version: string | number) {
+  const wish = readVersion(version)
+  return wish && { version_number: wish.version }
 }

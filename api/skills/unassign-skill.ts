@@ -16,10 +16,7 @@ export const unassignSkill = endpoint('DELETE', '/skills/{skill_name}/assign', {
     },
   ],
   params: assignablePath,
-  body: shape(
-    { agent_name: agentField },
-    { project: projectField },
-  )
+  body: shape({ agent_name: agentField }, { project: projectField })
     .label('UnassignmentRequest')
     .example({ agent_name: 'shop-agent' }),
   answers: {

@@ -56,6 +56,10 @@ t.test('assignments', async (t) => {
     const pinned = await client.post(`/skills/${skill.id}/assign`, { agent_name: 'a', version: 1 })
     t.match(pinned, { status: 200, body: { ...made.body, version_id: skill.versionIds[0] } })
     await client.post('/skills/deploy/subscribe', { agent_name: 'b', version: '2' })
+    const byId = { agent_name: 'b', version: skill.versionIds[1] }
+    t.match((await client.post('/skills/deploy/assign', byId)).body, {
+      version_id: skill.versionIds[1],
+    })
     const listed = await client.get('/skills/deploy/subscriptions')
     t.match(listed.body, {
       subscriptions: [pinned.body, { agent_name: 'b', version_id: skill.versionIds[1] }],
@@ -96,7 +100,9 @@ t.test('assignments', async (t) => {
     const post = (path: string, body: object) => client.post(`/skills/${path}/assign`, body)
     t.equal((await post('none', { agent_name: 'a' })).status, 404)
     t.equal((await post('deploy', { agent_name: 'a', version: 2 })).status, 404)
-    t.equal((await post('deploy', { agent_name: 'a', version: 'newest' })).status, 422)
+    for (const version of ['newest', '0', '-1', '99999999999', orgId]) {
+      t.equal((await post('deploy', { agent_name: 'a', version })).status, 404, version)
+    }
     t.equal((await post('deploy', {})).status, 422)
     t.equal((await client.delete('/skills/deploy/assign')).status, 422)
     t.equal((await client.delete('/skills/none/assign', { agent_name: 'a' })).status, 404)
