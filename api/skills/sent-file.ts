@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import type Joi from 'joi'
+import Joi from 'joi'
 import { faultOfPath } from '../../jobs/rules/skills/file-path.ts'
 import { findCollision, MAX_FILES_BYTES, MODES } from '../../jobs/rules/skills/version-files.ts'
 import type { VersionFile } from '../../jobs/rules/skills/version-files.ts'
@@ -8,6 +8,7 @@ import { listOf, oneOf, shape, text, uuidReference } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
 import { validationError } from '../errors.ts'
 import type { FieldFault } from '../errors.ts'
+import { validationErrorBody } from '../fields.ts'
 
 /** A file of a skill, with its content. */
 export interface SentFile extends VersionFile {
@@ -38,6 +39,16 @@ const skill_version_id = uuidReference().description(
 const sentFile = oneOfEach(shape({}, members)).label('SkillFile')
 export const sentFileBody = oneOfEach(shape({}, { ...members, skill_version_id }))
 export const sentFilesBody = shape({ files: listOf(sentFile).min(1).max(50) }, { skill_version_id })
+
+/** 422 */
+export const filesRefusal = Joi.alternatives(
+  validationErrorBody,
+  Joi.object({
+    detail: Joi.string().required().description('Names the limit'),
+    code: Joi.string().valid('too_large').required(),
+    request_id: Joi.string().required(),
+  }).label('TooLarge'),
+)
 
 /**
  * @param fieldOf the name of the item's field in the request

@@ -12,8 +12,16 @@ export async function readBlob(sql: Queryable, orgId: string, sha256: Buffer): P
 }
 
 /**
+ * Until the transaction ends nobody else stores or releases contents of the organization. Equal files are
+ * one blob, so that two who changed several of them at once would wait for each other.
+ */
+export async function lockBlobs(tx: Transaction, orgId: string) {
+  await tx`select pg_advisory_xact_lock(hashtextextended(${`skill blobs ${orgId}`}, 0))`
+}
+
+/**
  * Stores the contents of files that are about to be put, and marks for retention what those lose that are
- * replaced or removed. Locks in the order of the hashes, so that two of these never wait for each other.
+ * replaced or removed.
  */
 export async function exchangeBlobs(
   tx: Transaction,
@@ -21,21 +29,16 @@ export async function exchangeBlobs(
   added: readonly BlobContent[],
   released: readonly Buffer[],
 ) {
-  const hashes = [...added.map(({ sha256 }) => sha256), ...released]
-  await tx`
-    select from skill_blobs
-    where org_id = ${orgId} and sha256 = any(${bytesList(hashes)}::text::bytea[])
-    order by sha256 for no key update`
+  await lockBlobs(tx, orgId)
   await tx`
     update skill_blobs set released_at = clock_timestamp()
     where org_id = ${orgId} and sha256 = any(${bytesList(released)}::text::bytea[])`
-  // The update also of an equal blob holds it against retention until the file is there.
+  // The update of an equal blob holds it against retention until the file is there.
   await tx`
     insert into skill_blobs (org_id, sha256, content)
     select distinct on (sha256) ${orgId}::uuid, sha256, content
     from unnest(${bytesList(added.map(({ sha256 }) => sha256))}::text::bytea[],
       ${bytesList(added.map(({ content }) => content))}::text::bytea[]) added(sha256, content)
-    order by sha256
     on conflict (org_id, sha256) do update set released_at = null`
 }
 

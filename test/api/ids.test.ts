@@ -128,12 +128,15 @@ const FORMS = {
 const fitsPath = (id: string) => id !== '' && id.isWellFormed()
 
 /** Members without which an id is not looked at. */
+const FILE = { path: 'a', content: '' }
 const MORE: Readonly<Record<string, object>> = {
   '/api/v1/api-keys workspace_id': { label: 'x', scope: 'workspace' },
   '/api/v1/api-keys project_id': { label: 'x', scope: 'project' },
   '/api/v1/traces/{trace_id}/annotations trace_id': { rating: 5 },
   '/api/v1/traces/{trace_id}/eval-scores trace_id': { scores: [{ name: 'x', score: 1 }] },
   '/api/v1/traces/batch-decision manifest_id': { trace_ids: undefined },
+  '/api/v1/skills/{skill_name}/attachments skill_version_id': FILE,
+  '/api/v1/skills/{skill_name}/attachments/bulk skill_version_id': { files: [FILE] },
   '/api/v1/replay/tasks/{task_id}/submit replayed_trace_id': { status: 'completed', trace: null },
   '/api/v1/traces/batch-decision trace_ids': { manifest_id: undefined },
 }

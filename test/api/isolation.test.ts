@@ -136,6 +136,8 @@ async function makeColleagues(service: Service, { orgId, key, workspaceId }: Own
 /** Of operations that want more than their schema can say. */
 const BODIES: Readonly<Record<string, object>> = {
   '/api/v1/traces/{trace_id}/annotations': { rating: 5 },
+  '/api/v1/skills/{skill_name}/attachments': { path: 'a', content: '' },
+  '/api/v1/skills/{skill_name}/attachments/bulk': { files: [{ path: 'a', content: '' }] },
   '/api/v1/traces/{trace_id}/eval-scores': { source: 'custom', scores: [{ name: 'x', score: 1 }] },
 }
 

@@ -20,9 +20,9 @@ export type FilesFault<Present extends VersionFile> =
   | { readonly kind: 'collision'; readonly path: string; readonly present: Present }
   | { readonly kind: 'too_large'; readonly message: string }
 
-export const MAX_FILE_BYTES = 1024 * 1024
+const MAX_FILE_BYTES = 1024 * 1024
 /** Of a version, and their bytes together. */
-export const MAX_FILES = 200
+const MAX_FILES = 200
 export const MAX_FILES_BYTES = 5 * MAX_FILE_BYTES
 
 /**

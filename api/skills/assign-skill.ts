@@ -1,0 +1,88 @@
+import Joi from 'joi'
+import { isUuid } from '../../jobs/rules/core/uuid.ts'
+import { isWithheld, readVersion } from '../../jobs/rules/skills/resolution.ts'
+import { int, shape, textReference } from '../../jobs/shape.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { findResolvedVersions } from '../../sql/skills/resolved-versions.ts'
+import type { CandidateRow } from '../../sql/skills/candidates.ts'
+import { upsertAssignment } from '../../sql/skills/skill-assignments.ts'
+import { Answer, endpoint } from '../endpoint.ts'
+import { ApiError, notFound } from '../errors.ts'
+import { errorBody, projectField } from '../fields.ts'
+import type { Principal } from '../principal.ts'
+import { writableProject } from '../projects.ts'
+import { lockVisibleSkill } from './skill.ts'
+import {
+  agentField,
+  assignablePath,
+  findAssignable,
+  nameOf,
+  subscriptionBody,
+  viewSubscription,
+} from './subscription.ts'
+
+export const assignSkill = endpoint('POST', '/skills/{skill_name}/assign', {
+  summary: 'Have an agent use a skill',
+  description:
+    "An own one, or another organization's public one. With a version the agent is held to that one; without, it uses the latest. Sent again it changes the version, and is answered 200.",
+  access: 'key',
+  aliases: ['/skills/{skill_name}/subscribe'],
+  params: assignablePath,
+  body: shape(
+    { agent_name: agentField },
+    {
+      version: Joi.alternatives<string | number>(int(1, 999_999_999), textReference()).description(
+        'Number or id, or latest, which is the default',
+      ),
+      project: projectField,
+    },
+  )
+    .label('AssignmentRequest')
+    .example({ agent_name: 'shop-agent', version: 2 }),
+  answers: { 200: subscriptionBody, 201: subscriptionBody, 404: errorBody, 409: errorBody },
+  async handle({ context, principal, params, body }) {
+    return context.sql.begin(async (tx: Transaction) => {
+      const skill = await findAssignable(tx, principal, params.skill_name)
+      // So that it is not deleted meanwhile.
+      if (skill.tier === 'own') await lockVisibleSkill(tx, principal, skill.skill_id)
+      const version_id = await findPin(tx, principal, skill, body.version)
+      const project = await writableProject(tx, principal, body.project)
+      const { row, isNew } = await upsertAssignment(tx, principal.orgId, {
+        project_id: project.id,
+        agent_name: body.agent_name,
+        skill_id: skill.skill_id,
+        skill_org_id: skill.org_id,
+        version_id,
+        created_by_key_id: principal.keyId,
+      })
+      const subscribed = { id: skill.skill_id, name: nameOf(skill) }
+      return new Answer(isNew ? 201 : 200, viewSubscription(subscribed, row))
+    })
+  },
+})
+
+/**
+ * The version that the agent is held to; null for the latest.
+ * @throws ApiError 404, 409 where the caller would not be served it
+ */
+async function findPin(
+  tx: Transaction,
+  { orgId }: Principal,
+  { tier, skill_id }: CandidateRow,
+  version: string | number = 'latest',
+) {
+  const wish = isUuid(String(version)) ? { version_id: String(version) } : readNumber(version)
+  const wanted = { skill_id, is_own: tier === 'own', ...wish }
+  const [found] = wish ? await findResolvedVersions(tx, { orgId, projectIds: null }, [wanted]) : []
+  if (!found) throw notFound('Version')
+  const { band, is_held: isHeld } = found
+  if (isWithheld({ tier, band, isHeld })) {
+    throw new ApiError(409, 'withheld', 'This version of the skill is withheld for safety')
+  }
+  return version === 'latest' ? null : found.version_id
+}
+
+function readNumber(version: string | number) {
+  const wish = readVersion(version)
+  return wish && { version_number: wish.version }
+}
