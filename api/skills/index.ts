@@ -4,8 +4,17 @@ import { listSkillVersions } from './list-skill-versions.ts'
 import { listSkills } from './list-skills.ts'
 import { showSkillVersion } from './show-skill-version.ts'
 import { showSkill } from './show-skill.ts'
+import { syncSkills } from './sync-skills.ts'
 import { updateSkill } from './update-skill.ts'
 
 export const skills: Area = {
-  skills: [createSkill, listSkills, showSkill, updateSkill, listSkillVersions, showSkillVersion],
+  skills: [
+    createSkill,
+    listSkills,
+    showSkill,
+    updateSkill,
+    syncSkills,
+    listSkillVersions,
+    showSkillVersion,
+  ],
 }

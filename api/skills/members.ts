@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import Joi from 'joi'
 import {
   describeBody,
@@ -11,7 +12,7 @@ import {
 } from '../../jobs/rules/skills/skill.ts'
 import { freeForm, listOf, oneOf, text } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
-import type { SkillDetails } from '../../sql/skills/skills.ts'
+import type { SkillDetails, SkillRow } from '../../sql/skills/skills.ts'
 
 /** What requests say of a skill, and how it is checked. */
 
@@ -63,6 +64,14 @@ export function detailsOf(said: Details, before: SkillDetails): SkillDetails {
   } = said
   const texts = { display_name, description, category }
   return { ...texts, stability, invocation, trigger_phrases, frontmatter }
+}
+
+/** The details that change by what is said, to be written; undefined where none does. */
+export function changeOfDetails(said: Details, skill: SkillRow) {
+  const details = detailsOf(said, skill)
+  const { eval_yaml_text: eval_yaml = null } = said
+  if (eval_yaml === null && isDeepStrictEqual(details, detailsOf({}, skill))) return undefined
+  return { id: skill.id, ...details, eval_yaml }
 }
 
 /** The details of a new skill of which nothing is said. */

@@ -139,8 +139,8 @@ export function skillConflict(
   })
 }
 
-/** A skill and its first version are made by one transaction. */
-function newestOf(newest: ReadonlyMap<string, SkillVersionRow>, skillId: string) {
+/** The newest version of a skill among those found: a skill and its first version are made together. */
+export function newestOf(newest: ReadonlyMap<string, SkillVersionRow>, skillId: string) {
   const version = newest.get(skillId)
   if (!version) throw new Error(`Skill ${skillId} has no version`)
   return version

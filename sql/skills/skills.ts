@@ -138,6 +138,7 @@ export async function updateSkills(
   orgId: string,
   skills: readonly (SkillDetails & SkillEval & { readonly id: string })[],
 ) {
+  if (skills.length === 0) return
   await tx`
     update skills k
     set display_name = s.display_name, description = s.description, category = s.category,
