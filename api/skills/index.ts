@@ -1,7 +1,16 @@
 import type { Area } from '../endpoint.ts'
+import { applySuggestion } from './apply-suggestion.ts'
 import { createSkill } from './create-skill.ts'
+import { deleteSkill } from './delete-skill.ts'
+import { forkSkill } from './fork-skill.ts'
+import { listHashes } from './list-hashes.ts'
 import { listSkillVersions } from './list-skill-versions.ts'
 import { listSkills } from './list-skills.ts'
+import { mergeUpstream } from './merge-upstream.ts'
+import { reportInstalls } from './report-installs.ts'
+import { routeSkills } from './route-skills.ts'
+import { showBody } from './show-body.ts'
+import { showMenu } from './show-menu.ts'
 import { showSkillVersion } from './show-skill-version.ts'
 import { showSkill } from './show-skill.ts'
 import { syncSkills } from './sync-skills.ts'
@@ -13,8 +22,17 @@ export const skills: Area = {
     listSkills,
     showSkill,
     updateSkill,
+    deleteSkill,
     syncSkills,
+    listHashes,
+    reportInstalls,
     listSkillVersions,
     showSkillVersion,
+    showBody,
+    applySuggestion,
+    forkSkill,
+    mergeUpstream,
+    showMenu,
+    routeSkills,
   ],
 }

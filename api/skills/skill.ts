@@ -7,7 +7,7 @@ import { findRegistryMarks } from '../../sql/skills/registry-marks.ts'
 import { findNewest } from '../../sql/skills/skill-versions.ts'
 import type { SkillVersionRow } from '../../sql/skills/skill-versions.ts'
 import { findSkill, lockSkills } from '../../sql/skills/skills.ts'
-import type { SkillRow } from '../../sql/skills/skills.ts'
+import type { SkillReference, SkillRow } from '../../sql/skills/skills.ts'
 import { TooManySkills } from '../../sql/transactions/add-skills.ts'
 import { badRequest, conflictWith, notFound } from '../errors.ts'
 import { nullable, times } from '../fields.ts'
@@ -94,6 +94,11 @@ export async function findVisibleSkill(
   )
   if (!skill) throw notFound('Skill')
   return skill
+}
+
+/** No name looks like an id. */
+export function referenceOf(idOrName: string): SkillReference {
+  return isUuid(idOrName) ? { id: idOrName } : { name: idOrName }
 }
 
 /** The same, to be written: nobody else writes it until the transaction ends. @throws ApiError 404 */
