@@ -15,7 +15,9 @@ export const applySuggestion = endpoint('POST', '/skills/{skill_name}/apply-sugg
     'A suggestion is often written by a model: the version counts as unreviewed until it was looked through. A body that some version of the skill has already is refused with that version.',
   access: 'key',
   params: skillPath,
-  body: shape({ suggested_body: bodyField }, versionFields).label('SkillSuggestion'),
+  body: shape({ suggested_body: bodyField }, versionFields)
+    .label('SkillSuggestion')
+    .example({ suggested_body: 'Ask for the number or the e-mail address first.' }),
   answers: {
     201: Joi.object({
       status: Joi.string().valid('ok').required(),

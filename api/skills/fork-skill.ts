@@ -20,7 +20,7 @@ export const forkSkill = endpoint('POST', '/skills/{skill_name}/fork', {
   access: 'key',
   params: skillPath,
   query: shape({}, members),
-  body: shape({}, members).label('SkillForkRequest'),
+  body: shape({}, members).label('SkillForkRequest').example({ new_name: 'our-order-lookup' }),
   answers: { 201: forkBody, 400: errorBody, 404: errorBody, 409: conflictBody },
   async handle({ context, principal, params, query, body }) {
     const { orgId } = principal

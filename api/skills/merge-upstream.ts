@@ -47,7 +47,7 @@ export const mergeUpstream = endpoint('POST', '/skills/{skill_name}/merge-upstre
   access: 'key',
   params: skillPath,
   query: shape({}, members),
-  body: shape({}, members).label('UpstreamMergeRequest'),
+  body: shape({}, members).label('UpstreamMergeRequest').example({ strategy: 'theirs' }),
   answers: {
     200: Joi.alternatives(mergedBody, previewBody),
     400: errorBody,

@@ -22,7 +22,12 @@ export const reportInstalls = endpoint('POST', '/skills/installs/report', {
       ).max(MAX_ITEMS),
     },
     { install_label: text().empty([null, '']) },
-  ).label('InstallReport'),
+  )
+    .label('InstallReport')
+    .example({
+      install_id: 'laptop',
+      skills: [{ name: 'order-lookup', content_hash: 'ab'.repeat(32) }],
+    }),
   answers: {
     200: Joi.object({
       skills: listOf(

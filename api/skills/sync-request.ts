@@ -57,6 +57,8 @@ const members = {
   ...installFields,
 }
 const documented = shape({ skills: listOf(itemShape).max(MAX_ITEMS) }, members)
+  .label('SkillSyncRequest')
+  .example({ skills: [{ name: 'order-lookup', body_markdown: 'Ask for the number first.' }] })
 const outer = shape({ skills: listOf(Joi.any()).max(MAX_ITEMS) }, members)
 
 /** A body whose items are checked one by one: an item that is wrong leaves the others. */

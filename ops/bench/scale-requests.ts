@@ -121,6 +121,7 @@ export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/skills': BOUNDED,
   '/skills/menu': BOUNDED,
   '/skills/{skill_name}/versions': OF_ONE,
+  '/skills/{skill_name}/body': 'reads one row',
   '/jobs/{job_id}': OF_ONE,
 }
 
