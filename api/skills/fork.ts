@@ -39,9 +39,10 @@ export async function installSkill(
   const name = await lockForkName(tx, orgId, source.name, named)
   await refuseSecond(tx, orgId, source.skill_id)
   const { display_name, category, description, invocation, stability, frontmatter } = source
+  const details = { display_name, category, description, invocation, stability, frontmatter }
   const skill = newSkill({
     name,
-    ...{ display_name, category, description, invocation, stability, frontmatter },
+    ...details,
     trigger_phrases: [],
     eval_yaml: source.eval_yaml,
     forked_from_skill_id: source.skill_id,

@@ -26,7 +26,7 @@ export const bodyField = text(MAX_BODY_BYTES)
   .custom(checkBody)
   .description('Text of SKILL.md after its frontmatter, at most 256 KiB')
 
-export const descriptionField = text(MAX_DESCRIPTION)
+const descriptionField = text(MAX_DESCRIPTION)
   .trim()
   .empty([null, ''])
   .description('Default the first line of the body that is no heading')

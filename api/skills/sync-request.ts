@@ -15,7 +15,7 @@ import { detailFields } from './members.ts'
 export const MAX_ITEMS = 500
 
 /** Members that say which installation of a client speaks. */
-export const installFields = {
+const installFields = {
   install_id: text().empty([null, '']).description('Of the installation that sends this'),
   install_label: text().empty([null, '']),
 }

@@ -181,7 +181,8 @@ t.test('skills', async (t) => {
     t.equal((await suggest('---\nname: s\n---\n')).status, 422)
     t.equal((await suggest('a\0')).status, 422)
     const atOnce = await Promise.all(Array.from({ length: 8 }, () => suggest('same')))
-    t.same(atOnce.map(({ status }) => status).sort(), [201, ...Array<number>(7).fill(409)])
+    t.equal(atOnce.filter(({ status }) => status === 201).length, 1)
+    t.equal(atOnce.filter(({ status }) => status === 409).length, 7)
   })
 
   t.test('tell an installation how its copies stand', async (t) => {

@@ -160,8 +160,8 @@ t.test('a copy of a skill', async (t) => {
         me.client.post(`/skills/${slug}/fork`, i % 2 ? { new_name: `wanted-as-${i}` } : {}),
       ),
     )
-    const statuses = answers.map(({ status }) => status).sort()
-    t.same(statuses, [201, 409, 409, 409, 409, 409, 409, 409])
+    t.equal(answers.filter(({ status }) => status === 201).length, 1)
+    t.equal(answers.filter(({ status }) => status === 409).length, 7)
     t.equal((await me.client.get('/skills')).body.total, 1)
   })
 
