@@ -99,8 +99,14 @@ function checkBody(markdown: string, { message }: Joi.CustomHelpers) {
 
 function checkFrontmatter(value: object, { message }: Joi.CustomHelpers) {
   const { name: _, description: __, ...rest } = value as Record<string, unknown>
-  const isLarge = Buffer.byteLength(JSON.stringify(rest)) > MAX_FRONTMATTER_BYTES
-  return isLarge ? message({ custom: '{#label} must be at most 16 KiB of JSON' }) : rest
+  const json = JSON.stringify(rest)
+  if (Buffer.byteLength(json) > MAX_FRONTMATTER_BYTES) {
+    return message({ custom: '{#label} must be at most 16 KiB of JSON' })
+  }
+  // Postgres holds neither, and what would be stored instead is not what was sent.
+  return UNSTORABLE.test(json)
+    ? message({ custom: '{#label} must be text without NUL and lone surrogates' })
+    : rest
 }
 
 export const NAME_RULE =
@@ -113,6 +119,9 @@ export const BODY_RULES = {
 } as const
 
 const MAX_FRONTMATTER_BYTES = 16 * 1024
+
+/** An escape of JSON, after no or an even number of backslashes, for NUL or a lone surrogate. */
+const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
 
 type Details = Partial<{
   [member in keyof typeof detailFields]: Valid<(typeof detailFields)[member]> | undefined
