@@ -99,14 +99,14 @@ function outcomeOf(
   const { row, newest } = stored
   const isLocal = step.action === 'pushed' || (step.action === 'no_change' && step.isLocal)
   const details = isLocal ? changeOfDetails(item, row) : undefined
-  if (step.action !== 'pushed') return { item, step, row, newest, ...(details && { details }) }
+  if (step.action !== 'pushed') return { item, step, row, newest, details }
   const version = nextVersion(row.id, newest, {
     body: item.body,
     origin: 'sync',
     author,
     restored_from_version_id: step.restored?.id ?? null,
   })
-  return { item, step, row, version, newest: version, ...(details && { details }) }
+  return { item, step, row, version, newest: version, details }
 }
 
 async function noteInstall(
@@ -139,7 +139,7 @@ export interface SyncOutcome {
   /** What is written: a skill, a version, and other details. */
   readonly skill?: NewSkill
   readonly version?: NewSkillVersion
-  readonly details?: ReturnType<typeof changeOfDetails>
+  readonly details?: ReturnType<typeof changeOfDetails> | undefined
 }
 
 type Sync = Omit<SyncRequest, 'skills'> & { readonly items: readonly SentSkill[] }

@@ -33,16 +33,18 @@ const descriptionField = text(MAX_DESCRIPTION)
 
 /** What is said of a skill beside its name and body. Null takes a text away. */
 export const detailFields = {
-  display_name: text().allow(null),
+  display_name: text().allow(null).empty(''),
   description: descriptionField,
-  category: text(64).allow(null),
+  category: text(64).allow(null).empty(''),
   stability: oneOf(...STABILITIES),
   invocation: oneOf(...INVOCATIONS),
   trigger_phrases: listOf(text(200)).max(100),
   frontmatter: freeForm()
     .custom(checkFrontmatter)
     .description('At most 16 KiB; its name and description are ignored'),
-  eval_yaml_text: text(64 * 1024).description('How it is to be evaluated'),
+  eval_yaml_text: text(64 * 1024)
+    .empty([null, ''])
+    .description('How it is to be evaluated'),
 }
 
 /** What is said of a version that the request makes. */

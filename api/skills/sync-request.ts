@@ -1,9 +1,9 @@
 import Joi from 'joi'
+import { cut } from '../../jobs/rules/core/reader.ts'
 import { CONFLICT_POLICIES } from '../../jobs/rules/skills/plan-sync.ts'
 import type { SyncItem } from '../../jobs/rules/skills/plan-sync.ts'
 import { hashBody, trimBody } from '../../jobs/rules/skills/skill.ts'
 import { bareHash } from '../../jobs/rules/traces/trace.ts'
-import { cut } from '../../jobs/rules/core/reader.ts'
 import { listOf, oneOf, shape, text, time } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
 import type { CheckedBody } from '../endpoint.ts'
@@ -14,13 +14,7 @@ import { detailFields } from './members.ts'
 /** Skills that one request can name. */
 export const MAX_ITEMS = 500
 
-/** Members that say which installation of a client speaks. */
-const installFields = {
-  install_id: text().empty([null, '']).description('Of the installation that sends this'),
-  install_label: text().empty([null, '']),
-}
-
-const { description, category, frontmatter, eval_yaml_text } = detailFields
+const { description, frontmatter, eval_yaml_text } = detailFields
 
 /** An item. What is wrong with its name or body is found by `planSync`. */
 const itemShape = shape(
@@ -32,15 +26,19 @@ const itemShape = shape(
   },
   {
     description,
-    category,
+    // Clients send null for what they know nothing of.
+    category: text(64).empty([null, '']),
     frontmatter,
     eval_yaml_text,
     content_hash: text()
+      .empty([null, ''])
       .custom(bareHash)
       .description(
         'SHA-256 of the body without outer white space; the item is refused if it is not',
       ),
-    local_updated_at: time().description('When it was last changed; newer_wins needs it'),
+    local_updated_at: time()
+      .empty([null, ''])
+      .description('When it was last changed; newer_wins needs it'),
   },
 ).label('SyncedSkill')
 
@@ -54,7 +52,8 @@ const members = {
     .default('summary')
     .description('diff tells the bodies that were kept, 5 MiB in all'),
   author: text().empty([null, '']).description('Of the versions; default the label of the key'),
-  ...installFields,
+  install_id: text().empty([null, '']).description('Of the installation that sends this'),
+  install_label: text().empty([null, '']),
 }
 const documented = shape({ skills: listOf(itemShape).max(MAX_ITEMS) }, members)
   .label('SkillSyncRequest')

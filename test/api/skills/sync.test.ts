@@ -64,17 +64,22 @@ t.test('a sync', async (t) => {
   })
 
   t.test('changes what is said of a skill without a version, and leaves the rest', async (t) => {
-    const { client, sync, versions } = await setup()
+    const { org, client, sync, versions } = await setup()
     await client.post('/skills', skill('s', 'x', { category: 'mine', stability: 'experimental' }))
     const said = { description: 'said', frontmatter: { license: 'MIT' } }
-    t.match((await sync([skill('s', 'x', said)])).body, counts(0, 0, 1))
+    const sent = skill('s', 'x', { ...said, eval_yaml_text: 'cases: []' })
+    t.match((await sync([sent])).body, counts(0, 0, 1))
     t.match((await client.get('/skills/s')).body, {
       ...said,
       category: 'mine',
       stability: 'experimental',
     })
-    t.match((await sync([skill('s', 'x', { description: '' })])).body, counts(0, 0, 1))
-    t.match((await client.get('/skills/s')).body, said)
+    const nothing = { description: '', category: null, frontmatter: null, eval_yaml_text: '' }
+    const untold = { ...nothing, content_hash: '', local_updated_at: null }
+    t.match((await sync([skill('s', 'x', untold)])).body, counts(0, 0, 1))
+    t.match((await client.get('/skills/s')).body, { ...said, category: 'mine' })
+    const [row] = await service.sql`select eval_yaml from skills where org_id = ${org.orgId}`
+    t.equal(row?.['eval_yaml'], 'cases: []')
     await sync([skill('s', 'x', { description: 'late' })], { conflict_policy: 'remote_wins' })
     t.match((await client.get('/skills/s')).body, said)
     t.same(await versions('s'), [1])
