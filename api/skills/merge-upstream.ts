@@ -7,6 +7,7 @@ import type { PublicSkillRow } from '../../sql/skills/public-skills.ts'
 import { nextVersion, readBodies } from '../../sql/skills/skill-versions.ts'
 import type { SkillVersionRow } from '../../sql/skills/skill-versions.ts'
 import { markUpstream } from '../../sql/skills/skills.ts'
+import type { SkillRow } from '../../sql/skills/skills.ts'
 import { addSkillVersions } from '../../sql/transactions/add-skill-versions.ts'
 import { endpoint } from '../endpoint.ts'
 import { ApiError, badRequest } from '../errors.ts'
@@ -74,7 +75,7 @@ export const mergeUpstream = endpoint('POST', '/skills/{skill_name}/merge-upstre
         await markUpstream(tx, orgId, skill.id, { upstream_seen_version_id: upstream.version_id })
         return viewUnmerged(newest)
       }
-      return takeOver(tx, context.queue, principal, newest, upstream)
+      return takeOver(tx, context.queue, principal, { skill, newest, upstream })
     })
   },
 })
@@ -99,30 +100,27 @@ async function takeOver(
   tx: Transaction,
   queue: Queue,
   { orgId, keyLabel: author }: Principal,
-  newest: SkillVersionRow,
-  upstream: PublicSkillRow,
+  { skill, newest, upstream }: Merge,
 ) {
   const { body, body_sha256, change_summary, version_id } = upstream
-  await markUpstream(tx, orgId, newest.skill_id, { forked_at_version_id: version_id })
+  await markUpstream(tx, orgId, skill.id, { forked_at_version_id: version_id })
   const isSame =
-    body_sha256.equals(newest.body_sha256) && (await hasFilesOf(tx, orgId, newest.id, upstream))
+    body_sha256.equals(newest.body_sha256) && (await hasFilesOf(tx, orgId, newest.id, version_id))
   if (isSame) return viewUnmerged(newest)
+  const isCopy = newest.origin === 'fork' || newest.origin === 'upstream'
+  const copied = skill.forked_at_version_id
+  const isUntouched = isCopy && copied !== null && (await hasFilesOf(tx, orgId, newest.id, copied))
   const made = { body, origin: 'upstream', author, change_summary } as const
-  const version = nextVersion(newest.skill_id, newest, made)
+  const version = nextVersion(skill.id, newest, made)
   await addSkillVersions(tx, queue, orgId, [version])
   await takeFilesOf(tx, orgId, version.id, upstream)
   return {
     status: 'ok',
     version_id: version.id,
     version_number: version.version_number,
-    overwrote_local_changes: isLocal(newest),
+    overwrote_local_changes: !isUntouched,
     previous_version_id: newest.id,
   }
-}
-
-/** Whether a version is other than the public one it was made of. */
-function isLocal({ origin, revision }: SkillVersionRow) {
-  return !(origin === 'fork' || origin === 'upstream') || revision > 0
 }
 
 /** Where no version was made. */
@@ -146,4 +144,11 @@ function unavailable() {
     'upstream_unavailable',
     'The skill that this one is a copy of is not public at the moment',
   )
+}
+
+interface Merge {
+  readonly skill: SkillRow
+  /** Its newest version. */
+  readonly newest: SkillVersionRow
+  readonly upstream: PublicSkillRow
 }

@@ -54,12 +54,12 @@ export async function findPublicSkill(
   return row
 }
 
-/** Whether a version has the files of a public one, and no others. */
+/** Whether a version has the files of a public one, and no others. One that is gone has none. */
 export async function hasFilesOf(
   sql: Queryable,
   orgId: string,
   versionId: string,
-  { skill_id, version_number }: PublicVersion,
+  publicVersionId: string,
 ) {
   const [row] = await sql<{ differs: boolean }[]>`
     select exists (
@@ -67,8 +67,9 @@ export async function hasFilesOf(
         select path, sha256, mode from skill_version_files
         where org_id = ${orgId} and version_id = ${versionId}) own
       full join (
-        select path, sha256, mode from registry_files
-        where skill_id = ${skill_id} and version_number = ${version_number}) theirs
+        select f.path, f.sha256, f.mode
+        from registry_versions v join registry_files f using (skill_id, version_number)
+        where v.version_id = ${publicVersionId}) theirs
         using (path, sha256, mode)
       where own is null or theirs is null) as differs`
   return row?.differs === false

@@ -220,6 +220,18 @@ t.test('a copy of a skill', async (t) => {
     t.equal((await merge({ strategy: 'ours', mode: 'preview' })).status, 400)
   })
 
+  t.test('whose files alone were changed is told that they were overwritten', async (t) => {
+    const [owner, me] = [await setup(), await setup()]
+    await owner.make('files', 'one')
+    const { slug } = await publish(owner, 'files')
+    await me.client.post(`/skills/${slug}/fork`)
+    await sql`update skill_version_files set mode = '0755' where org_id = ${me.orgId}`
+    await owner.client.put('/skills/files', { body_markdown: 'two' })
+    await publish(owner, 'files')
+    const { body } = await me.client.post('/skills/files/merge-upstream')
+    t.match(body, { version_number: 2, overwrote_local_changes: true })
+  })
+
   t.test('that has the public text already only notes it, unless files differ', async (t) => {
     const [owner, me] = [await setup(), await setup()]
     await owner.make('same', 'one')
