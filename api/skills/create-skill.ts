@@ -1,5 +1,6 @@
 import { shape } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
+import { nextVersion } from '../../sql/skills/skill-versions.ts'
 import { findSkill, lockSkills } from '../../sql/skills/skills.ts'
 import { addSkills, newSkill } from '../../sql/transactions/add-skills.ts'
 import { Answer, endpoint } from '../endpoint.ts'
@@ -29,24 +30,23 @@ export const createSkill = endpoint('POST', '/skills', {
   answers: { 201: skillBody, 400: errorBody, 409: conflictBody },
   async handle({ context, principal, body }) {
     const { orgId, keyId, keyLabel } = principal
-    const { name, body_markdown, eval_yaml_text, author = keyLabel, change_summary } = body
+    const { name, body_markdown, author = keyLabel, change_summary = null } = body
     const skill = newSkill({
       name,
       ...detailsOf(body, defaultDetails(name, body_markdown)),
-      eval_yaml: eval_yaml_text ?? null,
+      eval_yaml: body.eval_yaml_text ?? null,
       created_by: keyId,
     })
-    const version = { body: body_markdown, origin: 'create', author } as const
+    const made = { body: body_markdown, origin: 'create', author, change_summary } as const
+    const version = nextVersion(skill.id, undefined, made)
     await context.queue.transaction(context.sql, async (tx: Transaction) => {
       await lockSkills(tx, orgId, [name])
       const other = await findSkill(tx, orgId, { name })
       if (other) throw await nameTaken(tx, orgId, other)
-      const summary = change_summary ?? null
-      const added = [{ skill, version: { ...version, change_summary: summary } }]
-      await withinRoom(addSkills(tx, context.queue, orgId, added))
+      await withinRoom(addSkills(tx, context.queue, orgId, [{ skill, version }]))
     })
-    const made = await findVisibleSkill(context.sql, principal, skill.id)
-    const location = `/api/v1/skills/${skill.id}`
-    return new Answer(201, await viewSkill(context.sql, orgId, made), { Location: location })
+    const created = await findVisibleSkill(context.sql, principal, skill.id)
+    const view = await viewSkill(context.sql, orgId, created)
+    return new Answer(201, view, { Location: `/api/v1/skills/${skill.id}` })
   },
 })

@@ -1,19 +1,29 @@
 import type { Area } from '../endpoint.ts'
+import { applySuggestion } from './apply-suggestion.ts'
 import { assignSkill } from './assign-skill.ts'
 import { attachFile } from './attach-file.ts'
 import { attachFiles } from './attach-files.ts'
 import { createSkill } from './create-skill.ts'
 import { deleteAttachment } from './delete-attachment.ts'
+import { deleteSkill } from './delete-skill.ts'
+import { forkSkill } from './fork-skill.ts'
 import { listAttachments } from './list-attachments.ts'
+import { listHashes } from './list-hashes.ts'
 import { listSkillVersions } from './list-skill-versions.ts'
 import { listSkills } from './list-skills.ts'
 import { listSubscriptions } from './list-subscriptions.ts'
+import { mergeUpstream } from './merge-upstream.ts'
+import { reportInstalls } from './report-installs.ts'
 import { resolvePublicSkills } from './resolve-public-skills.ts'
 import { resolveSkills } from './resolve-skills.ts'
+import { routeSkills } from './route-skills.ts'
 import { showAttachment } from './show-attachment.ts'
+import { showBody } from './show-body.ts'
+import { showMenu } from './show-menu.ts'
+import { showSkill } from './show-skill.ts'
 import { showSkillFile } from './show-skill-file.ts'
 import { showSkillVersion } from './show-skill-version.ts'
-import { showSkill } from './show-skill.ts'
+import { syncSkills } from './sync-skills.ts'
 import { unassignSkill } from './unassign-skill.ts'
 import { updateSkill } from './update-skill.ts'
 
@@ -23,8 +33,18 @@ export const skills: Area = {
     listSkills,
     showSkill,
     updateSkill,
+    deleteSkill,
+    syncSkills,
+    listHashes,
+    reportInstalls,
     listSkillVersions,
     showSkillVersion,
+    showBody,
+    applySuggestion,
+    forkSkill,
+    mergeUpstream,
+    showMenu,
+    routeSkills,
     listAttachments,
     attachFile,
     attachFiles,

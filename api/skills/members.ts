@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import Joi from 'joi'
 import {
   describeBody,
@@ -11,7 +12,7 @@ import {
 } from '../../jobs/rules/skills/skill.ts'
 import { freeForm, listOf, oneOf, text } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
-import type { SkillDetails } from '../../sql/skills/skills.ts'
+import type { SkillDetails, SkillRow } from '../../sql/skills/skills.ts'
 
 /** What requests say of a skill, and how it is checked. */
 
@@ -25,23 +26,25 @@ export const bodyField = text(MAX_BODY_BYTES)
   .custom(checkBody)
   .description('Text of SKILL.md after its frontmatter, at most 256 KiB')
 
-export const descriptionField = text(MAX_DESCRIPTION)
+const descriptionField = text(MAX_DESCRIPTION)
   .trim()
   .empty([null, ''])
   .description('Default the first line of the body that is no heading')
 
 /** What is said of a skill beside its name and body. Null takes a text away. */
 export const detailFields = {
-  display_name: text().allow(null),
+  display_name: text().allow(null).empty(''),
   description: descriptionField,
-  category: text(64).allow(null),
+  category: text(64).allow(null).empty(''),
   stability: oneOf(...STABILITIES),
   invocation: oneOf(...INVOCATIONS),
   trigger_phrases: listOf(text(200)).max(100),
   frontmatter: freeForm()
     .custom(checkFrontmatter)
     .description('At most 16 KiB; its name and description are ignored'),
-  eval_yaml_text: text(64 * 1024).description('How it is to be evaluated'),
+  eval_yaml_text: text(64 * 1024)
+    .empty([null, ''])
+    .description('How it is to be evaluated'),
 }
 
 /** What is said of a version that the request makes. */
@@ -63,6 +66,14 @@ export function detailsOf(said: Details, before: SkillDetails): SkillDetails {
   } = said
   const texts = { display_name, description, category }
   return { ...texts, stability, invocation, trigger_phrases, frontmatter }
+}
+
+/** The details that change by what is said, to be written; undefined where none does. */
+export function changeOfDetails(said: Details, skill: SkillRow) {
+  const details = detailsOf(said, skill)
+  const { eval_yaml_text: eval_yaml = null } = said
+  if (eval_yaml === null && isDeepStrictEqual(details, detailsOf({}, skill))) return undefined
+  return { id: skill.id, ...details, eval_yaml }
 }
 
 /** The details of a new skill of which nothing is said. */
@@ -90,8 +101,14 @@ function checkBody(markdown: string, { message }: Joi.CustomHelpers) {
 
 function checkFrontmatter(value: object, { message }: Joi.CustomHelpers) {
   const { name: _, description: __, ...rest } = value as Record<string, unknown>
-  const isLarge = Buffer.byteLength(JSON.stringify(rest)) > MAX_FRONTMATTER_BYTES
-  return isLarge ? message({ custom: '{#label} must be at most 16 KiB of JSON' }) : rest
+  const json = JSON.stringify(rest)
+  if (Buffer.byteLength(json) > MAX_FRONTMATTER_BYTES) {
+    return message({ custom: '{#label} must be at most 16 KiB of JSON' })
+  }
+  // Postgres holds neither, and what would be stored instead is not what was sent.
+  return UNSTORABLE.test(json)
+    ? message({ custom: '{#label} must be text without NUL and lone surrogates' })
+    : rest
 }
 
 export const NAME_RULE =
@@ -104,6 +121,9 @@ export const BODY_RULES = {
 } as const
 
 const MAX_FRONTMATTER_BYTES = 16 * 1024
+
+/** An escape of JSON, after no or an even number of backslashes, for NUL or a lone surrogate. */
+const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
 
 type Details = Partial<{
   [member in keyof typeof detailFields]: Valid<(typeof detailFields)[member]> | undefined

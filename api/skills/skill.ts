@@ -7,7 +7,7 @@ import { findRegistryMarks } from '../../sql/skills/registry-marks.ts'
 import { findNewest } from '../../sql/skills/skill-versions.ts'
 import type { SkillVersionRow } from '../../sql/skills/skill-versions.ts'
 import { findSkill, lockSkills } from '../../sql/skills/skills.ts'
-import type { SkillRow } from '../../sql/skills/skills.ts'
+import type { SkillReference, SkillRow } from '../../sql/skills/skills.ts'
 import { TooManySkills } from '../../sql/transactions/add-skills.ts'
 import { badRequest, conflictWith, notFound } from '../errors.ts'
 import { nullable, times } from '../fields.ts'
@@ -96,6 +96,11 @@ export async function findVisibleSkill(
   return skill
 }
 
+/** No name looks like an id. */
+export function referenceOf(idOrName: string): SkillReference {
+  return isUuid(idOrName) ? { id: idOrName } : { name: idOrName }
+}
+
 /** The same, to be written: nobody else writes it until the transaction ends. @throws ApiError 404 */
 export async function lockVisibleSkill(tx: Transaction, principal: Principal, idOrName: string) {
   const { id, name } = await findVisibleSkill(tx, principal, idOrName)
@@ -139,8 +144,8 @@ export function skillConflict(
   })
 }
 
-/** A skill and its first version are made by one transaction. */
-function newestOf(newest: ReadonlyMap<string, SkillVersionRow>, skillId: string) {
+/** The newest version of a skill among those found: a skill and its first version are made together. */
+export function newestOf(newest: ReadonlyMap<string, SkillVersionRow>, skillId: string) {
   const version = newest.get(skillId)
   if (!version) throw new Error(`Skill ${skillId} has no version`)
   return version

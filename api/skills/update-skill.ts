@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { hashBody } from '../../jobs/rules/skills/skill.ts'
 import { shape } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
@@ -8,7 +7,7 @@ import { addSkillVersions } from '../../sql/transactions/add-skill-versions.ts'
 import { endpoint } from '../endpoint.ts'
 import { validationError } from '../errors.ts'
 import { errorBody } from '../fields.ts'
-import { bodyField, detailFields, detailsOf, nameField, versionFields } from './members.ts'
+import { bodyField, changeOfDetails, detailFields, nameField, versionFields } from './members.ts'
 import {
   findVisibleSkill,
   lockVisibleSkill,
@@ -34,11 +33,8 @@ export const updateSkill = endpoint('PUT', '/skills/{skill_name}', {
     const id = await context.queue.transaction(context.sql, async (tx: Transaction) => {
       const skill = await lockVisibleSkill(tx, principal, params.skill_name)
       if (body.name !== undefined && body.name !== skill.name) throw validationError([RENAMED])
-      const details = detailsOf(body, skill)
-      const eval_yaml = body.eval_yaml_text ?? null
-      if (eval_yaml !== null || !isDeepStrictEqual(details, detailsOf({}, skill))) {
-        await updateSkills(tx, orgId, [{ id: skill.id, ...details, eval_yaml }])
-      }
+      const change = changeOfDetails(body, skill)
+      if (change) await updateSkills(tx, orgId, [change])
       const newest = await newestVersion(tx, orgId, skill.id)
       const bodySha256 = body_markdown === undefined ? newest.body_sha256 : hashBody(body_markdown)
       if (body_markdown === undefined || bodySha256.equals(newest.body_sha256)) return skill.id

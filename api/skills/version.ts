@@ -50,22 +50,24 @@ export async function viewWholeVersion(sql: Queryable, orgId: string, row: Skill
   return { ...viewVersion(row), body_markdown: bodies.get(row.id) }
 }
 
-/** @param reference a number, an id, or latest, which is the default. @throws ApiError 404 */
+/** @param reference as `readVersionReference`. @throws ApiError 404 */
 export async function findVisibleVersion(
   sql: Queryable,
   orgId: string,
   skillId: string,
-  reference = 'latest',
+  reference: string | undefined,
 ): Promise<SkillVersionRow> {
-  if (reference === 'latest') return newestVersion(sql, orgId, skillId)
-  const by = readReference(reference)
+  const by = readVersionReference(reference)
+  if (by === 'latest') return newestVersion(sql, orgId, skillId)
   const version = by && (await findVersion(sql, orgId, skillId, by))
   if (!version) throw notFound('Version')
   return version
 }
 
-/** Nine digits fit into the type `int` of the database. */
-function readReference(reference: string) {
+/** Reads a number, an id, or latest, which is the default; undefined for what can be no version. */
+export function readVersionReference(reference = 'latest') {
+  if (reference === 'latest') return reference
+  // Nine digits fit into the type `int` of the database.
   if (/^\d{1,9}$/.test(reference)) return { number: Number(reference) }
   return isUuid(reference) ? { id: reference } : undefined
 }

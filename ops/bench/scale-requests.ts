@@ -90,6 +90,7 @@ export const SCALE_REQUESTS: readonly string[] = [
 ]
 
 const FEW = 'its rows are made by people, not by traces'
+const BOUNDED = 'an organization has at most 10,000 skills'
 const OF_ONE = 'lists what belongs to one thing, in pages of an index'
 const ANALYSIS =
   'starts a job where nothing was analysed yet; ops/bench/compatibility.ts measures that'
@@ -121,6 +122,10 @@ export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/skills/{skill_name}/subscriptions': OF_ONE,
   '/import/{import_id}/errors': OF_ONE,
   '/replay/batches/{replay_batch_id}/tasks': OF_ONE,
+  '/skills': BOUNDED,
+  '/skills/menu': BOUNDED,
+  '/skills/{skill_name}/versions': OF_ONE,
+  '/skills/{skill_name}/body': 'reads one row',
   '/jobs/{job_id}': OF_ONE,
 }
 

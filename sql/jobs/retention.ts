@@ -112,6 +112,16 @@ export async function deleteOldMails(sql: Queryable, limit: number) {
   return deleted.count
 }
 
+/** Deletes at most `limit` notes of skills that installations of clients told 90 days ago and not since. */
+export async function deleteOldInstalls(sql: Queryable, limit: number) {
+  const deleted = await sql`
+    delete from skill_installs where (org_id, install_id, skill_name) in (
+      select org_id, install_id, skill_name from skill_installs
+      where reported_at < ${recordsKeptSince(sql)}
+      order by reported_at limit ${limit} for update skip locked)`
+  return deleted.count
+}
+
 /** Deletes at most `limit` sessions that are over. */
 export async function deleteEndedSessions(sql: Queryable, limit: number) {
   const deleted = await sql`

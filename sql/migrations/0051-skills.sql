@@ -156,6 +156,7 @@ create table skill_installs (
   reported_at timestamptz(3) not null default clock_timestamp(),
   primary key (org_id, install_id, skill_name)
 );
+create index skill_installs_reported on skill_installs (reported_at);
 
 create table skill_benchmarks (
   org_id uuid not null,

@@ -79,6 +79,18 @@ export async function findSkills(sql: Queryable, orgId: string, names: readonly 
   return new Map(rows.map((row) => [row.name, row]))
 }
 
+/** The hash of the newest body of each skill, by name, in the order of the names; at most so many. */
+export async function listHashes(sql: Queryable, orgId: string, limit: number) {
+  return sql<{ name: string; body_sha256: Buffer }[]>`
+    select s.name, newest.body_sha256 from (
+        select id, name from skills where org_id = ${orgId} and deleted_at is null
+        order by name limit ${limit}) s
+      cross join lateral (
+        select body_sha256 from skill_versions v where v.org_id = ${orgId} and v.skill_id = s.id
+        order by version_number desc limit 1) newest
+    order by s.name`
+}
+
 /** The newest first. */
 export async function listSkills(
   sql: Queryable,
@@ -138,6 +150,7 @@ export async function updateSkills(
   orgId: string,
   skills: readonly (SkillDetails & SkillEval & { readonly id: string })[],
 ) {
+  if (skills.length === 0) return
   await tx`
     update skills k
     set display_name = s.display_name, description = s.description, category = s.category,
@@ -159,9 +172,21 @@ export async function markUpstream(
   await tx`update skills set ${tx({ ...mark })} where org_id = ${orgId} and id = ${id}`
 }
 
-/** From now on nothing finds it. Its name is free again. */
+/**
+ * From now on nothing finds a skill; its name is free again. Its assignments end, and it is no installation
+ * of the public skill that it is a copy of.
+ */
 export async function deleteSkill(tx: Transaction, orgId: string, id: string) {
   await tx`
+    with unassigned as (
+      delete from skill_assignments where org_id = ${orgId} and skill_id = ${id}
+    ), uninstalled as (
+      delete from registry_installs where org_id = ${orgId} and fork_skill_id = ${id}
+      returning skill_id
+    ), counted as (
+      update registry_skills r set install_count = install_count - 1
+      from uninstalled where r.skill_id = uninstalled.skill_id
+    )
     update skills set deleted_at = clock_timestamp() where org_id = ${orgId} and id = ${id}`
 }
 

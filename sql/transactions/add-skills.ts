@@ -2,7 +2,6 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Queue } from '../../jobs/queue.ts'
 import { MAX_SKILLS } from '../../jobs/rules/skills/skill.ts'
 import type { Transaction } from '../core/db.ts'
-import { nextVersion } from '../skills/skill-versions.ts'
 import type { NewSkillVersion } from '../skills/skill-versions.ts'
 import { countSkills, insertSkills } from '../skills/skills.ts'
 import type { NewSkill } from '../skills/skills.ts'
@@ -20,15 +19,15 @@ export function newSkill(
 
 /**
  * Adds skills, whose names the transaction has locked and found free, with their first versions.
- * @returns the first versions, in the same order
  * @throws TooManySkills
  */
 export async function addSkills(
   tx: Transaction,
   queue: Queue,
   orgId: string,
-  added: readonly { skill: NewSkill; version: Parameters<typeof nextVersion>[2] }[],
-): Promise<NewSkillVersion[]> {
+  added: readonly { readonly skill: NewSkill; readonly version: NewSkillVersion }[],
+) {
+  if (added.length === 0) return
   if (added.length > (await countRoom(tx, orgId))) throw new TooManySkills()
   const taken = await insertSkills(
     tx,
@@ -36,9 +35,8 @@ export async function addSkills(
     added.map(({ skill }) => skill),
   )
   if (taken.size > 0) throw new Error(`Skills of these names are there: ${[...taken].join(', ')}`)
-  const versions = added.map(({ skill, version }) => nextVersion(skill.id, undefined, version))
+  const versions = added.map(({ version }) => version)
   await addSkillVersions(tx, queue, orgId, versions)
-  return versions
 }
 
 /** How many skills more the organization may have. */

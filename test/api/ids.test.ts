@@ -161,9 +161,9 @@ function placesOf(document: Document, { path, described }: Operation): Place[] {
   return [...given, ...inBody] as Place[]
 }
 
-/** A write by an unknown project makes the project, and a worker names itself. */
+/** A write by an unknown project makes the project; workers and installations name themselves. */
 function isId(name: string) {
-  return name !== 'worker_id' && /(_id|_ids|^version|^against)$/.test(name)
+  return !/^(worker|install)_id$/.test(name) && /(_id|_ids|^version|^against)$/.test(name)
 }
 
 function operationsOf(document: Document): Operation[] {

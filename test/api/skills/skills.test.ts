@@ -77,8 +77,12 @@ t.test('skills', async (t) => {
     }
     t.same(await refused({ description: 'x'.repeat(1025) }), ['body.description'])
     t.same(await refused({ frontmatter: { x: 'x'.repeat(16_384) } }), ['body.frontmatter'])
+    t.same(await refused({ frontmatter: { x: ['a\0'] } }), ['body.frontmatter'])
+    t.same(await refused({ frontmatter: { 'a\ud800': 1 } }), ['body.frontmatter'])
     t.same(await refused({ stability: 'shaky' }), ['body.stability'])
     t.equal((await make('largest', { body_markdown: ` ${'é'.repeat(131_071)}xx` })).status, 201)
+    const escapes = { x: '\\u0000 \\ud800 \\', y: '😀' }
+    t.same((await make('escapes', { frontmatter: escapes })).body.frontmatter, escapes)
     t.equal((await make('rule', { body_markdown: '--- is a rule' })).status, 201)
     t.equal((await make('empty', { body_markdown: '' })).body.description, 'empty')
   })
@@ -119,6 +123,26 @@ t.test('skills', async (t) => {
     const first = await names('limit=2')
     t.same(first.names, ['c', 'b'])
     t.same((await names(`limit=2&cursor=${first.next_cursor}`)).names, ['a'])
+  })
+
+  t.test('are 10,000 an organization at most', async (t) => {
+    const { client, make, org } = await setup()
+    await make('first')
+    await service.sql`
+      insert into skills (org_id, id, name, description, document)
+      select ${org.orgId}, gen_random_uuid(), 'skill-' || n, 'x', '' from generate_series(1, 9998) n`
+    t.equal((await make('last')).status, 201)
+    const refused = await make('one-more')
+    t.equal(refused.status, 400)
+    t.match(refused.body.detail, /at most 10000 skills/)
+    t.equal((await client.post('/skills/first/fork')).status, 400)
+    const skills = ['first', 'one-more'].map((name) => ({ name, body_markdown: 'new' }))
+    t.match((await client.post('/skills/sync', { skills })).body, {
+      updated: 1,
+      failures: [{ name: 'one-more', code: 'too_many_skills' }],
+    })
+    await client.delete('/skills/last')
+    t.equal((await make('one-more')).status, 201, 'one that is deleted does not count')
   })
 
   t.test('get a version from a PUT that changes the body, and from no other', async (t) => {

@@ -258,6 +258,16 @@ t.test('retention', async (t) => {
     t.equal(await count('sessions'), 1)
   })
 
+  t.test('forgets what an installation told of its skills 90 days ago', async (t) => {
+    await sql`
+      insert into skill_installs (org_id, install_id, skill_name, body_sha256, reported_at)
+      select ${org.orgId}, 'laptop', 'skill-' || n, sha256(''), now() - n * interval '1 day'
+      from unnest(array[91, 89]) n`
+    await run()
+    const left = await sql`select skill_name from skill_installs where org_id = ${org.orgId}`
+    t.same(left, [{ skill_name: 'skill-89' }])
+  })
+
   t.test('knows every table that keeps a job from being deleted', async (t) => {
     const rows = await sql<{ name: string }[]>`
       select conrelid::regclass::text as name from pg_constraint

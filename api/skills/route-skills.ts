@@ -1,0 +1,31 @@
+import { bool, int, shape, text, textReference } from '../../jobs/shape.ts'
+import { listOffered } from '../../sql/skills/offered-skills.ts'
+import { endpoint } from '../endpoint.ts'
+import { readableProjects } from '../projects.ts'
+import { offerBody, viewOffer } from './offer.ts'
+
+export const routeSkills = endpoint('POST', '/skills/route', {
+  summary: 'Find the skills that fit a task, the best first',
+  description:
+    'Among those of GET /skills/menu, by the words of the query in name, description and trigger phrases. Nothing is stored.',
+  access: 'key',
+  body: shape(
+    { query: text(4000) },
+    {
+      top_k: int(1, 50).default(5),
+      include_attachments: bool().default(false),
+      agent_name: textReference().description('Whose assignments count; default any agent'),
+      category: text(64),
+    },
+  )
+    .label('SkillRouteRequest')
+    .example({ query: 'Where is my order?', top_k: 3 }),
+  answers: { 200: offerBody },
+  async handle({ context: { sql }, principal, body }) {
+    const { agent_name: agentName, category, top_k: limit, include_attachments } = body
+    const projectIds = await readableProjects(sql, principal, undefined)
+    const offer = { projectIds, agentName, category, query: body.query, limit }
+    const rows = await listOffered(sql, principal.orgId, offer)
+    return viewOffer(rows, 'full_text', include_attachments)
+  },
+})

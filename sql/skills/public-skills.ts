@@ -1,0 +1,131 @@
+import { isUuid } from '../../jobs/rules/core/uuid.ts'
+import type { Invocation, Stability } from '../../jobs/rules/skills/skill.ts'
+import type { Queryable, Transaction } from '../core/db.ts'
+
+/** A version of a public skill that may be copied: not blocked, and not withdrawn by the operator. */
+export interface PublicSkillRow {
+  skill_id: string
+  org_id: string
+  /** The part of its public name that it has in its organization. */
+  name: string
+  url_slug: string
+  display_name: string | null
+  category: string | null
+  version_id: string
+  version_number: number
+  body: string
+  body_sha256: Buffer
+  change_summary: string | null
+  description: string
+  invocation: Invocation
+  stability: Stability
+  frontmatter: Record<string, unknown>
+  eval_yaml: string | null
+}
+
+/**
+ * A public skill in its newest version, or in the one of this number or id.
+ * @param reference its id, its slug, or `handle/name`
+ * @param version default the newest
+ */
+export async function findPublicSkill(
+  sql: Queryable,
+  reference: string,
+  version?: { readonly number: number } | { readonly id: string },
+) {
+  const column = isUuid(reference)
+    ? 'skill_id'
+    : reference.includes('/')
+      ? 'registry_name'
+      : 'url_slug'
+  const condition =
+    version === undefined
+      ? sql``
+      : 'id' in version
+        ? sql`and v.version_id = ${version.id}`
+        : sql`and v.version_number = ${version.number}`
+  const [row] = await sql<PublicSkillRow[]>`
+    select r.skill_id, r.org_id, r.name, r.url_slug, r.display_name, r.category, v.version_id,
+      v.version_number, v.body, v.body_sha256, v.change_summary, v.description, v.invocation,
+      v.stability, v.frontmatter, v.eval_yaml
+    from registry_skills r join registry_versions v on v.skill_id = r.skill_id
+    where r.${sql(column)} = ${reference} and r.held_at is null and v.band <> 'blocked' ${condition}
+    order by v.version_number desc limit 1`
+  return row
+}
+
+/** Whether a version has the files of a public one, and no others. One that is gone has none. */
+export async function hasFilesOf(
+  sql: Queryable,
+  orgId: string,
+  versionId: string,
+  publicVersionId: string,
+) {
+  const [row] = await sql<{ differs: boolean }[]>`
+    select exists (
+      select from (
+        select path, sha256, mode from skill_version_files
+        where org_id = ${orgId} and version_id = ${versionId}) own
+      full join (
+        select f.path, f.sha256, f.mode
+        from registry_versions v join registry_files f using (skill_id, version_number)
+        where v.version_id = ${publicVersionId}) theirs
+        using (path, sha256, mode)
+      where own is null or theirs is null) as differs`
+  return row?.differs === false
+}
+
+/** Gives a version, which the transaction made, the files of a public one instead of those it has. */
+export async function takeFilesOf(
+  tx: Transaction,
+  orgId: string,
+  versionId: string,
+  { skill_id, version_number }: PublicVersion,
+) {
+  const files = tx`registry_files f
+    where f.skill_id = ${skill_id} and f.version_number = ${version_number}`
+  await tx`delete from skill_version_files where org_id = ${orgId} and version_id = ${versionId}`
+  // The update of an equal content keeps it until the file is there.
+  await tx`
+    insert into skill_blobs (org_id, sha256, content)
+    select distinct on (f.sha256) ${orgId}::uuid, f.sha256, f.content from ${files}
+    order by f.sha256
+    on conflict (org_id, sha256) do update set sha256 = excluded.sha256`
+  await tx`
+    insert into skill_version_files (org_id, version_id, path, id, sha256, mode, size_bytes,
+      content_type)
+    select ${orgId}, ${versionId}, f.path, f.id, f.sha256, f.mode, f.size_bytes, f.content_type
+    from ${files}`
+}
+
+/** Notes and counts an installation of a public skill; false where the organization has one. */
+export async function insertInstall(
+  tx: Transaction,
+  orgId: string,
+  skillId: string,
+  forkId: string,
+) {
+  const installed = await tx`
+    with installed as (
+      insert into registry_installs (skill_id, org_id, fork_skill_id)
+      values (${skillId}, ${orgId}, ${forkId})
+      on conflict (skill_id, org_id) do nothing
+      returning skill_id
+    ), counted as (
+      update registry_skills r set install_count = install_count + 1
+      from installed where r.skill_id = installed.skill_id
+    )
+    select from installed`
+  return installed.length === 1
+}
+
+/** The skill that is the organization's installation of a public one. */
+export async function findInstalled(sql: Queryable, orgId: string, skillId: string) {
+  const [row] = await sql<{ id: string; name: string }[]>`
+    select s.id, s.name from registry_installs i
+      join skills s on s.org_id = i.org_id and s.id = i.fork_skill_id and s.deleted_at is null
+    where i.org_id = ${orgId} and i.skill_id = ${skillId}`
+  return row
+}
+
+type PublicVersion = Pick<PublicSkillRow, 'skill_id' | 'version_number'>
