@@ -1,0 +1,108 @@
+import { isUtf8 } from 'node:buffer'
+import { findSensitive } from '../../core/sensitive.ts'
+import type { SensitiveClass } from '../../core/sensitive.ts'
+import type { Hit } from './finding.ts'
+import type { Form, ScannedText } from './scanned-text.ts'
+
+/** What a file says as text; undefined for one that is none. */
+export function readText(content: Uint8Array): string | undefined {
+  const [first, second] = content
+  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(content)
+  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(content)
+  return isUtf8(content) && !content.includes(0) ? new TextDecoder().decode(content) : undefined
+}
+
+/** Why nobody can see what a binary file does; undefined for a small one, and for pictures and the like. */
+export function describeBinary(content: Uint8Array): string | undefined {
+  const head = Buffer.from(content.subarray(0, 16)).toString('hex')
+  const program = PROGRAMS.find(([magic]) => head.startsWith(magic))?.[1]
+  if (program === undefined) {
+    if (content.length <= MAX_RUN || HARMLESS.some((magic) => head.startsWith(magic)))
+      return undefined
+  }
+  return `${content.length} bytes of ${program ?? 'no known type'}`
+}
+
+/** Long runs of base64 or hexadecimal digits, also broken into lines. */
+export function* findBlobs({ words }: ScannedText): Generator<Hit> {
+  let run = { start: 0, end: 0, length: 0 }
+  for (const { index, 0: part } of words.text.matchAll(/[0-9A-Za-z+/_-]{32,}={0,2}/g)) {
+    if (!/[0-9A-Za-z]/.test(part)) continue
+    const goesOn = LINE_BREAK.test(words.text.slice(run.end, Math.min(index, run.end + MAX_BREAK)))
+    if (!goesOn || run.length === 0) {
+      yield* hitOf(words, run)
+      run = { start: index, end: index, length: 0 }
+    }
+    run = { ...run, end: index + part.length, length: run.length + part.length }
+  }
+  yield* hitOf(words, run)
+}
+
+function* hitOf(form: Form, { start, length }: { start: number; length: number }): Generator<Hit> {
+  if (length <= MAX_RUN) return
+  const excerpt = `${length} characters of base64 or hexadecimal digits`
+  yield { code: 'opaque_blob', severity: 'warning', form, offset: start, excerpt }
+}
+
+/** Between two lines of one run, which may be texts of a program. */
+const LINE_BREAK = /^["']?[,+\\]?\r?\n[ \t]{0,40}["']?$/
+const MAX_BREAK = 50
+
+/** Secrets that look as if they open something. */
+export function* findCredentials({ raw }: ScannedText): Generator<Hit> {
+  // One by one: a placeholder in a value says nothing of a key within it.
+  for (const name of SECRET_CLASSES) {
+    for (const { start, end } of findSensitive(raw.text, [name])) {
+      if (!isLive(name, raw.text.slice(start, end))) continue
+      yield { code: 'live_credential', severity: 'critical', form: raw, offset: start }
+    }
+  }
+}
+
+/** No placeholder; and what no service marks as its key has to look random. */
+function isLive(name: SensitiveClass, value: string) {
+  if (name === 'private_key') return value.length >= MIN_PRIVATE_KEY
+  if (PLACEHOLDER.test(value)) return false
+  if (name !== 'secret' && name !== 'bearer') return true
+  return (
+    value.length >= MIN_SECRET &&
+    /\d/.test(value) &&
+    /[a-z]/i.test(value) &&
+    bitsOf(value) >= MIN_BITS
+  )
+}
+
+/** Shannon's entropy of the characters, in bits a character. */
+function bitsOf(value: string) {
+  const counts = new Map<string, number>()
+  for (const character of value) counts.set(character, (counts.get(character) ?? 0) + 1)
+  let bits = 0
+  for (const count of counts.values())
+    bits -= (count / value.length) * Math.log2(count / value.length)
+  return bits
+}
+
+const SECRET_CLASSES = ['private_key', 'jwt', 'api_key', 'bearer', 'secret'] as const
+const PLACEHOLDER =
+  /example|placeholder|your|xxxx|\*\*\*|\.\.\.|changeme|change-me|dummy|fake|redacted|insert|replace|sample|00000|12345678|abcdef|[<>{}$%\s]/i
+const MIN_SECRET = 16
+const MIN_BITS = 3.2
+/** The shortest keys have some 100 characters; what stands for one in a document has fewer. */
+const MIN_PRIVATE_KEY = 120
+const MAX_RUN = 2048
+
+const PROGRAMS = [
+  ['7f454c46', 'an ELF program'],
+  ['4d5a', 'a Windows program'],
+  ['feedface', 'a Mach-O program'],
+  ['feedfacf', 'a Mach-O program'],
+  ['cefaedfe', 'a Mach-O program'],
+  ['cffaedfe', 'a Mach-O program'],
+  ['cafebabe', 'a Java or Mach-O program'],
+  ['0061736d', 'a WebAssembly program'],
+] as const
+/** PNG, JPEG, GIF, RIFF, PDF, WOFF, TrueType, OpenType, ICO. */
+const HARMLESS =
+  `89504e470d0a1a0a ffd8ff 474946383 52494646 25504446 774f46 0001000000 4f54544f 00000100`.split(
+    ' ',
+  )
