@@ -20,6 +20,7 @@ const SELECTORS = String.raw`[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]{3}`
 
 /** Letters that look like one of ASCII. */
 const LOOKALIKES = 'аеорсухіјѕһԁԛԝӏкАВЕЅІЈКМНОРСТХУԚԜοανικρτυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧօսհոցՏԼ'
+const ALIKE = `[A-Za-z${LOOKALIKES}]`
 
 const RULES: readonly {
   readonly code: FindingCode
@@ -38,8 +39,8 @@ const RULES: readonly {
     severity: 'warning',
     // A whole word of both scripts in which every letter reads as one of ASCII.
     pattern: new RegExp(
-      `(?<![\\p{L}\\p{M}])(?=[a-z${LOOKALIKES}]{0,64}[a-z])[a-z]{0,64}[${LOOKALIKES}][a-z${LOOKALIKES}]{0,64}(?![\\p{L}\\p{M}])`,
-      'gui',
+      `(?<![\\p{L}\\p{M}])(?=${ALIKE}{0,64}[A-Za-z])[A-Za-z]{0,64}[${LOOKALIKES}]${ALIKE}{0,64}(?![\\p{L}\\p{M}])`,
+      'gu',
     ),
   },
 ]

@@ -5,7 +5,7 @@ export const COMMAND_RULES: readonly WordRule[] = [
   ...rulesFor('fetch_execute', {
     // curl URL | sh; an interpreter with arguments reads data from the pipe, and no program.
     '|': [
-      /\b(?:curl|wget|fetch|aria2c|iwr|irm|invoke-(?:webrequest|restmethod))\b[^\n`]{0,400}\|\s{0,8}(?:sudo\s{1,4}(?:-\S{1,20}\s{1,4}){0,3})?(?:env\s{1,4})?(?:\/[\w/.-]{0,40}\/)?(?:(?:ba|z|k|c|da|a|fi)?sh|iex|invoke-expression|pwsh|(?:python[\d.]{0,4}|node|deno|bun|perl|ruby|php)(?=\s{0,4}-?\s{0,4}(?:[\n`"')|;&]|$)))(?![\w.-])/gim,
+      /\b(?:curl|wget|fetch|aria2c|iwr|irm|invoke-(?:webrequest|restmethod))\s[^\n`]{1,400}\|\s{0,8}(?:sudo\s{1,4}(?:-\S{1,20}\s{1,4}){0,3})?(?:env\s{1,4})?(?:\/[\w/.-]{0,40}\/)?(?:(?:ba|z|k|c|da|a|fi)?sh|iex|invoke-expression|pwsh|(?:python[\d.]{0,4}|node|deno|bun|perl|ruby|php)(?=\s{0,4}-?\s{0,4}(?:[\n`"')|;&]|$)))(?![\w.-])/gim,
     ],
     // bash <(curl URL), sh -c "$(curl URL)", eval "$(wget URL)"
     'curl|wget': [

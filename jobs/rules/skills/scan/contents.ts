@@ -64,29 +64,19 @@ function isLive(name: SensitiveClass, value: string) {
   if (name === 'private_key') return value.length >= MIN_PRIVATE_KEY
   if (PLACEHOLDER.test(value)) return false
   if (name !== 'secret' && name !== 'bearer') return true
-  return (
-    value.length >= MIN_SECRET &&
-    /\d/.test(value) &&
-    /[a-z]/i.test(value) &&
-    bitsOf(value) >= MIN_BITS
-  )
+  return value.length >= MIN_SECRET && isRandom(value)
 }
 
-/** Shannon's entropy of the characters, in bits a character. */
-function bitsOf(value: string) {
-  const counts = new Map<string, number>()
-  for (const character of value) counts.set(character, (counts.get(character) ?? 0) + 1)
-  let bits = 0
-  for (const count of counts.values())
-    bits -= (count / value.length) * Math.log2(count / value.length)
-  return bits
+/** Whether capitals, small letters, digits and other signs change as often as no words and names have them. */
+function isRandom(value: string) {
+  const kinds = value.match(/[a-z]+|[A-Z]+|\d+|[^A-Za-z\d]+/g) ?? []
+  return /\d/.test(value) && kinds.length >= value.length / 4
 }
 
 const SECRET_CLASSES = ['private_key', 'jwt', 'api_key', 'bearer', 'secret'] as const
 const PLACEHOLDER =
   /example|placeholder|your|xxxx|\*\*\*|\.\.\.|changeme|change-me|dummy|fake|redacted|insert|replace|sample|00000|12345678|abcdef|[<>{}$%\s]/i
 const MIN_SECRET = 16
-const MIN_BITS = 3.2
 /** The shortest keys have some 100 characters; what stands for one in a document has fewer. */
 const MIN_PRIVATE_KEY = 120
 const MAX_RUN = 2048
