@@ -15,6 +15,7 @@
 import { activateDraft } from './activate-draft.ts'
 import { aggregateScores } from './aggregate-scores.ts'
 import { analyzeCompatibility } from './analyze-compatibility.ts'
+import { announceSafety } from './announce-safety.ts'
 import { applyRepair } from './apply-repair.ts'
 import { bisectRegression } from './bisect-regression.ts'
 import { buildDataset } from './build-dataset.ts'
@@ -33,10 +34,12 @@ import { previewRepair } from './preview-repair.ts'
 import { reconcileJobs } from './reconcile-jobs.ts'
 import { retargetVerdicts } from './retarget-verdicts.ts'
 import { rewriteTraces } from './rewrite-traces.ts'
+import { scanSkill } from './scan-skill.ts'
 import { sendAlertMail } from './send-alert-mail.ts'
 import { settleLostDeliveries } from './settle-lost-deliveries.ts'
 import { settleTraces } from './settle-traces.ts'
 import { sweepRegressions } from './sweep-regressions.ts'
+import { sweepSkills } from './sweep-skills.ts'
 import { sweepStorage } from './sweep-storage.ts'
 
 export const jobs: readonly Job[] = [
@@ -58,6 +61,9 @@ export const jobs: readonly Job[] = [
   buildDataset,
   prepareReplay,
   dispatchReplay,
+  scanSkill,
+  announceSafety,
+  sweepSkills,
   deliverWebhook,
   sendAlertMail,
   reconcileJobs,

@@ -25,6 +25,8 @@ create table skills (
   is_fixture boolean not null default false,
   -- Words of name, description and trigger phrases.
   document tsvector not null,
+  -- Which scanner looked at its newest version; 0 for none.
+  scanner_version int not null default 0,
   deleted_at timestamptz(3),
   created_by uuid,
   created_at timestamptz(3) not null default clock_timestamp(),
@@ -35,6 +37,7 @@ create table skills (
 );
 create unique index skills_name on skills (org_id, name) where deleted_at is null;
 create index skills_document on skills using gin (document) where deleted_at is null;
+create index skills_rescan on skills (scanner_version) where deleted_at is null;
 create index skills_fork on skills (forked_from_skill_id) where deleted_at is null;
 
 -- Bodies never change. Files and eval do until the version is frozen.
@@ -229,6 +232,8 @@ create table registry_skills (
   current_version int not null,
   current_version_id uuid not null,
   band text not null check (band in ('passed', 'caution', 'blocked', 'unreviewed')),
+  -- Which scanner looked at its current version.
+  scanner_version int not null default 0,
   -- Withdrawn by the operator; its versions are then withheld.
   held_at timestamptz(3),
   tier int not null default 0 check (tier between 0 and 3),
@@ -260,6 +265,7 @@ create index registry_skills_saving on registry_skills (token_saving desc nulls 
 create index registry_skills_category on registry_skills (category, tier desc, score desc nulls last, skill_id);
 create index registry_skills_tags on registry_skills using gin (tags);
 create index registry_skills_name on registry_skills (name);
+create index registry_skills_rescan on registry_skills (scanner_version);
 create index registry_skills_org on registry_skills (org_id);
 
 create table registry_versions (
@@ -303,4 +309,5 @@ create table registry_installs (
   created_at timestamptz(3) not null default clock_timestamp(),
   primary key (skill_id, org_id)
 );
+create index registry_installs_newest on registry_installs (skill_id, created_at desc);
 create index registry_installs_fork on registry_installs (org_id, fork_skill_id);

@@ -29,24 +29,22 @@ export interface ScannedSkill {
   readonly body: string
 }
 
-/**
- * Looks through a version of a skill for what would harm who installs it. It yields after each text, of
- * at most a MiB, so that its caller can give way to others.
- */
-export function* scanSkill(
-  skill: ScannedSkill,
-  files: Iterable<{ readonly path: string; readonly content: Uint8Array }>,
-): Generator<void, Scan> {
+/** A scan of one version: its files are added one after another, and dropped when they were looked at. */
+export interface RunningScan {
+  /** @param content of at most a MiB, which takes less than a second */
+  addFile(path: string, content: Uint8Array): void
+  finish(): Scan
+}
+
+/** Looks through a version of a skill for what would harm who installs it. */
+export function startScan(skill: ScannedSkill): RunningScan {
   const gathering = gatherFindings()
   scanHeader(gathering, skill)
-  const body = prepareText(BODY_PATH, skill.body)
-  scanText(gathering, body)
-  yield
-  for (const { path, content } of files) {
-    scanFile(gathering, path, content)
-    yield
+  scanText(gathering, prepareText(BODY_PATH, skill.body))
+  return {
+    addFile: (path, content) => scanFile(gathering, path, content),
+    finish: () => gathering.finish(),
   }
-  return gathering.finish()
 }
 
 /** What agents read of a skill before anybody chose it. */
