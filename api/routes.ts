@@ -9,6 +9,7 @@ import { manifests } from './manifests/index.ts'
 import { org } from './org/index.ts'
 import { regression } from './regression/index.ts'
 import { replay } from './replay/index.ts'
+import { skills } from './skills/index.ts'
 import { traces } from './traces/index.ts'
 import { webhooks } from './webhooks/index.ts'
 
@@ -23,6 +24,7 @@ export const areas: Readonly<Record<string, Area>> = {
   manifests,
   regression,
   replay,
+  skills,
   jobs,
   webhooks,
   core,

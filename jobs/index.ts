@@ -59,6 +59,7 @@ export const jobs: readonly Job[] = [
   bisectRegression,
   sweepRegressions,
   buildDataset,
+  scanSkill,
   prepareReplay,
   dispatchReplay,
   scanSkill,

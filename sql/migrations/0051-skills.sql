@@ -36,6 +36,9 @@ create table skills (
   check (upstream_seen_version_id is null or forked_from_skill_id is not null)
 );
 create unique index skills_name on skills (org_id, name) where deleted_at is null;
+create index skills_newest on skills (org_id, created_at desc, id desc) where deleted_at is null;
+create index skills_category on skills (org_id, category, created_at desc, id desc)
+  where deleted_at is null;
 create index skills_document on skills using gin (document) where deleted_at is null;
 create index skills_rescan on skills (scanner_version) where deleted_at is null;
 create index skills_fork on skills (forked_from_skill_id) where deleted_at is null;

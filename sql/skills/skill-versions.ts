@@ -1,4 +1,6 @@
+import { randomUUIDv7 } from 'node:crypto'
 import type { Band, Origin } from '../../jobs/rules/skills/skill.ts'
+import { arrayText, byteaText } from '../core/array-text.ts'
 import { jsonText } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { shownSafety } from './bands.ts'
@@ -38,6 +40,24 @@ export type NewSkillVersion = Pick<
   | 'restored_from_version_id'
 > & { readonly body: string }
 
+/** The version of a skill that comes after its `newest` one, or is its first. */
+export function nextVersion(
+  skillId: string,
+  newest: Pick<SkillVersionRow, 'id' | 'version_number'> | undefined,
+  made: Pick<NewSkillVersion, 'body' | 'origin' | 'author'> &
+    Partial<Pick<NewSkillVersion, 'change_summary' | 'restored_from_version_id'>>,
+): NewSkillVersion {
+  return {
+    id: randomUUIDv7(),
+    skill_id: skillId,
+    version_number: (newest?.version_number ?? 0) + 1,
+    parent_version_id: newest?.id ?? null,
+    change_summary: null,
+    restored_from_version_id: null,
+    ...made,
+  }
+}
+
 /** The newest version of each of these skills, by skill id. */
 export async function findNewest(sql: Queryable, orgId: string, skillIds: readonly string[]) {
   const rows = await sql<SkillVersionRow[]>`
@@ -70,6 +90,25 @@ export async function findVersion(
   return row
 }
 
+/** Of each of these skills the newest version that has the body beside it, by skill id. */
+export async function findSameBodies(
+  sql: Queryable,
+  orgId: string,
+  wanted: readonly { readonly skillId: string; readonly sha256: Buffer }[],
+) {
+  const hashes = arrayText(wanted.map(({ sha256 }) => byteaText(sha256)))
+  const rows = await sql<SkillVersionRow[]>`
+    select ${columns(sql)}
+    from unnest(${wanted.map(({ skillId }) => skillId)}::uuid[], ${hashes}::text::bytea[])
+        wanted(skill_id, sha256)
+      cross join lateral (
+        select * from skill_versions n
+        where n.org_id = ${orgId} and n.skill_id = wanted.skill_id and n.body_sha256 = wanted.sha256
+        order by n.version_number desc limit 1) v
+      ${shownSafety(sql)}`
+  return new Map(rows.map((row) => [row.skill_id, row]))
+}
+
 /** The newest first, those before a version number. */
 export async function listVersions(
   sql: Queryable,
@@ -89,6 +128,22 @@ export async function readBodies(sql: Queryable, orgId: string, versionIds: read
   const rows = await sql<{ id: string; body: string }[]>`
     select id, body from skill_versions
     where org_id = ${orgId} and id = any(${versionIds as string[]}::uuid[])`
+  return new Map(rows.map(({ id, body }) => [id, body]))
+}
+
+/** As `readBodies`, of the first of these versions, as many as have so many bytes together. */
+export async function readFirstBodies(
+  sql: Queryable,
+  orgId: string,
+  versionIds: readonly string[],
+  maxBytes: number,
+) {
+  const rows = await sql<{ id: string; body: string }[]>`
+    select id, body from (
+      select v.id, v.body, sum(octet_length(v.body)) over (order by wanted.n) as bytes
+      from unnest(${versionIds as string[]}::uuid[]) with ordinality wanted(id, n)
+        join skill_versions v on v.org_id = ${orgId} and v.id = wanted.id) first
+    where bytes <= ${maxBytes}`
   return new Map(rows.map(({ id, body }) => [id, body]))
 }
 

@@ -1,7 +1,7 @@
 import type { Invocation, Stability } from '../../jobs/rules/skills/skill.ts'
 import { jsonText } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
-import { isOlder } from '../core/pages.ts'
+import { countUpTo, isOlder } from '../core/pages.ts'
 import type { AgeKey } from '../core/pages.ts'
 
 export interface SkillRow {
@@ -15,8 +15,6 @@ export interface SkillRow {
   invocation: Invocation
   trigger_phrases: string[]
   frontmatter: Record<string, unknown>
-  /** How it is to be evaluated, as its client wrote it. */
-  eval_yaml: string | null
   visibility: 'private' | 'public'
   /** The published skill of which it is a copy; of any organization. */
   forked_from_skill_id: string | null
@@ -39,18 +37,29 @@ export type SkillDetails = Pick<
   | 'invocation'
   | 'trigger_phrases'
   | 'frontmatter'
-  | 'eval_yaml'
 >
 
+/** How a skill is to be evaluated, as its client wrote it. Null leaves what is stored. */
+export interface SkillEval {
+  readonly eval_yaml: string | null
+}
+
+export type NewSkill = SkillEval &
+  Omit<SkillRow, 'created_at' | 'updated_at' | 'visibility' | 'upstream_seen_version_id'>
+
 /**
- * Until the transaction ends nobody else writes skills of these names. Taken before the first read; in
- * byte order, so that two who lock several never wait for each other.
+ * Until the transaction ends nobody else writes skills of these names. Taken before the first read, and
+ * once a transaction. The names of an organization share few locks, because the server has room for some
+ * thousands in all; they are taken in one order, so that two who lock several never wait for each other.
  */
 export async function lockSkills(tx: Transaction, orgId: string, names: readonly string[]) {
-  const keys = [...new Set(names)].map((name) => `skill ${orgId} ${name}`)
   await tx`
     select pg_advisory_xact_lock(hashtextextended(key, 0))
-    from (select key from unnest(${keys}::text[]) key order by key collate "C") keys`
+    from (
+      select distinct ${`skill ${orgId} `} || (hashtext(name) & ${LOCKS - 1}::int) as key
+      from unnest(${names as string[]}::text[]) name
+      order by key
+    ) keys`
 }
 
 /** By its id or its name; undefined for one that was deleted. */
@@ -84,16 +93,30 @@ export async function listSkills(
   return sql<SkillRow[]>`
     select ${columns(sql)} from skills
     where org_id = ${orgId} and deleted_at is null
-      ${page.category === undefined ? sql`` : sql`and category = ${page.category}`}
+      ${inCategory(sql, page.category)}
       ${isOlder(sql, sql`(created_at, id)`, page.before)}
     order by created_at desc, id desc limit ${page.limit} offset ${page.offset}`
+}
+
+/** How many skills match, counted no further than `limit`. */
+export async function countSkills(
+  sql: Queryable,
+  orgId: string,
+  category: string | undefined,
+  limit: number,
+) {
+  return countUpTo(
+    sql,
+    limit,
+    sql`skills where org_id = ${orgId} and deleted_at is null ${inCategory(sql, category)}`,
+  )
 }
 
 /** Returns the names that the organization has already; those skills are not inserted. */
 export async function insertSkills(
   tx: Transaction,
   orgId: string,
-  skills: readonly Omit<SkillRow, 'created_at' | 'updated_at' | 'visibility'>[],
+  skills: readonly NewSkill[],
 ): Promise<Set<string>> {
   const inserted = await tx<{ name: string }[]>`
     insert into skills (org_id, id, name, display_name, description, category, stability, invocation,
@@ -113,17 +136,38 @@ export async function insertSkills(
 export async function updateSkills(
   tx: Transaction,
   orgId: string,
-  skills: readonly (SkillDetails & { readonly id: string })[],
+  skills: readonly (SkillDetails & SkillEval & { readonly id: string })[],
 ) {
+  if (skills.length === 0) return
   await tx`
     update skills k
     set display_name = s.display_name, description = s.description, category = s.category,
       stability = s.stability, invocation = s.invocation, trigger_phrases = s.trigger_phrases,
-      frontmatter = s.frontmatter, eval_yaml = s.eval_yaml,
+      frontmatter = s.frontmatter, eval_yaml = coalesce(s.eval_yaml, k.eval_yaml),
       document = (select ${document(tx)} from (select k.name, s.description, s.trigger_phrases) s),
       updated_at = clock_timestamp()
     from json_populate_recordset(null::skills, ${jsonText(skills)}::text::json) s
     where k.org_id = ${orgId} and k.id = s.id`
+}
+
+/** Notes which version of the skill that it is a copy of was taken, or seen and not taken. */
+export async function markUpstream(
+  tx: Transaction,
+  orgId: string,
+  id: string,
+  mark: Partial<Pick<SkillRow, 'forked_at_version_id' | 'upstream_seen_version_id'>>,
+) {
+  await tx`update skills set ${tx({ ...mark })} where org_id = ${orgId} and id = ${id}`
+}
+
+/** From now on nothing finds it. Its name is free again. */
+export async function deleteSkill(tx: Transaction, orgId: string, id: string) {
+  await tx`
+    update skills set deleted_at = clock_timestamp() where org_id = ${orgId} and id = ${id}`
+}
+
+function inCategory(sql: Queryable, category: string | undefined) {
+  return category === undefined ? sql`` : sql`and category = ${category}`
 }
 
 /** The words that a skill is found by, of row `s`. */
@@ -134,7 +178,7 @@ function document(sql: Queryable) {
 
 function columns(sql: Queryable) {
   return sql`id, name, display_name, description, category, stability, invocation, trigger_phrases,
-    frontmatter, eval_yaml, visibility, forked_from_skill_id, forked_at_version_id,
+    frontmatter, visibility, forked_from_skill_id, forked_at_version_id,
     upstream_seen_version_id, is_fixture, created_by, created_at, updated_at`
 }
 
@@ -142,3 +186,6 @@ function columns(sql: Queryable) {
 export type SkillReference =
   | { readonly id: string; readonly name?: undefined }
   | { readonly name: string; readonly id?: undefined }
+
+/** Locks that the names of an organization share; a power of two. */
+const LOCKS = 16

@@ -15,6 +15,7 @@ export async function addSkillVersions(
   orgId: string,
   versions: readonly NewSkillVersion[],
 ) {
+  if (versions.length === 0) return
   await insertVersions(tx, orgId, versions)
   const following = versions.flatMap(({ id, parent_version_id: parent }) =>
     parent === null ? [] : [{ id, parent }],

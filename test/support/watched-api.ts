@@ -30,6 +30,8 @@ export async function startWatchedApi(t: Test, databaseUrl: string) {
   if (!('address' in started)) throw new Error(`It did not start: ${JSON.stringify(started)}`)
   return {
     address: started.address,
+    /** Ends it at once, whatever it does. */
+    kill: () => child.kill('SIGKILL'),
     async watched(): Promise<Watched> {
       const told = once(child, 'message')
       child.send('tell')

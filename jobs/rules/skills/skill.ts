@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isUuid } from '../core/uuid.ts'
 
 /** What a skill is made of: its name, its body, and the bounds of both. */
 
@@ -29,13 +30,15 @@ export type Band = (typeof BANDS)[number]
 export const MAX_NAME = 64
 export const MAX_DESCRIPTION = 1024
 export const MAX_BODY_BYTES = 256 * 1024
+/** Skills of an organization, so that all of them can be told at once. */
+export const MAX_SKILLS = 10_000
 
 /** Lower-case letters, digits and single inner hyphens, as the Agent Skills format says. */
 export const NAME_PATTERN = /^[a-z0-9]+(-[a-z0-9]+)*$/
 
-/** Whether a skill can have this name. */
+/** Whether a skill can have this name. One that looks like an id cannot be: requests give either. */
 export function isSkillName(name: string): boolean {
-  return name.length <= MAX_NAME && NAME_PATTERN.test(name)
+  return name.length <= MAX_NAME && NAME_PATTERN.test(name) && !isUuid(name)
 }
 
 /** A body as it is stored and hashed: without outer white space, because clients hash it so. */

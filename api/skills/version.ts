@@ -1,0 +1,71 @@
+import Joi from 'joi'
+import { isUuid } from '../../jobs/rules/core/uuid.ts'
+import { BANDS, ORIGINS } from '../../jobs/rules/skills/skill.ts'
+import { shape, textReference } from '../../jobs/shape.ts'
+import type { Queryable } from '../../sql/core/db.ts'
+import { findVersion, readBodies } from '../../sql/skills/skill-versions.ts'
+import type { SkillVersionRow } from '../../sql/skills/skill-versions.ts'
+import { notFound } from '../errors.ts'
+import { nullable, times } from '../fields.ts'
+import { newestVersion, skillName } from './skill.ts'
+
+const fields = {
+  id: Joi.string().guid().required(),
+  version_number: Joi.number().integer().required().description('From 1'),
+  content_hash: Joi.string().required().description('SHA-256 of the body, in hex'),
+  change_summary: nullable(Joi.string()).required(),
+  author: nullable(Joi.string()).required(),
+  origin: Joi.string()
+    .valid(...ORIGINS)
+    .required(),
+  parent_version_id: nullable(Joi.string().guid()).required(),
+  restored_from_version_id: nullable(Joi.string().guid())
+    .required()
+    .description('An older version that has the same body'),
+  frozen: Joi.boolean().required().description('Its files change no more'),
+  safety_band: Joi.string()
+    .valid(...BANDS)
+    .required(),
+  created_at: times.required(),
+}
+
+/** In lists: the body can be large. */
+export const versionSummary = Joi.object(fields).label('SkillVersionSummary')
+export const versionBody = Joi.object({
+  ...fields,
+  body_markdown: Joi.string().allow('').required(),
+}).label('SkillVersion')
+
+export const versionReference = textReference().description('Number or id, or latest')
+export const versionPath = shape({ skill_name: skillName, version_number: versionReference })
+
+export function viewVersion(row: SkillVersionRow) {
+  const { skill_id: _, body_sha256, revision: __, band, reason_codes: ___, ...version } = row
+  return { ...version, content_hash: body_sha256.toString('hex'), safety_band: band }
+}
+
+/** A version with its body. */
+export async function viewWholeVersion(sql: Queryable, orgId: string, row: SkillVersionRow) {
+  const bodies = await readBodies(sql, orgId, [row.id])
+  return { ...viewVersion(row), body_markdown: bodies.get(row.id) }
+}
+
+/** @param reference a number, an id, or latest, which is the default. @throws ApiError 404 */
+export async function findVisibleVersion(
+  sql: Queryable,
+  orgId: string,
+  skillId: string,
+  reference = 'latest',
+): Promise<SkillVersionRow> {
+  if (reference === 'latest') return newestVersion(sql, orgId, skillId)
+  const by = readReference(reference)
+  const version = by && (await findVersion(sql, orgId, skillId, by))
+  if (!version) throw notFound('Version')
+  return version
+}
+
+/** Nine digits fit into the type `int` of the database. */
+function readReference(reference: string) {
+  if (/^\d{1,9}$/.test(reference)) return { number: Number(reference) }
+  return isUuid(reference) ? { id: reference } : undefined
+}
