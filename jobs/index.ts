@@ -59,7 +59,6 @@ export const jobs: readonly Job[] = [
   bisectRegression,
   sweepRegressions,
   buildDataset,
-  scanSkill,
   prepareReplay,
   dispatchReplay,
   scanSkill,

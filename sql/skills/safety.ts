@@ -31,6 +31,23 @@ export async function readContent(sql: Queryable, orgId: string, sha256: Buffer)
   return row?.content
 }
 
+/** What the scan found that counts for a version; undefined while none does. */
+export async function findFindings(
+  sql: Queryable,
+  orgId: string,
+  version: { id: string; revision: number },
+) {
+  const [row] = await sql<FoundRow[]>`
+    select findings, finding_count, scanner_version, scanned_at from skill_scans
+    where org_id = ${orgId} and version_id = ${version.id} and revision = ${version.revision}`
+  return row
+}
+
+interface FoundRow extends Pick<Scan, 'findings' | 'finding_count'> {
+  scanner_version: number
+  scanned_at: Date
+}
+
 /** What is said of a version's safety, and who looks at it. */
 export interface SafetyRow {
   skill_id: string

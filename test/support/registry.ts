@@ -52,7 +52,6 @@ export async function makeSkill(
         eval_yaml: null,
         forked_from_skill_id: forkOf?.id ?? null,
         forked_at_version_id: forkOf?.versionIds.at(-1) ?? null,
-        upstream_seen_version_id: null,
         is_fixture: false,
         created_by: null,
       },
