@@ -67,6 +67,8 @@ create table skill_versions (
   unique (org_id, skill_id, version_number),
   foreign key (org_id, skill_id) references skills on delete cascade
 );
+-- The operator names a version by its id alone.
+create unique index skill_versions_id on skill_versions (id);
 create index skill_versions_body on skill_versions (org_id, skill_id, body_sha256);
 
 -- Files are stored once an organization, whatever number of versions has them.
@@ -213,7 +215,11 @@ create table skill_scores_due (
 create table registry_slugs (
   skill_id uuid primary key,
   org_id uuid not null,
-  url_slug text not null unique
+  url_slug text not null unique,
+  -- Withdrawn by the operator, and why. What is published again stays so.
+  held_at timestamptz(3),
+  held_note text,
+  check ((held_at is null) = (held_note is null))
 );
 
 -- What is public. Operations without a key read these tables and no others: what was never published,
@@ -237,7 +243,7 @@ create table registry_skills (
   band text not null check (band in ('passed', 'caution', 'blocked', 'unreviewed')),
   -- Which scanner looked at its current version.
   scanner_version int not null default 0,
-  -- Withdrawn by the operator; its versions are then withheld.
+  -- Withdrawn by the operator, as its slug says; its versions are then withheld.
   held_at timestamptz(3),
   tier int not null default 0 check (tier between 0 and 3),
   score numeric(5, 4),
