@@ -4,23 +4,31 @@ import type { SensitiveClass } from '../../core/sensitive.ts'
 import type { Hit } from './finding.ts'
 import type { Form, ScannedText } from './scanned-text.ts'
 
-/** What a file says as text; undefined for one that is none. */
-export function readText(content: Uint8Array): string | undefined {
+/** What whoever opens or runs a file would read: bytes that are no text are one character each. */
+export function readText(content: Uint8Array): string {
   const [first, second] = content
   if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(content)
   if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(content)
-  return isUtf8(content) && !content.includes(0) ? new TextDecoder().decode(content) : undefined
+  return new TextDecoder().decode(content)
 }
 
-/** Why nobody can see what a binary file does; undefined for a small one, and for pictures and the like. */
-export function describeBinary(content: Uint8Array): string | undefined {
+/** What a file is by its first bytes: a text wherever it can be one. */
+export function kindOf(content: Uint8Array): 'text' | 'picture' | 'program' | 'unknown' {
+  const [first, second] = content
+  const isWide = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
+  if (isWide || (isUtf8(content) && !content.includes(0))) return 'text'
   const head = Buffer.from(content.subarray(0, 16)).toString('hex')
-  const program = PROGRAMS.find(([magic]) => head.startsWith(magic))?.[1]
-  if (program === undefined) {
-    if (content.length <= MAX_RUN || HARMLESS.some((magic) => head.startsWith(magic)))
-      return undefined
-  }
-  return `${content.length} bytes of ${program ?? 'no known type'}`
+  const begins = (magics: string) => magics.split(' ').some((magic) => head.startsWith(magic))
+  return begins(PROGRAMS) ? 'program' : begins(PICTURES) ? 'picture' : 'unknown'
+}
+
+/** Why nobody can see what a binary file does; undefined for a small one that is no program. */
+export function describeBinary(
+  kind: ReturnType<typeof kindOf>,
+  { length }: Uint8Array,
+): string | undefined {
+  if (kind === 'program') return `a program of ${length} bytes`
+  return kind === 'unknown' && length > MAX_RUN ? `${length} bytes of no known type` : undefined
 }
 
 /** Long runs of base64 or hexadecimal digits, also broken into lines. */
@@ -67,7 +75,7 @@ function isLive(name: SensitiveClass, value: string) {
   return value.length >= MIN_SECRET && isRandom(value)
 }
 
-/** Whether capitals, small letters, digits and other signs change as often as no words and names have them. */
+/** Whether capitals, small letters, digits and other signs alternate more often than in words and names. */
 function isRandom(value: string) {
   const kinds = value.match(/[a-z]+|[A-Z]+|\d+|[^A-Za-z\d]+/g) ?? []
   return /\d/.test(value) && kinds.length >= value.length / 4
@@ -81,18 +89,8 @@ const MIN_SECRET = 16
 const MIN_PRIVATE_KEY = 120
 const MAX_RUN = 2048
 
-const PROGRAMS = [
-  ['7f454c46', 'an ELF program'],
-  ['4d5a', 'a Windows program'],
-  ['feedface', 'a Mach-O program'],
-  ['feedfacf', 'a Mach-O program'],
-  ['cefaedfe', 'a Mach-O program'],
-  ['cffaedfe', 'a Mach-O program'],
-  ['cafebabe', 'a Java or Mach-O program'],
-  ['0061736d', 'a WebAssembly program'],
-] as const
-/** PNG, JPEG, GIF, RIFF, PDF, WOFF, TrueType, OpenType, ICO. */
-const HARMLESS =
-  `89504e470d0a1a0a ffd8ff 474946383 52494646 25504446 774f46 0001000000 4f54544f 00000100`.split(
-    ' ',
-  )
+/** ELF, Windows, Mach-O in its byte orders, Java or Mach-O for several processors, WebAssembly. */
+const PROGRAMS = '7f454c46 4d5a feedface feedfacf cefaedfe cffaedfe cafebabe 0061736d'
+/** Also fonts and documents: PNG, JPEG, GIF, RIFF, PDF, WOFF, TrueType, OpenType, ICO. */
+const PICTURES =
+  '89504e470d0a1a0a ffd8ff 47494638 52494646 25504446 774f46 0001000000 4f54544f 00000100'

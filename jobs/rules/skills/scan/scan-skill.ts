@@ -1,6 +1,6 @@
 import { findCharacters } from './characters.ts'
 import { COMMAND_RULES } from './commands.ts'
-import { describeBinary, findBlobs, findCredentials, readText } from './contents.ts'
+import { describeBinary, findBlobs, findCredentials, kindOf, readText } from './contents.ts'
 import { findExfiltration } from './exfiltration.ts'
 import { gatherFindings } from './finding.ts'
 import type { Gathering, Hit, Scan } from './finding.ts'
@@ -62,13 +62,14 @@ function scanHeader(gathering: Gathering, { name, description, ...skill }: Scann
 }
 
 function scanFile(gathering: Gathering, path: string, content: Uint8Array) {
-  const text = readText(content)
-  if (text !== undefined) return scanText(gathering, prepareText(path, text))
-  const excerpt = describeBinary(content)
+  const kind = kindOf(content)
+  if (kind === 'picture') return
+  const text = prepareText(path, readText(content))
+  scanText(gathering, text)
+  const excerpt = describeBinary(kind, content)
   if (excerpt === undefined) return
-  const binary = prepareText(path, '')
-  const at = { form: binary.raw, offset: 0 }
-  gathering.add(binary, [{ code: 'opaque_blob', severity: 'warning', ...at, excerpt }])
+  const at = { form: text.raw, offset: 0 }
+  gathering.add(text, [{ code: 'opaque_blob', severity: 'warning', ...at, excerpt }])
 }
 
 function scanText(gathering: Gathering, text: ScannedText) {
