@@ -120,6 +120,28 @@ t.test('scans of skills', async (t) => {
     t.equal(await store(), false, 'nor is a deleted skill')
   })
 
+  t.test('a version whose files change during its scan is scanned once more', async (t) => {
+    const { orgId } = await service.makeOrganization()
+    const files = { 'run.sh': HARMFUL }
+    const skill = await makeSkill(sql, orgId, { name: 'slow' }, [{ body: HARMLESS, files }])
+    await sql.begin(async (tx) => {
+      await lockSkills(tx, orgId, ['slow'])
+      await enqueue(orgId, skill.versionIds[0] ?? '')
+      // It has looked through the files and waits to store what it found.
+      await until(async () => {
+        const waiting = await sql`
+          select from pg_locks where locktype = 'advisory' and not granted
+            and database = (select oid from pg_database where datname = current_database())`
+        return waiting.length > 0
+      })
+      await tx`delete from skill_version_files where org_id = ${orgId}`
+      await tx`update skill_versions set revision = revision + 1 where org_id = ${orgId}`
+    })
+    await scanned(skill, 'passed')
+    const rows = await sql`select revision, band from skill_scans where org_id = ${orgId}`
+    t.same([...rows], [{ revision: 1, band: 'passed' }])
+  })
+
   t.test(
     'the owner hears of a changed band, and not of a first scan that finds nothing',
     async (t) => {
@@ -250,6 +272,22 @@ t.test('scans of skills', async (t) => {
     const [entry] = await sql`select band from registry_skills where skill_id = ${skill.id}`
     t.same(entry, { band: 'passed' })
   })
+
+  t.test(
+    'a worker of the release before takes nothing back that a later scanner found',
+    async (t) => {
+      const { orgId } = await makeListener()
+      const skill = await makeSkill(sql, orgId, { name: 'later' }, [
+        { body: HARMLESS, band: 'blocked' },
+      ])
+      const later = SCANNER_VERSION + 1
+      await sql`update skill_scans set scanner_version = ${later} where org_id = ${orgId}`
+      await enqueue(orgId, skill.versionIds[0] ?? '')
+      await until(async () => (await waitingScans(orgId)) === 0)
+      t.match(await shown(skill), { band: 'blocked' })
+      t.same(await eventsOf(orgId), [])
+    },
+  )
 
   t.test(
     'what an earlier scanner looked at is due, that which was installed last first',
