@@ -215,6 +215,8 @@ function* worstTexts() {
       if (LONG) yield `${beginning}\n`
     }
   }
+  const mixed = fc.array(fc.constantFrom(...allHits()), { minLength: 2, maxLength: 9 })
+  for (const pieces of fc.sample(mixed, LONG ? 200 : 9)) yield pieces.join(' ')
   yield* [
     'a',
     '\n',
