@@ -52,7 +52,7 @@ export const COMMAND_RULES: readonly WordRule[] = [
       /\bpty\.spawn\s{0,4}\(\s{0,4}\[?["'](?:\/[\w/]{0,30}\/)?(?:ba|z)?sh\b/gi,
     ],
     socket: [
-      /\bperl\b[^\n]{0,60}\s-e\b[^\n]{0,80}\bsocket\b[^\n]{0,400}\bexec\b/gi,
+      /\bperl\b[^\n]{0,60}\s-e\b(?=[^\n]{0,80}\bsocket\b)[^\n]{0,400}\bexec\b/gi,
       /\bruby\b[^\n]{0,40}-rsocket\b[^\n]{0,300}(?:exec|popen|spawn)/gi,
       /\bnet\.(?:socket|connect|createconnection)\b[^\n]{0,300}\.pipe\s{0,4}\(\s{0,4}\w{1,20}\.stdin/gi,
       /\bnet\.sockets\.tcpclient\b[^\n]{0,300}getstream/gi,
