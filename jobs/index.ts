@@ -15,6 +15,7 @@
 import { activateDraft } from './activate-draft.ts'
 import { aggregateScores } from './aggregate-scores.ts'
 import { analyzeCompatibility } from './analyze-compatibility.ts'
+import { announceSafety } from './announce-safety.ts'
 import { applyRepair } from './apply-repair.ts'
 import { bisectRegression } from './bisect-regression.ts'
 import { buildDataset } from './build-dataset.ts'
@@ -38,6 +39,7 @@ import { sendAlertMail } from './send-alert-mail.ts'
 import { settleLostDeliveries } from './settle-lost-deliveries.ts'
 import { settleTraces } from './settle-traces.ts'
 import { sweepRegressions } from './sweep-regressions.ts'
+import { sweepSkills } from './sweep-skills.ts'
 import { sweepStorage } from './sweep-storage.ts'
 
 export const jobs: readonly Job[] = [
@@ -57,9 +59,11 @@ export const jobs: readonly Job[] = [
   bisectRegression,
   sweepRegressions,
   buildDataset,
-  scanSkill,
   prepareReplay,
   dispatchReplay,
+  scanSkill,
+  announceSafety,
+  sweepSkills,
   deliverWebhook,
   sendAlertMail,
   reconcileJobs,

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import Joi from 'joi'
 import { makeKey } from '../jobs/rules/access/api-key.ts'
 import { PLAN_RATES } from '../jobs/rules/org/plan.ts'
+import { NAME_PATTERN } from '../jobs/rules/skills/skill.ts'
 import { bool, int, oneOf, shape, text, time, uuid } from '../jobs/shape.ts'
 import { findKeyOrganization, refuseKey, revokeKey } from '../sql/access/api-keys.ts'
 import type { Sql } from '../sql/core/db.ts'
@@ -9,6 +10,7 @@ import {
   findOrganization,
   findProject,
   findWorkspace,
+  updateHandle,
   updatePlan,
   setSuspended,
   updateRate,
@@ -26,8 +28,11 @@ import { queueCommands } from './queue-commands.ts'
 import { noOrganization, OperatorError } from './operator-error.ts'
 import { rewriteCommands } from './rewrite-commands.ts'
 import { secretCommands } from './secret-commands.ts'
+import { skillCommands } from './skill-commands.ts'
 import { usageCommands } from './usage-commands.ts'
 
+/** Characters of a handle, as one that is made of a name has at most. */
+const MAX_HANDLE = 24
 const plan = oneOf('free', 'core', 'pro', 'enterprise')
 
 export const commands: readonly Command[] = [
@@ -68,6 +73,29 @@ export const commands: readonly Command[] = [
       const rate = perMinute && burst ? { perMinute, burst } : null
       if (!(await updateRate(sql, org, rate))) throw noOrganization(org)
       return { org_id: org, per_minute: perMinute ?? null, burst: burst ?? null }
+    },
+  }),
+
+  command('org set-handle', {
+    usage: '--org ID --handle NAME # names it in the registry; not while it has published skills',
+    options: shape({
+      org: uuid(),
+      handle: Joi.string().max(MAX_HANDLE).pattern(NAME_PATTERN, 'lower-case words and hyphens'),
+    }),
+    async run({ org, handle }, { database }) {
+      const { sql } = await database()
+      await sql.begin(async (tx) => {
+        const outcome = await updateHandle(tx, org, handle)
+        if (outcome === undefined) throw noOrganization(org)
+        if (outcome === 'taken') throw new OperatorError(`Another organization is ${handle}.`)
+        if (outcome === 'published') {
+          throw new OperatorError(
+            'The organization has published skills, which are found by its handle.',
+          )
+        }
+        await auditOperator(tx, org, 'organization.renamed', org, { name: handle })
+      })
+      return { org_id: org, handle }
     },
   }),
 
@@ -151,6 +179,7 @@ export const commands: readonly Command[] = [
   ...secretCommands,
   ...usageCommands,
   ...rewriteCommands,
+  ...skillCommands,
 
   command('migrate', {
     usage:

@@ -5,6 +5,7 @@ export const POOLS = [
   'regression',
   'datasets',
   'replay',
+  'skills',
   'webhooks',
   'maintenance',
 ] as const

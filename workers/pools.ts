@@ -23,6 +23,9 @@ import { retargetVerdictsHandler } from './regression/retarget-verdicts.ts'
 import { sweepRegressionsHandler } from './regression/sweep-regressions.ts'
 import { dispatchReplayHandler } from './replay/dispatch-replay.ts'
 import { prepareReplayHandler } from './replay/prepare-replay.ts'
+import { announceSafetyHandler } from './skills/announce-safety.ts'
+import { scanSkillHandler } from './skills/scan-skill.ts'
+import { sweepSkillsHandler } from './skills/sweep-skills.ts'
 import { deliverWebhookHandler } from './webhooks/deliver-webhook.ts'
 import { sendAlertMailHandler } from './webhooks/send-alert-mail.ts'
 
@@ -64,6 +67,10 @@ export const pools: Readonly<Record<string, Pool>> = {
   // Two, so that a build of minutes does not keep every other organization waiting.
   datasets: { concurrency: 2, handlers: [buildDatasetHandler], needsStorage: true },
   replay: { concurrency: 4, handlers: [prepareReplayHandler, dispatchReplayHandler] },
+  skills: {
+    concurrency: 2,
+    handlers: [scanSkillHandler, announceSafetyHandler, sweepSkillsHandler],
+  },
   webhooks: { concurrency: 20, handlers: [deliverWebhookHandler, sendAlertMailHandler] },
   /** Its processes supervise the queue: they rescue lost claims and delete what is old. */
   maintenance: {

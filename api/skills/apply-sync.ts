@@ -5,10 +5,11 @@ import type { Transaction } from '../../sql/core/db.ts'
 import { noteHeld } from '../../sql/skills/skill-installs.ts'
 import { findNewest, findSameBodies, nextVersion } from '../../sql/skills/skill-versions.ts'
 import type { NewSkillVersion, SkillVersionRow } from '../../sql/skills/skill-versions.ts'
-import { findSkills, lockSkills, updateSkills } from '../../sql/skills/skills.ts'
+import { findSkills, lockSkills } from '../../sql/skills/skills.ts'
 import type { NewSkill, SkillRow } from '../../sql/skills/skills.ts'
 import { addSkillVersions } from '../../sql/transactions/add-skill-versions.ts'
 import { addSkills, countRoom, newSkill } from '../../sql/transactions/add-skills.ts'
+import { changeSkills } from '../../sql/transactions/change-skills.ts'
 import type { Principal } from '../principal.ts'
 import { changeOfDetails, defaultDetails, detailsOf } from './members.ts'
 import { newestOf, skillConflict } from './skill.ts'
@@ -43,7 +44,7 @@ export async function applySync(
   const pushed = outcomes.flatMap(({ skill, version }) => (!skill && version ? [version] : []))
   await addSkillVersions(tx, queue, orgId, pushed)
   const changed = outcomes.flatMap(({ details }) => (details ? [details] : []))
-  await updateSkills(tx, orgId, changed)
+  await changeSkills(tx, queue, orgId, changed)
   await noteInstall(tx, orgId, request, outcomes)
   return outcomes
 }

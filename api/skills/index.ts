@@ -17,6 +17,7 @@ import { reportInstalls } from './report-installs.ts'
 import { resolvePublicSkills } from './resolve-public-skills.ts'
 import { resolveSkills } from './resolve-skills.ts'
 import { routeSkills } from './route-skills.ts'
+import { runChecks } from './run-checks.ts'
 import { showAttachment } from './show-attachment.ts'
 import { showBody } from './show-body.ts'
 import { showMenu } from './show-menu.ts'
@@ -43,6 +44,7 @@ export const skills: Area = {
     applySuggestion,
     forkSkill,
     mergeUpstream,
+    runChecks,
     showMenu,
     routeSkills,
     listAttachments,

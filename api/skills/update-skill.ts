@@ -2,8 +2,8 @@ import { hashBody } from '../../jobs/rules/skills/skill.ts'
 import { shape } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { findVersion, nextVersion } from '../../sql/skills/skill-versions.ts'
-import { updateSkills } from '../../sql/skills/skills.ts'
 import { addSkillVersions } from '../../sql/transactions/add-skill-versions.ts'
+import { changeSkills } from '../../sql/transactions/change-skills.ts'
 import { endpoint } from '../endpoint.ts'
 import { validationError } from '../errors.ts'
 import { errorBody } from '../fields.ts'
@@ -34,7 +34,7 @@ export const updateSkill = endpoint('PUT', '/skills/{skill_name}', {
       const skill = await lockVisibleSkill(tx, principal, params.skill_name)
       if (body.name !== undefined && body.name !== skill.name) throw validationError([RENAMED])
       const change = changeOfDetails(body, skill)
-      if (change) await updateSkills(tx, orgId, [change])
+      if (change) await changeSkills(tx, context.queue, orgId, [change])
       const newest = await newestVersion(tx, orgId, skill.id)
       const bodySha256 = body_markdown === undefined ? newest.body_sha256 : hashBody(body_markdown)
       if (body_markdown === undefined || bodySha256.equals(newest.body_sha256)) return skill.id

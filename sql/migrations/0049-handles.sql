@@ -10,16 +10,28 @@ create function slug_of(name text, at_most int) returns text
 
 alter table organizations add column handle text;
 
+-- The slug of a name, or where another organization has it, with digits of the id's hash behind it.
+create function free_handle(org_name text, org_id uuid) returns text
+  language sql volatile
+  return (
+    select candidate.handle
+    from (select coalesce(nullif(slug_of(org_name, 24), ''), 'org') as slug,
+        encode(sha256(convert_to(org_id::text, 'UTF8')), 'hex') as hash) base
+      cross join lateral (
+        select 0 as digits, slug as handle
+        union all
+        select digits, slug || '-' || left(hash, digits) from unnest('{4,8,16,64}'::int[]) digits
+      ) candidate
+    where not exists (select from organizations o where o.handle = candidate.handle)
+    order by candidate.digits limit 1);
+
 -- Releases that know no handles make organizations, too.
 create function set_handle() returns trigger language plpgsql as $$
 begin
-  new.handle := coalesce(nullif(slug_of(new.name, 24), ''), 'org');
   -- Two that are made at once would else both find it free.
-  perform pg_advisory_xact_lock(hashtextextended('handle ' || new.handle, 0));
-  if exists (select from organizations where handle = new.handle) then
-    new.handle := new.handle || '-'
-      || left(encode(sha256(convert_to(new.id::text, 'UTF8')), 'hex'), 4);
-  end if;
+  perform pg_advisory_xact_lock(
+    hashtextextended('handle ' || coalesce(nullif(slug_of(new.name, 24), ''), 'org'), 0));
+  new.handle := free_handle(new.name, new.id);
   return new;
 end $$;
 
@@ -28,11 +40,7 @@ declare
   org record;
 begin
   for org in select id, name from organizations order by created_at, id loop
-    update organizations o
-    set handle = slug || case when exists (select from organizations where handle = slug)
-      then '-' || left(encode(sha256(convert_to(org.id::text, 'UTF8')), 'hex'), 4) else '' end
-    from coalesce(nullif(slug_of(org.name, 24), ''), 'org') slug
-    where o.id = org.id;
+    update organizations set handle = free_handle(org.name, org.id) where id = org.id;
   end loop;
 end $$;
 

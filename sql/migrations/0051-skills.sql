@@ -25,6 +25,8 @@ create table skills (
   is_fixture boolean not null default false,
   -- Words of name, description and trigger phrases.
   document tsvector not null,
+  -- Which scanner looked at its newest version; 0 for none.
+  scanner_version int not null default 0,
   deleted_at timestamptz(3),
   created_by uuid,
   created_at timestamptz(3) not null default clock_timestamp(),
@@ -38,6 +40,7 @@ create index skills_newest on skills (org_id, created_at desc, id desc) where de
 create index skills_category on skills (org_id, category, created_at desc, id desc)
   where deleted_at is null;
 create index skills_document on skills using gin (document) where deleted_at is null;
+create index skills_rescan on skills (scanner_version) where deleted_at is null;
 create index skills_fork on skills (forked_from_skill_id) where deleted_at is null;
 
 -- Bodies never change. Files and eval do until the version is frozen.
@@ -64,6 +67,8 @@ create table skill_versions (
   unique (org_id, skill_id, version_number),
   foreign key (org_id, skill_id) references skills on delete cascade
 );
+-- The operator names a version by its id alone.
+create unique index skill_versions_id on skill_versions (id);
 create index skill_versions_body on skill_versions (org_id, skill_id, body_sha256);
 
 -- Files are stored once an organization, whatever number of versions has them.
@@ -213,7 +218,11 @@ create table skill_scores_due (
 create table registry_slugs (
   skill_id uuid primary key,
   org_id uuid not null,
-  url_slug text not null unique
+  url_slug text not null unique,
+  -- Withdrawn by the operator, and why. What is published again stays so.
+  held_at timestamptz(3),
+  held_note text,
+  check ((held_at is null) = (held_note is null))
 );
 
 -- What is public. Operations without a key read these tables and no others: what was never published,
@@ -235,7 +244,9 @@ create table registry_skills (
   current_version int not null,
   current_version_id uuid not null,
   band text not null check (band in ('passed', 'caution', 'blocked', 'unreviewed')),
-  -- Withdrawn by the operator; its versions are then withheld.
+  -- Which scanner looked at its current version.
+  scanner_version int not null default 0,
+  -- Withdrawn by the operator, as its slug says; its versions are then withheld.
   held_at timestamptz(3),
   tier int not null default 0 check (tier between 0 and 3),
   score numeric(5, 4),
@@ -266,6 +277,7 @@ create index registry_skills_saving on registry_skills (token_saving desc nulls 
 create index registry_skills_category on registry_skills (category, tier desc, score desc nulls last, skill_id);
 create index registry_skills_tags on registry_skills using gin (tags);
 create index registry_skills_name on registry_skills (name, registry_name);
+create index registry_skills_rescan on registry_skills (scanner_version);
 create index registry_skills_org on registry_skills (org_id);
 
 create table registry_versions (
@@ -309,4 +321,5 @@ create table registry_installs (
   created_at timestamptz(3) not null default clock_timestamp(),
   primary key (skill_id, org_id)
 );
+create index registry_installs_newest on registry_installs (skill_id, created_at desc);
 create index registry_installs_fork on registry_installs (org_id, fork_skill_id);

@@ -16,8 +16,12 @@ export interface AuditEvent {
     | 'organization.unlimited'
     | 'organization.suspended'
     | 'organization.resumed'
+    | 'organization.renamed'
     | 'webhook_secret.changed'
     | 'trace_period.dropped'
+    | 'skill.held'
+    | 'skill.released'
+    | 'skill.reviewed'
   /** Null for the operator. */
   actor_key_id: string | null
   resource_id: string

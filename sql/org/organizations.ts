@@ -1,5 +1,5 @@
 import type { Plan, Rate } from '../../jobs/rules/org/plan.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Queryable, Transaction } from '../core/db.ts'
 
 export type { Plan }
 
@@ -64,6 +64,25 @@ export async function updateRate(sql: Queryable, orgId: string, rate: Rate | nul
     set rate_per_minute = ${rate?.perMinute ?? null}, rate_burst = ${rate?.burst ?? null}
     where id = ${orgId}`
   return updated.count === 1
+}
+
+/**
+ * Sets the handle that names an organization in the registry. `published` while it has skills there, which
+ * are found by the handle; `taken` where another organization has it; undefined for no organization.
+ */
+export async function updateHandle(tx: Transaction, orgId: string, handle: string) {
+  await tx`select pg_advisory_xact_lock(hashtextextended('handle ' || ${handle}::text, 0))`
+  const [found] = await tx<{ outcome: 'published' | 'taken' | 'free' }[]>`
+    select case
+      when exists (select from registry_skills r where r.org_id = o.id) then 'published'
+      when exists (select from organizations other
+        where other.handle = ${handle} and other.id <> o.id) then 'taken'
+      else 'free' end as outcome
+    from organizations o where o.id = ${orgId} for update of o`
+  if (found?.outcome === 'free') {
+    await tx`update organizations set handle = ${handle} where id = ${orgId}`
+  }
+  return found?.outcome
 }
 
 /** Suspends an organization, so that all its keys are refused, or ends that. False when there is no such organization. */

@@ -51,6 +51,7 @@ const ROOMS: Record<string, readonly string[]> = {
   jobs: ['rules'],
   'jobs/rules': AREAS,
   'jobs/rules/import': FORMATS,
+  'jobs/rules/skills': ['scan'],
   workers: WORKERS,
   'workers/import': ['containers'],
   'test/api': AREAS,
@@ -58,6 +59,7 @@ const ROOMS: Record<string, readonly string[]> = {
   'test/jobs': ['rules'],
   'test/jobs/rules': AREAS,
   'test/jobs/rules/import': FORMATS,
+  'test/jobs/rules/skills': ['scan'],
   'test/workers': WORKERS,
   'test/workers/import': ['containers'],
 }

@@ -3,6 +3,7 @@ import type { Job } from '../../jobs/job.ts'
 import { reconcileJobs } from '../../jobs/reconcile-jobs.ts'
 import { settleLostDeliveries } from '../../jobs/settle-lost-deliveries.ts'
 import { sweepRegressions } from '../../jobs/sweep-regressions.ts'
+import { sweepSkills } from '../../jobs/sweep-skills.ts'
 import { sweepStorage } from '../../jobs/sweep-storage.ts'
 
 /** When the system enqueues a job of its own, which has no payload. */
@@ -21,5 +22,6 @@ export const schedules: readonly Schedule[] = [
   { job: settleLostDeliveries, cron: '* * * * *' },
   { job: sweepRegressions, cron: '*/10 * * * *' },
   { job: deleteExpired, cron: '23 * * * *' },
+  { job: sweepSkills, cron: '41 * * * *' },
   { job: sweepStorage, cron: '53 * * * *' },
 ]

@@ -117,4 +117,5 @@ const WHAT: Readonly<Record<string, string>> = {
   organization: 'Organization',
   webhook_secret: 'Webhook secret',
   trace_period: 'Month of traces',
+  skill: 'Skill',
 }

@@ -55,6 +55,7 @@ export interface EventData {
     band: string
     withheld: boolean
     reason_codes: string[]
+    scanner_version: number
     changed_at: string
   }
   test: { message: string }

@@ -1,0 +1,95 @@
+import { findCharacters } from './characters.ts'
+import { COMMAND_RULES } from './commands.ts'
+import { describeBinary, findBlobs, findCredentials, kindOf, readText } from './contents.ts'
+import { findExfiltration } from './exfiltration.ts'
+import { gatherFindings } from './finding.ts'
+import type { Gathering, Hit, Scan } from './finding.ts'
+import {
+  CONCEALMENT_RULES,
+  findBroadTools,
+  findManyTriggers,
+  HEADER_CONCEALMENT_RULES,
+  INJECTION_RULES,
+  TRIGGER_RULES,
+} from './instructions.ts'
+import { LINK_RULES } from './links.ts'
+import { BODY_PATH, prepareText } from './scanned-text.ts'
+import type { ScannedText } from './scanned-text.ts'
+import { findWords } from './word-rule.ts'
+
+/** Raised with every change of a rule: what an earlier one has scanned is then scanned again. */
+export const SCANNER_VERSION = 1
+
+/** What is looked through of a version, beside its files. */
+export interface ScannedSkill {
+  readonly name: string
+  readonly description: string
+  readonly trigger_phrases: readonly string[]
+  readonly frontmatter: Readonly<Record<string, unknown>>
+  readonly body: string
+}
+
+/** A scan of one version: its files are added one after another, and dropped when they were looked at. */
+export interface RunningScan {
+  /** @param content of at most a MiB, which takes less than a second */
+  addFile(path: string, content: Uint8Array): void
+  finish(): Scan
+}
+
+/** Looks through a version of a skill for what would harm who installs it. */
+export function startScan(skill: ScannedSkill): RunningScan {
+  const gathering = gatherFindings()
+  scanHeader(gathering, skill)
+  scanText(gathering, prepareText(BODY_PATH, skill.body))
+  return {
+    addFile: (path, content) => scanFile(gathering, path, content),
+    finish: () => gathering.finish(),
+  }
+}
+
+/** What agents read of a skill before anybody chose it. */
+function scanHeader(gathering: Gathering, { name, description, ...skill }: ScannedSkill) {
+  const described = prepareText('description', description)
+  const phrases = prepareText('trigger_phrases', skill.trigger_phrases.join('\n'))
+  const tools = prepareText('allowed-tools', textOf(skill.frontmatter['allowed-tools']))
+  for (const text of [prepareText('name', name), described, phrases, tools]) {
+    gathering.add(text, findWords(text, HEADER_CONCEALMENT_RULES))
+    gathering.add(text, findAnywhere(text))
+  }
+  gathering.add(described, findWords(described, TRIGGER_RULES))
+  gathering.add(phrases, findManyTriggers(phrases, skill.trigger_phrases))
+  gathering.add(tools, findBroadTools(tools))
+}
+
+function scanFile(gathering: Gathering, path: string, content: Uint8Array) {
+  const kind = kindOf(content)
+  if (kind === 'picture') return
+  const text = prepareText(path, readText(content))
+  scanText(gathering, text)
+  const excerpt = describeBinary(kind, content)
+  if (excerpt === undefined) return
+  const at = { form: text.raw, offset: 0 }
+  gathering.add(text, [{ code: 'opaque_blob', severity: 'warning', ...at, excerpt }])
+}
+
+function scanText(gathering: Gathering, text: ScannedText) {
+  gathering.add(text, findAnywhere(text))
+  gathering.add(text, findWords(text, CONCEALMENT_RULES))
+}
+
+function* findAnywhere(text: ScannedText): Generator<Hit> {
+  yield* findCredentials(text)
+  yield* findWords(text, COMMAND_RULES)
+  yield* findExfiltration(text)
+  yield* findWords(text, LINK_RULES)
+  yield* findCharacters(text)
+  yield* findWords(text, INJECTION_RULES)
+  yield* findBlobs(text)
+}
+
+/** As clients write a list: a text, or a list of texts. */
+function textOf(value: unknown): string {
+  return (Array.isArray(value) ? value : [value])
+    .filter((part) => typeof part === 'string')
+    .join(' ')
+}

@@ -1,0 +1,10 @@
+import { job } from './job.ts'
+import { shape } from './shape.ts'
+import { SCHEDULED_WORK } from './queue-options.ts'
+
+/** Has versions scanned again that only an earlier scanner has looked at. */
+export const sweepSkills = job(
+  'skills.sweep',
+  { payload: shape({}) },
+  { ...SCHEDULED_WORK, policy: 'short' },
+)

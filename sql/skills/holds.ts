@@ -1,0 +1,29 @@
+import type { Queryable, Transaction } from '../core/db.ts'
+
+/** Whose skill an operator means by an id alone: of one that is public or was, or of any version. */
+export async function findSkillOwner(
+  sql: Queryable,
+  by: { skillId: string } | { versionId: string },
+): Promise<string | undefined> {
+  const [row] = await ('skillId' in by
+    ? sql<{ org_id: string }[]>`select org_id from registry_slugs where skill_id = ${by.skillId}`
+    : sql<{ org_id: string }[]>`select org_id from skill_versions where id = ${by.versionId}`)
+  return row?.org_id
+}
+
+/**
+ * Withdraws a skill from the registry, or gives it back. It stays withdrawn when its owner publishes it anew.
+ * @param note why it is withdrawn; null to give it back
+ */
+export async function holdSkill(tx: Transaction, orgId: string, id: string, note: string | null) {
+  const [held] = await tx<{ held_at: Date | null; url_slug: string }[]>`
+    update registry_slugs
+    set held_note = ${note}::text,
+      held_at = case when ${note}::text is not null then coalesce(held_at, clock_timestamp()) end
+    where org_id = ${orgId} and skill_id = ${id}
+    returning held_at, url_slug`
+  await tx`
+    update registry_skills set held_at = ${held?.held_at ?? null}
+    where org_id = ${orgId} and skill_id = ${id}`
+  return held
+}

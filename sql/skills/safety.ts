@@ -1,0 +1,203 @@
+import { randomUUIDv7 } from 'node:crypto'
+import type { Scan } from '../../jobs/rules/skills/scan/finding.ts'
+import { SCANNER_VERSION } from '../../jobs/rules/skills/scan/scan-skill.ts'
+import type { Band } from '../../jobs/rules/skills/skill.ts'
+import { jsonText } from '../core/db.ts'
+import type { Queryable, Transaction } from '../core/db.ts'
+
+/** What a scan looks through, beside the files; of a skill that was not deleted. */
+export interface ScannedRow {
+  skill_id: string
+  revision: number
+  name: string
+  description: string
+  trigger_phrases: string[]
+  frontmatter: Record<string, unknown>
+  body: string
+}
+
+export async function findScanned(sql: Queryable, orgId: string, versionId: string) {
+  const [row] = await sql<ScannedRow[]>`
+    select v.skill_id, v.revision, k.name, k.description, k.trigger_phrases, k.frontmatter, v.body
+    from skill_versions v join skills k on k.org_id = v.org_id and k.id = v.skill_id
+    where v.org_id = ${orgId} and v.id = ${versionId} and k.deleted_at is null`
+  return row
+}
+
+/** Undefined where no version has the content any more. */
+export async function readContent(sql: Queryable, orgId: string, sha256: Buffer) {
+  const [row] = await sql<{ content: Buffer }[]>`
+    select content from skill_blobs where org_id = ${orgId} and sha256 = ${sha256}`
+  return row?.content
+}
+
+/** What the scan found that counts for a version; undefined while none does. */
+export async function findFindings(
+  sql: Queryable,
+  orgId: string,
+  version: { id: string; revision: number },
+) {
+  const [row] = await sql<FoundRow[]>`
+    select findings, finding_count, scanner_version, scanned_at from skill_scans
+    where org_id = ${orgId} and version_id = ${version.id} and revision = ${version.revision}`
+  return row
+}
+
+interface FoundRow extends Pick<Scan, 'findings' | 'finding_count'> {
+  scanner_version: number
+  scanned_at: Date
+}
+
+/** What is said of a version's safety, and who looks at it. */
+export interface SafetyRow {
+  skill_id: string
+  skill_name: string
+  version_id: string
+  version: number
+  /** By the newest review. */
+  reviewed: Exclude<Band, 'unreviewed'> | null
+  /** By its last scan, also one of files that it had before. */
+  scanned: Exclude<Band, 'unreviewed'> | null
+  reason_codes: string[]
+  /** As the version before it is shown; null for the first. */
+  band_before: Band | null
+  is_newest: boolean
+  /** It is what the registry shows of the skill. */
+  is_public: boolean
+  /** The operator withdrew the skill. */
+  is_held: boolean
+}
+
+export async function findSafety(sql: Queryable, orgId: string, versionId: string) {
+  const [row] = await sql<SafetyRow[]>`
+    select v.skill_id, k.name as skill_name, v.id as version_id, v.version_number as version,
+      own.reviewed, own.scanned, coalesce(own.reason_codes, '{}') as reason_codes,
+      case when former.id is not null then coalesce(former.reviewed, former.scanned, 'unreviewed')
+        end as band_before,
+      not exists (select from skill_versions n where n.org_id = v.org_id and n.skill_id = v.skill_id
+        and n.version_number > v.version_number) as is_newest,
+      coalesce(r.current_version_id = v.id, false) as is_public,
+      r.held_at is not null as is_held
+    from skill_versions v join skills k on k.org_id = v.org_id and k.id = v.skill_id
+      left join registry_skills r on r.skill_id = v.skill_id
+      cross join lateral (${saidOf(sql, sql`v.id`)}) own
+      left join lateral (
+        select p.id, said.* from skill_versions p cross join lateral (${saidOf(sql, sql`p.id`)}) said
+        where p.org_id = v.org_id and p.skill_id = v.skill_id and p.version_number < v.version_number
+        order by p.version_number desc limit 1) former on true
+    where v.org_id = ${orgId} and v.id = ${versionId} and k.deleted_at is null`
+  return row
+}
+
+/** The newest review and the last scan of a version of `v`'s organization. */
+function saidOf(sql: Queryable, versionId: ReturnType<Queryable>) {
+  return sql`
+    select (select w.band from skill_reviews w where w.org_id = v.org_id and w.version_id = ${versionId}
+        order by w.created_at desc, w.id desc limit 1) as reviewed,
+      s.band as scanned, s.reason_codes
+    from (select) one left join skill_scans s
+      on s.org_id = v.org_id and s.version_id = ${versionId}`
+}
+
+/**
+ * Stores what a scan found. False, and nothing is stored, when a later scanner has looked at these files
+ * already: a worker of the release before may still run.
+ */
+export async function upsertScan(
+  tx: Transaction,
+  orgId: string,
+  version: { id: string; skillId: string; revision: number },
+  { band, reason_codes, findings, finding_count }: Scan,
+): Promise<boolean> {
+  const stored = await tx`
+    insert into skill_scans (org_id, version_id, revision, scanner_version, band, reason_codes,
+      findings, finding_count)
+    values (${orgId}, ${version.id}, ${version.revision}, ${SCANNER_VERSION}, ${band},
+      ${reason_codes}::text[], ${jsonText(findings)}::text::jsonb, ${finding_count})
+    on conflict (org_id, version_id) do update set
+      revision = excluded.revision, scanner_version = excluded.scanner_version,
+      band = excluded.band, reason_codes = excluded.reason_codes, findings = excluded.findings,
+      finding_count = excluded.finding_count, scanned_at = excluded.scanned_at
+    where skill_scans.revision < excluded.revision
+      or skill_scans.scanner_version <= excluded.scanner_version`
+  if (stored.count === 0) return false
+  await tx`
+    update skills k set scanner_version = ${SCANNER_VERSION}
+    where k.org_id = ${orgId} and k.id = ${version.skillId} and not exists (
+      select from skill_versions n join skill_versions v
+        on v.org_id = n.org_id and v.skill_id = n.skill_id and v.version_number < n.version_number
+      where n.org_id = ${orgId} and n.skill_id = ${version.skillId} and v.id = ${version.id})`
+  await tx`
+    update registry_skills set scanner_version = ${SCANNER_VERSION}
+    where skill_id = ${version.skillId} and current_version_id = ${version.id}`
+  return true
+}
+
+export async function insertReview(
+  tx: Transaction,
+  orgId: string,
+  review: { versionId: string; band: Band; note: string; reviewedBy: string },
+) {
+  const { versionId, band, note, reviewedBy } = review
+  await tx`
+    insert into skill_reviews (org_id, id, version_id, band, note, reviewed_by)
+    values (${orgId}, ${randomUUIDv7()}, ${versionId}, ${band}, ${note}, ${reviewedBy})`
+}
+
+/** Shows in the registry what is now said of a version, where it is public. */
+export async function updatePublicBand(
+  tx: Transaction,
+  versionId: string,
+  { band, reason_codes }: { band: Band; reason_codes: readonly string[] },
+) {
+  await tx`
+    with shown as (
+      update registry_versions set band = ${band}, reason_codes = ${reason_codes as string[]}::text[]
+      where version_id = ${versionId} returning skill_id)
+    update registry_skills r set band = ${band}
+    from shown where r.skill_id = shown.skill_id and r.current_version_id = ${versionId}`
+}
+
+/**
+ * The organizations that installed a published skill, but for its owner, and that have an event of its
+ * safety sent to them; by id, those after one.
+ */
+export async function listToldInstallers(
+  sql: Queryable,
+  skillId: string,
+  { ownerId, after, limit }: { ownerId: string; after: string | null; limit: number },
+): Promise<string[]> {
+  const rows = await sql<{ org_id: string }[]>`
+    select i.org_id
+    from registry_installs i join notification_settings n on n.org_id = i.org_id
+    where i.skill_id = ${skillId} and i.org_id <> ${ownerId}
+      ${after === null ? sql`` : sql`and i.org_id > ${after}`}
+      and n.webhook_url is not null
+      and (n.events is null or 'skill.safety_status_changed' = any(n.events))
+    order by i.org_id limit ${limit}`
+  return rows.map(({ org_id }) => org_id)
+}
+
+/**
+ * Versions that only an earlier scanner looked at, or none although they are an hour old: what the registry
+ * shows, that which was installed last first, and then the newest version of each other skill.
+ */
+export async function listRescans(sql: Queryable, limit: number) {
+  return sql<{ org_id: string; version_id: string }[]>`
+    (select r.org_id, r.current_version_id as version_id
+      from registry_skills r
+      where r.scanner_version < ${SCANNER_VERSION}
+      order by (select max(i.created_at) from registry_installs i where i.skill_id = r.skill_id)
+        desc nulls last, r.skill_id
+      limit ${limit})
+    union all
+    (select k.org_id, v.id
+      from skills k cross join lateral (
+        select n.id, n.created_at from skill_versions n
+        where n.org_id = k.org_id and n.skill_id = k.id
+        order by n.version_number desc limit 1) v
+      where k.deleted_at is null and k.scanner_version < ${SCANNER_VERSION}
+        and v.created_at < clock_timestamp() - interval '1 hour'
+      limit ${limit})
+    limit ${limit}`
+}
