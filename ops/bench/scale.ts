@@ -30,7 +30,7 @@ const options = readOptions(
   { seconds: [2, 0.01], repeats: [3, 1], days: [90, 2], load: [0, 0] },
   { rows: { type: 'string' } },
 )
-const sizes = readSizes(options.rows ?? (options.smoke ? '300,600,900' : '10000,100000,1000000'))
+const sizes = readSizes(options.rows ?? (options.smoke ? '300,900' : '10000,100000,1000000'))
 await using opened = new AsyncDisposableStack()
 const { path: folder } = opened.use(await openBenchFolder('scale'))
 await withBenchDatabase('scale', async (bench) => {
