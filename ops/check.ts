@@ -1,7 +1,7 @@
-// Everything a change must pass, as `npm run check` and .ci/run do it. Runs all checks, whatever the
-// earlier ones found; the last line counts the checks and the assertions of the tests, and the lines
-// before it tell which tests this machine could not run. With REQUIRE_ALL=1 those have failed, but for
-// what needs the history of the repository, which a copy of its files does not have.
+// Everything a change must pass, as `npm run check` and .ci/run do it: the checks, all at once, and
+// whatever they found, the tests. The last line counts the checks and the assertions of the tests, and the
+// lines before it tell which tests this machine could not run. With REQUIRE_ALL=1 those have failed, but
+// for what needs the history of the repository, which a copy of its files does not have.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -11,7 +11,9 @@ const CHECKS = ['types', 'lint', 'format:check', 'dead-code', 'docs:check']
 
 async function main() {
   const counts = { passed: 0, failed: 0 }
-  for (const name of CHECKS) counts[(await run(name)) ? 'passed' : 'failed']++
+  for (const hasPassed of await Promise.all(CHECKS.map(runCheck))) {
+    counts[hasPassed ? 'passed' : 'failed']++
+  }
   const { skipped, ...tests } = await runTests()
   for (const test of skipped) say(`skipped: ${test}`)
   if (skipped.length > 0) say(`${skipped.length} skipped`)
@@ -24,12 +26,18 @@ async function main() {
   process.exitCode = failed > 0 ? 1 : 0
 }
 
-/** Runs a script of package.json; says which, and whether it passed. */
-async function run(script: string) {
-  say(`\n> ${script}`)
-  const child = spawn('npm', ['run', '--silent', script], { stdio: 'inherit', shell: ON_WINDOWS })
+/** Runs a script of package.json; says which, what it wrote, and whether it failed. */
+async function runCheck(script: string) {
+  const child = spawn('npm', ['run', '--silent', script], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    shell: ON_WINDOWS,
+  })
+  let output = ''
+  const read = (part: Buffer) => (output += part.toString())
+  child.stdout.on('data', read)
+  child.stderr.on('data', read)
   const [code]: (number | null)[] = await once(child, 'close')
-  if (code !== 0) say(`${script} failed`)
+  say(`\n> ${script}\n${output}${code === 0 ? '' : `${script} failed`}`.trimEnd())
   return code === 0
 }
 
