@@ -122,8 +122,8 @@ const documents = (own: Readonly<Record<string, string>>, copies: string) => `
 
 const EDGES = `
   insert into agent_edges (org_id, project_id, trace_id, parent, child, via, seen_at)
-  select org_id, project_id, trace_id, 'ops-oncall', agent_name, 'parent_trace', started_at
-  from stored where parent_trace_id is not null and agent_name <> 'ops-oncall'`
+  select org_id, project_id, trace_id, 'support-bot', agent_name, 'parent_trace', started_at
+  from stored where parent_trace_id is not null and agent_name <> 'support-bot'`
 
 /** One trace in ten. */
 const VIOLATIONS = `

@@ -96,11 +96,13 @@ export async function listViolations(
     order by v.occurred_at desc, v.id desc limit ${limit} offset ${offset}`
 }
 
-/** Counts by kind in the window; the filter by kind does not apply. */
-export async function countViolations(sql: Queryable, filter: ViolationFilter) {
+/** Counts by kind in the window, of the newest `limit` there; the filter by kind does not apply. */
+export async function countViolations(sql: Queryable, filter: ViolationFilter, limit: number) {
   const rows = await sql<{ kind: ViolationKind; n: number }[]>`
-    select v.kind, count(*) as n from contract_violations v
-    where ${matching(sql, filter)} group by v.kind order by v.kind`
+    select kind, count(*) as n from (
+      select v.kind from contract_violations v where ${matching(sql, filter)}
+      order by v.occurred_at desc, v.id desc limit ${limit}) as newest
+    group by kind order by kind`
   return Object.fromEntries(rows.map(({ kind, n }) => [kind, n]))
 }
 
