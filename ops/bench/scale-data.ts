@@ -47,7 +47,8 @@ export async function loadScale(
   await buildIndexes(sql, indexes)
   report(`${indexes.length} indexes built`)
   await sql`vacuum analyze`
-  await Promise.all(loaded.map((organization) => sumScores(sql, organization)))
+  // One after the other, so that each organization's stand together.
+  for (const organization of loaded) await sumScores(sql, organization)
   while ((await foldCounts(sql, CHUNK)) > 0);
   await sql`vacuum analyze`
   report('scores summed up')

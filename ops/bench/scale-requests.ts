@@ -51,7 +51,7 @@ export const SCALE_REQUESTS: readonly string[] = [
     'agent_name={agent_name}&verdict=drop',
     'agent_name={agent_name}&status=error',
     'environment=staging&status=error',
-    'verdict=keep&source_type=synthetic',
+    'verdict=keep&status=error',
     'eval_verdict=fail&min_score=0.5',
     'agent_name={agent_name}&tag=rare',
     'agent_name={agent_name}&q=common3',

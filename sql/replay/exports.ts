@@ -193,4 +193,4 @@ type ClosedTrace = Omit<ExportedTrace, 'user_input' | 'original_output'> & {
 }
 
 const TRACES_A_READ = 100
-const OPENED_AT_ONCE = { traces: 20, bytes: 4 << 20 }
+const OPENED_AT_ONCE = { traces: TRACES_A_READ, bytes: 4 << 20 }
