@@ -100,7 +100,7 @@ export const longListMembers = {
     .integer()
     .allow(null)
     .description(
-      'Exact up to 10,000, or 1,000 where traces have to be compared with several conditions, tags, a tool, scores or words; null when counting takes longer than 50 ms',
+      'Exact up to 10,000, or up to 1,000 where several conditions, tags, a tool, scores or words are asked for; null when counting takes longer than 50 ms',
     ),
   total_is_capped: Joi.boolean().description('There are more than `total`, or it is null'),
 }

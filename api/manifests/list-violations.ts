@@ -8,7 +8,7 @@ import { errorBody, nullable, projectField, times } from '../fields.ts'
 import { COUNT_LIMIT } from '../pagination.ts'
 import { agentPath, findAgent } from './agent.ts'
 
-const COUNTED = `Counted are the newest ${COUNT_LIMIT.toLocaleString('en')} of the window`
+const COUNTED = `Each kind is counted up to ${COUNT_LIMIT.toLocaleString('en')}`
 
 const KINDS = Object.keys(VIOLATION_SEVERITY).sort() as ViolationKind[]
 

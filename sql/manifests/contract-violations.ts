@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
+import { VIOLATION_SEVERITY } from '../../jobs/rules/manifests/violation.ts'
 import type {
   Violation,
   ViolationKind,
@@ -96,13 +97,15 @@ export async function listViolations(
     order by v.occurred_at desc, v.id desc limit ${limit} offset ${offset}`
 }
 
-/** Counts by kind in the window, of the newest `limit` there; the filter by kind does not apply. */
+/** Counts by kind in the window, of each no further than `limit`; the filter by kind does not apply. */
 export async function countViolations(sql: Queryable, filter: ViolationFilter, limit: number) {
   const rows = await sql<{ kind: ViolationKind; n: number }[]>`
-    select kind, count(*) as n from (
-      select v.kind from contract_violations v where ${matching(sql, filter)}
-      order by v.occurred_at desc, v.id desc limit ${limit}) as newest
-    group by kind order by kind`
+    select kind, n from unnest(${Object.keys(VIOLATION_SEVERITY)}::text[]) as kinds (kind)
+    cross join lateral (
+      select count(*)::int as n from (
+        select from contract_violations v where ${matching(sql, filter)} and v.kind = kinds.kind
+        limit ${limit}) found) counted
+    where n > 0 order by kind`
   return Object.fromEntries(rows.map(({ kind, n }) => [kind, n]))
 }
 

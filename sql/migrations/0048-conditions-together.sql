@@ -6,6 +6,6 @@ create index concurrently if not exists traces_shared
 create index concurrently if not exists verdicts_scored
   on verdicts (org_id, project_id, verdict, eval_verdict, quality_avg)
   include (agent_name, started_at, trace_id) where quality_avg is not null;
--- Has what they are counted by.
-create index concurrently if not exists contract_violations_kinds
-  on contract_violations (org_id, project_id, agent_name, occurred_at desc, id desc) include (kind);
+-- Each kind is listed and counted in its own order.
+create index concurrently if not exists contract_violations_kind
+  on contract_violations (org_id, project_id, agent_name, kind, occurred_at desc, id desc);
