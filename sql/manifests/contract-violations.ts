@@ -88,11 +88,16 @@ export async function listViolations(
   limit: number,
   offset: number,
 ) {
+  // The versions of the agent are few, and are read once instead of one for each violation.
   return sql<ViolationRow[]>`
+    with versions as materialized (
+      select id, version_number from manifests
+      where org_id = ${filter.orgId} and project_id = ${filter.projectId}
+        and agent_name = ${filter.agentName})
     select v.id, v.trace_id, v.manifest_id, 'v' || m.version_number as version_label, v.kind,
       v.severity, v.subject, v.expected, v.observed, v.span_id, v.occurred_at, v.detected_at
     from contract_violations v
-    left join manifests m on m.org_id = v.org_id and m.id = v.manifest_id
+    left join versions m on m.id = v.manifest_id
     where ${matching(sql, filter)} ${filter.kind ? sql`and v.kind = ${filter.kind}` : sql``}
     order by v.occurred_at desc, v.id desc limit ${limit} offset ${offset}`
 }
