@@ -99,9 +99,7 @@ export const longListMembers = {
   total: Joi.number()
     .integer()
     .allow(null)
-    .description(
-      'Exact up to 10,000, or up to 1,000 where several conditions, tags, a tool, scores or words are asked for; null when counting takes longer than 50 ms',
-    ),
+    .description('Exact up to 10,000; null when counting takes longer than 50 ms'),
   total_is_capped: Joi.boolean().description('There are more than `total`, or it is null'),
 }
 

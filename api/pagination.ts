@@ -4,14 +4,9 @@ import { badRequest, validationError } from './errors.ts'
 /** Lists are counted exactly up to this many rows. */
 export const COUNT_LIMIT = 10_000
 
-/** The same where rows are compared to be counted. */
-export const COMPARED_LIMIT = 1000
-
 export interface Page {
   readonly limit: number
   readonly offset: number
-  /** Rows are counted exactly up to so many; default `COUNT_LIMIT`. */
-  readonly countLimit?: number
 }
 
 /** An opaque cursor that stands for the last row of a page: its sort key, most significant first. */
@@ -97,7 +92,7 @@ export function ageKey({ created_at, id }: { created_at: Date; id: string }) {
 
 /**
  * The answer of a list: `rows` holds one row more than the page when there are further ones.
- * @param counted rows that match, one more than the count's limit for more; null where that took too long
+ * @param counted rows that match, counted no further than COUNT_LIMIT + 1; null where that took too long
  */
 export function listAnswer<Row, Item>(
   name: string,
@@ -107,13 +102,12 @@ export function listAnswer<Row, Item>(
   show: (row: Row) => Item,
   keyOf: (row: Row) => readonly (string | number | Date)[],
 ) {
-  const { countLimit = COUNT_LIMIT } = page
   const shown = rows.slice(0, page.limit)
   const last = shown.at(-1)
   return {
     [name]: shown.map(show),
-    total: counted && Math.min(counted, countLimit),
-    ...((counted === null || counted > countLimit) && { total_is_capped: true }),
+    total: counted && Math.min(counted, COUNT_LIMIT),
+    ...((counted === null || counted > COUNT_LIMIT) && { total_is_capped: true }),
     limit: page.limit,
     offset: page.offset,
     next_cursor: last && rows.length > page.limit ? encodeCursor(keyOf(last)) : null,

@@ -5,7 +5,7 @@ import { listOf, oneOf, shape, text, textReference, time } from '../../jobs/shap
 import * as traceLists from '../../sql/traces/trace-lists.ts'
 import { endpoint } from '../endpoint.ts'
 import { agentQuery, errorBody, longListMembers, pageQuery, projectField } from '../fields.ts'
-import { COMPARED_LIMIT, COUNT_LIMIT, decodeTraceCursor, listAnswer } from '../pagination.ts'
+import { COUNT_LIMIT, decodeTraceCursor, listAnswer } from '../pagination.ts'
 import { readableProjects } from '../projects.ts'
 import { listedTraceBody } from './trace-body.ts'
 import { viewTrace } from './trace.ts'
@@ -60,13 +60,11 @@ export const listTraces = endpoint('GET', '/traces', {
     const [rows, counted] = await Promise.all([
       traceLists.listTraces(sql, principal.orgId, filter, page),
       traceLists.countTraces(sql, principal.orgId, filter, {
-        limit: COUNT_LIMIT,
-        comparedLimit: COMPARED_LIMIT,
+        limit: COUNT_LIMIT + 1,
         withinMs: listCountMs,
       }),
     ])
-    const shownPage = { limit, offset, countLimit: counted.limit }
-    return listAnswer('traces', shownPage, rows, counted.n, viewTrace, (trace) => [
+    return listAnswer('traces', { limit, offset }, rows, counted, viewTrace, (trace) => [
       trace.started_at,
       trace.trace_id,
       trace.project_id,

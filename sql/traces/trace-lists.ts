@@ -65,33 +65,16 @@ async function findPage<Row>(
   )
 }
 
-/**
- * How many traces match. What an index has in one place is counted up to `limit`, what rows are compared for
- * up to `comparedLimit`: else a list would cost more the more matches it does not show.
- */
+/** How many traces match, counted no further than `limit`; null when that takes longer. */
 export async function countTraces(
   sql: Sql,
   orgId: string,
   filter: TraceFilter,
-  { limit, comparedLimit, withinMs }: CountBounds,
-): Promise<TraceCount> {
+  { limit, withinMs }: { readonly limit: number; readonly withinMs: number },
+) {
   const read = readOf(sql, orgId, filter)
-  const most = read.isOrdered ? limit : comparedLimit
-  const matches = read.isOrdered ? newestMatches(sql, read, most + 1) : allMatches(sql, read)
-  const n = await countQuickly(sql, most + 1, sql`(${matches}) as found`, withinMs)
-  return { n, limit: most }
-}
-
-interface CountBounds {
-  readonly limit: number
-  readonly comparedLimit: number
-  readonly withinMs: number
-}
-
-export interface TraceCount {
-  /** One more than `limit` where there are more; null where counting took too long. */
-  readonly n: number | null
-  readonly limit: number
+  const matches = read.isOrdered ? newestMatches(sql, read, limit) : allMatches(sql, read)
+  return countQuickly(sql, limit, sql`(${matches}) as found`, withinMs)
 }
 
 /** The projects with traces of a manifest, at most two. @param projectIds null for all projects */
