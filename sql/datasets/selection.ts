@@ -4,21 +4,20 @@ import type { Queryable, Transaction } from '../core/db.ts'
 import { sourceTraceId } from '../traces/replays.ts'
 import { aboutTraces, isSameTrace } from '../traces/traces.ts'
 import { attemptedTask, firstTrace, replayResult } from './attempted-tasks.ts'
-import { ofPlaced } from './placed-traces.ts'
-import type { PlacedTrace } from './placed-traces.ts'
 import { listRevisions } from './revisions.ts'
+import type { Judged } from './revisions.ts'
 import { judgedTraces, ofProject, passing } from './trace-filters.ts'
 import type { Selection } from './trace-filters.ts'
-import { listScores, UNSCORED } from './trace-scores.ts'
-import type { ToldByScores } from './trace-scores.ts'
-import { listVerdicts } from './trace-verdicts.ts'
-import type { TraceVerdict } from './trace-verdicts.ts'
+import { meansOf, scoresOf, UNSCORED } from './trace-scores.ts'
+import type { ScoreColumns, ToldByScores } from './trace-scores.ts'
 
 /** A selected trace without its content. */
 export type SelectedTrace = Candidate &
   Anchored &
-  ToldByScores &
-  Omit<TraceVerdict, 'target_manifest_id'> & {
+  ToldByScores & {
+    /** Which policy decided. */
+    readonly policy_agent_name: string
+    readonly policy_version: number
     content_bytes: number
     created_at: Date
     /** How often it was changed. */
@@ -26,26 +25,24 @@ export type SelectedTrace = Candidate &
   }
 
 /**
- * The traces that pass every filter, by trace id in byte order, `batch` at a time. The server reads the
- * next batch while the caller works on one. All are of one state of the database where the transaction
- * has the isolation level repeatable read.
+ * The traces that pass every filter, in no order, `batch` at a time. The server reads the next batch
+ * while the caller works on one. All are of one state of the database where the transaction has the
+ * isolation level repeatable read.
+ * @param share how many of the traces with scores pass, about, from 0 to 1
  */
 export async function* selectTraces(
   tx: Transaction,
   selection: Selection,
-  batch: number,
+  { batch, share }: { readonly batch: number; readonly share: number },
 ): AsyncGenerator<SelectedTrace[]> {
-  // A plan that is kept for all batches would be one for few ids. To start workers for a batch takes
-  // longer than they save: all its ids are written out for them, and read again.
-  await tx`select set_config('plan_cache_mode', 'force_custom_plan', true),
-    set_config('max_parallel_workers_per_gather', '0', true)`
-  await declarePassing(tx, selection)
+  await planToReadAll(tx)
+  await declarePassing(tx, selection, share)
   const fetch = () => tx<Passing[]>`fetch ${tx.unsafe(String(batch))} from passing`.execute()
   let fetched = fetch()
   async function readNext() {
     const passing = await fetched
     fetched = fetch()
-    return passing.length === 0 ? undefined : describe(tx, selection, passing)
+    return passing.length === 0 ? undefined : complete(tx, selection, passing)
   }
   let next = readNext()
   for (;;) {
@@ -59,96 +56,75 @@ export async function* selectTraces(
   await tx`close passing`
 }
 
-/** Declares the cursor `passing`: only ids are sorted, because they are all that may be many at once. */
-async function declarePassing(tx: Transaction, selection: Selection) {
+/**
+ * Has the server plan, for the rest of the transaction, to read all rows of a cursor, and what is much in
+ * the order in which it lies on the disk: in that of random ids, each row is on another page. Tables are
+ * joined month by month, in little memory; what does not fit is spilled. Workers for a batch would take
+ * longer to start than they save, and a plan that is kept for all batches would be one for few ids.
+ */
+async function planToReadAll(tx: Transaction) {
+  await tx`
+    select set_config('cursor_tuple_fraction', '1', true), set_config('random_page_cost', '4', true),
+      set_config('enable_partitionwise_join', 'on', true),
+      set_config('enable_partitionwise_aggregate', 'on', true), set_config('work_mem', '64MB', true),
+      set_config('max_parallel_workers_per_gather', '0', true),
+      set_config('plan_cache_mode', 'force_custom_plan', true)`
+}
+
+/** Declares the cursor `passing`. */
+async function declarePassing(tx: Transaction, selection: Selection, share: number) {
+  const { orgId, projectId } = selection
+  const source = sourceTraceId(tx, tx`t`)
   await tx`
     declare passing no scroll cursor for
-    select t.trace_id, t.period::text as period, attempt.task as attempted
-    from ${judgedTraces(tx)} ${attempt(tx, selection)}
-    where ${ofProject(tx, selection)} ${passing(tx, selection)}
-    order by t.trace_id collate "C"`
-}
-
-/**
- * In the same order; traces that were deleted meanwhile are left out. Each statement reads by ids what it
- * reads, and nothing is joined that a wrong estimate could make it read for each trace anew, or whole.
- */
-async function describe(tx: Transaction, selection: Selection, passing: readonly Passing[]) {
-  const judging = listVerdicts(tx, selection, passing)
-  const [verdicts, traces, corrections, scores, revisions] = await Promise.all([
-    judging,
-    listTraces(tx, selection, passing),
-    listCorrections(tx, selection, passing),
-    listScores(tx, selection, passing),
-    judging.then((verdicts) => listRevisions(tx, selection, verdicts)),
-  ])
-  return passing.flatMap(({ trace_id, attempted }): SelectedTrace[] => {
-    const trace = traces.get(trace_id)
-    const verdict = verdicts.get(trace_id)
-    if (!trace || !verdict) return []
-    const revision = revisions.get(trace_id)
-    const used = revision?.trace_revision === trace.revision ? revision : undefined
-    const correction = corrections.get(trace_id)
-    const told = scores.get(trace_id) ?? UNSCORED
-    return [
-      {
-        trace_id,
-        agent_name: trace.agent_name,
-        manifest_id: trace.manifest_id,
-        manifest_hash: trace.manifest_hash,
-        task_id: trace.task_id,
-        session_id: trace.session_id,
-        source_trace_id: trace.source_trace_id,
-        replay: trace.replay,
-        parent_trace_id: trace.parent_trace_id,
-        parent_task_id: trace.parent_task_id,
-        parent_session_id: trace.parent_session_id,
-        first: trace.first,
-        created_at: trace.created_at,
-        revision: trace.revision,
-        verdict: verdict.verdict,
-        eval_verdict: verdict.eval_verdict,
-        quality: verdict.quality,
-        reasons: verdict.reasons,
-        policy_agent_name: verdict.policy_agent_name,
-        policy_version: verdict.policy_version,
-        attempted,
-        annotation_id: correction?.annotation_id ?? null,
-        repair: used?.repair ?? null,
-        content_bytes: (used?.bytes ?? trace.content_bytes) + (correction?.bytes ?? 0),
-        scores: told.scores,
-        preferred: told.preferred,
-        pair_id: told.pair_id,
-        score_fingerprint: told.score_fingerprint,
-      },
-    ]
-  })
-}
-
-/** By trace id. */
-async function listTraces(sql: Queryable, selection: Selection, passing: readonly PlacedTrace[]) {
-  const { orgId, projectId } = selection
-  const source = sourceTraceId(sql, sql`t`)
-  const rows = await sql<BareTrace[]>`
     select t.trace_id, t.agent_name, coalesce(t.manifest_id, m.id) as manifest_id, t.manifest_hash,
       t.task_id, t.session_id, ${source} as source_trace_id, result.replay,
       coalesce(${source}, t.parent_trace_id) as parent_trace_id,
       parent.task_id as parent_task_id, parent.session_id as parent_session_id,
-      ${firstTrace(sql, orgId, projectId)} as first,
-      t.created_at, t.revision, octet_length(t.content) as content_bytes
-    from traces t
-      ${untiedManifest(sql)}
-      ${parent(sql)}
-      ${replayResult(sql, selection)}
-    where ${ofPlaced(sql, selection, passing, sql`t.`)}`
-  return new Map(rows.map((row) => [row.trace_id, row]))
+      ${firstTrace(tx, orgId, projectId)} as first, attempt.task as attempted,
+      t.created_at, t.revision, octet_length(t.content) as content_bytes,
+      v.verdict, v.eval_verdict, v.quality_avg as quality, v.target_manifest_id,
+      jsonb_path_query_array(v.reasons, '$[*].code') as reasons, v.policy_agent_name, v.policy_version,
+      told.names, told.values, told.score_fingerprint, told.preferred, told.pair_id
+    from ${judgedTraces(tx)}
+      ${attempt(tx, selection)}
+      ${untiedManifest(tx)}
+      ${parent(tx)}
+      ${replayResult(tx, selection)}
+      ${scoresOf(tx, selection, share)}
+    where ${ofProject(tx, selection)} ${passing(tx, selection)}`
 }
 
-/** Joins to trace `t` its `parent`. The limit keeps the planner from reading all traces for a few parents. */
+/** Adds what other people wrote in the place of these traces, which few have. */
+async function complete(tx: Transaction, selection: Selection, passing: readonly Passing[]) {
+  const [corrections, revisions] = await Promise.all([
+    listCorrections(tx, selection, passing),
+    listRevisions(tx, selection, passing),
+  ])
+  return passing.map(({ names, values, target_manifest_id: _, ...trace }): SelectedTrace => {
+    const revision = revisions.get(trace.trace_id)
+    const used = revision?.trace_revision === trace.revision ? revision : undefined
+    const correction = corrections.get(trace.trace_id)
+    return {
+      ...trace,
+      scores: meansOf(names, values),
+      score_fingerprint: trace.score_fingerprint ?? UNSCORED,
+      annotation_id: correction?.annotation_id ?? null,
+      repair: used?.repair ?? null,
+      content_bytes: (used?.bytes ?? trace.content_bytes) + (correction?.bytes ?? 0),
+    }
+  })
+}
+
+/**
+ * Joins to trace `t` its `parent`. The limits keep the planner from reading all traces for a few parents,
+ * and have it look only into the period that a parent is of.
+ */
 function parent(sql: Queryable) {
   return sql`left join lateral (
     select p.task_id, p.session_id
-    from trace_ids i join traces p on ${isSameTrace(sql, sql`p`, sql`i`)}
+    from trace_ids i cross join lateral (
+      select p.task_id, p.session_id from traces p where ${isSameTrace(sql, sql`p`, sql`i`)} limit 1) p
     where i.org_id = t.org_id and i.project_id = t.project_id and i.trace_id = t.parent_trace_id
     limit 1) parent on true`
 }
@@ -171,7 +147,7 @@ function attempt(sql: Queryable, { orgId, projectId, recipe }: Selection) {
 async function listCorrections(
   sql: Queryable,
   { orgId, projectId, recipe }: Selection,
-  traces: readonly PlacedTrace[],
+  traces: readonly Passing[],
 ) {
   if (recipe.dataset_type === 'kto') return new Map<string, Correction>()
   const ids = traces.map(({ trace_id }) => trace_id)
@@ -183,11 +159,9 @@ async function listCorrections(
   return new Map(rows.map((row) => [row.trace_id, row]))
 }
 
-type Passing = PlacedTrace & Pick<SelectedTrace, 'attempted'>
-type BareTrace = Omit<
-  SelectedTrace,
-  'attempted' | 'annotation_id' | 'repair' | keyof ToldByScores | keyof TraceVerdict
->
+type Passing = Judged &
+  ScoreColumns &
+  Omit<SelectedTrace, 'annotation_id' | 'repair' | keyof ToldByScores>
 interface Correction {
   readonly trace_id: string
   readonly annotation_id: string

@@ -19,13 +19,14 @@ export async function selectIntoList(version: VersionRow, run: Run, list: RowLis
   let listed = 0
   await run.sql.begin('isolation level repeatable read read only', async (tx: Transaction) => {
     await tx`set local statement_timeout = ${tx.unsafe(String(STATEMENT_TIMEOUT_MS))}`
-    for (const [reason, n] of await countFiltered(tx, selection)) drop(reason, n)
+    const { filtered, share } = await countFiltered(tx, selection)
+    for (const [reason, n] of filtered) drop(reason, n)
     if (parentId) {
       for await (const rows of readRowHashes(tx, run.orgId, parentId, BATCH)) {
         for (const { trace_id, row_hash } of rows) list.addParentRow(trace_id, row_hash)
       }
     }
-    for await (const traces of selectTraces(tx, selection, BATCH)) {
+    for await (const traces of selectTraces(tx, selection, { batch: BATCH, share })) {
       run.signal.throwIfAborted()
       for (const trace of traces) {
         const reason = ineligibility(trace, recipe)
@@ -41,5 +42,5 @@ export async function selectIntoList(version: VersionRow, run: Run, list: RowLis
 }
 
 const BATCH = 5000
-/** The first rows of millions come only when all are sorted. */
+/** The first of millions come only when all are joined. */
 const STATEMENT_TIMEOUT_MS = 10 * 60_000
