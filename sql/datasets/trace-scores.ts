@@ -1,21 +1,16 @@
 import { createHash } from 'node:crypto'
-import type { Candidate } from '../../jobs/rules/datasets/candidates.ts'
 import { PREFERENCE } from '../../jobs/rules/datasets/pairs.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { Queryable } from '../core/db.ts'
 import type { Selection } from './trace-filters.ts'
 
-/** What scores say of a trace. */
-export type ToldByScores = Pick<Candidate, 'scores' | 'preferred' | 'pair_id'> & {
-  /** SHA-256 over all scores of the trace. */
-  readonly score_fingerprint: Buffer
-}
-
 /** The fingerprint of a trace without scores. */
 export const UNSCORED = createHash('sha256').digest()
 
 /**
- * Joins to trace `t` what its scores say, as `told`, whose columns are null where it has none. Where most
+ * Joins to trace `t` what its scores say, as `told`, whose columns are null where it has none: `names` and
+ * `values` of those with a value that are of no span, beside each other; `preferred` and `pair_id`; the
+ * `fingerprint`, SHA-256 over all scores. Where most
  * traces of the project are read, the scores of all are sorted and grouped at once, month by month;
  * otherwise they are looked up trace by trace. The sort is in byte order, so that means have the same last
  * digit and fingerprints the same bytes in every database.
@@ -31,7 +26,7 @@ export function scoresOf(sql: Queryable, { orgId, projectId, recipe }: Selection
       json_agg(value ${inOrder}) filter (where ${counts}) as values,
       sha256(convert_to(string_agg(
         concat_ws(E'\\x1f', name, source, span_id, identifier, value, label, passed), E'\\x1e' ${inOrder}),
-        'UTF8')) as score_fingerprint,
+        'UTF8')) as fingerprint,
       ${preference(sql, recipe)}
     from eval_scores
     where org_id = ${orgId} and project_id = ${projectId}
@@ -40,8 +35,7 @@ export function scoresOf(sql: Queryable, { orgId, projectId, recipe }: Selection
 }
 
 /** The mean of the values of each name, added up in their order. */
-export function meansOf(names: ScoreColumns['names'], values: ScoreColumns['values']) {
-  if (names === null || values === null) return {}
+export function meansOf(names: readonly string[], values: readonly number[]) {
   const means: [string, number][] = []
   for (let start = 0, end = 0; start < names.length; start = end) {
     let sum = 0
@@ -64,13 +58,3 @@ function preference(sql: Queryable, { dataset_type: type }: Recipe) {
 
 /** To read the scores of all traces in order is two to four times as fast, a trace, as to look them up. */
 const LEAST_SHARE = 0.3
-
-/** The columns of `told`. */
-export interface ScoreColumns extends Pick<ToldByScores, 'preferred' | 'pair_id'> {
-  /** Of the scores with a value that are of no span; null where there is none. */
-  readonly names: readonly string[] | null
-  /** Beside `names`. */
-  readonly values: readonly number[] | null
-  /** Null without scores. */
-  readonly score_fingerprint: Buffer | null
-}

@@ -1,7 +1,7 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import { RARE_MEMBERS } from '../../jobs/rules/datasets/formats.ts'
 import { LOSSES } from '../../jobs/rules/datasets/rows.ts'
-import type { SelectedTrace } from '../../sql/datasets/selection.ts'
+import type { SelectedTrace } from '../../sql/datasets/passing-traces.ts'
 import type { ListedTrace } from './listed-trace.ts'
 import type { MadeRow } from './row-output.ts'
 import { appendDouble, readChunks } from '../runtime/duckdb.ts'

@@ -13,7 +13,12 @@ import type { Drop } from './settle-rows.ts'
  * Fixes which traces a version is made of, in one read of one state of the database. Contents are left
  * out, so that the transaction is short. Returns how many traces were listed.
  */
-export async function selectIntoList(version: VersionRow, run: Run, list: RowList, drop: Drop) {
+export async function selectIntoList(
+  version: Pick<VersionRow, 'recipe' | 'project_id' | 'parent_version_id'>,
+  run: Pick<Run, 'orgId' | 'sql' | 'signal' | 'progress'>,
+  list: RowList,
+  drop: Drop,
+) {
   const { recipe, project_id: projectId, parent_version_id: parentId } = version
   const selection = { orgId: run.orgId, projectId, recipe }
   let listed = 0
@@ -41,6 +46,6 @@ export async function selectIntoList(version: VersionRow, run: Run, list: RowLis
   return listed
 }
 
-const BATCH = 5000
+const BATCH = 1000
 /** The first of millions come only when all are joined. */
 const STATEMENT_TIMEOUT_MS = 10 * 60_000
