@@ -38,10 +38,11 @@ export async function* selectTraces(
 }
 
 /**
- * Has the server plan, for the rest of the transaction, to read all rows of a cursor, and what is much in
- * the order in which it lies on the disk: in that of random ids, each row is on another page. Tables are
- * joined month by month, in little memory; what does not fit is spilled. Workers for a batch would take
- * longer to start than they save, and a plan that is kept for all batches would be one for few ids.
+ * Has the server plan for reading the cursor to its end, until the transaction ends. Large parts of tables
+ * are read in the order in which they lie on the disk: in the order of random ids, each row is on another
+ * page. Tables are joined and grouped month by month, which takes less memory; what does not fit is
+ * spilled. No workers are started, because a build has one core. The revisions of each batch are planned
+ * anew, because a plan that is kept for all would be one for few ids.
  */
 async function planToReadAll(tx: Transaction) {
   await tx`

@@ -46,6 +46,7 @@ export async function selectIntoList(
   return listed
 }
 
+/** So few that a connection takes them in while those before them are worked on. */
 const BATCH = 1000
 /** The first of millions come only when all are joined. */
 const STATEMENT_TIMEOUT_MS = 10 * 60_000
