@@ -6,7 +6,7 @@ import type { UsedRevision } from './revisions.ts'
 import type { Selection } from './trace-filters.ts'
 
 /**
- * The traces that pass every filter, in no order, `batch` at a time. The server reads the next batch
+ * The traces that pass every filter, in no order, `batch` at a time. The server reads the next batches
  * while the caller works on one. All are of one state of the database where the transaction has the
  * isolation level repeatable read.
  * @param share how many of the traces of the project pass, about, from 0 to 1
@@ -18,11 +18,17 @@ export async function* selectTraces(
 ): AsyncGenerator<readonly SelectedTrace[]> {
   await planToReadAll(tx)
   await declarePassing(tx, selection, share)
-  const fetch = () => tx`fetch ${tx.unsafe(String(batch))} from passing`.values().execute()
-  let fetched = fetch()
+  function fetch() {
+    const rows = tx`fetch ${tx.unsafe(String(batch))} from passing`.values().execute()
+    // Nobody awaits it where the caller goes no further.
+    rows.catch(() => undefined)
+    return rows
+  }
+  // The server collects a batch before it sends it, and works on the next one while that is read.
+  const fetched = [fetch(), fetch()]
   async function readNext() {
-    const rows = (await fetched) as unknown as readonly PassingRow[]
-    fetched = fetch()
+    const rows = (await fetched.shift()) as unknown as readonly PassingRow[]
+    fetched.push(fetch())
     return rows.length === 0 ? undefined : revise(tx, selection, rows.map(selectedTrace))
   }
   let next = readNext()
@@ -30,7 +36,6 @@ export async function* selectTraces(
     const traces = await next
     if (!traces) break
     next = readNext()
-    // Nobody awaits it where the caller goes no further.
     next.catch(() => undefined)
     yield traces
   }
