@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 
 const CHECKS = ['types', 'lint', 'format:check', 'dead-code', 'docs:check']
 
@@ -32,12 +33,12 @@ async function runCheck(script: string) {
     stdio: ['ignore', 'pipe', 'pipe'],
     shell: ON_WINDOWS,
   })
-  let output = ''
-  const read = (part: Buffer) => (output += part.toString())
-  child.stdout.on('data', read)
-  child.stderr.on('data', read)
-  const [code]: (number | null)[] = await once(child, 'close')
-  say(`\n> ${script}\n${output}${code === 0 ? '' : `${script} failed`}`.trimEnd())
+  const [[code], ...output] = await Promise.all([
+    once(child, 'close') as Promise<(number | null)[]>,
+    text(child.stdout),
+    text(child.stderr),
+  ])
+  say(`\n> ${script}\n${output.join('')}${code === 0 ? '' : `${script} failed`}`.trimEnd())
   return code === 0
 }
 

@@ -18,8 +18,8 @@ export interface UsedRevision {
 }
 
 /**
- * By trace id, the revisions for the manifests that the verdicts of these traces speak of, where calls that do not fit
- * them are a reason to repair the trace.
+ * By trace id, the revisions for the manifests that the verdicts of these traces speak of, where calls that
+ * do not fit them are a reason to repair the trace.
  *
  * Only rows of type sft take one. Scores are of what was recorded, so kto labels that and pairs compare
  * that; and what was dropped for its scores stays as it was recorded, so good examples with new names

@@ -67,10 +67,8 @@ export function sourceOf(sql: Queryable, orgId: string, filter: TraceFilter): Tr
     const parts = [sql`t.manifest_id = ${manifest_id}`, ofUntied(sql, orgId, manifest_id)]
     return { table: 't', member: 'manifest_id', parts }
   }
-  const unusual = UNUSUAL_OF_ONE.find(
-    (member) => isGiven(member) && filter[member] !== USUAL[member],
-  )
-  if (unusual) return along('t', unusual)
+  const unusual = USUAL.find(([member, word]) => isGiven(member) && filter[member] !== word)
+  if (unusual) return along('t', unusual[0])
   const decided = OF_VERDICTS.find(isGiven)
   if (decided) return along('v', decided)
   const many = MANY_OF_ONE.find(isGiven)
@@ -144,9 +142,12 @@ function isEqual(
 const FEW_OF_ONE = ['session_id', 'task_id', 'parent_trace_id', 'user_id', 'manifest_hash'] as const
 const MANY_OF_ONE = ['agent_name', 'environment', 'status', 'source_type'] as const
 const OF_VERDICTS = ['verdict', 'eval_verdict'] as const
-/** What most traces have. */
-const USUAL = { source_type: 'production', status: 'success', environment: 'production' }
-const UNUSUAL_OF_ONE = ['source_type', 'status', 'environment'] as const
+/** What most traces have. Of several that a filter names otherwise the first is the source. */
+const USUAL = [
+  ['source_type', 'production'],
+  ['status', 'success'],
+  ['environment', 'production'],
+] as const
 
 type EqualMember =
   (typeof FEW_OF_ONE)[number] | (typeof MANY_OF_ONE)[number] | (typeof OF_VERDICTS)[number]

@@ -65,7 +65,10 @@ async function remove(connection: DuckDBConnection, rows: string) {
   return rowsChanged
 }
 
-/** The members of links that are not in the split their link keeps (see `settleTraces`). The first has the least `place`. */
+/**
+ * The members of links that are not in the split their link keeps (see `settleTraces`). The first has the
+ * least `place`.
+ */
 function outsideSplit(links: string) {
   return `
     with links as (${links}),
