@@ -1,17 +1,20 @@
-// Everything a change must pass, as `npm run check` and .ci/run do it. Runs all checks, whatever the
-// earlier ones found; the last line counts the checks and the assertions of the tests, and the lines
-// before it tell which tests this machine could not run. With REQUIRE_ALL=1 those have failed, but for
-// what needs the history of the repository, which a copy of its files does not have.
+// Everything a change must pass, as `npm run check` and .ci/run do it: the checks, all at once, and
+// whatever they found, the tests. The last line counts the checks and the assertions of the tests, and the
+// lines before it tell which tests this machine could not run. With REQUIRE_ALL=1 those have failed, but
+// for what needs the history of the repository, which a copy of its files does not have.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 
 const CHECKS = ['types', 'lint', 'format:check', 'dead-code', 'docs:check']
 
 async function main() {
   const counts = { passed: 0, failed: 0 }
-  for (const name of CHECKS) counts[(await run(name)) ? 'passed' : 'failed']++
+  for (const hasPassed of await Promise.all(CHECKS.map(runCheck))) {
+    counts[hasPassed ? 'passed' : 'failed']++
+  }
   const { skipped, ...tests } = await runTests()
   for (const test of skipped) say(`skipped: ${test}`)
   if (skipped.length > 0) say(`${skipped.length} skipped`)
@@ -24,12 +27,18 @@ async function main() {
   process.exitCode = failed > 0 ? 1 : 0
 }
 
-/** Runs a script of package.json; says which, and whether it passed. */
-async function run(script: string) {
-  say(`\n> ${script}`)
-  const child = spawn('npm', ['run', '--silent', script], { stdio: 'inherit', shell: ON_WINDOWS })
-  const [code]: (number | null)[] = await once(child, 'close')
-  if (code !== 0) say(`${script} failed`)
+/** Runs a script of package.json; says which, what it wrote, and whether it failed. */
+async function runCheck(script: string) {
+  const child = spawn('npm', ['run', '--silent', script], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    shell: ON_WINDOWS,
+  })
+  const [[code], ...output] = await Promise.all([
+    once(child, 'close') as Promise<(number | null)[]>,
+    text(child.stdout),
+    text(child.stderr),
+  ])
+  say(`\n> ${script}\n${output.join('')}${code === 0 ? '' : `${script} failed`}`.trimEnd())
   return code === 0
 }
 

@@ -5,7 +5,10 @@ import type { ViolationKind } from '../../jobs/rules/manifests/violation.ts'
 import * as contractViolations from '../../sql/manifests/contract-violations.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, nullable, projectField, times } from '../fields.ts'
+import { COUNT_LIMIT } from '../pagination.ts'
 import { agentPath, findAgent } from './agent.ts'
+
+const COUNTED = `Each kind is counted up to ${COUNT_LIMIT.toLocaleString('en')}`
 
 const KINDS = Object.keys(VIOLATION_SEVERITY).sort() as ViolationKind[]
 
@@ -44,13 +47,13 @@ export const listViolations = endpoint('GET', '/agents/{agent_name}/violations',
     200: Joi.object({
       agent_name: Joi.string().required(),
       since: times.required(),
-      total: Joi.number().integer().required(),
+      total: Joi.number().integer().required().description(COUNTED),
       limit: Joi.number().integer().required(),
       offset: Joi.number().integer().required(),
       counts_by_kind: Joi.object()
         .pattern(Joi.string(), Joi.number().integer())
         .required()
-        .description('Of every kind, whatever kind is asked for'),
+        .description(`Of every kind, whatever kind is asked for. ${COUNTED}`),
       violations: listOf(violationBody).required(),
     }).label('ContractViolationList'),
     404: errorBody,
@@ -62,7 +65,7 @@ export const listViolations = endpoint('GET', '/agents/{agent_name}/violations',
     const filter = { ...agent, since, kind }
     const [violations, counts_by_kind] = await Promise.all([
       contractViolations.listViolations(context.sql, filter, limit, offset),
-      contractViolations.countViolations(context.sql, filter),
+      contractViolations.countViolations(context.sql, filter, COUNT_LIMIT),
     ])
     const all = Object.values(counts_by_kind).reduce((sum, n) => sum + n, 0)
     const total = kind === undefined ? all : (counts_by_kind[kind] ?? 0)

@@ -13,6 +13,8 @@ import type {
   ExportFilter,
   SessionTurn,
 } from '../../sql/replay/exports.ts'
+import { nameText } from '../../sql/replay/recorded-traces.ts'
+import type { TraceName } from '../../sql/replay/recorded-traces.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, nullable } from '../fields.ts'
@@ -23,6 +25,8 @@ import { exportQuery } from './exports.ts'
 
 /** Turns of one session at most. */
 const MAX_TURNS = 5000
+/** Sessions whose turns are known at once. */
+const SESSIONS_A_READ = 10
 
 const verdictField = Joi.string().valid(...VERDICTS)
 
@@ -78,11 +82,38 @@ async function* viewSessions(
   filter: ExportFilter,
 ) {
   const pause = openTurns()
-  for (const session of sessions) {
-    const turns = await listSessionTurns(sql, orgId, session, filter, MAX_TURNS)
+  for (let start = 0; start < sessions.length; start += SESSIONS_A_READ) {
+    const read = sessions.slice(start, start + SESSIONS_A_READ)
+    const turns = Map.groupBy(
+      await listSessionTurns(sql, orgId, read, filter, MAX_TURNS),
+      sessionText,
+    )
     // What made it be listed may have been deleted or decided anew.
-    if (!turns[0]?.trigger_count) continue
-    yield viewSession(session, turns, filter, openExported(sql, orgId, turns, pause))
+    const shown = read
+      .map((session) => ({ session, turns: turns.get(sessionText(session)) ?? [] }))
+      .filter((each) => each.turns[0]?.trigger_count)
+    const names = shown.flatMap((each) => each.turns)
+    const take = divide(openExported(sql, orgId, names, pause))
+    for (const each of shown) yield viewSession(each.session, each.turns, filter, take(each.turns))
+  }
+}
+
+function sessionText({ project_id, session_id }: { project_id: string; session_id: string }) {
+  return `${project_id} ${session_id}`
+}
+
+/** Gives out traces part by part: of those that come next the ones that are named, until another comes. */
+function divide(traces: AsyncIterator<ExportedTrace>) {
+  let next: Promise<IteratorResult<ExportedTrace>> | undefined
+  return async function* (names: readonly TraceName[]) {
+    const named = new Set(names.map(nameText))
+    for (;;) {
+      next ??= traces.next()
+      const { done, value } = await next
+      if (done || !named.has(nameText(value))) return
+      next = undefined
+      yield value as ExportedTrace
+    }
   }
 }
 

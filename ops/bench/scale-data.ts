@@ -1,6 +1,7 @@
 import type { Sql } from '../../sql/core/db.ts'
 import { listDirtyDays } from '../../sql/evals/cell-marks.ts'
 import { aggregateDay } from '../../sql/evals/score-cells.ts'
+import { foldCounts } from '../../sql/traces/count-changes.ts'
 import { insertTraces } from '../../sql/traces/trace-inserts.ts'
 import { makeOrganization } from './prepare.ts'
 import type { Bench } from './prepare.ts'
@@ -46,7 +47,9 @@ export async function loadScale(
   await buildIndexes(sql, indexes)
   report(`${indexes.length} indexes built`)
   await sql`vacuum analyze`
-  await Promise.all(loaded.map((organization) => sumScores(sql, organization)))
+  // One after the other, so that each organization's stand together.
+  for (const organization of loaded) await sumScores(sql, organization)
+  while ((await foldCounts(sql, CHUNK)) > 0);
   await sql`vacuum analyze`
   report('scores summed up')
   return loaded
@@ -96,7 +99,8 @@ async function storeManifests(sql: Sql, { org_id, project_id }: Bench['owner']) 
 
 /** Datasets, jobs and imports, of which a larger organization has more. */
 async function storeOthers(sql: Sql, { org_id, project_id }: Bench['owner'], rows: number) {
-  const [many, few] = [Math.ceil(rows / 100), Math.ceil(rows / 1000)]
+  // More than a page of each at any size.
+  const [many, few] = [Math.ceil(rows / 50), Math.ceil(rows / 100)]
   await sql`
     insert into datasets (org_id, project_id, id, name, dataset_type)
     select ${org_id}, ${project_id}, gen_random_uuid(), 'set ' || n, 'sft'

@@ -2,6 +2,9 @@ import { encodeCursor } from '../../api/pagination.ts'
 import type { Sql } from '../../sql/core/db.ts'
 import type { Bench } from './prepare.ts'
 
+/** Traces that have what is rare: as many in each organization, so that what lists them answers the same. */
+export const RARE_TRACES = 100
+
 /** An organization of the scale bench, with its one project. */
 export interface ScaleOrganization {
   readonly name: string
@@ -13,10 +16,13 @@ export interface ScaleOrganization {
   readonly owner: Bench['owner']
 }
 
-/** What the requests of `SCALE_REQUESTS` name: a trace from the middle of an organization, and times. */
+/**
+ * What the requests of `SCALE_REQUESTS` name: a trace from the middle of an organization, times, and scores
+ * that `RARE_TRACES` are above or below.
+ */
 export async function describeOrganization(
   sql: Sql,
-  { owner: { org_id, project_id }, beganAt, endedAt }: ScaleOrganization,
+  { rows, owner: { org_id, project_id }, beganAt, endedAt }: ScaleOrganization,
 ): Promise<Readonly<Record<string, string>>> {
   const [began, ended] = [beganAt.getTime(), endedAt.getTime()]
   const middle = new Date((began + ended) / 2)
@@ -32,6 +38,8 @@ export async function describeOrganization(
     ...names,
     cursor: encodeCursor([started_at, trace.trace_id, project_id]),
     rare_word: trace.session_id.replace('session-', 'rare'),
+    low_score: String(RARE_TRACES / rows),
+    high_score: String(1 - RARE_TRACES / rows),
     yesterday: new Date(ended - DAY_MS).toISOString(),
     long_ago: new Date(began + (ended - began) / 9).toISOString(),
   }

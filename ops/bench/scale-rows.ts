@@ -1,3 +1,4 @@
+import { RARE_TRACES } from './scale-organization.ts'
 import type { ScaleOrganization } from './scale-organization.ts'
 import { TEMPLATES } from './scale-templates.ts'
 
@@ -11,9 +12,9 @@ const SHARING_TRACES = 64
 /** SQL for words that `SESSION_TRACES` traces have, and that one in sixteen has. */
 const OWN_WORDS = `'rare' || g / ${SESSION_TRACES} || ' common' || (hashint4(g) & 15)`
 
-/** An SQL number that `SHARING_TRACES` of the traces have, all over the time. */
-const oneOf = (rows: number, seed: number) =>
-  `(hashint4(g + ${seed}) & 2147483647) % ${Math.ceil(rows / SHARING_TRACES)}`
+/** An SQL number that so many of the traces have, all over the time. */
+const oneOf = (rows: number, seed: number, traces = SHARING_TRACES) =>
+  `(hashint4(g + ${seed}) & 2147483647) % ${Math.ceil(rows / traces)}`
 
 /** An SQL number from 0 to 1 that follows from a trace's id. */
 const chance = (seed: number) => `((hashtext(trace_id || '${seed}') & 65535) / 65535.0)::float8`
@@ -50,12 +51,14 @@ export function ownColumns({
     created_at: createdAt,
     content_hash: `sha256(('${name}' || g)::bytea)`,
     user_input_preview: `user_input_preview || ' ' || ${OWN_WORDS}`,
+    tags: `case when ${oneOf(rows, 5, RARE_TRACES)} = 0 then t.tags || '{rare}' else t.tags end`,
   }
 }
 
 /**
  * SQL that stores traces `from` to `to`, exclusive, of an organization with all that is found in them:
- * decisions, four scores each, search documents, edges and violations.
+ * decisions, four scores each, search documents, edges and violations. They stand in the table in the order
+ * of their starts, as those that are sent: otherwise each size reads another number of blocks for as many rows.
  * @param columns of `traces`
  */
 export function storeRange(
@@ -76,8 +79,9 @@ export function storeRange(
       from ${copies}
       join manifests m on m.org_id = '${organization.owner.org_id}' and m.agent_name = t.agent_name
         and m.version_number = 1 + g::bigint * ${VERSIONS} / ${organization.rows}
+      order by g
       returning org_id, project_id, period, trace_id, agent_name, manifest_id, parent_trace_id, started_at
-    ), judged as (${VERDICTS}), scored as (${SCORES}), indexed as (${documents(own, copies)}), linked as (${EDGES}),
+    ), judged as (${verdicts(organization.rows)}), scored as (${SCORES}), indexed as (${documents(own, copies)}), linked as (${EDGES}),
     violated as (${VIOLATIONS})
     select count(*) from stored`
 }
@@ -85,13 +89,13 @@ export function storeRange(
 /** Versions of the manifest of each agent, one after another. */
 export const VERSIONS = 8
 
-/** One in a thousand is to be replayed. */
-const VERDICTS = `
+/** `RARE_TRACES` are to be replayed. */
+const verdicts = (rows: number) => `
   insert into verdicts (org_id, project_id, period, trace_id, agent_name, started_at, verdict,
     needs_review, quality_avg, eval_verdict, reason_code, reasons, policy_agent_name, policy_version)
   select org_id, project_id, period, trace_id, agent_name, started_at,
-    case when ${chance(1)} < 0.7 then 'keep' when ${chance(1)} < 0.8 then 'repair'
-      when ${chance(1)} < 0.999 then 'drop' else 'replay' end,
+    case when (hashtext(trace_id) & 2147483647) % ${Math.ceil(rows / RARE_TRACES)} = 0 then 'replay'
+      when ${chance(1)} < 0.7 then 'keep' when ${chance(1)} < 0.8 then 'repair' else 'drop' end,
     ${chance(2)} < 0.1, ${chance(3)},
     case when ${chance(3)} > 0.7 then 'pass' when ${chance(3)} > 0.4 then 'review' else 'fail' end,
     'score.good', '[{"code": "score.good", "rule": 11}]', '', 0
@@ -114,17 +118,17 @@ const documents = (own: Readonly<Record<string, string>>, copies: string) => `
   insert into trace_search (org_id, project_id, period, trace_id, started_at, document, has_stems)
   select ${KEY.map((name) => own[name]).join()}, ${own['started_at']},
     t.document || search_document(${OWN_WORDS}), true
-  from ${copies}`
+  from ${copies} order by g`
 
 const EDGES = `
   insert into agent_edges (org_id, project_id, trace_id, parent, child, via, seen_at)
-  select org_id, project_id, trace_id, 'ops-oncall', agent_name, 'parent_trace', started_at
-  from stored where parent_trace_id is not null and agent_name <> 'ops-oncall'`
+  select org_id, project_id, trace_id, 'support-bot', agent_name, 'parent_trace', started_at
+  from stored where parent_trace_id is not null and agent_name <> 'support-bot'`
 
-/** One trace in a hundred. */
+/** One trace in ten. */
 const VIOLATIONS = `
   insert into contract_violations (org_id, project_id, id, agent_name, trace_id, manifest_id, kind,
     severity, subject, position, occurred_at)
   select org_id, project_id, gen_random_uuid(), agent_name, trace_id, manifest_id, 'tool_undeclared',
     'high', 'delete_everything', 0, started_at
-  from stored where ${chance(8)} < 0.01`
+  from stored where ${chance(8)} < 0.1`

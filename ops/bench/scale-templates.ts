@@ -12,13 +12,10 @@ export const AGENTS = [
   'ops-oncall',
 ]
 export const TEMPLATES = 1000
-/** A tag of one template only. */
-const RARE = 500
 
 /**
  * Traces of about 2.5 kB that all others of the scale bench are copies of, made by the rules that requests
- * go through. One in ten failed, one in four is of staging, one in fifty was made up, one in a thousand has
- * the tag `rare`.
+ * go through. One in ten failed, one in four is of staging, one in fifty was made up.
  */
 export function makeTemplates(): TraceRow[] {
   const words = openVocabulary(openRandom(7))
@@ -31,7 +28,7 @@ export function makeTemplates(): TraceRow[] {
       status: n % 10 === 3 ? 'error' : 'success',
       environment: n % 4 === 1 ? 'staging' : 'production',
       source_type: n % 50 === 7 ? 'synthetic' : 'production',
-      tags: n === RARE ? ['common', 'rare'] : ['common'],
+      tags: ['common'],
       llm_calls: [makeCall(agent, n, words)],
     }
     const read = readTrace(given, { traceId: () => '', now: new Date() })

@@ -7,8 +7,6 @@
 // the smallest.
 // With --load 600 instead, the requests take turns at the largest size for so many seconds, while 200
 // traces a second come in and are judged.
-import { completeRecipe } from '../../jobs/rules/datasets/recipe.ts'
-import { selectTraces } from '../../sql/datasets/selection.ts'
 import { print, report, round, whole } from './figures.ts'
 import { readOptions } from './options.ts'
 import { openBenchFolder, withBenchDatabase } from './prepare.ts'
@@ -20,6 +18,7 @@ import { describeOrganization } from './scale-organization.ts'
 import { openReader } from './scale-reader.ts'
 import type { RequestCost } from './scale-reader.ts'
 import { fillIn, SCALE_REQUESTS } from './scale-requests.ts'
+import { measureSelection } from './scale-selection.ts'
 
 /** Growth of what reads more blocks the more traces there are. */
 const FLAT = 3
@@ -30,7 +29,7 @@ const options = readOptions(
   { seconds: [2, 0.01], repeats: [3, 1], days: [90, 2], load: [0, 0] },
   { rows: { type: 'string' } },
 )
-const sizes = readSizes(options.rows ?? (options.smoke ? '300,600,900' : '10000,100000,1000000'))
+const sizes = readSizes(options.rows ?? (options.smoke ? '300,900' : '10000,100000,1000000'))
 await using opened = new AsyncDisposableStack()
 const { path: folder } = opened.use(await openBenchFolder('scale'))
 await withBenchDatabase('scale', async (bench) => {
@@ -45,7 +44,7 @@ await withBenchDatabase('scale', async (bench) => {
     await measureLoad(bench, largest, { seconds, folder })
   } else {
     await measureRequests(bench, organizations)
-    await measureSelection(bench, organizations.at(-1) as ScaleOrganization)
+    await measureSelection(bench, organizations.at(-1) as ScaleOrganization, folder)
   }
 })
 
@@ -93,23 +92,6 @@ function viewRow({ request, costs, growth }: Row) {
     [`p50/p99 ms at ${whole(sizes[n] ?? 0)}`, `${round(p50Ms)}/${round(p99Ms)}`] as const,
   ])
   return { request, ...Object.fromEntries(cells), growth: round(growth) }
-}
-
-/** Traces a second that a dataset of all of an organization would be built of. */
-async function measureSelection({ sql }: Bench, { owner }: ScaleOrganization) {
-  const recipe = completeRecipe('sft', null, { filters: { verdicts: ['keep', 'repair', 'drop'] } })
-  const selection = { orgId: owner.org_id, projectId: owner.project_id, recipe }
-  const began = performance.now()
-  let selected = 0
-  await sql.begin(async (tx) => {
-    for await (const traces of selectTraces(tx, selection, 2000)) selected += traces.length
-  })
-  const seconds = (performance.now() - began) / 1000
-  report({
-    what: 'selecting traces for a dataset, 50,000 a second',
-    ratio: null,
-    figures: `${whole(selected / seconds)} a second of ${whole(selected)}`,
-  })
 }
 
 /** @throws RangeError for sizes that are not whole numbers */

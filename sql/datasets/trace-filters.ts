@@ -18,17 +18,27 @@ export function filteredTraces(
     ${passing(sql, { orgId, recipe, isAnyTaken: true })}`
 }
 
-/** How many traces of the project each filter left out, as `filtered.<name>`. A trace counts for the first filter it fails. */
+/**
+ * How many traces of the project each filter left out, as `filtered.<name>`, and the share of all that
+ * passes, from 0 to 1. A trace counts for the first filter it fails.
+ */
 export async function countFiltered(sql: Queryable, selection: Selection) {
   const filters = conditions(sql, selection)
-  const rows = await sql<{ reason: string; n: number }[]>`
+  const rows = await sql<{ reason: string | null; n: number }[]>`
     select reason, count(*) as n from (
       select case ${filters.map(
         ([name, condition]) => sql`when (${condition}) is not true then ${`filtered.${name}`} `,
       )} end as reason
       from ${judgedTraces(sql)} where ${ofProject(sql, selection)}) as traces
-    where reason is not null group by reason order by reason`
-  return new Map(rows.map(({ reason, n }) => [reason, n]))
+    group by reason order by reason`
+  const filtered = new Map<string, number>()
+  let [all, passing] = [0, 0]
+  for (const { reason, n } of rows) {
+    all += n
+    if (reason === null) passing = n
+    else filtered.set(reason, n)
+  }
+  return { filtered, share: all === 0 ? 0 : passing / all }
 }
 
 /** Traces `t` with their verdicts `v`. */

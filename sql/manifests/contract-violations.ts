@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
+import { VIOLATION_SEVERITY } from '../../jobs/rules/manifests/violation.ts'
 import type {
   Violation,
   ViolationKind,
@@ -87,20 +88,29 @@ export async function listViolations(
   limit: number,
   offset: number,
 ) {
+  // The versions of the agent are few, and are read once instead of one for each violation.
   return sql<ViolationRow[]>`
+    with versions as materialized (
+      select id, version_number from manifests
+      where org_id = ${filter.orgId} and project_id = ${filter.projectId}
+        and agent_name = ${filter.agentName})
     select v.id, v.trace_id, v.manifest_id, 'v' || m.version_number as version_label, v.kind,
       v.severity, v.subject, v.expected, v.observed, v.span_id, v.occurred_at, v.detected_at
     from contract_violations v
-    left join manifests m on m.org_id = v.org_id and m.id = v.manifest_id
+    left join versions m on m.id = v.manifest_id
     where ${matching(sql, filter)} ${filter.kind ? sql`and v.kind = ${filter.kind}` : sql``}
     order by v.occurred_at desc, v.id desc limit ${limit} offset ${offset}`
 }
 
-/** Counts by kind in the window; the filter by kind does not apply. */
-export async function countViolations(sql: Queryable, filter: ViolationFilter) {
+/** Counts by kind in the window, of each no further than `limit`; the filter by kind does not apply. */
+export async function countViolations(sql: Queryable, filter: ViolationFilter, limit: number) {
   const rows = await sql<{ kind: ViolationKind; n: number }[]>`
-    select v.kind, count(*) as n from contract_violations v
-    where ${matching(sql, filter)} group by v.kind order by v.kind`
+    select kind, n from unnest(${Object.keys(VIOLATION_SEVERITY)}::text[]) as kinds (kind)
+    cross join lateral (
+      select count(*)::int as n from (
+        select from contract_violations v where ${matching(sql, filter)} and v.kind = kinds.kind
+        limit ${limit}) found) counted
+    where n > 0 order by kind`
   return Object.fromEntries(rows.map(({ kind, n }) => [kind, n]))
 }
 

@@ -101,6 +101,7 @@ async function listSessions(
 }
 
 export interface SessionTurn extends TraceName {
+  readonly session_id: string
   /** It makes the session be exported. */
   readonly is_trigger: boolean
   /** Of the whole session, however many are listed. */
@@ -108,26 +109,35 @@ export interface SessionTurn extends TraceName {
   readonly trigger_count: number
 }
 
-/** The turns of a session in their order: by index, those without one last, then by start. */
+/**
+ * The turns of sessions, one session after the other, and of each in their order: by index, those without
+ * one last, then by start.
+ * @param limit of each session
+ */
 export async function listSessionTurns(
   sql: Queryable,
   orgId: string,
-  { project_id, session_id }: ExportedSession,
+  sessions: readonly ExportedSession[],
   { verdict, agent_name }: ExportFilter,
   limit: number,
 ) {
   return sql<SessionTurn[]>`
-    select s.*, count(*) over () as total_turns,
-      count(*) filter (where s.is_trigger) over () as trigger_count
-    from (
-      select t.project_id, t.trace_id, t.turn_index, t.started_at,
-        ${agent_name === undefined ? sql`true` : sql`t.agent_name = ${agent_name}`} and exists (
-          select 1 from verdicts v where ${isSameTrace(sql, sql`v`, sql`t`)}
-            and v.verdict = ${verdict}) as is_trigger
-      from traces t
-      where t.org_id = ${orgId} and t.project_id = ${project_id} and t.session_id = ${session_id}
-    ) s
-    order by s.turn_index nulls last, s.started_at, s.trace_id limit ${limit}`
+    select s.project_id, s.trace_id, s.session_id, s.is_trigger, s.total_turns, s.trigger_count
+    from unnest(${sessions.map(({ project_id }) => project_id)}::uuid[],
+      ${sessions.map(({ session_id }) => session_id)}::text[])
+      with ordinality as k (project_id, session_id, place)
+    cross join lateral (
+      select *, count(*) over () as total_turns, count(*) filter (where is_trigger) over () as trigger_count
+      from (
+        select t.project_id, t.trace_id, t.session_id, t.turn_index, t.started_at,
+          ${agent_name === undefined ? sql`true` : sql`t.agent_name = ${agent_name}`} and exists (
+            select 1 from verdicts v where ${isSameTrace(sql, sql`v`, sql`t`)}
+              and v.verdict = ${verdict}) as is_trigger
+        from traces t
+        where t.org_id = ${orgId} and t.project_id = k.project_id and t.session_id = k.session_id
+      ) turns
+      order by turn_index nulls last, started_at, trace_id limit ${limit}) s
+    order by k.place, s.turn_index nulls last, s.started_at, s.trace_id`
 }
 
 /**
@@ -183,4 +193,4 @@ type ClosedTrace = Omit<ExportedTrace, 'user_input' | 'original_output'> & {
 }
 
 const TRACES_A_READ = 100
-const OPENED_AT_ONCE = { traces: 20, bytes: 4 << 20 }
+const OPENED_AT_ONCE = { traces: TRACES_A_READ, bytes: 4 << 20 }

@@ -39,9 +39,11 @@ export type CopiedTrace = InsertedTrace & {
  * ones wait and do not deadlock.
  */
 export async function copyTraces(tx: Transaction, rows: CopyRows, from: number, to: number) {
+  // Contents that fit into a page are not stored apart, which `traces` does once more.
   await tx`
     create temporary table if not exists ${tx(STAGED)}
-      (like traces including defaults including storage) on commit delete rows`
+      (like traces including defaults including storage)
+      with (toast_tuple_target = 8160) on commit delete rows`
   // An earlier part of the same rows may have been staged in this transaction.
   if (from > 0) await tx`truncate ${tx(STAGED)}`
   await copyRows(tx, STAGED, COLUMNS, rows, from, to)

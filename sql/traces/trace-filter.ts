@@ -50,8 +50,8 @@ export interface TraceSource {
 }
 
 /**
- * The source for a filter. What names few traces comes first; a verdict comes before what most traces
- * share, because its index has the agent beside it.
+ * The source for a filter. What names few traces comes first; then a word that most traces have not; a
+ * verdict comes before what most traces share, because its index has the agent beside it.
  */
 export function sourceOf(sql: Queryable, orgId: string, filter: TraceFilter): TraceSource {
   const isGiven = (member: Member) => filter[member] !== undefined
@@ -67,6 +67,8 @@ export function sourceOf(sql: Queryable, orgId: string, filter: TraceFilter): Tr
     const parts = [sql`t.manifest_id = ${manifest_id}`, ofUntied(sql, orgId, manifest_id)]
     return { table: 't', member: 'manifest_id', parts }
   }
+  const unusual = USUAL.find(([member, word]) => isGiven(member) && filter[member] !== word)
+  if (unusual) return along('t', unusual[0])
   const decided = OF_VERDICTS.find(isGiven)
   if (decided) return along('v', decided)
   const many = MANY_OF_ONE.find(isGiven)
@@ -101,23 +103,23 @@ export function conditionsOf(
       .filter((member) => filter[member] !== undefined && member !== source?.member)
       .map((member) => isEqual(sql, table, member, filter))
   const isTied = manifest_id !== undefined && source?.member !== 'manifest_id'
-  const isAgentInVerdicts = source?.table === 'v'
-  const ofTraces = MANY_OF_ONE.filter((member) => !isAgentInVerdicts || member !== 'agent_name')
+  const ofTraces = [
+    ...equal('t', [...FEW_OF_ONE, ...MANY_OF_ONE.filter((member) => member !== 'agent_name')]),
+    ...(isTied ? [ofManifest(sql, orgId, manifest_id)] : []),
+    ...(tags?.length ? [sql`t.tags @> ${tags}::text[]`] : []),
+    ...(tool === undefined ? [] : [sql`t.tools_called @> ${[tool]}::text[]`]),
+  ]
+  const ofVerdicts = [
+    ...equal('v', OF_VERDICTS),
+    ...(min_score === undefined ? [] : [sql`v.quality_avg >= ${min_score}`]),
+    ...(max_score === undefined ? [] : [sql`v.quality_avg <= ${max_score}`]),
+  ]
+  // Both tables have the agent: where they are joined, it makes fewer rows of each.
+  const isInVerdicts = source ? source.table === 'v' : ofVerdicts.length > 0
+  const isInTraces = source ? source.table !== 'v' : !isInVerdicts || ofTraces.length > 0
   return {
-    // Traces without tags or tools are not in their indexes, which the planner uses when a condition says so.
-    t: [
-      ...equal('t', [...FEW_OF_ONE, ...ofTraces]),
-      ...(isTied ? [ofManifest(sql, orgId, manifest_id)] : []),
-      ...(tags?.length ? [sql`t.tags @> ${tags}::text[] and t.tags <> '{}'`] : []),
-      ...(tool === undefined
-        ? []
-        : [sql`t.tools_called @> ${[tool]}::text[] and t.tools_called <> '{}'`]),
-    ],
-    v: [
-      ...equal('v', isAgentInVerdicts ? [...OF_VERDICTS, 'agent_name'] : OF_VERDICTS),
-      ...(min_score === undefined ? [] : [sql`v.quality_avg >= ${min_score}`]),
-      ...(max_score === undefined ? [] : [sql`v.quality_avg <= ${max_score}`]),
-    ],
+    t: [...(isInTraces ? equal('t', ['agent_name']) : []), ...ofTraces],
+    v: [...(isInVerdicts ? equal('v', ['agent_name']) : []), ...ofVerdicts],
     s: q === undefined ? [] : [hasTrace(sql), matchesText(sql, q)],
   }
 }
@@ -140,6 +142,12 @@ function isEqual(
 const FEW_OF_ONE = ['session_id', 'task_id', 'parent_trace_id', 'user_id', 'manifest_hash'] as const
 const MANY_OF_ONE = ['agent_name', 'environment', 'status', 'source_type'] as const
 const OF_VERDICTS = ['verdict', 'eval_verdict'] as const
+/** What most traces have. Of several that a filter names otherwise the first is the source. */
+const USUAL = [
+  ['source_type', 'production'],
+  ['status', 'success'],
+  ['environment', 'production'],
+] as const
 
 type EqualMember =
   (typeof FEW_OF_ONE)[number] | (typeof MANY_OF_ONE)[number] | (typeof OF_VERDICTS)[number]

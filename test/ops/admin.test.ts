@@ -4,17 +4,22 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { isWellFormedKey } from '../../jobs/rules/access/api-key.ts'
 import { adminCommand } from '../../ops/admin-command.ts'
+import { runCommandLine } from '../../ops/command-line.ts'
 import { openCommandPool } from '../../ops/context.ts'
 import { bareEnv } from '../support/bare-env.ts'
 import { makeTestKey, openService } from '../support/service.ts'
 
-// Each command is a process of its own.
+// Some commands are processes of their own.
 t.setTimeout(240_000)
 
 t.test('the admin command line', async (t) => {
   const service = await openService(t)
-  const admin = (...args: string[]) => run(t, args, { DATABASE_URL: service.url })
-  const org = (await admin('org', 'create', '--name', 'Acme', '--plan', 'pro')).printed
+  const env = { DATABASE_URL: service.url, DATA_DIR: service.config.DATA_DIR }
+  /** In this process. */
+  const admin = async (...args: string[]) => withPrinted(await runCommandLine(args, env))
+  /** In a process of its own, as operators do. */
+  const launch = (...args: string[]) => run(t, args, env)
+  const org = (await launch('org', 'create', '--name', 'Acme', '--plan', 'pro')).printed
 
   t.test('org create makes an organization whose key works', async (t) => {
     t.match(org, { org_id: UUID, workspace_id: UUID, project_id: UUID })
@@ -66,17 +71,17 @@ t.test('the admin command line', async (t) => {
   t.test('org set-webhook-secret reads the secret where nobody else sees it', async (t) => {
     const set = ['org', 'set-webhook-secret', '--org', String(org['org_id'])]
     const isSet = { code: 0, stderr: '', printed: { signing_secret_configured: true } }
-    const env = { DATABASE_URL: service.url, WHSEC: 'whsec_of_variable' }
     t.match(await run(t, [...set, '--secret', '-'], env, 'whsec_of_input\n'), isSet)
-    t.match(await run(t, [...set, '--secret-env', 'WHSEC'], env), isSet)
+    const secret = { WHSEC: 'whsec_of_variable' }
+    t.match(await run(t, [...set, '--secret-env', 'WHSEC'], { ...env, ...secret }), isSet)
     const seen = await run(t, [...set, '--secret', 'whsec_of_words'], env)
     t.match(seen, { code: 0, stderr: /Other users .* --secret -/ })
     t.match(await run(t, [...set, '--secret', '-'], env, 'short'), {
       code: 1,
       stderr: /at least 8/,
     })
-    t.match(await run(t, [...set, '--secret-env', 'NONE'], env), { code: 1, stderr: /required/ })
-    t.match(await run(t, set, env), { code: 2, stderr: /at least one of/ })
+    t.match(await admin(...set, '--secret-env', 'NONE'), { code: 1, stderr: /required/ })
+    t.match(await admin(...set), { code: 2, stderr: /at least one of/ })
   })
 
   t.test('key create makes no more keys than the plan allows', async (t) => {
@@ -146,34 +151,35 @@ t.test('the admin command line', async (t) => {
     ]) {
       t.match(await admin(...words), { code: 2, stdout: '', stderr: /Usage:\n {2}(npx )?node ops/ })
     }
+    t.match(await launch(), { code: 2, stdout: '', stderr: /^No command given\n\nUsage:/ })
     const plan = await admin('org', 'create', '--name', 'x', '--plan', 'gold')
     t.match(plan, { code: 2, stderr: /plan must be one of/ })
   })
 
   t.test('doctor tells what is wrong and what to do', async (t) => {
-    t.match(await admin('doctor'), { code: 0, printed: { ok: true } })
+    t.match(await launch('doctor'), { code: 0, printed: { ok: true } })
     const sql = service.sql
     const { pathname } = new URL(service.url)
     await sql.unsafe(`alter database ${pathname.slice(1)} connection limit 20`)
-    const narrow = await admin('doctor')
+    const narrow = await launch('doctor')
     await sql.unsafe(`alter database ${pathname.slice(1)} connection limit -1`)
     const detail = /hold \d+ connections .*api: 21.* admits 20\. Raise max_connections/
     t.match(failing(narrow.printed), [{ name: 'connections', detail }])
     await sql`
       delete from applied_migrations
       where number = (select max(number) from applied_migrations where serves < number)`
-    const behind = await admin('doctor')
+    const behind = await launch('doctor')
     t.match(behind, { code: 1, printed: { ok: false } })
     t.match(failing(behind.printed), [{ name: 'schema', detail: /node ops\/admin.ts migrate/ }])
   })
 
   t.test('doctor shows the months of traces and warns when the next one has no room', async (t) => {
-    const { printed } = await admin('doctor')
+    const { printed } = await launch('doctor')
     t.match(printed, { periods: [{ period: /-01$/, bytes: Number }, { period: /-01$/ }] })
     const [{ next }] = await service.sql<[{ next: string }]>`
       delete from trace_periods where period > now() returning period::text as next`
     const warning = new RegExp(`room of its own yet for the traces of ${next.slice(0, 7)}`)
-    const warned = (await admin('doctor')).printed
+    const warned = (await launch('doctor')).printed
     t.match(warned['checks'], [{}, {}, { name: 'periods', ok: true, warning }])
     await service.sql`insert into trace_periods (period) values (${next})`
   })
@@ -209,12 +215,12 @@ t.test('the admin command line', async (t) => {
     t.match(migrate, { code: 1, stderr: 'The database at 127.0.0.1:1/none does not answer.\n' })
     const doctor = await run(t, ['doctor'], { DATABASE_URL })
     t.match(failing(doctor.printed), [{ name: 'database', detail: /does not answer/ }])
-    const none = await run(t, ['doctor'], {})
+    const none = await runCommandLine(['doctor'], { DATA_DIR: t.testdir() })
     t.match(none, { code: 1, stderr: /^No database runs in .*\n$/ })
   })
 
   t.test('key make prints a key INIT_API_KEY accepts', async (t) => {
-    const { printed } = await run(t, ['key', 'make'], {})
+    const { printed } = withPrinted(await runCommandLine(['key', 'make'], {}))
     t.ok(isWellFormedKey('svc_', String(printed['api_key'])))
   })
 
@@ -242,6 +248,10 @@ async function run(t: Test, args: string[], env: Record<string, string>, input =
     )
     child.stdin?.end(input)
   })
+  return withPrinted(result)
+}
+
+function withPrinted<Result extends { stdout: string }>(result: Result) {
   const printed = result.stdout.startsWith('{') ? (JSON.parse(result.stdout) as object) : {}
   return { ...result, printed: printed as Record<string, unknown> }
 }

@@ -33,5 +33,17 @@ export async function findBuild(sql: Sql) {
   })
 }
 
+/** Waits until at least so many commits were the last statement of a session for a while. */
+export async function seeCommits(sql: Sql, n: number) {
+  const seen = new Set<string>()
+  await until(async () => {
+    const rows = await sql<{ commit: string }[]>`
+      select pid || ' ' || query_start as commit from pg_stat_activity
+      where datname = current_database() and state = 'idle' and query = 'commit'`
+    for (const { commit } of rows) seen.add(commit)
+    return seen.size >= n
+  })
+}
+
 const WRITE = `
   insert into organizations (id, name) values ('00000000-0000-7000-8000-000000000002', 'p')`

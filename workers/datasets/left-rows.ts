@@ -65,13 +65,16 @@ async function remove(connection: DuckDBConnection, rows: string) {
   return rowsChanged
 }
 
-/** The members of links that are not in the split their link keeps (see `settleTraces`). */
+/**
+ * The members of links that are not in the split their link keeps (see `settleTraces`). The first has the
+ * least `place`.
+ */
 function outsideSplit(links: string) {
   return `
     with links as (${links}),
     splits as (
       select link, split_index, count(*) filter (where in_parent) as before, count(*) as n,
-        min(index) as least
+        min(place) as least
       from links group by link, split_index),
     kept as (
       select link, split_index from splits
@@ -85,18 +88,18 @@ const TRACE_LINKS = `
     select index, trace_id, session_id, parent_trace_id, split_index,
       trace_id in (select trace_id from parent_rows) as in_parent
     from traces)
-  select 'session ' || session_id as link, index, split_index, in_parent from used
+  select 'session ' || session_id as link, index, trace_id as place, split_index, in_parent from used
   where session_id is not null
   union all
-  select 'source ' || parent_trace_id, index, split_index, in_parent from used
+  select 'source ' || parent_trace_id, index, trace_id, split_index, in_parent from used
   where parent_trace_id is not null
   union all
-  select 'source ' || trace_id, index, split_index, in_parent from used
+  select 'source ' || trace_id, index, trace_id, split_index, in_parent from used
   where trace_id in (select parent_trace_id from used)`
 
 /** The same text ties rows together. */
 const ROW_LINKS = `
-  select r.hash as link, r.index, r.split_index,
+  select r.hash as link, r.index, r.index as place, r.split_index,
     (t.trace_id, r.hash) in (select (trace_id, hash) from parent_rows) as in_parent
   from left_rows r join traces t on t.index = r.trace_index`
 

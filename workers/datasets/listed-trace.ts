@@ -2,7 +2,7 @@ import type { Candidate } from '../../jobs/rules/datasets/candidates.ts'
 
 /** A selected trace as the row list holds it. */
 export type ListedTrace = Candidate & {
-  /** Index in the order of trace ids. */
+  /** Names it in the row list, in no order. */
   index: number
   /** Index in `SPLITS`. */
   splitIndex: number

@@ -27,7 +27,7 @@ export interface Making {
  */
 export async function makeRows(making: Making) {
   const { version, run, list, thread, drop, total } = making
-  const order = version.recipe.dataset_type === 'dpo' ? 'attempted, index' : 'index'
+  const order = version.recipe.dataset_type === 'dpo' ? 'attempted, trace_id' : 'trace_id'
   let writing: Promise<unknown> = Promise.resolve()
   const write = async (made: MadeRows) => {
     await writing

@@ -1,7 +1,7 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import { RARE_MEMBERS } from '../../jobs/rules/datasets/formats.ts'
 import { LOSSES } from '../../jobs/rules/datasets/rows.ts'
-import type { SelectedTrace } from '../../sql/datasets/selection.ts'
+import type { SelectedTrace } from '../../sql/datasets/passing-traces.ts'
 import type { ListedTrace } from './listed-trace.ts'
 import type { MadeRow } from './row-output.ts'
 import { appendDouble, readChunks } from '../runtime/duckdb.ts'
@@ -11,8 +11,9 @@ import type { TraceValues } from './trace-columns.ts'
 
 /**
  * What a build knows of its traces and rows, in DuckDB tables: they spill to disk, so that millions of
- * rows take no more memory than thousands. Traces are numbered in the order of their ids, rows in the
- * order they were made. The queries over them are in `left-rows.ts` and `chosen-rows.ts`.
+ * rows take no more memory than thousands. The index of a trace only names it: traces come in any order,
+ * and where their order matters it is that of their ids, in bytes. Rows are numbered in the order they were
+ * made. The queries over them are in `left-rows.ts` and `chosen-rows.ts`.
  */
 export interface RowList {
   /** Adds a row of the parent version. */
@@ -24,8 +25,8 @@ export interface RowList {
   hasRareMembers(): boolean
   /** Makes what was added visible to queries. */
   flush(): void
-  /** Reads the traces that are left, a chunk at a time, by index or task by task. */
-  readTraces(order: 'index' | 'attempted, index'): AsyncGenerator<ListedTrace[]>
+  /** Reads the traces that are left, a chunk at a time, by id or task by task. */
+  readTraces(order: 'trace_id' | 'attempted, trace_id'): AsyncGenerator<ListedTrace[]>
   readonly connection: DuckDBConnection
 }
 

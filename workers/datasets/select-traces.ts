@@ -13,19 +13,25 @@ import type { Drop } from './settle-rows.ts'
  * Fixes which traces a version is made of, in one read of one state of the database. Contents are left
  * out, so that the transaction is short. Returns how many traces were listed.
  */
-export async function selectIntoList(version: VersionRow, run: Run, list: RowList, drop: Drop) {
+export async function selectIntoList(
+  version: Pick<VersionRow, 'recipe' | 'project_id' | 'parent_version_id'>,
+  run: Pick<Run, 'orgId' | 'sql' | 'signal' | 'progress'>,
+  list: RowList,
+  drop: Drop,
+) {
   const { recipe, project_id: projectId, parent_version_id: parentId } = version
   const selection = { orgId: run.orgId, projectId, recipe }
   let listed = 0
   await run.sql.begin('isolation level repeatable read read only', async (tx: Transaction) => {
     await tx`set local statement_timeout = ${tx.unsafe(String(STATEMENT_TIMEOUT_MS))}`
-    for (const [reason, n] of await countFiltered(tx, selection)) drop(reason, n)
+    const { filtered, share } = await countFiltered(tx, selection)
+    for (const [reason, n] of filtered) drop(reason, n)
     if (parentId) {
       for await (const rows of readRowHashes(tx, run.orgId, parentId, BATCH)) {
         for (const { trace_id, row_hash } of rows) list.addParentRow(trace_id, row_hash)
       }
     }
-    for await (const traces of selectTraces(tx, selection, BATCH)) {
+    for await (const traces of selectTraces(tx, selection, { batch: BATCH, share })) {
       run.signal.throwIfAborted()
       for (const trace of traces) {
         const reason = ineligibility(trace, recipe)
@@ -40,6 +46,7 @@ export async function selectIntoList(version: VersionRow, run: Run, list: RowLis
   return listed
 }
 
-const BATCH = 5000
-/** The first rows of millions come only when all are sorted. */
+/** So few that a connection takes them in while those before them are worked on. */
+const BATCH = 1000
+/** The first of millions come only when all are joined. */
 const STATEMENT_TIMEOUT_MS = 10 * 60_000

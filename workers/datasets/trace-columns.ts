@@ -1,5 +1,5 @@
 import type { DuckDBAppender } from '@duckdb/node-api'
-import type { SelectedTrace } from '../../sql/datasets/selection.ts'
+import type { SelectedTrace } from '../../sql/datasets/passing-traces.ts'
 import { appendDouble, appendText } from '../runtime/duckdb.ts'
 import type { ListedTrace } from './listed-trace.ts'
 

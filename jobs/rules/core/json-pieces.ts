@@ -31,6 +31,8 @@ export interface ListApart {
  * as `UnparsedJson`, one more than `max` at most, and what is beside it is left out; undefined for none
  */
 export function* parseInPieces(bytes: Buffer, apart?: ListApart): Generator<void, unknown> {
+  // It would be one piece, without a search for its end.
+  if (!apart && bytes.length <= PIECE_BYTES) return JSON.parse(bytes.toString())
   const open: Container[] = []
   let root: { value: unknown } | undefined
   /** Where begins what no piece has been made of. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { SPLITS } from './recipe.ts'
 import type { Recipe } from './recipe.ts'
 
@@ -30,10 +30,8 @@ export interface Anchored extends Unreplayed {
  * the two are used, and the others are left out: see `workers/datasets/settle-rows.ts`.
  */
 export function splitOf(trace: Anchored, { seed, split }: Pick<Recipe, 'seed' | 'split'>): number {
-  const digest = createHash('sha256')
-    .update(`${seed}\0${anchorOf(trace)}`)
-    .digest()
-  const share = digest.readUIntBE(0, 6) / 2 ** 48
+  const digest = hash('sha256', `${seed}\0${anchorOf(trace)}`, 'hex')
+  const share = Number.parseInt(digest.slice(0, 12), 16) / 2 ** 48
   let bound = 0
   let last = 0
   for (const [index, name] of SPLITS.entries()) {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { countViolations } from '../../../sql/manifests/contract-violations.ts'
 import { foldCounts } from '../../../sql/traces/count-changes.ts'
 import { makeTestKey } from '../../support/service.ts'
 import { makeAgent, openAgentService, toolComponent } from '../../support/agents.ts'
@@ -157,7 +158,7 @@ t.test('agents', async (t) => {
   })
 
   t.test('show their violations, newest first, with counts of every kind', async (t) => {
-    const { client, register, store, settled } = await makeAgent(service)
+    const { org, client, register, store, settled } = await makeAgent(service)
     const { manifest_id } = await register([toolComponent('a', { q: string }, ['q'])], {
       is_closed_world: true,
     })
@@ -194,6 +195,12 @@ t.test('agents', async (t) => {
     })
     const all = await client.get(`/agents/support/violations?since=${minutesAgo(48 * 60)}`)
     t.equal(all.body.total, 5)
+    const counted = await countViolations(
+      service.sql,
+      { ...org, agentName: 'support', since: new Date(0) },
+      2,
+    )
+    t.same(counted, { tool_args_invalid: 2, tool_undeclared: 2 }, 'each kind up to a limit')
     const rest = await client.get('/agents/support/violations?offset=3')
     t.equal(rest.body.violations.length, 1)
     for (const wrong of ['kind=rudeness', 'limit=0', 'limit=501', 'offset=-1', 'since=yesterday']) {

@@ -204,6 +204,20 @@ t.test('exports of replay', async (t) => {
     }
   })
 
+  t.test('give each of many sessions its own turns', async (t) => {
+    const traces = Array.from({ length: 50 }, (_, i) => ({
+      trace_id: `t${i}`,
+      session_id: `s${i % 25}`,
+    }))
+    const { get } = await judged(t, traces)
+    const { sessions } = (await get('/replay/export/sessions')).body
+    const turnsOf = (session: Session) => session.turns.map(({ trace_id }) => trace_id).sort()
+    t.same(
+      new Map(sessions.map((session: Session) => [session.session_id, turnsOf(session)])),
+      new Map(Array.from({ length: 25 }, (_, i) => [`s${i}`, [`t${i}`, `t${i + 25}`].sort()])),
+    )
+  })
+
   t.test('show the beginning of a session of very many turns', async (t) => {
     const { get, org } = await judged(t, [{ trace_id: 'first', session_id: 's', turn_index: 0 }])
     await service.sql`

@@ -3,9 +3,8 @@ import type { Test } from 'tap'
 import type { Sql } from '../../../sql/core/db.ts'
 import { checkSchema, migrate } from '../../../sql/core/migrate.ts'
 import { createDatabase } from '../../support/database.ts'
-import { findBuild, holdTransaction, openMigrator } from '../../support/migrators.ts'
+import { findBuild, holdTransaction, openMigrator, seeCommits } from '../../support/migrators.ts'
 import { plantMigrations } from '../../support/planted-migrations.ts'
-import { until } from '../../support/until.ts'
 
 const INDEX = 'create index concurrently if not exists by_name on organizations (name);'
 
@@ -27,13 +26,8 @@ t.test('processes that migrate at once build an index once, of any release', asy
   const report = (sentence: string) => told.push(sentence)
   const migrating = [1, 2, 3].map(() => migrate(openMigrator(t, url), { folder, report }))
   await findBuild(sql)
-  await until(async () => {
-    const waiting = await sql`
-      select from pg_stat_activity
-      where datname = current_database() and pid <> pg_backend_pid()
-        and query ~ 'try_advisory_xact_lock.7304514'`
-    return waiting.length === 3
-  })
+  // Each found the migration missing; two of them ask for the lock.
+  await seeCommits(sql, 3 + 2)
   // An older release waits for this lock in one statement, for which a build would wait.
   await sql.begin((tx) => tx`select pg_advisory_xact_lock(7304511)`)
   await writer.end()

@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import type { Sql } from '../../../sql/core/db.ts'
 import { checkSchema, migrate } from '../../../sql/core/migrate.ts'
 import { createDatabase } from '../../support/database.ts'
-import { holdTransaction, openMigrator } from '../../support/migrators.ts'
+import { holdTransaction, openMigrator, seeCommits } from '../../support/migrators.ts'
 import { plantMigrations } from '../../support/planted-migrations.ts'
 import { until } from '../../support/until.ts'
 
@@ -52,15 +52,8 @@ t.test('the others wait in no transaction, for whose end a build would wait', as
   const { sql, url, folder } = await open(t)
   const first = await holdTransaction(sql, 'select pg_advisory_xact_lock(7304514)')
   const migrating = migrate(openMigrator(t, url), { folder })
-  const commits = new Set<string>()
-  await until(async () => {
-    const rows = await sql<{ at: string }[]>`
-      select query_start::text as at from pg_stat_activity
-      where datname = current_database() and state = 'idle' and query = 'commit'`
-    for (const { at } of rows) commits.add(at)
-    // One when it found the migration missing, and one each time that it asked for the lock.
-    return commits.size > 2
-  })
+  // One when it found the migration missing, and one each time that it asked for the lock.
+  await seeCommits(sql, 1 + 2)
   await sql.begin((tx) => tx`select pg_advisory_xact_lock(7304511)`)
   await first.end()
   await migrating

@@ -4,8 +4,8 @@ import { order } from '../../../jobs/rules/core/order.ts'
 import { completeRecipe } from '../../../jobs/rules/datasets/recipe.ts'
 import type { DatasetType } from '../../../jobs/rules/datasets/recipe.ts'
 import type { Sql, Transaction } from '../../../sql/core/db.ts'
+import type { SelectedTrace } from '../../../sql/datasets/passing-traces.ts'
 import { selectTraces } from '../../../sql/datasets/selection.ts'
-import type { SelectedTrace } from '../../../sql/datasets/selection.ts'
 import { openService } from '../../support/service.ts'
 import { storeJudged } from '../../support/stored-traces.ts'
 
@@ -41,28 +41,37 @@ t.test('what is selected with a trace', async (t) => {
     return org
   }
 
-  t.test('is what each trace has by itself, whatever the batches', async (t) => {
-    const { orgId, projectId } = await open()
-    const expected = await readNaively(sql, orgId)
-    for (const batch of [1, 4, 1000]) {
-      const selected = await select(sql, { orgId, projectId }, 'sft', batch)
-      t.same(
-        selected.map(({ trace_id, scores, score_fingerprint }) => [
-          trace_id,
-          Object.entries(scores),
-          score_fingerprint.toString('hex'),
-        ]),
-        expected,
-        `in batches of ${batch}`,
-      )
-    }
-  })
+  t.test(
+    'is what each trace has by itself, in whatever batches, of many traces or few',
+    async (t) => {
+      const { orgId, projectId } = await open()
+      const expected = await readNaively(sql, orgId)
+      for (const [batch, share] of [
+        [1, 1],
+        [4, 0],
+        [4, 1],
+        [1000, 0],
+      ] as const) {
+        const selected = await select(sql, { orgId, projectId }, 'sft', { batch, share })
+        t.same(
+          selected.map(({ trace_id, scores, score_fingerprint }) => [
+            trace_id,
+            Object.entries(scores),
+            score_fingerprint.toString('hex'),
+          ]),
+          expected,
+          `in batches of ${batch} with a share of ${share}`,
+        )
+      }
+    },
+  )
 
   t.test('has what a person preferred, only for pairs', async (t) => {
     const { orgId, projectId } = await open()
     const told = async (type: DatasetType) => {
-      const selected = await select(sql, { orgId, projectId }, type, 3)
+      const selected = await select(sql, { orgId, projectId }, type, { batch: 3, share: 0 })
       return selected
+        .sort((a, b) => byBytes(a.trace_id, b.trace_id))
         .filter(({ preferred, pair_id }) => preferred !== null || pair_id !== null)
         .map(({ trace_id, preferred, pair_id }) => [trace_id, preferred, pair_id])
     }
@@ -85,7 +94,7 @@ t.test('what is selected with a trace', async (t) => {
       from (values ('a', 'old', 1), ('a', 'newest', 3), ('a', null, 4), ('a', 'newer', 2), ('é', null, 1))
         as said (trace_id, text, age)`
     const told = async (type: DatasetType) => {
-      const selected = await select(sql, { orgId, projectId }, type, 2)
+      const selected = await select(sql, { orgId, projectId }, type)
       const corrected = selected.flatMap(({ annotation_id }) => annotation_id ?? [])
       const texts = await sql<{ text: string }[]>`
         select corrected_output as text from annotations where id = any(${corrected}::uuid[])`
@@ -95,7 +104,7 @@ t.test('what is selected with a trace', async (t) => {
     t.same(await told('dpo'), ['newest'])
     t.same(await told('kto'), [])
     const bytes = async (type: DatasetType) => {
-      const selected = await select(sql, { orgId, projectId }, type, 2)
+      const selected = await select(sql, { orgId, projectId }, type)
       return selected.find(({ trace_id }) => trace_id === 'a')?.content_bytes ?? NaN
     }
     t.equal((await bytes('sft')) - (await bytes('kto')), 'newest'.length)
@@ -113,7 +122,7 @@ t.test('what is selected with a trace', async (t) => {
       replay('asked thrice', 'asked again'),
       replay('of none', 'gone'),
     ])
-    const selected = await select(sql, { orgId, projectId }, 'dpo', 5)
+    const selected = await select(sql, { orgId, projectId }, 'dpo')
     const told = selected
       .filter(({ attempted }) => attempted !== null)
       .map((trace) => [trace.trace_id, trace.attempted, trace.first?.trace_id ?? null])
@@ -130,7 +139,10 @@ t.test('what is selected with a trace', async (t) => {
   t.test('ends with the caller, who may leave off after any batch', async (t) => {
     const org = await open()
     await sql.begin(async (tx: Transaction) => {
-      for await (const traces of selectTraces(tx, selectionOf(org, 'sft'), 2)) {
+      for await (const traces of selectTraces(tx, selectionOf(org, 'sft'), {
+        batch: 2,
+        share: 1,
+      })) {
         t.equal(traces.length, 2)
         break
       }
@@ -214,18 +226,19 @@ function shownPassed({ passed }: Score) {
   return passed === null ? null : passed ? 't' : 'f'
 }
 
+/** In the order of their ids. */
 async function select(
   sql: Sql,
   org: { orgId: string; projectId: string },
   type: DatasetType,
-  batch: number,
+  options = { batch: 2, share: 1 },
 ) {
   return sql.begin('isolation level repeatable read read only', async (tx: Transaction) => {
     const selected: SelectedTrace[] = []
-    for await (const traces of selectTraces(tx, selectionOf(org, type), batch)) {
+    for await (const traces of selectTraces(tx, selectionOf(org, type), options)) {
       selected.push(...traces)
     }
-    return selected
+    return selected.sort((a, b) => byBytes(a.trace_id, b.trace_id))
   })
 }
 

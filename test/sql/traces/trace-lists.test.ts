@@ -51,13 +51,13 @@ t.test('a list of traces', async (t) => {
         tools_called, span_count, llm_call_count, tool_call_count, tool_error_count, input_tokens,
         output_tokens, content)
       select org_id, project_id, trace_id, period, agent_name, manifest_id, manifest_hash, session_id,
-        user_id, environment, status, 'production', started_at, user_input_preview, tags, tools_called,
+        user_id, environment, status, source_type, started_at, user_input_preview, tags, tools_called,
         0, 0, 0, 0, 0, 0, ''
       from json_populate_recordset(null::traces, ${JSON.stringify(ofOwner)}::text::json)`
     await sql`
       insert into verdicts (org_id, project_id, trace_id, period, verdict, needs_review, quality_avg,
         eval_verdict, reasons, policy_agent_name, policy_version)
-      select org_id, project_id, trace_id, period, verdict, false, quality_avg, 'pass', '[]', '', 0
+      select org_id, project_id, trace_id, period, verdict, false, quality_avg, eval_verdict, '[]', '', 0
       from json_populate_recordset(null::verdicts, ${JSON.stringify(ofOwner)}::text::json)
       where verdict is not null`
     await sql`
@@ -181,8 +181,9 @@ function makeTrace(n: number, numbers: readonly number[], projectId: string, man
     manifest_hash: isTied ? null : pick(2, [HASH, 'else', null]),
     session_id: pick(4, [null, ...Array.from({ length: 20 }, (_, i) => `session ${i}`)]),
     user_id: pick(5, ['u', 'v', null]),
-    environment: pick(6, ['prod', 'prod', 'test']),
+    environment: pick(6, ['production', 'production', 'test']),
     status: pick(7, ['success', 'success', 'success', 'error']),
+    source_type: pick(5, ['production', 'production', 'synthetic']),
     started_at: new Date(
       START +
         pick(
@@ -195,6 +196,7 @@ function makeTrace(n: number, numbers: readonly number[], projectId: string, man
     tags: [pick(9, ['red', 'blue']), ...(n % 50 === 1 ? ['rare'] : [])],
     tools_called: [pick(10, ['search', 'book'])],
     verdict: pick(11, ['keep', 'keep', 'drop', 'repair', null]),
+    eval_verdict: pick(4, ['pass', 'fail', null]),
     quality_avg: pick(10, [null, 0.1, 0.5, 0.9]),
   }
 }
@@ -213,8 +215,9 @@ function filterOf(manifestId: string, projects: readonly string[]) {
     manifest_hash: rarely(fc.constantFrom(HASH, 'else')),
     session_id: rarely(fc.constantFrom('session 1', 'session 2')),
     user_id: rarely(fc.constantFrom('u', 'v')),
-    environment: rarely(fc.constantFrom('prod', 'test')),
+    environment: rarely(fc.constantFrom('production', 'test')),
     status: rarely(fc.constantFrom('success', 'error')),
+    source_type: rarely(fc.constantFrom('production', 'synthetic')),
     verdict: rarely(fc.constantFrom('keep', 'drop', 'replay')),
     eval_verdict: rarely(fc.constantFrom('pass', 'fail')),
     tags: rarely(fc.constantFrom(['red'], ['rare'], ['red', 'rare'])),
@@ -249,6 +252,7 @@ function isMatch(trace: Made, filter: TraceFilter) {
     'user_id',
     'environment',
     'status',
+    'source_type',
   ] as const
   const quality = trace.verdict === null ? null : trace.quality_avg
   const isOfManifest =
@@ -263,7 +267,7 @@ function isMatch(trace: Made, filter: TraceFilter) {
     (filter.manifest_id === undefined || isOfManifest) &&
     (filter.verdict === undefined || trace.verdict === filter.verdict) &&
     (filter.eval_verdict === undefined ||
-      (trace.verdict !== null && filter.eval_verdict === 'pass')) &&
+      (trace.verdict !== null && trace.eval_verdict === filter.eval_verdict)) &&
     tags.every((tag) => trace.tags.includes(tag)) &&
     (tool === undefined || trace.tools_called.includes(tool)) &&
     (min_score === undefined || (quality !== null && quality >= min_score)) &&
