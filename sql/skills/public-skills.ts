@@ -1,6 +1,7 @@
 import { isUuid } from '../../jobs/rules/core/uuid.ts'
 import type { Invocation, Stability } from '../../jobs/rules/skills/skill.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
+import { lockBlobs } from './skill-blobs.ts'
 
 /** A version of a public skill that may be copied: not blocked, and not withdrawn by the operator. */
 export interface PublicSkillRow {
@@ -84,13 +85,14 @@ export async function takeFilesOf(
 ) {
   const files = tx`registry_files f
     where f.skill_id = ${skill_id} and f.version_number = ${version_number}`
+  await lockBlobs(tx, orgId)
   await tx`delete from skill_version_files where org_id = ${orgId} and version_id = ${versionId}`
-  // The update of an equal content keeps it until the file is there.
+  // The update of an equal blob holds it against retention until the file is there.
   await tx`
     insert into skill_blobs (org_id, sha256, content)
     select distinct on (f.sha256) ${orgId}::uuid, f.sha256, f.content from ${files}
     order by f.sha256
-    on conflict (org_id, sha256) do update set sha256 = excluded.sha256`
+    on conflict (org_id, sha256) do update set released_at = null`
   await tx`
     insert into skill_version_files (org_id, version_id, path, id, sha256, mode, size_bytes,
       content_type)

@@ -34,7 +34,7 @@ export const MAX_BODY_BYTES = 256 * 1024
 export const MAX_SKILLS = 10_000
 
 /** Lower-case letters, digits and single inner hyphens, as the Agent Skills format says. */
-const NAME_PATTERN = /^[a-z0-9]+(-[a-z0-9]+)*$/
+export const NAME_PATTERN = /^[a-z0-9]+(-[a-z0-9]+)*$/
 
 /** Whether a skill can have this name. One that looks like an id cannot be: requests give either. */
 export function isSkillName(name: string): boolean {
