@@ -17,6 +17,11 @@ export function publicFrontmatter(frontmatter: Frontmatter): Frontmatter {
   )
 }
 
+/** Whether a frontmatter says that no model may start the skill. Clients that read no YAML types send text. */
+export function isForUsersOnly({ 'disable-model-invocation': word }: Frontmatter): boolean {
+  return word === true || word === 'true'
+}
+
 /**
  * Writes frontmatter, fences included, as YAML that readers of 1.1 and 1.2 read alike. The keys of the
  * Agent Skills format come first, the others by their bytes.
