@@ -125,24 +125,27 @@ t.test('deployed clients', async (t) => {
     })
   })
 
-  t.test('read an assigned skill of others by the name that the menu tells', async (t) => {
-    const { client } = await setup()
-    const theirs = await publish('forms')
-    t.equal((await client.get('/skills/forms/body')).status, 404, 'anybody can take a bare name')
-    t.equal((await client.get('/skills/FORMS/body')).status, 404)
-    for (const name of [theirs.id, theirs.slug, `${theirs.handle}%2Fforms`]) {
-      t.match((await client.get(`/skills/${name}/body`)).body, { skill_id: theirs.id }, name)
-    }
-    await client.post(`/skills/${theirs.slug}/assign`, { agent_name: 'a', version: null })
-    const { body } = await client.get('/skills/menu?agent_name=a')
-    const [{ name }] = body.skills
-    t.equal(name, 'forms')
-    t.match((await client.get(`/skills/${name}/body`)).body, {
-      body: 'theirs',
-      skill_id: theirs.id,
-      version_number: 1,
-    })
-  })
+  t.test(
+    'read a skill of others by its bare name only where an agent is assigned it',
+    async (t) => {
+      const { client } = await setup()
+      const theirs = await publish('forms')
+      t.equal((await client.get('/skills/forms/body')).status, 404, 'anybody can take a bare name')
+      t.equal((await client.get('/skills/FORMS/body')).status, 404)
+      for (const name of [theirs.id, theirs.slug, `${theirs.handle}%2Fforms`]) {
+        t.match((await client.get(`/skills/${name}/body`)).body, { skill_id: theirs.id }, name)
+      }
+      await client.post(`/skills/${theirs.slug}/assign`, { agent_name: 'a', version: null })
+      const { body } = await client.get('/skills/menu?agent_name=a')
+      const [{ name }] = body.skills
+      t.equal(name, 'forms')
+      t.match((await client.get(`/skills/${name}/body`)).body, {
+        body: 'theirs',
+        skill_id: theirs.id,
+        version_number: 1,
+      })
+    },
+  )
 
   t.test('apply a suggestion once', async (t) => {
     const { client } = await setup()
