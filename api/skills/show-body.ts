@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { cut } from '../../jobs/rules/core/reader.ts'
 import { MAX_BODY_BYTES } from '../../jobs/rules/skills/skill.ts'
 import { int, shape, textReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
@@ -46,7 +47,7 @@ export const showBody = endpoint('GET', '/skills/{skill_name}/body', {
     const asked = version ?? (await pinOf(sql, id, agent))
     const found =
       tier === 'own' ? await readOwn(sql, principal, id, asked) : await readPublic(sql, id, asked)
-    const body = cutText(found.body, max_chars)
+    const body = cut(found.body, max_chars)
     return { ...found, body, truncated: body.length < found.body.length }
   },
 })
@@ -71,11 +72,6 @@ async function pinOf(sql: Queryable, skillId: string, agent: Agent | undefined) 
   if (!agent) return undefined
   const projectIds = await readableProjects(sql, agent.principal, undefined)
   return findPin(sql, agent.principal.orgId, skillId, { name: agent.name, projectIds })
-}
-
-/** Cuts between characters, not within one. */
-function cutText(text: string, length: number) {
-  return text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, '')
 }
 
 interface Agent {

@@ -103,7 +103,7 @@ t.test('deployed clients', async (t) => {
     const offered = await client.get('/skills/menu?agent_name=a&project_id=default')
     t.match(offered.body.skills, [{ name: 's', description: 'Finds orders' }])
     const routed = await client.post('/skills/route', {
-      query: 'order',
+      query: `An order. ${'x'.repeat(5000)}`,
       top_k: 3,
       include_attachments: true,
       agent_name: null,
