@@ -19,12 +19,16 @@ import { ApiError, notFound } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import { detailsOf } from './members.ts'
 import { nameTaken, newestVersion, skillConflict, withinRoom } from './skill.ts'
+import { readVersionReference } from './version.ts'
 
 /** What names a public skill in a request. */
 export const publicReference = textReference().description(
   'Id, url slug, or owner/name (with %2F in a path)',
 )
-export const publicVersion = int(1, 999_999_999).description('Default the latest')
+export const publicVersion = Joi.alternatives<string | number>(
+  int(1, 999_999_999),
+  textReference(),
+).description('Number or id, or latest, which is the default')
 
 export const forkedSkill = Joi.object({
   id: Joi.string().guid().required(),
@@ -41,12 +45,17 @@ export const forkBody = Joi.object({
 export const publicPath = shape({ skill_id: publicReference })
 
 /**
- * The version of a public skill that is to be installed, by default the newest.
+ * The version of a public skill that is to be installed.
+ * @param version as `publicVersion`
  * @throws ApiError 404 also for one that is blocked or withdrawn
  */
-export async function findInstallable(sql: Queryable, reference: string, version?: number) {
-  const wanted = version === undefined ? undefined : { number: version }
-  const source = await findPublicSkill(sql, reference, wanted)
+export async function findInstallable(
+  sql: Queryable,
+  reference: string,
+  version: string | number | undefined,
+) {
+  const by = readVersionReference(version?.toString())
+  const source = by && (await findPublicSkill(sql, reference, by === 'latest' ? undefined : by))
   if (!source) throw notFound('Skill')
   return source
 }

@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { SKILL_BADGES, badgeOf } from '../../jobs/rules/skills/skill-badge.ts'
+import { badgeOf, BADGES } from '../../jobs/rules/skills/skill-badge.ts'
 import { BANDS, describeBody } from '../../jobs/rules/skills/skill.ts'
 import { listOf } from '../../jobs/shape.ts'
 import type { Queryable, Transaction } from '../../sql/core/db.ts'
@@ -26,7 +26,7 @@ const publishedBody = Joi.object({
   tags: listOf(Joi.string()).required(),
   author_display_name: nullable(Joi.string()).required(),
   skill_badge: Joi.string()
-    .valid(...SKILL_BADGES)
+    .valid(...BADGES)
     .required()
     .description('What the evidence of its quality comes to'),
   version: Joi.number().integer().required(),

@@ -72,7 +72,7 @@ export async function keepSlug(
 
 /**
  * Shows a skill in the registry, which has its slug, or what is said of it now. Of trigger phrases, which
- * are private, its search document has no words. When it is a new version that is shown, its time is now.
+ * are private, its search document has no words. A new version is of now, and has the score computed anew.
  */
 export async function upsertPublished(
   tx: Transaction,
@@ -80,6 +80,7 @@ export async function upsertPublished(
   version: SkillVersionRow,
   { category, tags, author_display_name }: Listing,
 ): Promise<PublishedRow> {
+  const isSame = tx`r.current_version_id = excluded.current_version_id`
   const rows = await tx<PublishedRow[]>`
     insert into registry_skills as r (skill_id, org_id, url_slug, registry_name, handle, name,
       display_name, description, category, tags, author_display_name, stability, document,
@@ -106,8 +107,8 @@ export async function upsertPublished(
       document = excluded.document, current_version = excluded.current_version,
       current_version_id = excluded.current_version_id, band = excluded.band,
       scanner_version = excluded.scanner_version,
-      published_at = case when r.current_version_id = excluded.current_version_id
-        then r.published_at else excluded.published_at end
+      published_at = case when ${isSame} then r.published_at else excluded.published_at end,
+      scored_at = case when ${isSame} then r.scored_at end
     returning ${columns(tx)}`
   await tx`
     update skills set visibility = 'public' where org_id = ${orgId} and id = ${version.skill_id}`
@@ -146,13 +147,6 @@ export async function insertPublishedVersion(
   await tx`
     update skill_versions set frozen_at = coalesce(frozen_at, clock_timestamp())
     where org_id = ${orgId} and id = ${id}`
-}
-
-/** Has the score of a skill computed by the next sweep. */
-export async function markScoreDue(tx: Transaction, orgId: string, skillName: string) {
-  await tx`
-    insert into skill_scores_due (org_id, skill_name) values (${orgId}, ${skillName})
-    on conflict (org_id, skill_name) do nothing`
 }
 
 function columns(sql: Queryable) {

@@ -9,7 +9,6 @@ import {
   insertPublishedVersion,
   keepSlug,
   lockHandle,
-  markScoreDue,
   upsertPublished,
 } from '../skills/published-skills.ts'
 import type { Listing, PublishedRow } from '../skills/published-skills.ts'
@@ -63,7 +62,6 @@ export async function publishSkill(
     author_display_name: listing.author_display_name ?? before?.author_display_name ?? null,
   })
   await insertPublishedVersion(tx, orgId, newest, publicFrontmatter(skill.frontmatter))
-  if (before?.current_version_id !== newest.id) await markScoreDue(tx, orgId, skill.name)
   if (before && before.band !== newest.band) {
     const change = {
       skill_id: skill.id,
