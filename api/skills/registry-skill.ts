@@ -69,7 +69,7 @@ export const registrySkillFields = {
   installed_as: nullable(Joi.string())
     .required()
     .description('The caller’s installation of it; null without one, and without a key'),
-  published_at: times.required().description('When its newest version was'),
+  published_at: times.required().description('When this version was'),
   first_published_at: times.required(),
 }
 

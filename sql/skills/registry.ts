@@ -40,7 +40,7 @@ export interface RegistrySkillRow {
   token_saving: number | null
   benchmark: Record<string, unknown> | null
   install_count: number
-  /** Of the newest version that was published. */
+  /** Of the version shown. */
   published_at: Date
   first_published_at: Date
 }
@@ -141,7 +141,7 @@ function shownColumns(sql: Queryable) {
     r.category, r.tags, r.author_display_name, v.stability, v.version_id, v.version_number, v.band,
     r.tier, r.score::float8, r.bench::float8, r.live::float8, r.rating::float8, r.rating_count,
     r.avg_rating::float8, r.avg_pass_rate::float8, r.lift::float8, r.token_saving::float8, r.benchmark,
-    r.install_count, r.published_at, r.first_published_at`
+    r.install_count, v.published_at, r.first_published_at`
 }
 
 /** What follows `from`: the rows `r` that match. */
