@@ -216,3 +216,56 @@ t.test('a search', async (t) => {
     t.equal((await search(service, { q: 'a\0' })).status, 422)
   })
 })
+
+t.test('the leaderboard', async (t) => {
+  const service = await openService(t)
+  const { sql, server } = service
+  const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 60 * 60 * 1000)
+  const rows = await insertRegistryRows(
+    sql,
+    Array.from({ length: 30 }, (_, index) => ({
+      tier: index % 4,
+      score: index % 4 ? 0.5 : null,
+      rating: index % 3 ? index / 30 : null,
+      lift: index % 5 ? -index / 30 : null,
+      token_saving: index % 2 ? 0.25 : null,
+      scored_at: [daysAgo(1), daysAgo(10), daysAgo(60), daysAgo(100)][index % 4] ?? null,
+      held_at: index === 29 ? daysAgo(0) : null,
+    })),
+  )
+  const board = async (query: string) => {
+    const { statusCode, payload } = await server.inject({
+      url: `/api/v1/registry/leaderboard?${query}`,
+    })
+    return { status: statusCode, body: JSON.parse(payload) as List }
+  }
+
+  for (const sort of ['skill_score', 'biggest_improvement', 'efficiency', 'top_rated'] as const) {
+    t.test(`ranks what has evidence, by ${sort}`, async (t) => {
+      for (const days of [7, 30, 90]) {
+        const { body } = await board(`sort=${sort}&window_days=${days}&limit=5`)
+        const expected = naivelySorted(
+          sort,
+          rows.filter(
+            (row) =>
+              row.held_at === null &&
+              valueOf(sort, row) !== null &&
+              Number(row.scored_at) >= Number(daysAgo(days)),
+          ),
+        ).slice(0, 5)
+        t.same(
+          body.items.map(({ skill_id, rank }) => ({ skill_id, rank })),
+          expected.map(({ skill_id }, index) => ({ skill_id, rank: index + 1 })),
+          `${days} days`,
+        )
+      }
+    })
+  }
+
+  t.test('is bounded', async (t) => {
+    for (const query of ['limit=0', 'limit=101', 'window_days=8', 'sort=recent', 'sort=x']) {
+      t.equal((await board(query)).status, 422, query)
+    }
+    t.equal((await board('limit=100')).status, 200)
+  })
+})
