@@ -66,27 +66,36 @@ export interface RegistryPlace {
   readonly skill_id: string
 }
 
+export interface RegistryPage {
+  readonly order: RegistryOrder
+  readonly after?: RegistryPlace | undefined
+  readonly limit: number
+}
+
 export type ListedSkillRow = RegistrySkillRow & RegistryPlace
 
 /** The skills that match, in an order, from after a place. */
 export function listRegistry(
   sql: Queryable,
   filter: RegistryFilter,
-  page: { order: RegistryOrder; after?: RegistryPlace | undefined; limit: number },
+  { order, after, limit }: RegistryPage,
 ) {
-  const { after, limit, order } = page
   const key = keyOf(sql, order)
-  const isOther = filter.query === undefined ? undefined : sql`not ${isNamed(sql, filter.query)}`
-  const place = isOther ? sql`${isOther}, ${key}, r.skill_id` : sql`${key}, r.skill_id`
-  const placeAfter = (at: RegistryPlace) =>
-    isOther
-      ? sql`(${at.is_other}::bool, ${at.sort_key}::numeric, ${at.skill_id}::uuid)`
-      : sql`(${at.sort_key}::numeric, ${at.skill_id}::uuid)`
+  // Either part is read in the order of an index, or collected where few match: as the planner expects.
+  const part = (named: boolean) => sql`(
+    select r.skill_id, ${!named}::bool as is_other, ${key} as sort_key
+    from ${matching(sql, filter, order, named)}
+      ${
+        after && after.is_other === !named
+          ? sql`and (${key}, r.skill_id) > (${after.sort_key}::numeric, ${after.skill_id}::uuid)`
+          : sql``
+      }
+    order by ${key}, r.skill_id limit ${limit})`
+  const isNamedAhead = filter.query !== undefined && !after?.is_other
   return unprepared(sql<ListedSkillRow[]>`
     with page as materialized (
-      select r.skill_id, ${isOther ?? sql`true`} as is_other, ${key} as sort_key
-      from ${matching(sql, filter, order)} ${after ? sql`and (${place}) > ${placeAfter(after)}` : sql``}
-      order by ${place} limit ${limit})
+      select * from (${isNamedAhead ? sql`${part(true)} union all` : sql``} ${part(false)}) found
+      order by is_other, sort_key, skill_id limit ${limit})
     select ${shownColumns(sql)}, page.is_other, page.sort_key::text
     from page join registry_skills r using (skill_id) ${shownVersion(sql)}
     order by page.is_other, page.sort_key, page.skill_id`)
@@ -125,9 +134,10 @@ export async function listShownVersions(sql: Queryable, skillId: string, limit: 
 
 /** The condition that row `r` of `registry_skills` is there for anybody. */
 export function isShown(sql: Queryable) {
-  // The band is that of the newest version. Only where it is blocked the versions before are looked at.
-  return sql`r.held_at is null and (r.band <> 'blocked' or exists (
-    select from registry_versions v where v.skill_id = r.skill_id and v.band <> 'blocked'))`
+  // The band is that of the newest version. Where it is blocked those before are looked at; not by
+  // `exists`, for which the planner would read the versions of all skills.
+  return sql`r.held_at is null and (r.band <> 'blocked' or (
+    select true from registry_versions v where v.skill_id = r.skill_id and v.band <> 'blocked' limit 1))`
 }
 
 function shownVersion(sql: Queryable) {
@@ -144,16 +154,24 @@ function shownColumns(sql: Queryable) {
     r.install_count, v.published_at, r.first_published_at`
 }
 
-/** What follows `from`: the rows `r` that match. */
-function matching(sql: Queryable, filter: RegistryFilter, order: RegistryOrder) {
+/**
+ * What follows `from`: the rows `r` that match.
+ * @param named whether their name is the query; without it both
+ */
+function matching(sql: Queryable, filter: RegistryFilter, order: RegistryOrder, named?: boolean) {
   const { query, category, tags, tier, ranked, scoredSince } = filter
   return sql`registry_skills r where ${isShown(sql)}
-    ${query === undefined ? sql`` : sql`and (${isFound(sql, query)} or ${isNamed(sql, query)})`}
+    ${query === undefined ? sql`` : sql`and ${matchesQuery(sql, query, named)}`}
     ${category === undefined ? sql`` : sql`and r.category = ${category}`}
     ${tags === undefined ? sql`` : sql`and r.tags @> ${tags as string[]}::text[]`}
     ${tier === undefined ? sql`` : sql`and r.tier = ${tier}`}
     ${ranked ? sql`and ${keyOf(sql, order)} < 'infinity'` : sql``}
     ${scoredSince === undefined ? sql`` : sql`and r.scored_at >= ${scoredSince}`}`
+}
+
+function matchesQuery(sql: Queryable, query: string, named: boolean | undefined) {
+  if (named === undefined) return sql`(${isFound(sql, query)} or ${isNamed(sql, query)})`
+  return named ? isNamed(sql, query) : sql`${isFound(sql, query)} and not ${isNamed(sql, query)}`
 }
 
 /** Names have hyphens where the words that they are found by have spaces. */
