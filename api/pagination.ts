@@ -51,6 +51,21 @@ export function decodeNumberCursor(cursor: string | undefined, digits = 9): numb
   return Number(number)
 }
 
+/**
+ * The place in a cursor of the registry: whether it is among those named otherwise than the query, what it
+ * is in the order of, its id, and its rank.
+ * @throws ApiError 400 for a text that is not such a cursor
+ */
+export function decodePlaceCursor(cursor: string | undefined) {
+  if (cursor === undefined) return undefined
+  const [isOther, sortKey, id, rank, ...more] = readList(cursor)
+  const isPlace =
+    (isOther === 0 || isOther === 1) && typeof rank === 'number' && Number.isSafeInteger(rank) && rank > 0
+  if (!isPlace || !isText(sortKey) || !SORT_KEY.test(sortKey) || more.length > 0) throw notCursor()
+  if (!isText(id) || !isUuid(id)) throw notCursor()
+  return { is_other: isOther === 1, sort_key: sortKey, skill_id: id, rank }
+}
+
 /** Reads a key of a time that there is and can be stored, and of texts. */
 function readKey(cursor: string): Key {
   const [time, ...texts] = readList(cursor)
@@ -116,5 +131,6 @@ export function listAnswer<Row, Item>(
 
 type Key = readonly [at: Date, id: string, ...more: string[]]
 
+const SORT_KEY = /^(-?\d{1,12}(\.\d{1,12})?|Infinity)$/
 /** PostgreSQL knows no year 0. */
 const TIME = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
