@@ -277,6 +277,8 @@ create index registry_skills_saving on registry_skills (token_saving desc nulls 
 create index registry_skills_category on registry_skills (category, tier desc, score desc nulls last, skill_id);
 create index registry_skills_tags on registry_skills using gin (tags);
 create index registry_skills_name on registry_skills (name, registry_name);
+-- Those that were never scored first.
+create index registry_skills_scored on registry_skills (scored_at nulls first, skill_id);
 create index registry_skills_rescan on registry_skills (scanner_version);
 create index registry_skills_org on registry_skills (org_id);
 
