@@ -3,6 +3,7 @@ import { applySuggestion } from './apply-suggestion.ts'
 import { assignSkill } from './assign-skill.ts'
 import { attachFile } from './attach-file.ts'
 import { attachFiles } from './attach-files.ts'
+import { compareVersions } from './compare-versions.ts'
 import { createSkill } from './create-skill.ts'
 import { deleteAttachment } from './delete-attachment.ts'
 import { deleteSkill } from './delete-skill.ts'
@@ -24,7 +25,9 @@ import { runBenchmark } from './run-benchmark.ts'
 import { runChecks } from './run-checks.ts'
 import { showAttachment } from './show-attachment.ts'
 import { showBody } from './show-body.ts'
+import { showLeaderboard } from './show-leaderboard.ts'
 import { showMenu } from './show-menu.ts'
+import { showMetrics } from './show-metrics.ts'
 import { showSkill } from './show-skill.ts'
 import { showSkillFile } from './show-skill-file.ts'
 import { showSkillVersion } from './show-skill-version.ts'
@@ -53,6 +56,9 @@ export const skills: Area = {
     listBenchmarks,
     importBenchmark,
     runBenchmark,
+    showMetrics,
+    compareVersions,
+    showLeaderboard,
     showMenu,
     routeSkills,
     listAttachments,
