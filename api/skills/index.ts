@@ -3,6 +3,7 @@ import { applySuggestion } from './apply-suggestion.ts'
 import { assignSkill } from './assign-skill.ts'
 import { attachFile } from './attach-file.ts'
 import { attachFiles } from './attach-files.ts'
+import { compareVersions } from './compare-versions.ts'
 import { createSkill } from './create-skill.ts'
 import { deleteAttachment } from './delete-attachment.ts'
 import { deleteSkill } from './delete-skill.ts'
@@ -30,8 +31,10 @@ import { showAttachment } from './show-attachment.ts'
 import { showBody } from './show-body.ts'
 import { showLeaderboard } from './show-leaderboard.ts'
 import { showMenu } from './show-menu.ts'
+import { showMetrics } from './show-metrics.ts'
 import { showRegistryAttachment } from './show-registry-attachment.ts'
 import { showRegistryEval } from './show-registry-eval.ts'
+import { showRegistryLeaderboard } from './show-registry-leaderboard.ts'
 import { showRegistrySkill } from './show-registry-skill.ts'
 import { showSkillFile } from './show-skill-file.ts'
 import { showSkillVersion } from './show-skill-version.ts'
@@ -65,6 +68,9 @@ export const skills: Area = {
     listBenchmarks,
     importBenchmark,
     runBenchmark,
+    showMetrics,
+    compareVersions,
+    showLeaderboard,
     showMenu,
     routeSkills,
     listAttachments,
@@ -78,7 +84,7 @@ export const skills: Area = {
   ],
   registry: [
     searchRegistry,
-    showLeaderboard,
+    showRegistryLeaderboard,
     showRegistrySkill,
     listRegistryAttachments,
     showRegistryAttachment,
