@@ -1,11 +1,7 @@
 import Joi from 'joi'
-import {
-  badgeOf,
-  BADGES,
-  metricOf,
-  REGISTRY_SORTS,
-} from '../../jobs/rules/skills/registry-order.ts'
+import { metricOf, REGISTRY_SORTS } from '../../jobs/rules/skills/registry-order.ts'
 import type { RegistryOrder } from '../../jobs/rules/skills/registry-order.ts'
+import { badgeOf, BADGES } from '../../jobs/rules/skills/skill-badge.ts'
 import { BANDS, STABILITIES } from '../../jobs/rules/skills/skill.ts'
 import { listOf, oneOf, shape, textReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'

@@ -1,6 +1,7 @@
 import Joi from 'joi'
-import { BADGES, REGISTRY_SORTS } from '../../jobs/rules/skills/registry-order.ts'
+import { REGISTRY_SORTS } from '../../jobs/rules/skills/registry-order.ts'
 import type { RegistrySort } from '../../jobs/rules/skills/registry-order.ts'
+import { BADGES } from '../../jobs/rules/skills/skill-badge.ts'
 import { listOf, oneOf, shape, text } from '../../jobs/shape.ts'
 import { countRegistry, listRegistry } from '../../sql/skills/registry.ts'
 import { endpoint } from '../endpoint.ts'

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { badgeOf, BADGES, metricOf } from '../../../../jobs/rules/skills/registry-order.ts'
+import { metricOf } from '../../../../jobs/rules/skills/registry-order.ts'
+import { badgeOf, BADGES } from '../../../../jobs/rules/skills/skill-badge.ts'
 import type { Measured } from '../../../../jobs/rules/skills/registry-order.ts'
 
 const nothing: Measured = {
