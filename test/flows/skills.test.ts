@@ -21,7 +21,8 @@ t.test(
     await nameOrganization(service.sql, owner.orgId, 'acme')
     const [author, client] = [service.client(owner.key), service.client(user.key)]
     const written = await readFolder(WRITTEN)
-    const { name, description, ...frontmatter } = frontmatterOf(written)
+    const { name: _, description, ...frontmatter } = frontmatterOf(written)
+  const name = basename(WRITTEN)
     requireFormat(t, WRITTEN, written)
 
     const synced = await author.post('/skills/sync', {
