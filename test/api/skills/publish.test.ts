@@ -61,6 +61,7 @@ t.test('publishing a skill', async (t) => {
     const tags = ['orders', 'support']
     const first = await publish({ category: 'shop', tags, author_display_name: 'Ada' })
     t.equal(first.status, 201, JSON.stringify(first.body))
+    t.equal(first.headers['location'], '/api/v1/registry/skills/acme-order-lookup')
     const published = {
       status: 'ok',
       skill_id: id,
@@ -84,8 +85,13 @@ t.test('publishing a skill', async (t) => {
     const again = await publish()
     t.equal(again.status, 200)
     t.same(again.body, published)
-    const events = (await client.get('/changelog?types=audit')).body.events as object[]
-    t.match(events[0], { type: 'audit', resource: { id } })
+    await client.post(`/skills/${id}/unpublish`)
+    const { body } = await client.get('/changelog?types=audit')
+    t.match(body.events, [
+      { event_type: 'skill.unpublished', resource: { id, name: 'order-lookup' } },
+      { event_type: 'skill.published', resource: { id }, data: { version: 1 } },
+    ])
+    t.equal(body.events.length, 2)
   })
 
   t.test('again shows the newer version, and the older one beside it', async (t) => {
