@@ -74,11 +74,15 @@ export const publishSkill = endpoint('POST', '/skills/{skill_name}/publish', {
       await requireDescribed(tx, orgId, skill, newest)
       const publication = { skill, newest, listing: { ...query, ...body }, at: now() }
       const shown = await publish(tx, queue, orgId, publication).catch(asConflict)
-      const { url_slug, current_version: version } = shown.published
-      await audit(tx, principal, 'skill.published', id, { url_slug, version })
+      if (shown.before?.current_version_id !== newest.id) {
+        const told = { name: skill.name, version: newest.version_number }
+        await audit(tx, principal, 'skill.published', id, told)
+      }
       return shown
     })
-    return new Answer(before ? 200 : 201, viewPublished(id, published))
+    const view = viewPublished(id, published)
+    if (before) return view
+    return new Answer(201, view, { Location: `/api/v1/registry/skills/${published.url_slug}` })
   },
 })
 
