@@ -1,5 +1,5 @@
 import { SKILL_RATING } from '../../jobs/rules/skills/skill-rater.ts'
-import type { Fragment, Queryable, Transaction } from '../core/db.ts'
+import type { Queryable, Transaction } from '../core/db.ts'
 import { ofTraces } from '../traces/traces.ts'
 
 /**
@@ -55,25 +55,23 @@ function ratedVersion(sql: Queryable) {
 }
 
 /**
- * A query of the names and hashes of the skills that trace `t` used. Names that no skill can have are none.
- * A skill that was loaded and of which the trace tells the hash elsewhere is one.
+ * A query of the names and hashes of the skills that trace `t` used. Names that no skill can have are none,
+ * as are hashes that are no SHA-256. Of a skill that is named with a hash and without, the hash counts.
  */
 function skillsOf(sql: Queryable) {
   return sql`
     select name, hash from (
       select name, hash, max(hash) over (partition by name) as known from (
-        select each ->> 'name' as name, ${hexOf(sql, sql`each ->> 'hash'`)} as hash
+        select each ->> 'name' as name,
+          case when length(hex) = 64 and translate(hex, '0123456789abcdef', '') = '' then hex else '' end
+            as hash
         from jsonb_array_elements(t.active_skills) each
+          cross join lateral replace(lower(each ->> 'hash'), 'sha256:', '') hex
         union
         select loaded, '' from unnest(t.skills_loaded_by_agent) loaded) told
       where length(name) <= 64 and name ~ '^[a-z0-9]+(-[a-z0-9]+)*$') named
     where hash <> '' or known = ''
     order by name, hash limit ${SKILLS_OF_A_TRACE}`
-}
-
-/** The 64 digits of a SHA-256, which some clients tell as `sha256:...`; '' for what is none. */
-function hexOf(sql: Queryable, hash: Fragment) {
-  return sql`coalesce(substring(lower(${hash}) from '^(?:sha256:)?([0-9a-f]{64})$'), '')`
 }
 
 const UUID = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
