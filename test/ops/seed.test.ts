@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { makeDemo } from '../../ops/demo/traces.ts'
+import { makeDemo } from '../../jobs/rules/demo/traces.ts'
 import { launch, makeFolder, start } from '../support/started.ts'
 import { until } from '../support/until.ts'
 
