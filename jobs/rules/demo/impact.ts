@@ -6,13 +6,14 @@ import { supportAgent } from './support.ts'
 
 /**
  * An agent, traces of its first version, and a second version that breaks some of them: its refunds need
- * an approval that no recorded call has, and it runs on a smaller model. The same at every call but for the
- * times, which end at `now`.
+ * an approval that no recorded call has. The same at every call but for the times, which end at `now`.
  */
 export function makeImpact(now: Date) {
   const random = randomNumbers(20_260_507)
-  const manifests = [manifestOf(agent, 'v1'), manifestOf(changedAgent, 'v2')] as const
-  const traces = Array.from({ length: TRACES }, (_, i) => {
+  // The second one is known by the hash of its components.
+  const { manifest_hash: _, ...second } = manifestOf(changedAgent, 'v1')
+  const manifests = [manifestOf(agent, 'v1'), second]
+  const traces = Array.from({ length: TRACES }, (__, i) => {
     const outcome = pick(OUTCOMES, i)
     const traceId = `demo-impact-${String(i + 1).padStart(2, '0')}`
     const attempt = { agent, no: FIRST_TASK + i, variant: i, release: 'v1', outcome } as const

@@ -34,8 +34,9 @@ t.test('the demo agent has a second version whose check finds what it breaks', a
     candidate_manifest_id: v2,
   })
   t.match(check, { verdict: 'high_risk', baseline_manifest_id: v1, total_traces_analyzed: 24 })
-  t.ok(check.high_risk_count > 0, `${check.high_risk_count} traces break`)
-  t.ok(check.high_risk_count < 24, 'and others do not')
+  t.equal(check.high_risk_count, 15, 'those in which an order was refunded')
+  t.match(check.impacts, [{ surface_name: 'refund_order', affected_trace_count: 15 }])
+  t.equal(check.impacts.length, 1)
   const { body: traces } = await client.get(`/traces?agent_name=${AGENT}`)
   t.ok(traces.traces.every(({ metadata }: Marked) => metadata.fixture === true))
   t.equal(traces.total, 24)
@@ -135,9 +136,10 @@ t.test('cleaning up takes out all of the demo, and nothing else', async (t) => {
 })
 
 t.test('what is the organization its own is never touched', async (t) => {
-  const { client, orgId } = await setup()
+  const { client, orgId, judged } = await setup()
   await client.post('/traces', { agent_name: AGENT, trace_id: 'mine' })
   await client.post('/skills', { name: SKILLS[1], body_markdown: 'Mine' })
+  await judged(1)
   const before = await countRows(orgId)
   for (const query of ['', '?force=true']) {
     const impact = await client.post(`/demo/seed-impact${query}`)
@@ -155,9 +157,10 @@ t.test('what is the organization its own is never touched', async (t) => {
 })
 
 t.test('an agent of both stays until somebody decides', async (t) => {
-  const { client, orgId } = await setup()
+  const { client, orgId, judged } = await setup()
   await client.post('/demo/seed-impact')
   await client.post('/traces', { agent_name: AGENT, trace_id: 'mine' })
+  await judged(25)
   const before = await countRows(orgId)
   for (const { status, body } of [
     await client.post('/demo/seed-impact?force=true'),
@@ -172,8 +175,9 @@ t.test('an agent of both stays until somebody decides', async (t) => {
 })
 
 t.test('a trace of the same id is a conflict, and nothing is stored', async (t) => {
-  const { client, orgId } = await setup()
+  const { client, orgId, judged } = await setup()
   await client.post('/traces', { agent_name: 'mine', trace_id: 'demo-impact-07' })
+  await judged(1)
   const before = await countRows(orgId)
   t.equal((await client.post('/demo/seed-impact')).status, 409)
   t.same(await countRows(orgId), before)
@@ -226,14 +230,14 @@ async function countRows(orgId: string) {
   for (const { name } of tables) {
     const [row] = await sql`
       select count(*)::int as n from ${sql(name)} where org_id = ${orgId}
-        ${['skills'].includes(name) ? sql`and deleted_at is null` : sql``}`
+        ${name === 'skills' ? sql`and deleted_at is null` : sql``}`
     counts[name] = row?.['n'] as number
   }
   return counts
 }
 
 const OF_DEEDS =
-  '^(all_.*|jobs.*|job_.*|usage.*|audit.*|idempotency.*|.*_changes|.*_counts|score_cells.*|skill_versions|skill_scans|skill_scores_due|api_keys|trace_search_.*)$'
+  '^(all_.*|jobs.*|job_.*|usage.*|audit.*|idempotency.*|regression_requests|.*_changes|.*_counts|score_cells.*|skill_versions|skill_scans|skill_scores_due|api_keys|trace_search_.*)$'
 const order = (a: string, b: string) => (a < b ? -1 : 1)
 
 interface Marked {
