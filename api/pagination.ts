@@ -60,7 +60,10 @@ export function decodePlaceCursor(cursor: string | undefined) {
   if (cursor === undefined) return undefined
   const [isOther, sortKey, id, rank, ...more] = readList(cursor)
   const isPlace =
-    (isOther === 0 || isOther === 1) && typeof rank === 'number' && Number.isSafeInteger(rank) && rank > 0
+    (isOther === 0 || isOther === 1) &&
+    typeof rank === 'number' &&
+    Number.isSafeInteger(rank) &&
+    rank > 0
   if (!isPlace || !isText(sortKey) || !SORT_KEY.test(sortKey) || more.length > 0) throw notCursor()
   if (!isText(id) || !isUuid(id)) throw notCursor()
   return { is_other: isOther === 1, sort_key: sortKey, skill_id: id, rank }
