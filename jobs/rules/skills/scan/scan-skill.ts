@@ -27,6 +27,8 @@ export interface ScannedSkill {
   readonly trigger_phrases: readonly string[]
   readonly frontmatter: Readonly<Record<string, unknown>>
   readonly body: string
+  /** What is public of it, where that was written before. */
+  readonly published?: Pick<ScannedSkill, 'description' | 'frontmatter'> | null
 }
 
 /** A scan of one version: its files are added one after another, and dropped when they were looked at. */
@@ -40,6 +42,7 @@ export interface RunningScan {
 export function startScan(skill: ScannedSkill): RunningScan {
   const gathering = gatherFindings()
   scanHeader(gathering, skill)
+  if (skill.published) scanHeader(gathering, { name: '', trigger_phrases: [], ...skill.published })
   scanText(gathering, prepareText(BODY_PATH, skill.body))
   return {
     addFile: (path, content) => scanFile(gathering, path, content),
@@ -48,7 +51,10 @@ export function startScan(skill: ScannedSkill): RunningScan {
 }
 
 /** What agents read of a skill before anybody chose it. */
-function scanHeader(gathering: Gathering, { name, description, ...skill }: ScannedSkill) {
+function scanHeader(
+  gathering: Gathering,
+  { name, description, ...skill }: Omit<ScannedSkill, 'body'>,
+) {
   const described = prepareText('description', description)
   const phrases = prepareText('trigger_phrases', skill.trigger_phrases.join('\n'))
   const tools = prepareText('allowed-tools', textOf(skill.frontmatter['allowed-tools']))
