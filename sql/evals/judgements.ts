@@ -13,6 +13,8 @@ export type LockedTrace = Omit<
   content_hash: Buffer | null
   /** Size of the compressed content. */
   content_bytes: number
+  /** Skills were active in it, or loaded by its agent. */
+  uses_skills: boolean
 }
 
 /**
@@ -31,6 +33,7 @@ export async function lockJudged(
       coalesce(user_input_preview, '') <> '' as has_input,
       tool_call_count, tool_error_count, llm_call_count, output_tokens, cost_usd, llm_latency_ms, malformed,
       octet_length(content) as content_bytes,
+      active_skills <> '[]' or skills_loaded_by_agent <> '{}' as uses_skills,
       case when metadata -> 'consent' = 'false' or metadata -> 'do_not_train' = 'true'
         then 'policy.consent' end as forbidden
     from traces

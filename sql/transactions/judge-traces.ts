@@ -6,6 +6,7 @@ import type { Queue } from '../../jobs/queue.ts'
 import { judgeTrace, needsOutput } from '../../jobs/rules/evals/judgement.ts'
 import type { Judgement, JudgedTrace } from '../../jobs/rules/evals/judgement.ts'
 import type { Verdict } from '../../jobs/rules/core/verdicts.ts'
+import { SKILL_RATING } from '../../jobs/rules/skills/skill-rater.ts'
 import type { Transaction } from '../core/db.ts'
 import { listCurrentPolicies } from '../evals/decision-policies.ts'
 import { upsertScores } from '../evals/eval-scores.ts'
@@ -14,17 +15,19 @@ import { withOutputs } from '../evals/final-outputs.ts'
 import { listJudgedScores, listOldest, lockJudged } from '../evals/judgements.ts'
 import type { LockedTrace } from '../evals/judgements.ts'
 import { markCellsDirty, markJudged } from '../evals/cell-marks.ts'
+import { insertTraceSkills, listEvidenced } from '../evals/trace-skills.ts'
 import { listDecided, upsertVerdicts } from '../evals/verdicts.ts'
 import type { VerdictRow } from '../evals/verdicts.ts'
 import { listBrokenOutputs } from '../manifests/contract-violations.ts'
 import { listFits } from '../manifests/trace-examinations.ts'
+import { markScoresDue } from '../skills/scores-due.ts'
 import { listFlagged } from '../traces/annotations.ts'
 import { indexTraces } from '../traces/trace-search.ts'
 
 /**
  * Judges traces of a project: stores the scores of the built-in evaluators and the decisions, indexes
- * the traces for search, and marks what the score cells do not show yet. Traces that are still running
- * are only indexed. Judging again with nothing new changes nothing.
+ * the traces for search, and marks what the score cells and the scores of skills do not show yet. Traces
+ * that are still running are only indexed. Judging again with nothing new changes no score or decision.
  *
  * Enqueues the judging of copies whose decision names no older trace yet, and the aggregation of what it
  * has marked. Another transaction that does so for the same project waits for the end of this one, so
@@ -50,6 +53,7 @@ export async function judgeTraces(
   const own = new Set(judged)
   const copies = evidence.family.map(({ trace_id }) => trace_id).filter((id) => !own.has(id))
   await enqueueTraces(queue, tx, judgeJob, orgId, projectId, copies)
+  await noteSkills(tx, orgId, projectId, locked, evidence)
   const isAnyMarked = stored.first.length + stored.moved.length > 0
   if (isAnyMarked) await requestAggregation(queue, tx, orgId, projectId)
   const verdicts = judgements.map(({ decision }) => decision.verdict)
@@ -141,6 +145,23 @@ async function storeJudgements(
     first: judgements.filter(isFirst).map(idOf),
     moved: judgements.filter((each) => !isFirst(each) && isMoved(each)).map(idOf),
   }
+}
+
+/** Stores which skills the traces used, and has those scored anew of which they are evidence. */
+async function noteSkills(
+  tx: Transaction,
+  orgId: string,
+  projectId: string,
+  locked: readonly LockedTrace[],
+  { scores }: Pick<Evidence, 'scores'>,
+) {
+  const using = locked.filter(({ uses_skills }) => uses_skills).map(({ trace_id }) => trace_id)
+  const isRated = (id: string) => scores.get(id)?.some(({ name }) => name === SKILL_RATING)
+  const rated = [...scores.keys()].filter(isRated)
+  if (using.length + rated.length === 0) return
+  await insertTraceSkills(tx, orgId, projectId, using)
+  const names = await listEvidenced(tx, orgId, projectId, { using, rated })
+  await markScoresDue(tx, orgId, names)
 }
 
 function idOf({ trace }: TraceJudgement) {
