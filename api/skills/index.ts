@@ -94,5 +94,7 @@ export const skills: Area = {
     resolveSkills,
     resolvePublicSkills,
     showSkillFile,
+    installPublicSkill,
+    usePublicSkill,
   ],
 }

@@ -60,7 +60,7 @@ export const searchRegistry = endpoint('GET', '/registry/skills', {
     const filter = {
       query: q,
       category,
-      tags: tags?.split(','),
+      tags: tags?.split(',').map((tag) => tag.trim()),
       tier: badge && BADGES.indexOf(badge),
       ranked,
     }

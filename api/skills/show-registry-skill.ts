@@ -1,8 +1,8 @@
 import Joi from 'joi'
 import { BANDS, INVOCATIONS } from '../../jobs/rules/skills/skill.ts'
-import type { Band } from '../../jobs/rules/skills/skill.ts'
 import { listOf, oneOf } from '../../jobs/shape.ts'
 import { findRegistrySkill, listShownVersions } from '../../sql/skills/registry.ts'
+import type { ShownBand } from '../../sql/skills/registry.ts'
 import { endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
 import { errorBody, nullable, times } from '../fields.ts'
@@ -104,9 +104,8 @@ export const showRegistrySkill = endpoint('GET', '/registry/skills/{skill_id}', 
 
 const MAX_VERSIONS = 100
 
-const SUMMARIES: Readonly<Record<Band, string>> = {
+const SUMMARIES: Readonly<Record<ShownBand, string>> = {
   passed: 'Nothing was found that would harm who installs it.',
   caution: 'Something was found that should be looked at before it is installed.',
-  blocked: 'It is blocked for its safety.',
   unreviewed: 'Its safety was not looked at yet.',
 }

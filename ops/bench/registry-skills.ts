@@ -13,11 +13,11 @@ export async function fillRegistry(sql: Sql, count: number) {
   await sql`
     insert into registry_skills (skill_id, org_id, url_slug, registry_name, handle, name, description,
       category, tags, stability, document, current_version, current_version_id, band, tier, score,
-      install_count, published_at)
+      scored_at, install_count, published_at)
     select id, md5(handle)::uuid, handle || '-' || name, handle || '/' || name, handle, name, described,
       'category ' || n % 20, array['tag ' || n % 50], 'stable',
       search_document(replace(name, '-', ' ') || ' ' || described), 1, id, 'passed', tier,
-      case when tier > 0 then n % 97 / 97.0 end, n * 7919 % 1000, now() - n * interval '1 minute'
+      case when tier > 0 then n % 97 / 97.0 end, case when tier > 0 then now() end, n * 7919 % 1000, now() - n * interval '1 minute'
     from generate_series(0, ${count - 1}::int) n, cast(md5(n::text) as uuid) id,
       cast('bench-' || n % 2 as text) handle, cast('skill-' || n as text) name,
       cast(case when n % 10 = 0 then 1 + n / 10 % 3 else 0 end as int) tier,

@@ -1,12 +1,11 @@
 // How long the public registry takes to be listed and searched, one request after the other; beside reading
 // one row by its key:
 // [DATABASE_URL=...] node ops/bench/registry.ts [--skills 10000] [--requests 200] [--smoke]
-import { createApi } from '../../api/server.ts'
-import { readConfig } from '../config.ts'
-import { openApiContext } from '../context.ts'
+import { withApi } from './api.ts'
+import type { Ask } from './api.ts'
 import { print, report, round, timeEach } from './figures.ts'
 import { readOptions } from './options.ts'
-import { openBenchFolder, withBenchDatabase } from './prepare.ts'
+import { withBenchDatabase } from './prepare.ts'
 import type { Bench } from './prepare.ts'
 import { fillRegistry, registryNameOf } from './registry-skills.ts'
 
@@ -27,31 +26,20 @@ const ASKED: readonly (readonly [what: string, pathOf: (request: number) => stri
   ['showing a skill', (request) => `skills/${encodeURIComponent(nameOf(request))}`],
 ]
 
-await withBenchDatabase('registry', measure)
+await withBenchDatabase('registry', async (bench) => {
+  await fillRegistry(bench.sql, skills)
+  await withApi(bench, (ask) => measure(bench, ask))
+})
 
-async function measure({ url, sql, key }: Bench) {
-  await fillRegistry(sql, skills)
-  await using folder = await openBenchFolder('registry')
-  const opened = await openApiContext(
-    readConfig({ DATA_DIR: folder.path, LOG_LEVEL: 'error' }),
-    url,
-  )
-  const api = await createApi(opened.context)
+async function measure({ sql }: Bench, ask: Ask) {
   const read = await timeEach(requests * ASKED.length, async (number) => {
     await sql`select * from registry_skills where registry_name = ${nameOf(number)}`
   })
   const rows: ({ what: string } & typeof read)[] = []
   for (const [what, pathOf] of ASKED) {
-    const spent = await timeEach(requests, async (request) => {
-      const path = `/api/v1/registry/${pathOf(request)}`
-      const headers = { authorization: `Bearer ${key}` }
-      const { statusCode } = await api.inject({ url: path, headers })
-      if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}`)
-    })
+    const spent = await timeEach(requests, (request) => ask(`/registry/${pathOf(request)}`))
     rows.push({ what, ...spent })
   }
-  await api.stop()
-  await opened.close()
   print([...rows, { what: 'one indexed read', ...read }])
   const figures = rows.map(({ what, p50_ms, p99_ms }) => ({
     what,

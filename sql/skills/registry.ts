@@ -10,6 +10,9 @@ import { referenceColumn } from './public-skills.ts'
  * and has a version that is not blocked; the newest such version is what is shown of it.
  */
 
+/** What is said of the safety of a version that is shown. */
+export type ShownBand = Exclude<Band, 'blocked'>
+
 /** A skill in the version that is shown. */
 export interface RegistrySkillRow {
   skill_id: string
@@ -25,7 +28,7 @@ export interface RegistrySkillRow {
   stability: Stability
   version_id: string
   version_number: number
-  band: Band
+  band: ShownBand
   /** 0 to 3. */
   tier: number
   /** 0 to 1, as are those that it is made of; null where there is no evidence. */
@@ -206,7 +209,7 @@ interface ShownVersionRow {
   version_number: number
   change_summary: string | null
   body_sha256: Buffer
-  band: Band
+  band: ShownBand
   reason_codes: string[]
   published_at: Date
 }
