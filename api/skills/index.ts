@@ -94,7 +94,5 @@ export const skills: Area = {
     resolveSkills,
     resolvePublicSkills,
     showSkillFile,
-    installPublicSkill,
-    usePublicSkill,
   ],
 }
