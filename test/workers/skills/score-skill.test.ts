@@ -320,8 +320,8 @@ t.test('scores of public skills', async (t) => {
   })
 
   t.test('a run is reproduced by somebody else who comes to about the same', async (t) => {
-    const { owner, name, skill } = await setup()
-    await use(owner, name, times(30, PASS), { hash: hashOf('a') })
+    const { owner, name, skill } = await setup(['a', 'b'])
+    await use(owner, name, times(30, PASS), { hash: hashOf('b') })
     const cases = (passed: number) => [
       ...times(passed, ['passed', 'failed'] as const),
       ...times(20 - passed, ['failed', 'failed'] as const),
@@ -332,6 +332,7 @@ t.test('scores of public skills', async (t) => {
     await benchmark(owner, skill, cases(18), { at })
     await benchmark(other, skill, cases(15), { at })
     await benchmark(other, skill, cases(18), { at, suite: 'another' })
+    await benchmark(other, skill, cases(18), { at, version: 1 })
     t.match(await score(skill), { tier: 2, bench: 0.699 })
     await benchmark(other, skill, cases(16), { at })
     t.match(await score(skill), { tier: 3, bench: 0.699 })
@@ -352,13 +353,13 @@ t.test('scores of public skills', async (t) => {
 
   t.test('what was read earlier, or of a version of before, is not shown', async (t) => {
     const { owner, name, skill } = await setup(['a', 'b'])
-    const read = (await score(skill)) as RegistryScore
+    const before = (await score(skill)) as RegistryScore
     await use(owner, name, [PASS], { hash: hashOf('b') })
-    t.match(await score(skill, daysAgo(0.5)), { score: null })
-    const [versionId = ''] = skill.versionIds
-    await updateScore(sql, skill.id, { versionId, at: new Date() }, { ...read, tier: 1, score: 1 })
-    t.match(await shown(skill), { score: null })
     t.match(await score(skill), { score: 0.2065 })
+    t.match(await score(skill, daysAgo(0.5)), { score: 0.2065 })
+    const [versionId = ''] = skill.versionIds
+    await updateScore(sql, skill.id, { versionId, at: daysAgo(-1) }, before)
+    t.match(await shown(skill), { score: 0.2065 })
   })
 
   t.test('a skill that is public no more has none', async (t) => {
