@@ -45,16 +45,18 @@ export async function readTraces({ now, contentForm }: ApiContext, traces: reado
 export async function putTraces(
   tx: Transaction,
   queue: Queue,
-  { orgId, projectId, agentName }: AgentKey,
+  { orgId, projectId }: Pick<AgentKey, 'orgId' | 'projectId'>,
   traces: readonly SentTrace[],
 ) {
   const rows = traces.map(({ row }) => ({ ...row, org_id: orgId, project_id: projectId }))
   const inserted = await insertTied(tx, rows)
-  if (inserted.length < rows.length) {
-    const message = 'The project has traces of its own whose ids are those of the demo'
-    throw conflictWith(message, { type: 'agent', id: agentName, name: agentName })
-  }
+  const stored = new Set(inserted.map(({ trace_id }) => trace_id))
   const traceIds = rows.map(({ trace_id }) => trace_id)
+  const taken = traceIds.find((id) => !stored.has(id))
+  if (taken !== undefined) {
+    const message = `The project has a trace of its own with the id ${taken}`
+    throw conflictWith(message, { type: 'trace', id: taken, name: taken })
+  }
   const scores = traces.flatMap(({ scores, row: { trace_id } }) =>
     scores.map((score) => ({ ...score, trace_id })),
   )

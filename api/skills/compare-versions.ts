@@ -26,7 +26,8 @@ import {
 import { findVisibleSkill } from './skill.ts'
 import { findVisibleVersion } from './version.ts'
 
-const versionField = textReference().description('Number, id, or hash of the body')
+const versionField = (alias: string) =>
+  textReference().description(`Number, id, or hash of the body; also as \`${alias}\``)
 
 const usedVersion = Joi.object({
   version_id: Joi.string().guid().required(),
@@ -47,10 +48,8 @@ export const compareVersions = endpoint('GET', '/skills/analytics/compare', {
     shape(
       {
         skill: textReference().description('Name or id; also as `skill_name`'),
-        from_version: versionField.description(
-          'Number, id, or hash of the body; also as `baseline_hash`',
-        ),
-        to_version: versionField.description('Likewise; also as `candidate_hash`'),
+        from_version: versionField('baseline_hash'),
+        to_version: versionField('candidate_hash'),
       },
       analyticsQuery,
     ),
@@ -74,7 +73,7 @@ export const compareVersions = endpoint('GET', '/skills/analytics/compare', {
         .required()
         .label('SkillVersionDelta'),
       p_value: difference(
-        "Of the pass rates, two-sided, by Welch's t test; null for fewer than two groups that tell",
+        "Of the pass rates, two-sided, by Welch's t test; null where the verdict is too_few",
       ),
       verdict: Joi.string()
         .valid(...COMPARISON_VERDICTS)
@@ -91,8 +90,8 @@ export const compareVersions = endpoint('GET', '/skills/analytics/compare', {
     const from = await findCompared(sql, orgId, skill.id, query.from_version)
     const to = await findCompared(sql, orgId, skill.id, query.to_version)
     const filter = await useFilter(context, principal, query)
-    const uses = await measureVersions(sql, filter, skill, [from.id, to.id])
-    const [before, after] = uses as unknown as readonly [SkillUse, SkillUse]
+    const [before, after] = await measureVersions(sql, filter, skill, [from.id, to.id])
+    if (!before || !after) throw notFound('Version')
     const { p_value, verdict, ...delta } = compareUses(before, after)
     return {
       skill: skill.name,

@@ -30,9 +30,11 @@ export const bodyField = text(MAX_BODY_BYTES)
   .description('Text of SKILL.md after its frontmatter, at most 256 KiB')
 
 /** The value is 64 digits in lower case. */
-export const hashField = text()
+export const hashField = Joi.string()
+  .min(64)
+  .max(71)
+  .pattern(/^(sha256:)?[0-9a-fA-F]{64}$/, '64 hex digits')
   .custom(bareHash)
-  .custom(checkHash)
   .description('SHA-256 in hex, with `sha256:` in front or without')
 
 const descriptionField = text(MAX_DESCRIPTION)
@@ -118,10 +120,6 @@ function checkBody(markdown: string, { message }: Joi.CustomHelpers) {
   const body = trimBody(markdown)
   const fault = faultOfBody(body)
   return fault === undefined ? body : message({ custom: `{#label} ${BODY_RULES[fault]}` })
-}
-
-function checkHash(hash: string, { message }: Joi.CustomHelpers) {
-  return /^[0-9a-f]{64}$/.test(hash) ? hash : message({ custom: '{#label} must be 64 hex digits' })
 }
 
 function checkFrontmatter(value: object, { message }: Joi.CustomHelpers) {

@@ -179,7 +179,10 @@ t.test('a trace of the same id is a conflict, and nothing is stored', async (t) 
   await client.post('/traces', { agent_name: 'mine', trace_id: 'demo-impact-07' })
   await judged(1)
   const before = await countRows(orgId)
-  t.equal((await client.post('/demo/seed-impact')).status, 409)
+  t.match(await client.post('/demo/seed-impact'), {
+    status: 409,
+    body: { detail: { resource: { type: 'trace', id: 'demo-impact-07' } } },
+  })
   t.same(await countRows(orgId), before)
 })
 

@@ -213,6 +213,14 @@ t.test('analytics of skills', async (t) => {
     t.equal((await get('compare?skill=s&from_version=1')).code, 'validation_error')
   })
 
+  t.test('leave a skill of that name its own paths', async (t) => {
+    const { client, orgId } = await setup()
+    await makeSkill(sql, orgId, { name: 'analytics' })
+    t.equal((await client.get('/skills/analytics')).body.name, 'analytics')
+    t.equal((await client.get('/skills/analytics/versions')).body.total, 1)
+    t.equal((await client.get('/skills/analytics/benchmarks')).status, 200)
+  })
+
   t.test('read the newest traces of a skill alone', async (t) => {
     const { use, get } = await setup()
     await use('s', [0, 0], { daysAgo: 3 })
