@@ -7,12 +7,14 @@ import { createSkill } from './create-skill.ts'
 import { deleteAttachment } from './delete-attachment.ts'
 import { deleteSkill } from './delete-skill.ts'
 import { forkSkill } from './fork-skill.ts'
+import { installPublicSkill } from './install-public-skill.ts'
 import { listAttachments } from './list-attachments.ts'
 import { listHashes } from './list-hashes.ts'
 import { listSkillVersions } from './list-skill-versions.ts'
 import { listSkills } from './list-skills.ts'
 import { listSubscriptions } from './list-subscriptions.ts'
 import { mergeUpstream } from './merge-upstream.ts'
+import { publishSkill } from './publish-skill.ts'
 import { reportInstalls } from './report-installs.ts'
 import { resolvePublicSkills } from './resolve-public-skills.ts'
 import { resolveSkills } from './resolve-skills.ts'
@@ -26,7 +28,9 @@ import { showSkillFile } from './show-skill-file.ts'
 import { showSkillVersion } from './show-skill-version.ts'
 import { syncSkills } from './sync-skills.ts'
 import { unassignSkill } from './unassign-skill.ts'
+import { unpublishSkill } from './unpublish-skill.ts'
 import { updateSkill } from './update-skill.ts'
+import { usePublicSkill } from './use-public-skill.ts'
 
 export const skills: Area = {
   skills: [
@@ -44,6 +48,8 @@ export const skills: Area = {
     applySuggestion,
     forkSkill,
     mergeUpstream,
+    publishSkill,
+    unpublishSkill,
     runChecks,
     showMenu,
     routeSkills,
@@ -56,5 +62,5 @@ export const skills: Area = {
     unassignSkill,
     listSubscriptions,
   ],
-  registry: [resolveSkills, resolvePublicSkills, showSkillFile],
+  registry: [resolveSkills, resolvePublicSkills, showSkillFile, installPublicSkill, usePublicSkill],
 }

@@ -41,6 +41,7 @@ create index skills_category on skills (org_id, category, created_at desc, id de
   where deleted_at is null;
 create index skills_document on skills using gin (document) where deleted_at is null;
 create index skills_rescan on skills (scanner_version) where deleted_at is null;
+create index skills_deleted on skills (deleted_at) where deleted_at is not null;
 create index skills_fork on skills (forked_from_skill_id) where deleted_at is null;
 
 -- Bodies never change. Files and eval do until the version is frozen.

@@ -73,7 +73,6 @@ export async function makeSamples(
     ),
     dataset_id,
     version: await make(`/datasets/${dataset_id}/build`, {}, 'version_id'),
-    ...(await makeSkill(make)),
     import_id: await make('/import/traces', { traces: [] }, 'import_id'),
     job_id: await make('/import/traces', { traces: [] }, 'job_id'),
     replay_batch_id,
@@ -87,12 +86,6 @@ export async function makeSamples(
     agent_name: AGENT,
     processor: 'stripe',
   }
-}
-
-/** A skill and the number of its version. */
-async function makeSkill(make: (path: string, body: unknown, member: string) => Promise<string>) {
-  const skill = { name: 'sample-skill', body_markdown: 'Do it.' }
-  return { skill_name: await make('/skills', skill, 'name'), version_number: '1' }
 }
 
 async function projectsOf({ client }: Service, key: string) {
