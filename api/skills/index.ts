@@ -8,17 +8,21 @@ import { deleteAttachment } from './delete-attachment.ts'
 import { deleteSkill } from './delete-skill.ts'
 import { forkSkill } from './fork-skill.ts'
 import { installPublicSkill } from './install-public-skill.ts'
+import { importBenchmark } from './import-benchmark.ts'
 import { listAttachments } from './list-attachments.ts'
+import { listBenchmarks } from './list-benchmarks.ts'
 import { listHashes } from './list-hashes.ts'
 import { listSkillVersions } from './list-skill-versions.ts'
 import { listSkills } from './list-skills.ts'
 import { listSubscriptions } from './list-subscriptions.ts'
 import { mergeUpstream } from './merge-upstream.ts'
 import { publishSkill } from './publish-skill.ts'
+import { recordBenchmark } from './record-benchmark.ts'
 import { reportInstalls } from './report-installs.ts'
 import { resolvePublicSkills } from './resolve-public-skills.ts'
 import { resolveSkills } from './resolve-skills.ts'
 import { routeSkills } from './route-skills.ts'
+import { runBenchmark } from './run-benchmark.ts'
 import { runChecks } from './run-checks.ts'
 import { showAttachment } from './show-attachment.ts'
 import { showBody } from './show-body.ts'
@@ -51,6 +55,10 @@ export const skills: Area = {
     publishSkill,
     unpublishSkill,
     runChecks,
+    recordBenchmark,
+    listBenchmarks,
+    importBenchmark,
+    runBenchmark,
     showMenu,
     routeSkills,
     listAttachments,

@@ -10,6 +10,7 @@ import {
   STABILITIES,
   trimBody,
 } from '../../jobs/rules/skills/skill.ts'
+import { bareHash } from '../../jobs/rules/traces/trace.ts'
 import { freeForm, listOf, oneOf, text } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
 import type { SkillDetails, SkillRow } from '../../sql/skills/skills.ts'
@@ -25,6 +26,12 @@ export const bodyField = text(MAX_BODY_BYTES)
   .allow('')
   .custom(checkBody)
   .description('Text of SKILL.md after its frontmatter, at most 256 KiB')
+
+/** The value is 64 digits in lower case. */
+export const hashField = text()
+  .custom(bareHash)
+  .custom(checkHash)
+  .description('SHA-256 in hex, with `sha256:` in front or without')
 
 const descriptionField = text(MAX_DESCRIPTION)
   .trim()
@@ -97,6 +104,10 @@ function checkBody(markdown: string, { message }: Joi.CustomHelpers) {
   const body = trimBody(markdown)
   const fault = faultOfBody(body)
   return fault === undefined ? body : message({ custom: `{#label} ${BODY_RULES[fault]}` })
+}
+
+function checkHash(hash: string, { message }: Joi.CustomHelpers) {
+  return /^[0-9a-f]{64}$/.test(hash) ? hash : message({ custom: '{#label} must be 64 hex digits' })
 }
 
 function checkFrontmatter(value: object, { message }: Joi.CustomHelpers) {

@@ -1,10 +1,10 @@
 import Joi from 'joi'
 import { INSTALL_STATES, installState } from '../../jobs/rules/skills/install-state.ts'
-import { bareHash } from '../../jobs/rules/traces/trace.ts'
 import { listOf, shape, text } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { compareHeld, noteHeld } from '../../sql/skills/skill-installs.ts'
 import { endpoint } from '../endpoint.ts'
+import { hashField } from './members.ts'
 import { MAX_ITEMS } from './sync-request.ts'
 
 export const reportInstalls = endpoint('POST', '/skills/installs/report', {
@@ -15,11 +15,9 @@ export const reportInstalls = endpoint('POST', '/skills/installs/report', {
   body: shape(
     {
       install_id: text(),
-      skills: listOf(
-        shape({ name: text(), content_hash: text().custom(bareHash).custom(checkHash) }).label(
-          'HeldSkill',
-        ),
-      ).max(MAX_ITEMS),
+      skills: listOf(shape({ name: text(), content_hash: hashField }).label('HeldSkill')).max(
+        MAX_ITEMS,
+      ),
     },
     { install_label: text().empty([null, '']) },
   )
@@ -64,7 +62,3 @@ export const reportInstalls = endpoint('POST', '/skills/installs/report', {
     }
   },
 })
-
-function checkHash(hash: string, { message }: Joi.CustomHelpers) {
-  return /^[0-9a-f]{64}$/.test(hash) ? hash : message({ custom: '{#label} must be 64 hex digits' })
-}

@@ -123,6 +123,7 @@ export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/registry/skills/{skill_id}/files/{path*}': 'sends a file',
   '/skills/{skill_name}/attachments': 'a skill has at most 200 files',
   '/skills/{skill_name}/attachments/{attachment_id}': 'sends a file',
+  '/skills/{skill_name}/benchmarks': OF_ONE,
   '/skills/{skill_name}/subscriptions': OF_ONE,
   '/import/{import_id}/errors': OF_ONE,
   '/replay/batches/{replay_batch_id}/tasks': OF_ONE,

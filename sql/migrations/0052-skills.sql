@@ -164,6 +164,7 @@ create table skill_installs (
 );
 create index skill_installs_reported on skill_installs (reported_at);
 
+-- Runs of cases with a skill and without it.
 create table skill_benchmarks (
   org_id uuid not null,
   id uuid not null,
@@ -173,25 +174,32 @@ create table skill_benchmarks (
   suite_sha256 bytea not null check (octet_length(suite_sha256) = 32),
   runner text not null,
   run_at timestamptz(3) not null,
-  cases int not null,
-  -- Of the cases that neither arm has an error in.
-  compared int not null,
-  passed_with int not null,
-  passed_without int not null,
+  cases int not null check (cases > 0),
+  -- In either run of the case.
+  errored int not null check (errored between 0 and cases),
+  -- Of the cases that both runs attempted without an error; what follows is of these.
+  compared int not null check (compared between 0 and cases - errored),
+  passed_with int not null check (passed_with between 0 and compared),
+  passed_without int not null check (passed_without between 0 and compared),
   -- Passed without the skill and failed with it.
-  flipped_to_fail int not null,
+  flipped_to_fail int not null
+    check (flipped_to_fail between 0 and least(passed_without, compared - passed_with)),
   -- Null where the run did not count them.
   tokens_with bigint,
   tokens_without bigint,
+  turns_with bigint,
+  turns_without bigint,
   -- More than a quarter of the cases had an error.
   voided boolean not null,
   created_by_key_id uuid,
   created_at timestamptz(3) not null default clock_timestamp(),
   primary key (org_id, id),
   unique (org_id, version_id, suite_sha256, runner, run_at),
-  foreign key (org_id, version_id) references skill_versions on delete cascade
+  foreign key (org_id, version_id) references skill_versions on delete cascade,
+  check ((tokens_with is null) = (tokens_without is null)),
+  check ((turns_with is null) = (turns_without is null))
 );
-create index skill_benchmarks_newest on skill_benchmarks (org_id, skill_id, run_at desc);
+create index skill_benchmarks_newest on skill_benchmarks (org_id, skill_id, run_at desc, id desc);
 
 -- The skills that were active in a trace, or loaded by its agent.
 create table trace_skills (
@@ -206,6 +214,10 @@ create table trace_skills (
   foreign key (org_id, project_id, trace_id) references trace_ids on delete cascade
 );
 create index trace_skills_newest on trace_skills (org_id, skill_name, started_at desc);
+create index trace_skills_of_project
+  on trace_skills (org_id, project_id, skill_name, started_at desc);
+create index trace_skills_of_version
+  on trace_skills (org_id, project_id, skill_name, skill_hash, started_at desc);
 
 -- Evidence that came since the last score; the sweep takes it away.
 create table skill_scores_due (
@@ -278,6 +290,8 @@ create index registry_skills_saving on registry_skills (token_saving desc nulls 
 create index registry_skills_category on registry_skills (category, tier desc, score desc nulls last, skill_id);
 create index registry_skills_tags on registry_skills using gin (tags);
 create index registry_skills_name on registry_skills (name, registry_name);
+-- Those that were never scored first.
+create index registry_skills_scored on registry_skills (scored_at nulls first, skill_id);
 create index registry_skills_rescan on registry_skills (scanner_version);
 create index registry_skills_org on registry_skills (org_id);
 

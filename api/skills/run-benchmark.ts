@@ -1,0 +1,21 @@
+import { endpoint } from '../endpoint.ts'
+import { ApiError } from '../errors.ts'
+import { errorBody } from '../fields.ts'
+import { findVisibleSkill, skillPath } from './skill.ts'
+
+export const runBenchmark = endpoint('POST', '/skills/{skill_name}/benchmark/run', {
+  summary: 'Tell that benchmarks are not run here',
+  description:
+    'No model is called here: 501 `not_supported`. Run the suite elsewhere, and store what it found.',
+  access: 'key',
+  params: skillPath,
+  answers: { 404: errorBody, 501: errorBody },
+  async handle({ context: { sql }, principal, params }) {
+    await findVisibleSkill(sql, principal, params.skill_name)
+    throw new ApiError(
+      501,
+      'not_supported',
+      'No model is called here: run the suite elsewhere and store what it found',
+    )
+  },
+})
