@@ -1,11 +1,13 @@
 import Joi from 'joi'
-import { BADGES, REGISTRY_SORTS } from '../../jobs/rules/skills/registry-order.ts'
+import { REGISTRY_SORTS } from '../../jobs/rules/skills/registry-order.ts'
 import type { RegistrySort } from '../../jobs/rules/skills/registry-order.ts'
+import { BADGES } from '../../jobs/rules/skills/skill-badge.ts'
 import { listOf, oneOf, shape, text } from '../../jobs/shape.ts'
 import { countRegistry, listRegistry } from '../../sql/skills/registry.ts'
 import { endpoint } from '../endpoint.ts'
-import { cursorQuery, longListMembers } from '../fields.ts'
+import { commaSeparated, cursorQuery, longListMembers } from '../fields.ts'
 import { COUNT_LIMIT, decodePlaceCursor, encodeCursor } from '../pagination.ts'
+import { tags } from './listing.ts'
 import { listedSkillBody, viewListed } from './registry-skill.ts'
 
 const { total, total_is_capped, limit, next_cursor } = longListMembers
@@ -23,9 +25,7 @@ export const searchRegistry = endpoint('GET', '/registry/skills', {
       ),
       sort: oneOf(...(Object.keys(REGISTRY_SORTS) as RegistrySort[])).default('recommended'),
       category: text(64),
-      tags: text(340)
-        .pattern(/^[^,]{1,32}(,[^,]{1,32}){0,9}$/u, 'at most 10 tags of 1 to 32 characters')
-        .description('Separated by commas: skills that have all of them'),
+      tags: commaSeparated(tags).description('Separated by commas: skills that have all of them'),
       badge: oneOf(...BADGES),
       view: oneOf('list', 'ranks')
         .default('list')
@@ -47,13 +47,13 @@ export const searchRegistry = endpoint('GET', '/registry/skills', {
     }).label('RegistryList'),
   },
   async handle({ context: { sql, listCountMs }, principal, query }) {
-    const { q, sort, category, tags, badge, view, limit } = query
+    const { q, sort, category, badge, view, limit } = query
     const order = REGISTRY_SORTS[sort]
     const ranked = view === 'ranks'
     const filter = {
       query: q,
       category,
-      tags: tags?.split(',').map((tag) => tag.trim()),
+      tags: query.tags,
       tier: badge && BADGES.indexOf(badge),
       ranked,
     }

@@ -1,3 +1,4 @@
+import type { BenchmarkSummary } from '../../jobs/rules/skills/benchmark-run.ts'
 import type { RegistryOrder } from '../../jobs/rules/skills/registry-order.ts'
 import type { Band, Invocation, Stability } from '../../jobs/rules/skills/skill.ts'
 import { unprepared } from '../core/db.ts'
@@ -41,7 +42,7 @@ export interface RegistrySkillRow {
   avg_pass_rate: number | null
   lift: number | null
   token_saving: number | null
-  benchmark: Record<string, unknown> | null
+  benchmark: BenchmarkSummary | null
   install_count: number
   /** Of the version shown. */
   published_at: Date
@@ -57,8 +58,8 @@ export interface RegistryFilter {
   readonly tier?: number | undefined
   /** Only skills that have what they are in the order of. */
   readonly ranked?: boolean | undefined
-  /** Evidence of it was counted at or after this time. */
-  readonly scoredSince?: Date | undefined
+  /** It has evidence of this time or later. */
+  readonly evidenceSince?: Date | undefined
 }
 
 /** Where a skill stands in an order. Those whose name is the query stand before all others. */
@@ -162,14 +163,14 @@ function shownColumns(sql: Queryable) {
  * @param named whether their name is the query; without it both
  */
 function matching(sql: Queryable, filter: RegistryFilter, order: RegistryOrder, named?: boolean) {
-  const { query, category, tags, tier, ranked, scoredSince } = filter
+  const { query, category, tags, tier, ranked, evidenceSince } = filter
   return sql`registry_skills r where ${isShown(sql)}
     ${query === undefined ? sql`` : sql`and ${matchesQuery(sql, query, named)}`}
     ${category === undefined ? sql`` : sql`and r.category = ${category}`}
     ${tags === undefined ? sql`` : sql`and r.tags @> ${tags as string[]}::text[]`}
     ${tier === undefined ? sql`` : sql`and r.tier = ${tier}`}
     ${ranked ? sql`and ${keyOf(sql, order)} < 'infinity'` : sql``}
-    ${scoredSince === undefined ? sql`` : sql`and r.scored_at >= ${scoredSince}`}`
+    ${evidenceSince === undefined ? sql`` : sql`and r.evidence_at >= ${evidenceSince}`}`
 }
 
 function matchesQuery(sql: Queryable, query: string, named: boolean | undefined) {

@@ -16,17 +16,6 @@ export const REGISTRY_SORTS = {
 export type RegistrySort = keyof typeof REGISTRY_SORTS
 export type RegistryOrder = (typeof REGISTRY_SORTS)[RegistrySort]
 
-/** How well a score is supported, by the tier. */
-export const BADGES = ['new', 'provisional', 'supported', 'verified'] as const
-export type Badge = (typeof BADGES)[number]
-
-/** @param tier 0 to 3 */
-export function badgeOf(tier: number): Badge {
-  const badge = BADGES[tier]
-  if (badge === undefined) throw new RangeError(`There is no tier ${tier}`)
-  return badge
-}
-
 /** What skills are compared by. Null where a skill has no evidence of it. */
 export interface Measured {
   /** 0 to 1, as are the others but for the last two. */

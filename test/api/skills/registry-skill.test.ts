@@ -19,11 +19,20 @@ t.test('a public skill', async (t) => {
     ],
   )
   await publishSkill(sql, skill)
+  const benchmark = {
+    verdict: 'mixed',
+    passed_cases: 9,
+    total_cases: 10,
+    pass_rate_delta_pts: 20,
+    never_hurt: true,
+    tokens_delta_pct: -5,
+    turns_delta_pct: null,
+  }
   await sql`update registry_files set content = '\\xff' where path = 'c.bin'`
   await sql`update registry_versions set reason_codes = '{short_link}' where version_number = 2`
   await sql`
     update registry_skills set tier = 1, score = 0.5, live = 0.5, tags = '{a,b}', category = 'code',
-      benchmark = '{"verdict": "better", "passed_cases": 3}', author_display_name = 'A. Author'`
+      benchmark = ${JSON.stringify(benchmark)}::text::jsonb, author_display_name = 'A. Author'`
 
   async function read(path: string, key?: string) {
     const { statusCode, payload } = await server.inject({
@@ -52,7 +61,7 @@ t.test('a public skill', async (t) => {
         tier: 1,
         score_components: { bench: null, live: 0.5, rating: null, provisional: true },
       },
-      benchmark_summary: { verdict: 'better', passed_cases: 3 },
+      benchmark_summary: benchmark,
       installed_as: null,
       latest_version_number: 2,
       body_markdown: 'Two',

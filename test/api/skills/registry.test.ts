@@ -144,7 +144,7 @@ t.test('the list of public skills', async (t) => {
       t.equal((await search(service, { cursor: cursorOf(place) })).status, 400)
     }
     t.equal((await search(service, { cursor: cursorOf([1, '-1.5', id, 1]) })).status, 200)
-    t.equal((await search(service, { tags: 'a,,b' })).status, 422)
+    t.equal((await search(service, { tags: 'a'.repeat(33) })).status, 422)
     t.equal((await search(service, { tags: Array(11).fill('a').join() })).status, 422)
     t.equal((await search(service, { sort: 'name' })).status, 422)
   })
@@ -229,7 +229,7 @@ t.test('the leaderboard', async (t) => {
       rating: index % 3 ? index / 30 : null,
       lift: index % 5 ? -index / 30 : null,
       token_saving: index % 2 ? 0.25 : null,
-      scored_at: [daysAgo(1), daysAgo(10), daysAgo(60), daysAgo(100)][index % 4] ?? null,
+      evidence_at: [daysAgo(1), daysAgo(10), daysAgo(60), daysAgo(100)][index % 4] ?? null,
       held_at: index === 29 ? daysAgo(0) : null,
     })),
   )
@@ -250,7 +250,7 @@ t.test('the leaderboard', async (t) => {
             (row) =>
               row.held_at === null &&
               valueOf(sort, row) !== null &&
-              Number(row.scored_at) >= Number(daysAgo(days)),
+              Number(row.evidence_at) >= Number(daysAgo(days)),
           ),
         ).slice(0, 5)
         t.same(
