@@ -1,10 +1,10 @@
-import type { BenchmarkSummary } from '../../jobs/rules/skills/benchmark-run.ts'
 import type { RegistryOrder } from '../../jobs/rules/skills/registry-order.ts'
 import type { Band, Invocation, Stability } from '../../jobs/rules/skills/skill.ts'
 import { unprepared } from '../core/db.ts'
 import type { Fragment, Queryable, Sql } from '../core/db.ts'
 import { countQuickly } from '../core/pages.ts'
 import { referenceColumn } from './public-skills.ts'
+import type { RegistryScore } from './registry-scores.ts'
 
 /**
  * The public registry as it is read by anybody. A skill is in it while it is not withdrawn by the operator
@@ -15,7 +15,7 @@ import { referenceColumn } from './public-skills.ts'
 export type ShownBand = Exclude<Band, 'blocked'>
 
 /** A skill in the version that is shown. */
-export interface RegistrySkillRow {
+export interface RegistrySkillRow extends Omit<RegistryScore, 'evidence_at'> {
   skill_id: string
   url_slug: string
   registry_name: string
@@ -30,19 +30,6 @@ export interface RegistrySkillRow {
   version_id: string
   version_number: number
   band: ShownBand
-  /** 0 to 3. */
-  tier: number
-  /** 0 to 1, as are those that it is made of; null where there is no evidence. */
-  score: number | null
-  bench: number | null
-  live: number | null
-  rating: number | null
-  rating_count: number
-  avg_rating: number | null
-  avg_pass_rate: number | null
-  lift: number | null
-  token_saving: number | null
-  benchmark: BenchmarkSummary | null
   install_count: number
   /** Of the version shown. */
   published_at: Date

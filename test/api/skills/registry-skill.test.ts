@@ -159,4 +159,38 @@ t.test('a public skill', async (t) => {
     const { body } = await read('acme-forms/eval?version=1')
     t.match(body, { eval_yaml_text, case_count: 2, version_number: 1 })
   })
+
+  t.test('is found while it is published, by what is public of it', async (t) => {
+    const { post } = service.client(owner.key)
+    const { body: made } = await post('/skills', {
+      name: 'sheets',
+      display_name: 'Table reader',
+      description: 'Reads spreadsheets',
+      trigger_phrases: ['confidential'],
+      body_markdown: 'Read the sheet.',
+    })
+    await sql`
+      insert into skill_scans (org_id, version_id, revision, scanner_version, band, reason_codes,
+        findings, finding_count)
+      values (${owner.orgId}, ${made.latest_version.id}, 0, 1, 'passed', '{}', '[]', 0)`
+    const listing = { category: 'data', tags: ['etl'] }
+    t.equal((await post('/skills/sheets/publish', listing)).status, 201)
+    const found = async (query: string) => {
+      const { body } = await read(`?${query}`)
+      return (body['items'] as { name: string }[]).map(({ name }) => name)
+    }
+    for (const query of [
+      'q=spreadsheet',
+      'q=table reader',
+      'q=sheets',
+      'tags=etl',
+      'category=data',
+    ]) {
+      t.same(await found(query), ['sheets'], query)
+    }
+    t.same(await found('q=confidential'), [])
+    t.equal((await post('/skills/sheets/unpublish', {})).status, 200)
+    t.same(await found('q=spreadsheet'), [])
+    t.equal((await read('acme-sheets')).status, 404)
+  })
 })

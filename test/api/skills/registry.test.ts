@@ -185,6 +185,28 @@ t.test('a search', async (t) => {
     t.equal((await search(service, { q: 'pdf-forms' })).body.total, 201)
   })
 
+  t.test('for a name that many have reads on through them, and then the others', async (t) => {
+    const made = await insertRegistryRows(
+      sql,
+      Array.from({ length: 30 }, (_, index) => ({
+        handle: `owner-${index}`,
+        name: index % 3 ? 'twin' : `twin-${index}`,
+        install_count: index % 4,
+      })),
+    )
+    const [named, others] = [true, false].map((isNamed) =>
+      naivelySorted(
+        'installs',
+        made.filter(({ name }) => (name === 'twin') === isNamed),
+      ),
+    )
+    const found = await readAll(service, { q: 'twin', sort: 'installs', limit: 4 })
+    t.same(
+      found.map(({ skill_id }) => skill_id),
+      [...(named ?? []), ...(others ?? [])].map(({ skill_id }) => skill_id),
+    )
+  })
+
   t.test('finds words in their forms, quotes, and what is left out', async (t) => {
     t.same(await names({ q: 'table' }), ['zulu/tables'])
     t.same(await names({ q: 'GRÖßERE tabellen' }), ['zulu/tables'])
@@ -203,7 +225,7 @@ t.test('a search', async (t) => {
       '\\',
       '&|!()<->:*',
       '-',
-      'a:*',
+      'zz:*',
       '\u200b',
       '🦆',
       'x'.repeat(512),
