@@ -133,6 +133,7 @@ export const agentQuery = {
 }
 
 export const projectField = textReference().description('Project id or name')
+
 /** A list in a query, its items separated by commas. The value is the list. */
 export function commaSeparated(list: Joi.ArraySchema<string[]>) {
   return Joi.string<string[]>()

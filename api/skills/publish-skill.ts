@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { scanListing } from '../../jobs/rules/skills/scan/scan-skill.ts'
 import { badgeOf, BADGES } from '../../jobs/rules/skills/skill-badge.ts'
 import { BANDS, describeBody } from '../../jobs/rules/skills/skill.ts'
 import { listOf } from '../../jobs/shape.ts'
@@ -8,6 +9,7 @@ import { findVersion, readBodies } from '../../sql/skills/skill-versions.ts'
 import type { SkillVersionRow } from '../../sql/skills/skill-versions.ts'
 import type { SkillRow } from '../../sql/skills/skills.ts'
 import { PublicNameTaken, publishSkill as publish } from '../../sql/transactions/publish-skill.ts'
+import type { Publication } from '../../sql/transactions/publish-skill.ts'
 import { audit } from '../audit.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { ApiError, conflictWith } from '../errors.ts'
@@ -70,27 +72,40 @@ export const publishSkill = endpoint('POST', '/skills/{skill_name}/publish', {
     const { before, published } = await queue.transaction(sql, async (tx: Transaction) => {
       const skill = await lockVisibleSkill(tx, principal, id)
       const newest = await newestVersion(tx, orgId, id)
-      requireSafe(newest)
+      const listing = { ...query, ...body }
+      requireSafe(newest, 'the newest version; POST checks/run says what it found')
+      requireSafe(scanListing(saidOf(skill, listing)), 'what is said of the skill in the registry')
       await requireDescribed(tx, orgId, skill, newest)
-      const publication = { skill, newest, listing: { ...query, ...body }, at: now() }
+      const publication = { skill, newest, listing, at: now() }
       const shown = await publish(tx, queue, orgId, publication).catch(asConflict)
-      const { url_slug, current_version: version } = shown.published
-      await audit(tx, principal, 'skill.published', id, { url_slug, version })
+      if (shown.before?.current_version_id !== newest.id) {
+        const told = { name: skill.name, version: newest.version_number }
+        await audit(tx, principal, 'skill.published', id, told)
+      }
       return shown
     })
-    return new Answer(before ? 200 : 201, viewPublished(id, published))
+    const view = viewPublished(id, published)
+    if (before) return view
+    return new Answer(201, view, { Location: `/api/v1/registry/skills/${published.url_slug}` })
   },
 })
 
-function requireSafe({ band, reason_codes }: SkillVersionRow) {
+/** @throws ApiError 409 */
+function requireSafe({ band, reason_codes }: Safety, what: string) {
   if (band === 'unreviewed') {
     const detail = 'The newest version was not scanned yet; publish it again in a moment'
     throw new ApiError(409, 'unreviewed', detail, { headers: { 'Retry-After': '5' } })
   }
   if (band === 'blocked') {
-    const detail = 'The safety scan blocks the newest version; POST checks/run says what it found'
-    throw new ApiError(409, 'blocked', detail, { members: { reason_codes } })
+    const members = { reason_codes }
+    throw new ApiError(409, 'blocked', `The safety scan blocks ${what}`, { members })
   }
+}
+
+/** What is shown of a skill beside its versions. */
+function saidOf({ display_name, category }: SkillRow, listing: Publication['listing']) {
+  const { tags = [], author_display_name, category: given } = listing
+  return [display_name, category, given, author_display_name, ...tags].filter(Boolean).join('\n')
 }
 
 /** What is only taken from a body does not tell others when to use the skill. */
@@ -126,3 +141,5 @@ function viewPublished(skillId: string, published: PublishedRow) {
     withheld: held_at !== null,
   }
 }
+
+type Safety = Pick<SkillVersionRow, 'band' | 'reason_codes'>

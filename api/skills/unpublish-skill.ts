@@ -23,9 +23,9 @@ export const unpublishSkill = endpoint('POST', '/skills/{skill_name}/unpublish',
   },
   async handle({ context, principal, params }) {
     await context.sql.begin(async (tx: Transaction) => {
-      const { id } = await lockVisibleSkill(tx, principal, params.skill_name)
+      const { id, name } = await lockVisibleSkill(tx, principal, params.skill_name)
       const wasPublic = await unpublish(tx, principal.orgId, id)
-      if (wasPublic) await audit(tx, principal, 'skill.unpublished', id, {})
+      if (wasPublic) await audit(tx, principal, 'skill.unpublished', id, { name })
     })
     return { status: 'ok', forks_cleared: 0 }
   },

@@ -25,8 +25,7 @@ export async function findScanned(sql: Queryable, orgId: string, versionId: stri
         json_build_object('description', p.description, 'frontmatter', p.frontmatter) end as published
     from skill_versions v join skills k on k.org_id = v.org_id and k.id = v.skill_id
       left join registry_versions p on p.version_id = v.id
-        and (p.description, p.frontmatter -> 'allowed-tools')
-          is distinct from (k.description, k.frontmatter -> 'allowed-tools')
+        and not (p.description = k.description and k.frontmatter @> p.frontmatter)
     where v.org_id = ${orgId} and v.id = ${versionId} and k.deleted_at is null`
   return row
 }
