@@ -1,6 +1,6 @@
-import { SKILL_RATING } from '../../jobs/rules/skills/skill-rater.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { ofTraces } from '../traces/traces.ts'
+import { isSkillRating } from './skill-ratings.ts'
 
 /**
  * Stores which skills were active in traces or loaded by their agents, from their columns alone. What is
@@ -24,7 +24,7 @@ export async function insertTraceSkills(
 /**
  * The names of the skills of which these traces are evidence, where those have a score: they are public,
  * or copies of a skill that is.
- * @param traces those that use skills, and those that have a score named `skill_rating`
+ * @param traces those that use skills, and those in which skills were rated
  */
 export async function listEvidenced(
   sql: Queryable,
@@ -41,7 +41,7 @@ export async function listEvidenced(
       union
       select v.skill_id from eval_scores s
       join skill_versions v on v.org_id = s.org_id and v.id = ${ratedVersion(sql)}
-      where s.name = ${SKILL_RATING} and ${ofTraces(sql, orgId, projectId, rated, sql`s.`)}
+      where ${isSkillRating(sql, sql`s`)} and ${ofTraces(sql, orgId, projectId, rated, sql`s.`)}
     )
     select k.name from told join skills k on k.org_id = ${orgId} and k.id = told.id
     where k.deleted_at is null and (k.visibility = 'public' or k.forked_from_skill_id is not null)`

@@ -2,6 +2,7 @@ import { SKILL_RATER_CONFIG, SKILL_RATING } from '../../jobs/rules/skills/skill-
 import type { LiveEvidence, RatingEvidence } from '../../jobs/rules/skills/skill-score.ts'
 import type { Queryable } from '../core/db.ts'
 import { onlyRow } from '../core/db.ts'
+import { isSkillRating } from '../evals/skill-ratings.ts'
 import { isSameTrace } from '../traces/traces.ts'
 import { mayBeTold, scoredVersions } from './scored-versions.ts'
 import type { Dated, ScoredSkill } from './scored-versions.ts'
@@ -54,7 +55,6 @@ export async function findRatingEvidence(
   sql: Queryable,
   skill: ScoredSkill,
 ): Promise<RatingEvidence & Dated> {
-  const { prompt_sha256, provenance } = SKILL_RATER_CONFIG
   const rows = await sql<(RatingEvidence & Dated)[]>`
     with versions as materialized (${scoredVersions(sql, skill)}),
     ratings as (
@@ -67,13 +67,10 @@ export async function findRatingEvidence(
         order by e.updated_at desc
         limit case when v.is_own then ${OWN_MOST}::int else ${INSTALL_MOST}::int end) s
         join traces t on ${isSameTrace(sql, sql`t`, sql`s`)}
-      where s.source in ('llm_judge', 'human') and s.value is not null
+      where ${isSkillRating(sql, sql`s`)} and s.value is not null
         and t.started_at > ${skill.since} and t.started_at <= ${skill.until}
-        and s.metadata ->> 'prompt_sha256' = ${prompt_sha256}
+        and s.metadata ->> 'prompt_sha256' = ${SKILL_RATER_CONFIG.prompt_sha256}
         and s.metadata ->> 'trace_hash' = encode(t.content_hash, 'hex')
-        and not exists (
-          select from unnest(${provenance.fields}::text[]) field
-          where coalesce(s.metadata ->> field, '') = '')
       order by s.org_id, s.project_id, s.trace_id, s.metadata ->> 'rater_model', s.updated_at desc,
         s.score_id desc
     )

@@ -6,7 +6,6 @@ import type { Queue } from '../../jobs/queue.ts'
 import { judgeTrace, needsOutput } from '../../jobs/rules/evals/judgement.ts'
 import type { Judgement, JudgedTrace } from '../../jobs/rules/evals/judgement.ts'
 import type { Verdict } from '../../jobs/rules/core/verdicts.ts'
-import { SKILL_RATING } from '../../jobs/rules/skills/skill-rater.ts'
 import type { Transaction } from '../core/db.ts'
 import { listCurrentPolicies } from '../evals/decision-policies.ts'
 import { upsertScores } from '../evals/eval-scores.ts'
@@ -86,7 +85,12 @@ async function readEvidence(
     checks,
     policies,
     oldest: new Map(family.map((trace) => [trace.trace_id, trace.oldest])),
-    scores: Map.groupBy(given, ({ trace_id }) => trace_id),
+    scores: Map.groupBy(
+      given.filter(({ rates_skill }) => !rates_skill),
+      ({ trace_id }) => trace_id,
+    ),
+    /** The traces in which skills were rated. */
+    rated: new Set(given.filter(({ rates_skill }) => rates_skill).map(({ trace_id }) => trace_id)),
     fits: new Map(fits.map((fit) => [fit.trace_id, fit])),
     broken: new Map(broken.map(({ trace_id, subject }) => [trace_id, subject])),
     flagged,
@@ -153,14 +157,12 @@ async function noteSkills(
   orgId: string,
   projectId: string,
   locked: readonly LockedTrace[],
-  { scores }: Pick<Evidence, 'scores'>,
+  { rated }: Pick<Evidence, 'rated'>,
 ) {
   const using = locked.filter(({ uses_skills }) => uses_skills).map(({ trace_id }) => trace_id)
-  const isRated = (id: string) => scores.get(id)?.some(({ name }) => name === SKILL_RATING)
-  const rated = [...scores.keys()].filter(isRated)
-  if (using.length + rated.length === 0) return
+  if (using.length + rated.size === 0) return
   await insertTraceSkills(tx, orgId, projectId, using)
-  const names = await listEvidenced(tx, orgId, projectId, { using, rated })
+  const names = await listEvidenced(tx, orgId, projectId, { using, rated: [...rated] })
   await markScoresDue(tx, orgId, names)
 }
 

@@ -140,7 +140,7 @@ t.test('the skills that traces used', async (t) => {
     const skill = await makeSkill(sql, org.orgId, { name: 'rated' })
     await publishSkill(sql, skill)
     const rating = (skill_version_id: string | undefined) => ({
-      scores: [{ name: 'skill_rating', value: 1, metadata: { skill_version_id } }],
+      scores: [ratingOf(skill_version_id)],
     })
     await send('odd', rating('no id'))
     await send('unknown', rating('01980000-0000-7000-8000-000000000001'))
@@ -150,4 +150,40 @@ t.test('the skills that traces used', async (t) => {
     await judge('t')
     t.same(await due(), ['rated'])
   })
+
+  t.test('are rated beside the decision: a rating says nothing of the trace', async (t) => {
+    const { org, send, judge } = await setup()
+    const qualityOf = async (id: string) => {
+      await judge(id)
+      const [row] = await sql<{ quality_avg: number }[]>`
+        select quality_avg from verdicts where org_id = ${org.orgId} and trace_id = ${id}`
+      return row?.quality_avg
+    }
+    const score = { name: 'reward', source: 'human', value: 1 }
+    const rating = ratingOf('01980000-0000-7000-8000-000000000001')
+    const ordinary = { ...rating, metadata: { ...rating.metadata, trace_hash: undefined } }
+    await send('alone', { scores: [score] })
+    await send('rated', { scores: [score, rating] })
+    await send('ordinary', { scores: [score, ordinary] })
+    const quality = await qualityOf('alone')
+    t.equal(await qualityOf('rated'), quality)
+    t.not(await qualityOf('ordinary'), quality)
+  })
 })
+
+/** A person's rating, of no effect, with all that it has to tell. */
+function ratingOf(skill_version_id: string | undefined) {
+  return {
+    name: 'skill_rating',
+    source: 'human',
+    value: 0.5,
+    metadata: {
+      rater_model: 'none',
+      rater_version: '1',
+      prompt_sha256: HASH,
+      rated_at: '2026-01-01T00:00:00Z',
+      trace_hash: HASH,
+      skill_version_id,
+    },
+  }
+}
