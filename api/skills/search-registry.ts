@@ -6,7 +6,7 @@ import { listOf, oneOf, shape, text } from '../../jobs/shape.ts'
 import { countRegistry, listRegistry } from '../../sql/skills/registry.ts'
 import { endpoint } from '../endpoint.ts'
 import { commaSeparated, cursorQuery, longListMembers } from '../fields.ts'
-import { COUNT_LIMIT, decodePlaceCursor, encodeCursor } from '../pagination.ts'
+import { COUNT_LIMIT, decodePlaceCursor, encodePlaceCursor } from '../pagination.ts'
 import { tags } from './listing.ts'
 import { listedSkillBody, viewListed } from './registry-skill.ts'
 
@@ -58,32 +58,24 @@ export const searchRegistry = endpoint('GET', '/registry/skills', {
       ranked,
     }
     const after = decodePlaceCursor(query.cursor)
-    const firstRank = 1 + (after?.rank ?? 0)
     const [rows, counted] = await Promise.all([
       listRegistry(sql, filter, { order, after, limit: limit + 1 }),
       countRegistry(sql, filter, { order, limit: COUNT_LIMIT + 1, withinMs: listCountMs }),
     ])
     const shown = rows.slice(0, limit)
     const last = shown.at(-1)
+    const rank = after?.rank ?? 0
     const total = counted && Math.min(counted, COUNT_LIMIT)
     return {
       items: await viewListed(sql, principal, shown, {
         order,
-        firstRank: ranked ? firstRank : undefined,
+        firstRank: ranked ? rank + 1 : undefined,
       }),
       total,
       total_hint: total ?? shown.length,
       ...((counted === null || counted > COUNT_LIMIT) && { total_is_capped: true }),
       limit,
-      next_cursor:
-        last && rows.length > limit
-          ? encodeCursor([
-              Number(last.is_other),
-              last.sort_key,
-              last.skill_id,
-              firstRank + shown.length - 1,
-            ])
-          : null,
+      next_cursor: last && rows.length > limit ? encodePlaceCursor(last, rank + limit) : null,
     }
   },
 })
