@@ -12,6 +12,7 @@ import { importBenchmark } from './import-benchmark.ts'
 import { listAttachments } from './list-attachments.ts'
 import { listBenchmarks } from './list-benchmarks.ts'
 import { listHashes } from './list-hashes.ts'
+import { listRegistryAttachments } from './list-registry-attachments.ts'
 import { listSkillVersions } from './list-skill-versions.ts'
 import { listSkills } from './list-skills.ts'
 import { listSubscriptions } from './list-subscriptions.ts'
@@ -24,9 +25,14 @@ import { resolveSkills } from './resolve-skills.ts'
 import { routeSkills } from './route-skills.ts'
 import { runBenchmark } from './run-benchmark.ts'
 import { runChecks } from './run-checks.ts'
+import { searchRegistry } from './search-registry.ts'
 import { showAttachment } from './show-attachment.ts'
 import { showBody } from './show-body.ts'
+import { showLeaderboard } from './show-leaderboard.ts'
 import { showMenu } from './show-menu.ts'
+import { showRegistryAttachment } from './show-registry-attachment.ts'
+import { showRegistryEval } from './show-registry-eval.ts'
+import { showRegistrySkill } from './show-registry-skill.ts'
 import { showSkill } from './show-skill.ts'
 import { showSkillFile } from './show-skill-file.ts'
 import { showSkillVersion } from './show-skill-version.ts'
@@ -70,5 +76,17 @@ export const skills: Area = {
     unassignSkill,
     listSubscriptions,
   ],
-  registry: [resolveSkills, resolvePublicSkills, showSkillFile, installPublicSkill, usePublicSkill],
+  registry: [
+    searchRegistry,
+    showLeaderboard,
+    showRegistrySkill,
+    listRegistryAttachments,
+    showRegistryAttachment,
+    showRegistryEval,
+    resolveSkills,
+    resolvePublicSkills,
+    showSkillFile,
+    installPublicSkill,
+    usePublicSkill,
+  ],
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import Joi from 'joi'
+import { hasLongKey } from '../../jobs/rules/skills/skill-frontmatter.ts'
 import {
   describeBody,
   faultOfBody,
@@ -115,6 +116,9 @@ function checkFrontmatter(value: object, { message }: Joi.CustomHelpers) {
   const json = JSON.stringify(rest)
   if (Buffer.byteLength(json) > MAX_FRONTMATTER_BYTES) {
     return message({ custom: '{#label} must be at most 16 KiB of JSON' })
+  }
+  if (hasLongKey(rest)) {
+    return message({ custom: '{#label} must have keys of at most 1,024 characters, as JSON' })
   }
   // Postgres holds neither, and what would be stored instead is not what was sent.
   return UNSTORABLE.test(json)
