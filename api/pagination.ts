@@ -1,4 +1,5 @@
 import { isUuid } from '../jobs/rules/core/uuid.ts'
+import type { RegistryPlace } from '../sql/skills/registry.ts'
 import { badRequest, validationError } from './errors.ts'
 
 /** Lists are counted exactly up to this many rows. */
@@ -51,21 +52,18 @@ export function decodeNumberCursor(cursor: string | undefined, digits = 9): numb
   return Number(number)
 }
 
-/**
- * The place in a cursor of the registry: whether it is among those named otherwise than the query, what it
- * is in the order of, its id, and its rank.
- * @throws ApiError 400 for a text that is not such a cursor
- */
+/** A cursor of the registry: a place in one of its orders, and its rank there. */
+export function encodePlaceCursor({ is_other, sort_key, skill_id }: RegistryPlace, rank: number) {
+  return encodeCursor([Number(is_other), sort_key, skill_id, rank])
+}
+
+/** @throws ApiError 400 for a text that `encodePlaceCursor` did not make */
 export function decodePlaceCursor(cursor: string | undefined) {
   if (cursor === undefined) return undefined
   const [isOther, sortKey, id, rank, ...more] = readList(cursor)
-  const isPlace =
-    (isOther === 0 || isOther === 1) &&
-    typeof rank === 'number' &&
-    Number.isSafeInteger(rank) &&
-    rank > 0
-  if (!isPlace || !isText(sortKey) || !SORT_KEY.test(sortKey) || more.length > 0) throw notCursor()
-  if (!isText(id) || !isUuid(id)) throw notCursor()
+  if ((isOther !== 0 && isOther !== 1) || more.length > 0) throw notCursor()
+  if (!isText(sortKey) || !SORT_KEY.test(sortKey) || !isText(id) || !isUuid(id)) throw notCursor()
+  if (typeof rank !== 'number' || !Number.isSafeInteger(rank) || rank < 1) throw notCursor()
   return { is_other: isOther === 1, sort_key: sortKey, skill_id: id, rank }
 }
 
@@ -145,6 +143,7 @@ export function listAnswer<Row, Item>(
 
 type Key = readonly [at: Date, id: string, ...more: string[]]
 
+/** A number as the database writes it. */
 const SORT_KEY = /^(-?\d{1,12}(\.\d{1,12})?|Infinity)$/
 /** PostgreSQL knows no year 0. */
 const TIME = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/

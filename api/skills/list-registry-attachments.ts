@@ -1,17 +1,17 @@
 import { isUtf8 } from 'node:buffer'
 import Joi from 'joi'
-import { int, listOf, shape } from '../../jobs/shape.ts'
+import { listOf, shape } from '../../jobs/shape.ts'
 import { listRegistryFiles } from '../../sql/skills/registry-files.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, nullable } from '../fields.ts'
 import { publicAttachmentFields, versionMembers, viewPublicAttachment } from './attachment.ts'
-import { registrySkillPath, requirePublicSkill } from './registry-skill.ts'
+import { findInstallable, publicPath, publicVersion } from './fork.ts'
 
 export const listRegistryAttachments = endpoint('GET', '/registry/skills/{skill_id}/attachments', {
   summary: 'List the files of a public skill, by path',
   access: 'public',
-  params: registrySkillPath,
-  query: shape({}, { version: int(1, 999_999_999).description('Without it the latest') }),
+  params: publicPath,
+  query: shape({}, { version: publicVersion }),
   answers: {
     200: Joi.object({
       attachments: listOf(
@@ -29,7 +29,7 @@ export const listRegistryAttachments = endpoint('GET', '/registry/skills/{skill_
     404: errorBody,
   },
   async handle({ context: { sql }, params, query }) {
-    const skill = await requirePublicSkill(sql, params.skill_id, query.version)
+    const skill = await findInstallable(sql, params.skill_id, query.version)
     const files = await listRegistryFiles(sql, skill, MAX_CONTENT_BYTES)
     return {
       attachments: files.map((file) => ({

@@ -8,7 +8,7 @@ const members = {
   author_display_name: text().empty(['', null]),
 }
 
-const tags = listOf(
+export const tags = listOf(
   text(32)
     .trim()
     .pattern(/^[^,]*$/, 'text without commas'),

@@ -1,23 +1,20 @@
 import Joi from 'joi'
+import { BENCHMARK_VERDICTS } from '../../jobs/rules/skills/benchmark-run.ts'
 import { metricOf, REGISTRY_SORTS } from '../../jobs/rules/skills/registry-order.ts'
 import type { RegistryOrder } from '../../jobs/rules/skills/registry-order.ts'
 import { badgeOf, BADGES } from '../../jobs/rules/skills/skill-badge.ts'
 import { BANDS, STABILITIES } from '../../jobs/rules/skills/skill.ts'
-import { listOf, oneOf, shape, textReference } from '../../jobs/shape.ts'
+import { listOf, oneOf } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
-import { findInstalledNames, findPublicSkill } from '../../sql/skills/public-skills.ts'
+import { findInstalledNames } from '../../sql/skills/public-skills.ts'
 import type { RegistrySkillRow } from '../../sql/skills/registry.ts'
-import { notFound } from '../errors.ts'
 import { nullable, times } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 
 /** A public skill as everybody sees it. */
 
-export const registrySkillPath = shape({
-  skill_id: textReference().description('Id, url_slug, or handle/name'),
-})
-
-const part = () => nullable(Joi.number()).required()
+/** Null where it was not measured. */
+const measured = () => nullable(Joi.number()).required()
 
 export const registrySkillFields = {
   id: Joi.string().guid().required().description('As skill_id'),
@@ -41,13 +38,13 @@ export const registrySkillFields = {
     .required()
     .description('How well the score is supported: the tier as a word'),
   effectiveness: Joi.object({
-    skill_score: part().description('0 to 1; null without evidence'),
+    skill_score: measured().description('0 to 1; null without evidence'),
     tier: Joi.number().integer().required().description('0 to 3'),
-    avg_pass_rate: part(),
+    avg_pass_rate: measured(),
     score_components: Joi.object({
-      bench: part(),
-      live: part(),
-      rating: part(),
+      bench: measured(),
+      live: measured(),
+      rating: measured(),
       provisional: Joi.boolean().required().description('Of one kind of evidence, or of little'),
     })
       .required()
@@ -56,10 +53,22 @@ export const registrySkillFields = {
   })
     .required()
     .label('SkillEffectiveness'),
-  benchmark_summary: nullable(Joi.object().unknown(true))
+  benchmark_summary: nullable(
+    Joi.object({
+      verdict: oneOf(...BENCHMARK_VERDICTS)
+        .required()
+        .description('Whether all cases passed with the skill, none or some'),
+      passed_cases: Joi.number().integer().required(),
+      total_cases: Joi.number().integer().required(),
+      pass_rate_delta_pts: measured().description('What the skill adds, in points of 100'),
+      never_hurt: Joi.boolean().required().description('Nothing failed that passes without it'),
+      tokens_delta_pct: measured(),
+      turns_delta_pct: measured(),
+    }).label('BenchmarkSummary'),
+  )
     .required()
     .description('Of the newest benchmark; null without one'),
-  avg_rating: part(),
+  avg_rating: measured().description('0 to 1'),
   rating_count: Joi.number().integer().required(),
   install_count: Joi.number().integer().required(),
   installed_as: nullable(Joi.string())
@@ -155,15 +164,4 @@ export async function installedNames(
   if (!principal) return new Map()
   const ids = rows.map(({ skill_id }) => skill_id)
   return findInstalledNames(sql, principal.orgId, ids)
-}
-
-/**
- * A version of a public skill that is not blocked.
- * @param number default the newest
- * @throws ApiError 404 for all that is not public, alike
- */
-export async function requirePublicSkill(sql: Queryable, reference: string, number?: number) {
-  const skill = await findPublicSkill(sql, reference, number === undefined ? undefined : { number })
-  if (!skill) throw notFound('Skill')
-  return skill
 }

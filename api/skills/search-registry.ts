@@ -5,8 +5,9 @@ import { BADGES } from '../../jobs/rules/skills/skill-badge.ts'
 import { listOf, oneOf, shape, text } from '../../jobs/shape.ts'
 import { countRegistry, listRegistry } from '../../sql/skills/registry.ts'
 import { endpoint } from '../endpoint.ts'
-import { cursorQuery, longListMembers } from '../fields.ts'
-import { COUNT_LIMIT, decodePlaceCursor, encodeCursor } from '../pagination.ts'
+import { commaSeparated, cursorQuery, longListMembers } from '../fields.ts'
+import { COUNT_LIMIT, decodePlaceCursor, encodePlaceCursor } from '../pagination.ts'
+import { tags } from './listing.ts'
 import { listedSkillBody, viewListed } from './registry-skill.ts'
 
 const { total, total_is_capped, limit, next_cursor } = longListMembers
@@ -29,10 +30,7 @@ export const searchRegistry = endpoint('GET', '/registry/skills', {
         ),
       sort: oneOf(...(Object.keys(REGISTRY_SORTS) as RegistrySort[])).default('recommended'),
       category: text(64).empty(NOTHING),
-      tags: text(340)
-        .empty(NOTHING)
-        .pattern(/^[^,]{1,32}(,[^,]{1,32}){0,9}$/u, 'at most 10 tags of 1 to 32 characters')
-        .description('Separated by commas: skills that have all of them'),
+      tags: commaSeparated(tags).description('Separated by commas: skills that have all of them'),
       badge: oneOf(...BADGES).empty(NOTHING),
       view: oneOf('list', 'ranks')
         .default('list')
@@ -54,43 +52,35 @@ export const searchRegistry = endpoint('GET', '/registry/skills', {
     }).label('RegistryList'),
   },
   async handle({ context: { sql, listCountMs }, principal, query }) {
-    const { q, sort, category, tags, badge, view, limit } = query
+    const { q, sort, category, badge, view, limit } = query
     const order = REGISTRY_SORTS[sort]
     const ranked = view === 'ranks'
     const filter = {
       query: q,
       category,
-      tags: tags?.split(',').map((tag) => tag.trim()),
+      tags: query.tags,
       tier: badge && BADGES.indexOf(badge),
       ranked,
     }
     const after = decodePlaceCursor(query.cursor)
-    const firstRank = 1 + (after?.rank ?? 0)
     const [rows, counted] = await Promise.all([
       listRegistry(sql, filter, { order, after, limit: limit + 1 }),
       countRegistry(sql, filter, { order, limit: COUNT_LIMIT + 1, withinMs: listCountMs }),
     ])
     const shown = rows.slice(0, limit)
     const last = shown.at(-1)
+    const rank = after?.rank ?? 0
     const total = counted && Math.min(counted, COUNT_LIMIT)
     return {
       items: await viewListed(sql, principal, shown, {
         order,
-        firstRank: ranked ? firstRank : undefined,
+        firstRank: ranked ? rank + 1 : undefined,
       }),
       total,
       total_hint: total ?? shown.length,
       ...((counted === null || counted > COUNT_LIMIT) && { total_is_capped: true }),
       limit,
-      next_cursor:
-        last && rows.length > limit
-          ? encodeCursor([
-              Number(last.is_other),
-              last.sort_key,
-              last.skill_id,
-              firstRank + shown.length - 1,
-            ])
-          : null,
+      next_cursor: last && rows.length > limit ? encodePlaceCursor(last, rank + limit) : null,
     }
   },
 })

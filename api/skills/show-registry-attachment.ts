@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { int, shape, textReference, uuidReference } from '../../jobs/shape.ts'
+import { shape, uuidReference } from '../../jobs/shape.ts'
 import { findRegistryFile } from '../../sql/skills/registry-files.ts'
 import { endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
@@ -11,7 +11,7 @@ import {
   viewContent,
   viewPublicAttachment,
 } from './attachment.ts'
-import { requirePublicSkill } from './registry-skill.ts'
+import { findInstallable, publicReference, publicVersion } from './fork.ts'
 
 export const showRegistryAttachment = endpoint(
   'GET',
@@ -19,8 +19,8 @@ export const showRegistryAttachment = endpoint(
   {
     summary: 'Read a file of a public skill',
     access: 'public',
-    params: shape({ skill_id: textReference(), attachment_id: uuidReference() }),
-    query: shape({}, { version: int(1, 999_999_999).description('Without it the latest') }),
+    params: shape({ skill_id: publicReference, attachment_id: uuidReference() }),
+    query: shape({}, { version: publicVersion }),
     answers: {
       200: Joi.object({ ...publicAttachmentFields, ...contentFields, ...versionMembers }).label(
         'PublicAttachment',
@@ -28,7 +28,7 @@ export const showRegistryAttachment = endpoint(
       404: errorBody,
     },
     async handle({ context: { sql }, params, query }) {
-      const skill = await requirePublicSkill(sql, params.skill_id, query.version)
+      const skill = await findInstallable(sql, params.skill_id, query.version)
       const file = await findRegistryFile(sql, skill, params.attachment_id)
       if (!file) throw notFound('Attachment')
       return {

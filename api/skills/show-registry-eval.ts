@@ -1,17 +1,17 @@
 import Joi from 'joi'
-import { countCases } from '../../jobs/rules/skills/eval-cases.ts'
-import { int, shape } from '../../jobs/shape.ts'
+import { countEvalCases } from '../../jobs/rules/skills/eval-cases.ts'
+import { shape } from '../../jobs/shape.ts'
 import { endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
 import { errorBody, nullable } from '../fields.ts'
 import { versionMembers } from './attachment.ts'
-import { registrySkillPath, requirePublicSkill } from './registry-skill.ts'
+import { findInstallable, publicPath, publicVersion } from './fork.ts'
 
 export const showRegistryEval = endpoint('GET', '/registry/skills/{skill_id}/eval', {
   summary: 'Read how a public skill is to be evaluated',
   access: 'public',
-  params: registrySkillPath,
-  query: shape({}, { version: int(1, 999_999_999).description('Without it the latest') }),
+  params: publicPath,
+  query: shape({}, { version: publicVersion }),
   answers: {
     200: Joi.object({
       eval_yaml_text: Joi.string().required().description('As its author wrote it'),
@@ -23,9 +23,9 @@ export const showRegistryEval = endpoint('GET', '/registry/skills/{skill_id}/eva
     404: errorBody,
   },
   async handle({ context: { sql }, params, query }) {
-    const skill = await requirePublicSkill(sql, params.skill_id, query.version)
+    const skill = await findInstallable(sql, params.skill_id, query.version)
     const { eval_yaml: text, version_id, version_number } = skill
     if (text === null) throw notFound('Evaluation')
-    return { eval_yaml_text: text, case_count: countCases(text), version_id, version_number }
+    return { eval_yaml_text: text, case_count: countEvalCases(text), version_id, version_number }
   },
 })

@@ -8,7 +8,7 @@ import { rankedSkillBody, viewListed } from './registry-skill.ts'
 export const showRegistryLeaderboard = endpoint('GET', '/registry/leaderboard', {
   summary: 'Show the public skills with the best evidence',
   description:
-    'Only skills that have what `sort` compares. Their values are of the evidence of 90 days, always; `window_days` leaves out skills of which no evidence was counted for so many days.',
+    'Only skills that have what `sort` compares. `window_days` leaves out skills without any evidence of so many days; the values are always of the evidence of 90 days.',
   access: 'public',
   query: shape(
     {},
@@ -25,9 +25,9 @@ export const showRegistryLeaderboard = endpoint('GET', '/registry/leaderboard', 
   },
   async handle({ context: { sql, now }, principal, query }) {
     const order = REGISTRY_SORTS[query.sort]
-    const scoredSince = new Date(now().getTime() - query.window_days * DAY_MS)
+    const evidenceSince = new Date(now().getTime() - query.window_days * DAY_MS)
     const { limit } = query
-    const rows = await listRegistry(sql, { ranked: true, scoredSince }, { order, limit })
+    const rows = await listRegistry(sql, { ranked: true, evidenceSince }, { order, limit })
     return { items: await viewListed(sql, principal, rows, { order, firstRank: 1 }) }
   },
 })

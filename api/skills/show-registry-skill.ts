@@ -6,12 +6,8 @@ import type { ShownBand } from '../../sql/skills/registry.ts'
 import { endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
 import { errorBody, nullable, times } from '../fields.ts'
-import {
-  installedNames,
-  registrySkillFields,
-  registrySkillPath,
-  viewRegistrySkill,
-} from './registry-skill.ts'
+import { publicPath } from './fork.ts'
+import { installedNames, registrySkillFields, viewRegistrySkill } from './registry-skill.ts'
 
 const band = oneOf(...BANDS).required()
 
@@ -20,7 +16,7 @@ export const showRegistrySkill = endpoint('GET', '/registry/skills/{skill_id}', 
   description:
     'In its newest version that is not blocked. A skill that is private, deleted or withheld is not found, like one that never was.',
   access: 'public',
-  params: registrySkillPath,
+  params: publicPath,
   answers: {
     200: Joi.object({
       ...registrySkillFields,

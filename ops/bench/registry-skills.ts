@@ -13,7 +13,7 @@ export async function fillRegistry(sql: Sql, count: number) {
   await sql`
     insert into registry_skills (skill_id, org_id, url_slug, registry_name, handle, name, description,
       category, tags, stability, document, current_version, current_version_id, band, tier, score,
-      scored_at, install_count, published_at)
+      evidence_at, install_count, published_at)
     select id, md5(handle)::uuid, handle || '-' || name, handle || '/' || name, handle, name, described,
       'category ' || n % 20, array['tag ' || n % 50], 'stable',
       search_document(replace(name, '-', ' ') || ' ' || described), 1, id, 'passed', tier,

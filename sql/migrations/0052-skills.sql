@@ -274,6 +274,8 @@ create table registry_skills (
   token_saving numeric(7, 4),
   benchmark jsonb,
   scored_at timestamptz(3),
+  -- Of when the newest of the evidence is.
+  evidence_at timestamptz(3),
   install_count int not null default 0,
   published_at timestamptz(3) not null default clock_timestamp(),
   first_published_at timestamptz(3) not null default clock_timestamp(),

@@ -3,7 +3,7 @@ import type { BenchEvidence } from '../../jobs/rules/skills/skill-score.ts'
 import type { Queryable } from '../core/db.ts'
 import { onlyRow } from '../core/db.ts'
 import { mayBeTold, scoredVersions } from './scored-versions.ts'
-import type { ScoredSkill } from './scored-versions.ts'
+import type { Dated, ScoredSkill } from './scored-versions.ts'
 
 /**
  * The newest run of each organization that is not void: of the public body, else of that before. Of the
@@ -15,14 +15,15 @@ import type { ScoredSkill } from './scored-versions.ts'
 export async function findBenchEvidence(
   sql: Queryable,
   skill: ScoredSkill,
-): Promise<BenchEvidence> {
-  const rows = await sql<BenchEvidence[]>`
+): Promise<BenchEvidence & Dated> {
+  const rows = await sql<(BenchEvidence & Dated)[]>`
     ${withRuns(sql, skill)}
     select coalesce(sum(cases), 0)::int as cases, coalesce(sum(passed), 0)::int as passed,
       coalesce(sum(flipped), 0)::int as "flippedToFail",
-      coalesce(bool_or(is_reproduced), false) as "isReproduced"
+      coalesce(bool_or(is_reproduced), false) as "isReproduced", max(newest_at) as newest_at
     from (
       select sum(a.compared) as cases, sum(a.passed_with) as passed, sum(a.flipped_to_fail) as flipped,
+        max(a.run_at) as newest_at,
         bool_or(exists (
           select from runs b
           where b.suite_sha256 = a.suite_sha256 and b.body_sha256 = a.body_sha256

@@ -15,6 +15,8 @@ export interface RegistryScore extends SkillScore {
   /** The share of the tokens that it saves; negative where it costs some. */
   token_saving: number | null
   benchmark: BenchmarkSummary | null
+  /** Of when the newest of the evidence is. */
+  evidence_at: Date | null
 }
 
 /** The public version of a skill; undefined when the skill is not public. */
@@ -40,7 +42,8 @@ export async function updateScore(
       live = ${score.live}, rating = ${score.rating}, rating_count = ${score.rating_count},
       avg_rating = ${score.avg_rating}, avg_pass_rate = ${score.avg_pass_rate}, lift = ${score.lift},
       token_saving = ${score.token_saving},
-      benchmark = ${score.benchmark && jsonText(score.benchmark)}::text::jsonb, scored_at = ${read.at}
+      benchmark = ${score.benchmark && jsonText(score.benchmark)}::text::jsonb,
+      evidence_at = ${score.evidence_at}, scored_at = ${read.at}
     where skill_id = ${skillId} and current_version_id = ${read.versionId}
       and (scored_at is null or scored_at <= ${read.at})`
 }

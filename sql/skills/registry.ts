@@ -4,6 +4,7 @@ import { unprepared } from '../core/db.ts'
 import type { Fragment, Queryable, Sql } from '../core/db.ts'
 import { countQuickly } from '../core/pages.ts'
 import { referenceColumn } from './public-skills.ts'
+import type { RegistryScore } from './registry-scores.ts'
 
 /**
  * The public registry as it is read by anybody. A skill is in it while it is not withdrawn by the operator
@@ -14,7 +15,7 @@ import { referenceColumn } from './public-skills.ts'
 export type ShownBand = Exclude<Band, 'blocked'>
 
 /** A skill in the version that is shown. */
-export interface RegistrySkillRow {
+export interface RegistrySkillRow extends Omit<RegistryScore, 'evidence_at'> {
   skill_id: string
   url_slug: string
   registry_name: string
@@ -29,19 +30,6 @@ export interface RegistrySkillRow {
   version_id: string
   version_number: number
   band: ShownBand
-  /** 0 to 3. */
-  tier: number
-  /** 0 to 1, as are those that it is made of; null where there is no evidence. */
-  score: number | null
-  bench: number | null
-  live: number | null
-  rating: number | null
-  rating_count: number
-  avg_rating: number | null
-  avg_pass_rate: number | null
-  lift: number | null
-  token_saving: number | null
-  benchmark: Record<string, unknown> | null
   install_count: number
   /** Of the version shown. */
   published_at: Date
@@ -57,8 +45,8 @@ export interface RegistryFilter {
   readonly tier?: number | undefined
   /** Only skills that have what they are in the order of. */
   readonly ranked?: boolean | undefined
-  /** Evidence of it was counted at or after this time. */
-  readonly scoredSince?: Date | undefined
+  /** It has evidence of this time or later. */
+  readonly evidenceSince?: Date | undefined
 }
 
 /** Where a skill stands in an order. Those whose name is the query stand before all others. */
@@ -162,14 +150,14 @@ function shownColumns(sql: Queryable) {
  * @param named whether their name is the query; without it both
  */
 function matching(sql: Queryable, filter: RegistryFilter, order: RegistryOrder, named?: boolean) {
-  const { query, category, tags, tier, ranked, scoredSince } = filter
+  const { query, category, tags, tier, ranked, evidenceSince } = filter
   return sql`registry_skills r where ${isShown(sql)}
     ${query === undefined ? sql`` : sql`and ${matchesQuery(sql, query, named)}`}
     ${category === undefined ? sql`` : sql`and r.category = ${category}`}
     ${tags === undefined ? sql`` : sql`and r.tags @> ${tags as string[]}::text[]`}
     ${tier === undefined ? sql`` : sql`and r.tier = ${tier}`}
     ${ranked ? sql`and ${keyOf(sql, order)} < 'infinity'` : sql``}
-    ${scoredSince === undefined ? sql`` : sql`and r.scored_at >= ${scoredSince}`}`
+    ${evidenceSince === undefined ? sql`` : sql`and r.evidence_at >= ${evidenceSince}`}`
 }
 
 function matchesQuery(sql: Queryable, query: string, named: boolean | undefined) {

@@ -8,6 +8,11 @@ export interface ScoredSkill {
   readonly until: Date
 }
 
+export interface Dated {
+  /** Of when the newest of some evidence is; null where there is none. */
+  newest_at: Date | null
+}
+
 /**
  * A query of the versions by which a skill is scored: the public one and the one before it, and those with
  * the body of either in the newest 1,000 installs of other organizations. `is_current` is a version with the

@@ -5,19 +5,22 @@ import { onlyRow } from '../core/db.ts'
 import { isSkillRating } from '../evals/skill-ratings.ts'
 import { isSameTrace } from '../traces/traces.ts'
 import { mayBeTold, scoredVersions } from './scored-versions.ts'
-import type { ScoredSkill } from './scored-versions.ts'
+import type { Dated, ScoredSkill } from './scored-versions.ts'
 
 /**
  * The verdicts of the traces that used the scored versions: by the hash of their body, and where a trace
  * tells none by the time in which a version was the newest. Of a skill at most the newest 10,000 traces of
  * its owner are looked at, and the newest 100 of each of its newest 1,000 installs.
  */
-export async function findLiveEvidence(sql: Queryable, skill: ScoredSkill): Promise<LiveEvidence> {
-  const rows = await sql<LiveEvidence[]>`
+export async function findLiveEvidence(
+  sql: Queryable,
+  skill: ScoredSkill,
+): Promise<LiveEvidence & Dated> {
+  const rows = await sql<(LiveEvidence & Dated)[]>`
     with versions as materialized (${scoredVersions(sql, skill)}),
     sources as (select distinct org_id, skill_id, name, is_own from versions),
     uses as (
-      select distinct u.org_id, u.project_id, u.trace_id, s.is_own
+      select distinct u.org_id, u.project_id, u.trace_id, u.started_at, s.is_own
       from sources s cross join lateral (
         select t.org_id, t.project_id, t.trace_id, t.skill_hash, t.started_at from trace_skills t
         where t.org_id = s.org_id and t.skill_name = s.name
@@ -29,8 +32,10 @@ export async function findLiveEvidence(sql: Queryable, skill: ScoredSkill): Prom
           and (u.skill_hash = encode(v.body_sha256, 'hex') or u.skill_hash = ''
             and u.started_at >= v.newest_from and u.started_at < v.newest_until))
     )
-    select coalesce(sum(traces), 0)::int as traces, coalesce(sum(passed), 0)::float8 as passed from (
-      select count(*) as traces,
+    select coalesce(sum(traces), 0)::int as traces, coalesce(sum(passed), 0)::float8 as passed,
+      max(newest_at) as newest_at
+    from (
+      select count(*) as traces, max(u.started_at) as newest_at,
         sum(case d.eval_verdict when 'pass' then 1 when 'review' then 0.5 else 0 end) as passed
       from uses u
         join trace_ids k on k.org_id = u.org_id and k.project_id = u.project_id
@@ -49,12 +54,12 @@ export async function findLiveEvidence(sql: Queryable, skill: ScoredSkill): Prom
 export async function findRatingEvidence(
   sql: Queryable,
   skill: ScoredSkill,
-): Promise<RatingEvidence> {
-  const rows = await sql<RatingEvidence[]>`
+): Promise<RatingEvidence & Dated> {
+  const rows = await sql<(RatingEvidence & Dated)[]>`
     with versions as materialized (${scoredVersions(sql, skill)}),
     ratings as (
       select distinct on (s.org_id, s.project_id, s.trace_id, s.metadata ->> 'rater_model')
-        s.org_id, v.is_own, s.value
+        s.org_id, v.is_own, s.value, t.started_at
       from versions v cross join lateral (
         select * from eval_scores e
         where e.org_id = v.org_id and e.name = ${SKILL_RATING}
@@ -69,8 +74,10 @@ export async function findRatingEvidence(
       order by s.org_id, s.project_id, s.trace_id, s.metadata ->> 'rater_model', s.updated_at desc,
         s.score_id desc
     )
-    select coalesce(sum(ratings), 0)::int as count, coalesce(sum(total) / sum(ratings), 0) as mean from (
-      select count(*) as ratings, sum(value) as total
+    select coalesce(sum(ratings), 0)::int as count, coalesce(sum(total) / sum(ratings), 0) as mean,
+      max(newest_at) as newest_at
+    from (
+      select count(*) as ratings, sum(value) as total, max(started_at) as newest_at
       from ratings r group by r.is_own ${mayBeTold(sql, sql`r`)}) as legs`
   return onlyRow(rows)
 }

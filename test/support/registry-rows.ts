@@ -19,7 +19,7 @@ export interface RegistryRow {
   readonly token_saving: number | null
   readonly install_count: number
   readonly published_at: Date
-  readonly scored_at: Date | null
+  readonly evidence_at: Date | null
 }
 
 /** Public skills of organizations that nothing else is known of, to be listed. Returns their whole rows. */
@@ -28,11 +28,11 @@ export async function insertRegistryRows(sql: Sql, rows: readonly Partial<Regist
   await sql`
     insert into registry_skills (skill_id, org_id, url_slug, registry_name, handle, name, description,
       category, tags, stability, document, current_version, current_version_id, band, held_at, tier,
-      score, rating, lift, token_saving, install_count, published_at, scored_at)
+      score, rating, lift, token_saving, install_count, published_at, evidence_at)
     select skill_id, skill_id, handle || '-' || name, handle || '/' || name, handle, name, description,
       category, tags, 'stable', search_document(replace(name, '-', ' ') || ' ' || description), 1,
       skill_id, band, held_at, tier, score, rating, lift, token_saving, install_count, published_at,
-      scored_at
+      evidence_at
     from json_populate_recordset(null::registry_skills, ${jsonText(whole)}::text::json)`
   await sql`
     insert into registry_versions (skill_id, version_number, version_id, body, body_sha256,
@@ -62,6 +62,6 @@ function defaults(index: number): RegistryRow {
     token_saving: null,
     install_count: 0,
     published_at: new Date('2026-01-01T00:00:00Z'),
-    scored_at: null,
+    evidence_at: null,
   }
 }

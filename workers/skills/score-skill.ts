@@ -30,6 +30,7 @@ export const scoreSkillHandler = handler(scoreSkill, async ({ skill_id }, { sql,
       avg_pass_rate: live.traces > 0 ? live.passed / live.traces : null,
       ...(run ? deltasOf(run) : { lift: null, token_saving: null }),
       benchmark: run ? summarizeBenchmark(run) : null,
+      evidence_at: latestOf([bench.newest_at, live.newest_at, rating.newest_at]),
     },
   )
   return { tier: scored.tier, score: scored.score }
@@ -44,6 +45,11 @@ function deltasOf({ compared, passed_with, passed_without, ...run }: BenchmarkCo
         ? null
         : Math.max(1 - tokens_with / tokens_without, LEAST_SAVING),
   }
+}
+
+function latestOf(times: readonly (Date | null)[]) {
+  const [latest] = times.filter((time) => time !== null).toSorted((a, b) => Number(b) - Number(a))
+  return latest ?? null
 }
 
 /** What the column can hold. */

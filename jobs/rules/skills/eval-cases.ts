@@ -2,7 +2,7 @@
  * How many cases an evaluation has: the items of its list `cases`, each on lines of its own. Null where it
  * has no such list. Only this is read of the YAML, so what is wrong with the rest does not matter.
  */
-export function countCases(yaml: string): number | null {
+export function countEvalCases(yaml: string): number | null {
   const [, after] = yaml.split(/^cases:[ \t]*(?:#.*)?\r?$/m)
   if (after === undefined) return null
   // The next member ends the list. Its items may begin as far left as that does.

@@ -46,7 +46,7 @@ t.test('without a key', async (t) => {
       update registry_versions set eval_yaml = 'cases: []' where skill_id = ${skill.id}`
     await sql`
       update registry_skills
-      set category = 'c-' || name, tier = 1, score = 0.5, scored_at = now() where skill_id = ${skill.id}`
+      set category = 'c-' || name, tier = 1, score = 0.5, evidence_at = now() where skill_id = ${skill.id}`
   }
   const shown = await make('shown1')
   await publish(shown, 1)

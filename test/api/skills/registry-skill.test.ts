@@ -19,11 +19,20 @@ t.test('a public skill', async (t) => {
     ],
   )
   await publishSkill(sql, skill)
+  const benchmark = {
+    verdict: 'mixed',
+    passed_cases: 9,
+    total_cases: 10,
+    pass_rate_delta_pts: 20,
+    never_hurt: true,
+    tokens_delta_pct: -5,
+    turns_delta_pct: null,
+  }
   await sql`update registry_files set content = '\\xff' where path = 'c.bin'`
   await sql`update registry_versions set reason_codes = '{short_link}' where version_number = 2`
   await sql`
     update registry_skills set tier = 1, score = 0.5, live = 0.5, tags = '{a,b}', category = 'code',
-      benchmark = '{"verdict": "better", "passed_cases": 3}', author_display_name = 'A. Author'`
+      benchmark = ${JSON.stringify(benchmark)}::text::jsonb, author_display_name = 'A. Author'`
 
   async function read(path: string, key?: string) {
     const { statusCode, payload } = await server.inject({
@@ -52,7 +61,7 @@ t.test('a public skill', async (t) => {
         tier: 1,
         score_components: { bench: null, live: 0.5, rating: null, provisional: true },
       },
-      benchmark_summary: { verdict: 'better', passed_cases: 3 },
+      benchmark_summary: benchmark,
       installed_as: null,
       latest_version_number: 2,
       body_markdown: 'Two',
@@ -149,5 +158,39 @@ t.test('a public skill', async (t) => {
     t.equal((await read('acme-forms/eval')).status, 404)
     const { body } = await read('acme-forms/eval?version=1')
     t.match(body, { eval_yaml_text, case_count: 2, version_number: 1 })
+  })
+
+  t.test('is found while it is published, by what is public of it', async (t) => {
+    const { post } = service.client(owner.key)
+    const { body: made } = await post('/skills', {
+      name: 'sheets',
+      display_name: 'Table reader',
+      description: 'Reads spreadsheets',
+      trigger_phrases: ['confidential'],
+      body_markdown: 'Read the sheet.',
+    })
+    await sql`
+      insert into skill_scans (org_id, version_id, revision, scanner_version, band, reason_codes,
+        findings, finding_count)
+      values (${owner.orgId}, ${made.latest_version.id}, 0, 1, 'passed', '{}', '[]', 0)`
+    const listing = { category: 'data', tags: ['etl'] }
+    t.equal((await post('/skills/sheets/publish', listing)).status, 201)
+    const found = async (query: string) => {
+      const { body } = await read(`?${query}`)
+      return (body['items'] as { name: string }[]).map(({ name }) => name)
+    }
+    for (const query of [
+      'q=spreadsheet',
+      'q=table reader',
+      'q=sheets',
+      'tags=etl',
+      'category=data',
+    ]) {
+      t.same(await found(query), ['sheets'], query)
+    }
+    t.same(await found('q=confidential'), [])
+    t.equal((await post('/skills/sheets/unpublish', {})).status, 200)
+    t.same(await found('q=spreadsheet'), [])
+    t.equal((await read('acme-sheets')).status, 404)
   })
 })

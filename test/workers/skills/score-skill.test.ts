@@ -89,7 +89,7 @@ t.test('scores of public skills', async (t) => {
     const [row] = await sql`
       select tier, score::float8, bench::float8, live::float8, rating::float8, rating_count,
         avg_rating::float8, avg_pass_rate::float8, lift::float8, token_saving::float8, benchmark,
-        scored_at
+        scored_at, evidence_at
       from registry_skills where skill_id = ${id}`
     return row
   }
@@ -113,7 +113,20 @@ t.test('scores of public skills', async (t) => {
       token_saving: null,
       benchmark: null,
       scored_at: Date,
+      evidence_at: null,
     })
+  })
+
+  t.test('the newest of all evidence tells of when it is', async (t) => {
+    const { owner, name, skill } = await setup()
+    const [oldest, older, newest] = [daysAgo(30), daysAgo(20), daysAgo(10)]
+    await use(owner, name, [PASS, FAIL], { hash: hashOf('a'), at: older })
+    await use(owner, name, [PASS], { hash: hashOf('a'), at: oldest })
+    t.same((await score(skill))?.['evidence_at'], older)
+    await benchmark(owner, skill, [['passed', 'failed']], { at: newest })
+    t.same((await score(skill))?.['evidence_at'], newest)
+    await use(owner, name, [null], { hash: hashOf('a') })
+    t.same((await score(skill))?.['evidence_at'], newest, 'but of what is not evaluated')
   })
 
   t.test('the live leg counts evaluated traces, and those to review as half', async (t) => {

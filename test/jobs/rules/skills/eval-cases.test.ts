@@ -1,5 +1,5 @@
 import t from 'tap'
-import { countCases } from '../../../../jobs/rules/skills/eval-cases.ts'
+import { countEvalCases } from '../../../../jobs/rules/skills/eval-cases.ts'
 
 t.test('the cases of an evaluation', (t) => {
   for (const [what, yaml, count] of [
@@ -12,7 +12,7 @@ t.test('the cases of an evaluation', (t) => {
     ['are not known of another list', 'tests:\n  - a\n  cases:\n    - b\n', null],
     ['are not known of what is no YAML', '\u{1f986} - {', null],
   ] as const) {
-    t.equal(countCases(yaml), count, what)
+    t.equal(countEvalCases(yaml), count, what)
   }
   t.end()
 })

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { metricOf } from '../../../../jobs/rules/skills/registry-order.ts'
-import { badgeOf, BADGES } from '../../../../jobs/rules/skills/skill-badge.ts'
 import type { Measured } from '../../../../jobs/rules/skills/registry-order.ts'
 
 const nothing: Measured = {
@@ -21,12 +20,6 @@ const measured: Measured = {
   token_saving: -0.2,
   install_count: 1,
 }
-
-t.test('a tier is a badge, and there are no others', (t) => {
-  t.same([0, 1, 2, 3].map(badgeOf), BADGES)
-  t.throws(() => badgeOf(4), RangeError)
-  t.end()
-})
 
 t.test('what puts a skill in its place is told as a number and for people', (t) => {
   for (const [order, value, label] of [
