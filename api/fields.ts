@@ -137,7 +137,7 @@ export const projectField = textReference().description('Project id or name')
 /** A list in a query, its items separated by commas. The value is the list. */
 export function commaSeparated(list: Joi.ArraySchema<string[]>) {
   return Joi.string<string[]>()
-    .allow('')
+    .min(0)
     .custom((words: string, { message }) => {
       const items = words.split(',').map((item) => item.trim())
       const { value, error } = list.validate(

@@ -34,6 +34,13 @@ t.test('deployed clients of the registry', async (t) => {
     })
   })
 
+  await t.test('publish again with no tags, and with others', async (t) => {
+    const publish = async (more: string) =>
+      (await owner.call('POST', `/skills/orders/publish?${more}`)).body.tags
+    t.strictSame(await publish('tags='), [])
+    t.strictSame(await publish(query), ['orders', 'parcels'])
+  })
+
   await t.test('search with fields that were left empty', async (t) => {
     const { status, body } = await anonymous('/registry/skills?q=&category=&tags=&badge=&limit=5')
     t.equal(status, 200)
