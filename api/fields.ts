@@ -53,7 +53,7 @@ export const conflictBody = Joi.object({
   request_id: Joi.string().required(),
 }).label('Conflict')
 
-export const validationErrorBody = Joi.object({
+const validationErrorBody = Joi.object({
   detail: Joi.string().required(),
   code: Joi.string().valid('validation_error').required(),
   request_id: Joi.string().required(),

@@ -67,6 +67,17 @@ export function decodePlaceCursor(cursor: string | undefined) {
   return { is_other: isOther === 1, sort_key: sortKey, skill_id: id, rank }
 }
 
+/**
+ * The text in a cursor that `encodeCursor([text])` made.
+ * @throws ApiError 400 for a text that is not such a cursor
+ */
+export function decodeTextCursor(cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined
+  const [text, ...more] = readList(cursor)
+  if (!isText(text) || more.length > 0) throw notCursor()
+  return text
+}
+
 /** Reads a key of a time that there is and can be stored, and of texts. */
 function readKey(cursor: string): Key {
   const [time, ...texts] = readList(cursor)

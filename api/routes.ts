@@ -1,6 +1,7 @@
 import { access } from './access/index.ts'
 import { core } from './core/index.ts'
 import { datasets } from './datasets/index.ts'
+import { demo } from './demo/index.ts'
 import type { Area, Endpoint } from './endpoint.ts'
 import { evals } from './evals/index.ts'
 import { imports } from './import/index.ts'
@@ -27,6 +28,7 @@ export const areas: Readonly<Record<string, Area>> = {
   skills,
   jobs,
   webhooks,
+  demo,
   core,
 }
 

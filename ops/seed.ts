@@ -6,8 +6,8 @@ import { VERDICTS } from '../jobs/rules/core/verdicts.ts'
 import { openApiClient } from './api-client.ts'
 import type { ApiClient } from './api-client.ts'
 import type { Config } from './config.ts'
-import { makeDemo } from './demo/traces.ts'
-import type { Demo } from './demo/traces.ts'
+import { makeDemo } from '../jobs/rules/demo/traces.ts'
+import type { Demo } from '../jobs/rules/demo/traces.ts'
 import type { FirstOrganization } from './first-organization.ts'
 
 export interface Seeding {

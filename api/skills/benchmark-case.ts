@@ -9,7 +9,7 @@ const MAX_TURNS = 1e6
 /** A case of a run, as `POST /skills/{skill_name}/benchmarks` takes it. */
 export const benchmarkCase = shape(
   { case_id: text(), with: oneOf(...ARM_OUTCOMES), without: oneOf(...ARM_OUTCOMES) },
-  { tokens: arms(MAX_TOKENS), turns: arms(MAX_TURNS) },
+  { tokens: arms(MAX_TOKENS).label('TokensOfRuns'), turns: arms(MAX_TURNS).label('TurnsOfRuns') },
 ).label('BenchmarkCase')
 
 const runOfCase = shape(
@@ -51,7 +51,7 @@ function both(withSkill: number | undefined, without: number | undefined): Arms 
 }
 
 function arms(max: number) {
-  return shape({ with: int(0, max), without: int(0, max) }).label('BothRuns')
+  return shape({ with: int(0, max), without: int(0, max) })
 }
 
 /** What the runner's words say of the run with the skill and of the one without it. */

@@ -3,12 +3,13 @@ import { applySuggestion } from './apply-suggestion.ts'
 import { assignSkill } from './assign-skill.ts'
 import { attachFile } from './attach-file.ts'
 import { attachFiles } from './attach-files.ts'
+import { compareVersions } from './compare-versions.ts'
 import { createSkill } from './create-skill.ts'
 import { deleteAttachment } from './delete-attachment.ts'
 import { deleteSkill } from './delete-skill.ts'
 import { forkSkill } from './fork-skill.ts'
-import { installPublicSkill } from './install-public-skill.ts'
 import { importBenchmark } from './import-benchmark.ts'
+import { installPublicSkill } from './install-public-skill.ts'
 import { listAttachments } from './list-attachments.ts'
 import { listBenchmarks } from './list-benchmarks.ts'
 import { listHashes } from './list-hashes.ts'
@@ -30,12 +31,14 @@ import { showAttachment } from './show-attachment.ts'
 import { showBody } from './show-body.ts'
 import { showLeaderboard } from './show-leaderboard.ts'
 import { showMenu } from './show-menu.ts'
+import { showMetrics } from './show-metrics.ts'
 import { showRegistryAttachment } from './show-registry-attachment.ts'
 import { showRegistryEval } from './show-registry-eval.ts'
+import { showRegistryLeaderboard } from './show-registry-leaderboard.ts'
 import { showRegistrySkill } from './show-registry-skill.ts'
-import { showSkill } from './show-skill.ts'
 import { showSkillFile } from './show-skill-file.ts'
 import { showSkillVersion } from './show-skill-version.ts'
+import { showSkill } from './show-skill.ts'
 import { syncSkills } from './sync-skills.ts'
 import { unassignSkill } from './unassign-skill.ts'
 import { unpublishSkill } from './unpublish-skill.ts'
@@ -65,6 +68,9 @@ export const skills: Area = {
     listBenchmarks,
     importBenchmark,
     runBenchmark,
+    showMetrics,
+    compareVersions,
+    showLeaderboard,
     showMenu,
     routeSkills,
     listAttachments,
@@ -78,11 +84,13 @@ export const skills: Area = {
   ],
   registry: [
     searchRegistry,
-    showLeaderboard,
+    showRegistryLeaderboard,
     showRegistrySkill,
     listRegistryAttachments,
     showRegistryAttachment,
     showRegistryEval,
+    installPublicSkill,
+    usePublicSkill,
     resolveSkills,
     resolvePublicSkills,
     showSkillFile,

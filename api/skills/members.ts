@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import Joi from 'joi'
-import { hasLongKey } from '../../jobs/rules/skills/skill-frontmatter.ts'
+import { hasLongKey, isForUsersOnly } from '../../jobs/rules/skills/skill-frontmatter.ts'
+import type { Frontmatter } from '../../jobs/rules/skills/skill-frontmatter.ts'
 import {
   describeBody,
   faultOfBody,
@@ -45,7 +46,9 @@ export const detailFields = {
   description: descriptionField,
   category: text(64).allow(null).empty(''),
   stability: oneOf(...STABILITIES),
-  invocation: oneOf(...INVOCATIONS),
+  invocation: oneOf(...INVOCATIONS).description(
+    'Who may start it; default user where frontmatter has disable-model-invocation: true, else any',
+  ),
   trigger_phrases: listOf(text(200)).max(100),
   frontmatter: freeForm()
     .custom(checkFrontmatter)
@@ -61,16 +64,19 @@ export const versionFields = {
   author: text().empty([null, '']).description('Default the label of the key'),
 }
 
-/** The details that a skill has from now on: those given, else those of `before`. */
+/**
+ * The details that a skill has from now on: those given, else those of `before`. A frontmatter that tells
+ * who may start the skill is heard where nothing else does.
+ */
 export function detailsOf(said: Details, before: SkillDetails): SkillDetails {
   const {
     display_name = before.display_name,
     description = before.description,
     category = before.category,
     stability = before.stability,
-    invocation = before.invocation,
-    trigger_phrases = before.trigger_phrases,
     frontmatter = before.frontmatter,
+    invocation = invocationOf(frontmatter, before),
+    trigger_phrases = before.trigger_phrases,
   } = said
   const texts = { display_name, description, category }
   return { ...texts, stability, invocation, trigger_phrases, frontmatter }
@@ -95,6 +101,13 @@ export function defaultDetails(name: string, body: string): SkillDetails {
     trigger_phrases: [],
     frontmatter: {},
   }
+}
+
+/** Of a skill that gets this frontmatter: changed only where the two frontmatters tell different things. */
+function invocationOf(frontmatter: Frontmatter, before: SkillDetails) {
+  const isForUsers = isForUsersOnly(frontmatter)
+  if (isForUsers === isForUsersOnly(before.frontmatter)) return before.invocation
+  return isForUsers ? 'user' : 'any'
 }
 
 function checkName(name: string, { message }: Joi.CustomHelpers) {

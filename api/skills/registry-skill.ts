@@ -98,7 +98,7 @@ export const listedSkillBody = Joi.object({
 export const rankedSkillBody = Joi.object({
   ...listedFields,
   rank: Joi.number().integer().required().description('From 1'),
-}).label('RankedSkill')
+}).label('RankedRegistryItem')
 
 export function viewRegistrySkill(skill: RegistrySkillRow, installedAs: string | undefined) {
   const { skill_id: id, band, tier, benchmark } = skill

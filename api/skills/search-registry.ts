@@ -12,6 +12,9 @@ import { listedSkillBody, viewListed } from './registry-skill.ts'
 
 const { total, total_is_capped, limit, next_cursor } = longListMembers
 
+/** What forms send of a field that was left empty. */
+const NOTHING = [null, '']
+
 export const searchRegistry = endpoint('GET', '/registry/skills', {
   summary: 'Search the public skills',
   description:
@@ -20,13 +23,17 @@ export const searchRegistry = endpoint('GET', '/registry/skills', {
   query: shape(
     {},
     {
-      q: text(512).description(
-        'Words of the name or the description, as in a search box: quotes, a hyphen before what is not to be found, `or`. A word is found in all its forms',
-      ),
+      q: text(512)
+        .empty(NOTHING)
+        .description(
+          'Words of the name or the description, as in a search box: quotes, a hyphen before what is not to be found, `or`. A word is found in all its forms',
+        ),
       sort: oneOf(...(Object.keys(REGISTRY_SORTS) as RegistrySort[])).default('recommended'),
-      category: text(64),
-      tags: commaSeparated(tags).description('Separated by commas: skills that have all of them'),
-      badge: oneOf(...BADGES),
+      category: text(64).empty(NOTHING),
+      tags: commaSeparated(tags)
+        .empty(NOTHING)
+        .description('Separated by commas: skills that have all of them'),
+      badge: oneOf(...BADGES).empty(NOTHING),
       view: oneOf('list', 'ranks')
         .default('list')
         .description('ranks: only skills that have what `sort` compares, each with its rank'),

@@ -2,6 +2,7 @@ import Joi from 'joi'
 import { shape } from '../../jobs/shape.ts'
 import { readBlob } from '../../sql/skills/skill-blobs.ts'
 import { endpoint } from '../endpoint.ts'
+import { notFound } from '../errors.ts'
 import { errorBody } from '../fields.ts'
 import {
   attachmentFields,
@@ -34,6 +35,7 @@ export const showAttachment = endpoint('GET', '/skills/{skill_name}/attachments/
     const version = await findVisibleVersion(sql, orgId, skill.id, query.version)
     const file = await findAttachment(sql, orgId, version.id, params)
     const content = await readBlob(sql, orgId, file.sha256)
+    if (!content) throw notFound('Attachment')
     return {
       ...viewAttachment(file),
       ...viewVersionOf(version),

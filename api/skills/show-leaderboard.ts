@@ -1,35 +1,57 @@
 import Joi from 'joi'
-import { REGISTRY_SORTS } from '../../jobs/rules/skills/registry-order.ts'
-import { int, listOf, oneOf, shape } from '../../jobs/shape.ts'
-import { listRegistry } from '../../sql/skills/registry.ts'
+import { rankUses } from '../../jobs/rules/skills/skill-use.ts'
+import { int, listOf, shape } from '../../jobs/shape.ts'
+import { listLatestUsed, measureSkills } from '../../sql/skills/skill-uses.ts'
 import { endpoint } from '../endpoint.ts'
-import { rankedSkillBody, viewListed } from './registry-skill.ts'
+import { errorBody, nullable } from '../fields.ts'
+import {
+  alsoNamed,
+  analyticsQuery,
+  READ,
+  rounded,
+  useFields,
+  useFilter,
+  viewUse,
+} from './analytics.ts'
 
-export const showLeaderboard = endpoint('GET', '/registry/leaderboard', {
-  summary: 'Show the public skills with the best evidence',
-  description:
-    'Only skills that have what `sort` compares. `window_days` leaves out skills without any evidence of so many days; the values are always of the evidence of 90 days.',
-  access: 'public',
-  query: shape(
-    {},
-    {
-      sort: oneOf('skill_score', 'biggest_improvement', 'efficiency', 'top_rated').default(
-        'skill_score',
-      ),
-      window_days: Joi.number<7 | 30 | 90>().valid(7, 30, 90).default(90),
-      limit: int(1, 100).default(20),
-    },
-  ),
+/** Skills that are compared with each other. */
+const MAX_RANKED = 200
+
+export const showLeaderboard = endpoint('GET', '/skills/analytics/leaderboard', {
+  summary: 'Rank the skills that traces used, the best first',
+  description: `Of the ${MAX_RANKED} skills that were used last. By the lower bound of the pass rate, so that one good trace does not come before many. ${READ}`,
+  access: 'key',
+  aggregates: true,
+  query: alsoNamed(shape({}, { ...analyticsQuery, limit: int(1, 100).default(20) }), {
+    window_days: 'days',
+  }),
   answers: {
-    200: Joi.object({ items: listOf(rankedSkillBody).required() }).label('Leaderboard'),
+    200: Joi.object({
+      leaderboard: listOf(
+        Joi.object({
+          rank: Joi.number().integer().required(),
+          name: Joi.string().required(),
+          score: nullable(Joi.number())
+            .required()
+            .description('Lower bound of the pass rate, 0 to 1; null where no trace was judged'),
+          ...useFields,
+        }).label('RankedSkill'),
+      ).required(),
+    }).label('SkillLeaderboard'),
+    404: errorBody,
   },
-  async handle({ context: { sql, now }, principal, query }) {
-    const order = REGISTRY_SORTS[query.sort]
-    const evidenceSince = new Date(now().getTime() - query.window_days * DAY_MS)
-    const { limit } = query
-    const rows = await listRegistry(sql, { ranked: true, evidenceSince }, { order, limit })
-    return { items: await viewListed(sql, principal, rows, { order, firstRank: 1 }) }
+  async handle({ context: { sql }, context, principal, query }) {
+    const filter = await useFilter(context, principal, query)
+    const names = await listLatestUsed(sql, filter, MAX_RANKED)
+    const uses = await measureSkills(sql, filter, names)
+    const ranked = rankUses(uses.filter(({ traces }) => traces > 0))
+    return {
+      leaderboard: ranked.slice(0, query.limit).map(({ use, score }, index) => ({
+        rank: index + 1,
+        name: use.name,
+        score: rounded(score),
+        ...viewUse(use),
+      })),
+    }
   },
 })
-
-const DAY_MS = 24 * 60 * 60 * 1000

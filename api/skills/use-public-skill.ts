@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { listOf, oneOf, shape } from '../../jobs/shape.ts'
+import { listOf, shape, text } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { orderBytes } from '../../jobs/rules/core/order.ts'
 import { findInstalled } from '../../sql/skills/public-skills.ts'
@@ -17,8 +17,9 @@ const agents = listOf(agentField).max(50).unique()
 
 const members = {
   version: publicVersion,
-  mode: oneOf('latest', 'pinned').description(
-    'latest, the default: the agents follow the copy. pinned: they are held to its present version',
+  // Clients have words of their own here.
+  mode: text(32).description(
+    'pinned: the agents are held to the present version of the copy. Any other word, such as latest: they follow it',
   ),
   project: projectField,
 }
@@ -45,7 +46,7 @@ export const usePublicSkill = endpoint('POST', '/registry/skills/{skill_id}/use'
     .example({ agents: ['shop-agent'], mode: 'pinned' }),
   answers: { 200: usedBody, 201: usedBody, 404: errorBody, 409: conflictBody },
   async handle({ context, principal, params, query, body }) {
-    const { version, agents = [], mode = 'latest', project } = { ...query, ...body }
+    const { version, agents = [], mode, project } = { ...query, ...body }
     return context.queue.transaction(context.sql, async (tx: Transaction) => {
       const source = await findInstallable(tx, params.skill_id, version)
       const before = await findInstalled(tx, principal.orgId, source.skill_id)
@@ -82,7 +83,7 @@ async function assign(
 
 interface Users {
   readonly agents: readonly string[]
-  readonly mode: 'latest' | 'pinned'
+  readonly mode: string | undefined
   /** Id or name. */
   readonly project: string | undefined
 }

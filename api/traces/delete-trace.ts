@@ -1,11 +1,5 @@
-import { requestAggregation } from '../../jobs/aggregate-scores.ts'
-import { judgeTraces } from '../../jobs/judge-traces.ts'
-import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { listCopies } from '../../sql/evals/judgements.ts'
-import { markCellsDirty } from '../../sql/evals/cell-marks.ts'
-import { lockStoredTraces } from '../../sql/traces/trace-updates.ts'
-import * as traces from '../../sql/traces/traces.ts'
+import { removeTrace } from '../../sql/transactions/remove-trace.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
 import { errorBody, noBody } from '../fields.ts'
@@ -19,17 +13,10 @@ export const deleteTrace = endpoint('DELETE', '/traces/{trace_id}', {
   params: tracePath,
   query: traceQuery,
   answers: { 204: noBody, 404: errorBody },
-  async handle({ context, principal: { orgId }, principal, params, query }) {
+  async handle({ context, principal, params, query }) {
     const trace = await findVisibleTrace(context.sql, principal, params.trace_id, query.project)
     await context.queue.transaction(context.sql, async (tx: Transaction) => {
-      const { project_id, trace_id } = trace
-      const [locked] = await lockStoredTraces(tx, [trace])
-      if (!locked) throw notFound('Trace')
-      const copies = await listCopies(tx, trace)
-      await markCellsDirty(tx, orgId, project_id, [trace_id])
-      await traces.deleteTrace(tx, trace)
-      await enqueueTraces(context.queue, tx, judgeTraces, orgId, project_id, copies)
-      await requestAggregation(context.queue, tx, orgId, project_id)
+      if (!(await removeTrace(tx, context.queue, trace))) throw notFound('Trace')
     })
     return new Answer(204, null)
   },

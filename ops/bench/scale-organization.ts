@@ -37,6 +37,7 @@ export async function describeOrganization(
   return {
     ...names,
     cursor: encodeCursor([started_at, trace.trace_id, project_id]),
+    skill: 'skill-1',
     rare_word: trace.session_id.replace('session-', 'rare'),
     low_score: String(RARE_TRACES / rows),
     high_score: String(1 - RARE_TRACES / rows),

@@ -83,6 +83,10 @@ export const SCALE_REQUESTS: readonly string[] = [
   '/manifests',
   '/manifests?agent_name={agent_name}',
   '/datasets',
+  ...['', 'limit=100&days=365', 'agent_name={agent_name}', 'skill={skill}'].map((query) =>
+    asked('/skills/analytics/metrics', query),
+  ),
+  ...['', 'agent_name={agent_name}'].map((query) => asked('/skills/analytics/leaderboard', query)),
   '/import',
   '/jobs',
   '/replay/export',
@@ -135,6 +139,7 @@ export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/replay/batches/{replay_batch_id}/tasks': OF_ONE,
   '/skills': BOUNDED,
   '/skills/menu': BOUNDED,
+  '/skills/analytics/compare': 'reads of two versions what metrics reads of a skill',
   '/skills/{skill_name}/versions': OF_ONE,
   '/skills/{skill_name}/body': 'reads one row',
   '/jobs/{job_id}': OF_ONE,

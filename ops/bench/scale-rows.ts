@@ -57,8 +57,9 @@ export function ownColumns({
 
 /**
  * SQL that stores traces `from` to `to`, exclusive, of an organization with all that is found in them:
- * decisions, four scores each, search documents, edges and violations. They stand in the table in the order
- * of their starts, as those that are sent: otherwise each size reads another number of blocks for as many rows.
+ * decisions, four scores each, search documents, edges, violations and used skills. They stand in the table in
+ * the order of their starts, as those that are sent: otherwise each size reads another number of blocks for as
+ * many rows.
  * @param columns of `traces`
  */
 export function storeRange(
@@ -82,7 +83,7 @@ export function storeRange(
       order by g
       returning org_id, project_id, period, trace_id, agent_name, manifest_id, parent_trace_id, started_at
     ), judged as (${verdicts(organization.rows)}), scored as (${SCORES}), indexed as (${documents(own, copies)}), linked as (${EDGES}),
-    violated as (${VIOLATIONS})
+    violated as (${VIOLATIONS}), used as (${SKILL_USES})
     select count(*) from stored`
 }
 
@@ -132,3 +133,9 @@ const VIOLATIONS = `
   select org_id, project_id, gen_random_uuid(), agent_name, trace_id, manifest_id, 'tool_undeclared',
     'high', 'delete_everything', 0, started_at
   from stored where ${chance(8)} < 0.1`
+
+/** Every trace uses one of 150 skills, some of them much more than others. */
+const SKILL_USES = `
+  insert into trace_skills (org_id, project_id, trace_id, skill_name, started_at)
+  select org_id, project_id, trace_id, 'skill-' || floor(150 * ${chance(9)} * ${chance(9)}), started_at
+  from stored`

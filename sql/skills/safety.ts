@@ -30,13 +30,6 @@ export async function findScanned(sql: Queryable, orgId: string, versionId: stri
   return row
 }
 
-/** Undefined where no version has the content any more. */
-export async function readContent(sql: Queryable, orgId: string, sha256: Buffer) {
-  const [row] = await sql<{ content: Buffer }[]>`
-    select content from skill_blobs where org_id = ${orgId} and sha256 = ${sha256}`
-  return row?.content
-}
-
 /** What the scan found that counts for a version; undefined while none does. */
 export async function findFindings(
   sql: Queryable,

@@ -4,7 +4,6 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { makeDemo } from '../../ops/demo/traces.ts'
 import { launch, makeFolder, start } from '../support/started.ts'
 import { until } from '../support/until.ts'
 
@@ -84,11 +83,6 @@ t.test('sample data', async (suite) => {
     const { body } = await again.get('/traces/stats')
     t.match(body, { total: 421 })
   })
-})
-
-t.test('the sample traces are the same at every call', async (t) => {
-  const now = new Date('2026-02-03T04:05:06Z')
-  t.same(makeDemo(now), makeDemo(now))
 })
 
 function parse(line: string) {

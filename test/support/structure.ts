@@ -37,7 +37,7 @@ const FOREIGN: readonly { known: RegExp; by: readonly string[] }[] = [
 
 /** The areas of `api/`, `sql/` and `jobs/rules/`, and of their tests. */
 const AREAS = `core access traces evals manifests regression datasets replay skills import webhooks
-  org jobs`.split(/\s+/)
+  org jobs demo`.split(/\s+/)
 const WORKERS = [...Object.keys(pools), 'runtime', 'examination', 'outbound']
 
 /** Folders of `jobs/rules/import/`: the platforms, and what their mappers share. */

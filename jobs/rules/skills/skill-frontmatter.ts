@@ -17,6 +17,11 @@ export function publicFrontmatter(frontmatter: Frontmatter): Frontmatter {
   )
 }
 
+/** Whether a frontmatter says that no model may start the skill. Clients that read no YAML types send text. */
+export function isForUsersOnly({ 'disable-model-invocation': word }: Frontmatter): boolean {
+  return word === true || word === 'true'
+}
+
 /** Whether a key, at any depth, is longer than readers of YAML take one for. */
 export function hasLongKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false

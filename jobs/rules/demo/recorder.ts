@@ -21,7 +21,8 @@ export function openRecorder(options: RecorderOptions) {
   const { model, tools, startedAt, random, system } = options
   const messages: object[] = [...(options.history ?? [{ role: 'system', content: system }])]
   const llm_calls: object[] = []
-  const spans: object[] = [span('root', null, 'agent', 'run', startedAt, startedAt)]
+  const startedText = startedAt.toISOString()
+  const spans: object[] = [span('root', null, 'agent', 'run', startedText, startedText)]
   let at = startedAt
   let toolCount = 0
 
@@ -68,7 +69,7 @@ export function openRecorder(options: RecorderOptions) {
     end() {
       const ended_at = at.toISOString()
       const closed = [{ ...spans[0], ended_at }, ...spans.slice(1)]
-      return { started_at: startedAt.toISOString(), ended_at, llm_calls, spans: closed }
+      return { started_at: startedText, ended_at, llm_calls, spans: closed }
     },
   }
 }
@@ -102,8 +103,8 @@ function span(
   parent_span_id: string | null,
   span_type: string,
   name: string,
-  started_at: Date | string,
-  ended_at: Date | string,
+  started_at: string,
+  ended_at: string,
 ) {
   return { id, parent_span_id, span_type, name, status: 'success', started_at, ended_at }
 }
