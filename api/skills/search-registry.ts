@@ -30,7 +30,9 @@ export const searchRegistry = endpoint('GET', '/registry/skills', {
         ),
       sort: oneOf(...(Object.keys(REGISTRY_SORTS) as RegistrySort[])).default('recommended'),
       category: text(64).empty(NOTHING),
-      tags: commaSeparated(tags).description('Separated by commas: skills that have all of them'),
+      tags: commaSeparated(tags)
+        .empty(NOTHING)
+        .description('Separated by commas: skills that have all of them'),
       badge: oneOf(...BADGES).empty(NOTHING),
       view: oneOf('list', 'ranks')
         .default('list')
