@@ -1,6 +1,7 @@
 import Joi from 'joi'
 import { bareHash } from '../jobs/rules/traces/trace.ts'
 import { int, text, textReference, uuidReference } from '../jobs/shape.ts'
+import { ALL_FAULTS } from './errors.ts'
 import type { Access } from './principal.ts'
 
 /** Schemas shared by many operations. A label makes a schema a named one of the OpenAPI document. */
@@ -52,7 +53,7 @@ export const conflictBody = Joi.object({
   request_id: Joi.string().required(),
 }).label('Conflict')
 
-export const validationErrorBody = Joi.object({
+const validationErrorBody = Joi.object({
   detail: Joi.string().required(),
   code: Joi.string().valid('validation_error').required(),
   request_id: Joi.string().required(),
@@ -132,6 +133,21 @@ export const agentQuery = {
 }
 
 export const projectField = textReference().description('Project id or name')
+
+/** A list in a query, its items separated by commas. The value is the list. */
+export function commaSeparated(list: Joi.ArraySchema<string[]>) {
+  return Joi.string<string[]>()
+    .allow('')
+    .custom((words: string, { message }) => {
+      const items = words.split(',').map((item) => item.trim())
+      const { value, error } = list.validate(
+        items.filter((item) => item !== ''),
+        ALL_FAULTS,
+      )
+      return error ? message({ custom: '{{#label}} {{#fault}}' }, { fault: error.message }) : value
+    })
+}
+
 /** An answer without a body. */
 export const noBody = Joi.any().description('No body')
 export const times = Joi.string().isoDate()

@@ -1,4 +1,5 @@
 import { isUuid } from '../jobs/rules/core/uuid.ts'
+import type { RegistryPlace } from '../sql/skills/registry.ts'
 import { badRequest, validationError } from './errors.ts'
 
 /** Lists are counted exactly up to this many rows. */
@@ -49,6 +50,21 @@ export function decodeNumberCursor(cursor: string | undefined, digits = 9): numb
   const number = /^\[(\d+)\]$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]
   if (number === undefined || number.length > digits) throw notCursor()
   return Number(number)
+}
+
+/** A cursor of the registry: a place in one of its orders, and its rank there. */
+export function encodePlaceCursor({ is_other, sort_key, skill_id }: RegistryPlace, rank: number) {
+  return encodeCursor([Number(is_other), sort_key, skill_id, rank])
+}
+
+/** @throws ApiError 400 for a text that `encodePlaceCursor` did not make */
+export function decodePlaceCursor(cursor: string | undefined) {
+  if (cursor === undefined) return undefined
+  const [isOther, sortKey, id, rank, ...more] = readList(cursor)
+  if ((isOther !== 0 && isOther !== 1) || more.length > 0) throw notCursor()
+  if (!isText(sortKey) || !SORT_KEY.test(sortKey) || !isText(id) || !isUuid(id)) throw notCursor()
+  if (typeof rank !== 'number' || !Number.isSafeInteger(rank) || rank < 1) throw notCursor()
+  return { is_other: isOther === 1, sort_key: sortKey, skill_id: id, rank }
 }
 
 /**
@@ -127,5 +143,7 @@ export function listAnswer<Row, Item>(
 
 type Key = readonly [at: Date, id: string, ...more: string[]]
 
+/** A number as the database writes it. */
+const SORT_KEY = /^(-?\d{1,12}(\.\d{1,12})?|Infinity)$/
 /** PostgreSQL knows no year 0. */
 const TIME = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/

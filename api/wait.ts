@@ -92,28 +92,30 @@ function preferredWait(request: Request): { seconds: number; applied: string | u
   return { seconds, applied: `wait=${seconds}` }
 }
 
+/** Waits for a job as long as the caller prefers. It may not have ended then. */
+export function waitForJob({ context, principal, request }: WaitingCall, jobId: string) {
+  const { seconds } = preferredWait(request)
+  return waitApart(request, seconds, (seconds) =>
+    context.waiter.wait(principal.orgId, jobId, seconds),
+  )
+}
+
 /**
  * Waits for a job as long as the caller prefers. Answers `doneStatus` with the resource when the job has
  * ended, else 202 with the job's path.
  * @param show reads the resource back, after the wait
  */
 export async function answerLongWork(
-  call: {
-    context: { waiter: JobWaiter; now: () => Date }
-    principal: { orgId: string }
-    request: Request
-  },
+  call: WaitingCall & { context: { now: () => Date } },
   jobId: string,
   doneStatus: 200 | 201,
   show: () => Promise<object>,
 ) {
-  const { seconds, applied } = preferredWait(call.request)
+  const { applied } = preferredWait(call.request)
   const headers = applied ? { 'Preference-Applied': applied } : {}
   const later = { ...headers, Location: `/api/v1/jobs/${jobId}` }
   try {
-    const job = await waitApart(call.request, seconds, (seconds) =>
-      call.context.waiter.wait(call.principal.orgId, jobId, seconds),
-    )
+    const job = await waitForJob(call, jobId)
     const body = { ...(await show()), job_id: jobId }
     if (job?.finished_at) return new Answer(doneStatus, body, headers)
     const retry = job ? await jobRetryAfter(call.context, job) : 1
@@ -123,6 +125,12 @@ export async function answerLongWork(
     if (!isDatabaseAway(error)) throw error
     return new Answer(202, { job_id: jobId }, { ...later, 'Retry-After': '2' })
   }
+}
+
+interface WaitingCall {
+  readonly context: { readonly waiter: JobWaiter }
+  readonly principal: { readonly orgId: string }
+  readonly request: Request
 }
 
 const BUSY = 'busy' as const

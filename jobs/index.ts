@@ -35,6 +35,7 @@ import { reconcileJobs } from './reconcile-jobs.ts'
 import { retargetVerdicts } from './retarget-verdicts.ts'
 import { rewriteTraces } from './rewrite-traces.ts'
 import { scanSkill } from './scan-skill.ts'
+import { scoreSkill } from './score-skill.ts'
 import { sendAlertMail } from './send-alert-mail.ts'
 import { settleLostDeliveries } from './settle-lost-deliveries.ts'
 import { settleTraces } from './settle-traces.ts'
@@ -63,6 +64,7 @@ export const jobs: readonly Job[] = [
   dispatchReplay,
   scanSkill,
   announceSafety,
+  scoreSkill,
   sweepSkills,
   deliverWebhook,
   sendAlertMail,

@@ -25,6 +25,7 @@ import { dispatchReplayHandler } from './replay/dispatch-replay.ts'
 import { prepareReplayHandler } from './replay/prepare-replay.ts'
 import { announceSafetyHandler } from './skills/announce-safety.ts'
 import { scanSkillHandler } from './skills/scan-skill.ts'
+import { scoreSkillHandler } from './skills/score-skill.ts'
 import { sweepSkillsHandler } from './skills/sweep-skills.ts'
 import { deliverWebhookHandler } from './webhooks/deliver-webhook.ts'
 import { sendAlertMailHandler } from './webhooks/send-alert-mail.ts'
@@ -69,7 +70,7 @@ export const pools: Readonly<Record<string, Pool>> = {
   replay: { concurrency: 4, handlers: [prepareReplayHandler, dispatchReplayHandler] },
   skills: {
     concurrency: 2,
-    handlers: [scanSkillHandler, announceSafetyHandler, sweepSkillsHandler],
+    handlers: [scanSkillHandler, announceSafetyHandler, scoreSkillHandler, sweepSkillsHandler],
   },
   webhooks: { concurrency: 20, handlers: [deliverWebhookHandler, sendAlertMailHandler] },
   /** Its processes supervise the queue: they rescue lost claims and delete what is old. */

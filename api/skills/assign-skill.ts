@@ -21,6 +21,10 @@ import {
   viewSubscription,
 } from './subscription.ts'
 
+const assignedBody = subscriptionBody
+  .keys({ already: Joi.boolean().required().description('The agent used the skill before') })
+  .label('AssignedSkill')
+
 export const assignSkill = endpoint('POST', '/skills/{skill_name}/assign', {
   summary: 'Have an agent use a skill',
   description:
@@ -39,7 +43,7 @@ export const assignSkill = endpoint('POST', '/skills/{skill_name}/assign', {
   )
     .label('AssignmentRequest')
     .example({ agent_name: 'shop-agent', version: 2 }),
-  answers: { 200: subscriptionBody, 201: subscriptionBody, 404: errorBody, 409: errorBody },
+  answers: { 200: assignedBody, 201: assignedBody, 404: errorBody, 409: errorBody },
   async handle({ context, principal, params, body }) {
     return context.sql.begin(async (tx: Transaction) => {
       const skill = await findAssignable(tx, principal, params.skill_name)
@@ -56,7 +60,8 @@ export const assignSkill = endpoint('POST', '/skills/{skill_name}/assign', {
         created_by_key_id: principal.keyId,
       })
       const subscribed = { id: skill.skill_id, name: nameOf(skill) }
-      return new Answer(isNew ? 201 : 200, viewSubscription(subscribed, row))
+      const view = { ...viewSubscription(subscribed, row), already: !isNew }
+      return new Answer(isNew ? 201 : 200, view)
     })
   },
 })

@@ -1,10 +1,10 @@
 import Joi from 'joi'
 import { onlyRow } from '../../sql/core/db.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { conflictBody, errorBody } from '../fields.ts'
+import { conflictBody, errorBody, unprocessableBody } from '../fields.ts'
 import { attachmentFields, versionMembers, viewAttachment, viewVersionOf } from './attachment.ts'
 import { putFiles } from './put-files.ts'
-import { filesRefusal, readSentFiles, sentFileBody } from './sent-file.ts'
+import { readSentFiles, sentFileBody } from './sent-file.ts'
 import { skillPath } from './skill.ts'
 
 const answer = Joi.object({ ...attachmentFields, ...versionMembers }).label('AttachedFile')
@@ -18,7 +18,7 @@ export const attachFile = endpoint('POST', '/skills/{skill_name}/attachments', {
   body: sentFileBody
     .label('AttachmentRequest')
     .example({ path: 'scripts/run.sh', content: 'echo done\n', mode: '0755' }),
-  answers: { 200: answer, 201: answer, 404: errorBody, 409: conflictBody, 422: filesRefusal },
+  answers: { 200: answer, 201: answer, 404: errorBody, 409: conflictBody, 422: unprocessableBody },
   async handle({ context, principal, params, body }) {
     const target = { skillName: params.skill_name, versionId: body.skill_version_id ?? null }
     const sent = readSentFiles([body], () => 'body')

@@ -1,10 +1,10 @@
 import Joi from 'joi'
 import { listOf } from '../../jobs/shape.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { conflictBody, errorBody } from '../fields.ts'
+import { conflictBody, errorBody, unprocessableBody } from '../fields.ts'
 import { attachmentFields, versionMembers, viewAttachment, viewVersionOf } from './attachment.ts'
 import { putFiles } from './put-files.ts'
-import { filesRefusal, readSentFiles, sentFilesBody } from './sent-file.ts'
+import { readSentFiles, sentFilesBody } from './sent-file.ts'
 import { skillPath } from './skill.ts'
 
 const answer = Joi.object({
@@ -20,7 +20,7 @@ export const attachFiles = endpoint('POST', '/skills/{skill_name}/attachments/bu
   body: sentFilesBody
     .label('AttachmentsRequest')
     .example({ files: [{ path: 'references/terms.md', content: '# Terms\n' }] }),
-  answers: { 200: answer, 201: answer, 404: errorBody, 409: conflictBody, 422: filesRefusal },
+  answers: { 200: answer, 201: answer, 404: errorBody, 409: conflictBody, 422: unprocessableBody },
   async handle({ context, principal, params, body }) {
     const target = { skillName: params.skill_name, versionId: body.skill_version_id ?? null }
     const sent = readSentFiles(body.files, (i) => `body.files.${i}`)

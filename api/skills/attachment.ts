@@ -1,14 +1,17 @@
+import { isUtf8 } from 'node:buffer'
 import Joi from 'joi'
 import { MODES } from '../../jobs/rules/skills/version-files.ts'
 import { shape, text, textReference, uuidReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
+import type { RegistryFileRow } from '../../sql/skills/registry-files.ts'
 import { findFile } from '../../sql/skills/skill-files.ts'
 import type { SkillFileRow } from '../../sql/skills/skill-files.ts'
 import type { SkillVersionRow } from '../../sql/skills/skill-versions.ts'
 import { notFound } from '../errors.ts'
-import { times } from '../fields.ts'
+import { nullable, times } from '../fields.ts'
 
-export const attachmentFields = {
+/** Of a public skill, too. */
+export const publicAttachmentFields = {
   id: Joi.string().guid().required().description('The same in the versions that follow'),
   path: Joi.string().required().description('Relative to the folder of the skill'),
   file_path: Joi.string().required().description('As path'),
@@ -18,7 +21,18 @@ export const attachmentFields = {
   size_bytes: Joi.number().integer().required(),
   sha256: Joi.string().required().description('Of the content, in hex'),
   content_type: Joi.string().required(),
+}
+
+export const attachmentFields = {
+  ...publicAttachmentFields,
   created_at: times.required().description('When the path was first attached'),
+}
+
+export const contentFields = {
+  content_text: nullable(Joi.string().allow(''))
+    .required()
+    .description('Null for other than UTF-8'),
+  content_base64: nullable(Joi.string()).required().description('Null for UTF-8'),
 }
 
 export const versionMembers = {
@@ -35,6 +49,22 @@ export const attachmentPath = shape(
 export function viewAttachment(file: SkillFileRow) {
   const { version_id: _, path, sha256, ...rest } = file
   return { ...rest, path, file_path: path, sha256: sha256.toString('hex') }
+}
+
+/** Its content is apart. */
+export function viewPublicAttachment({
+  content: _,
+  path,
+  sha256,
+  ...rest
+}: Omit<RegistryFileRow, 'content'> & { content: unknown }) {
+  return { ...rest, path, file_path: path, sha256: sha256.toString('hex') }
+}
+
+export function viewContent(content: Buffer) {
+  return isUtf8(content)
+    ? { content_text: content.toString(), content_base64: null }
+    : { content_text: null, content_base64: content.toString('base64') }
 }
 
 export function viewVersionOf({

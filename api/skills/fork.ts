@@ -1,7 +1,13 @@
 import Joi from 'joi'
 import { forkNames } from '../../jobs/rules/skills/fork-name.ts'
-import type { Transaction } from '../../sql/core/db.ts'
-import { findInstalled, insertInstall, takeFilesOf } from '../../sql/skills/public-skills.ts'
+import { int, shape, textReference } from '../../jobs/shape.ts'
+import type { Queryable, Transaction } from '../../sql/core/db.ts'
+import {
+  findInstalled,
+  findPublicSkill,
+  insertInstall,
+  takeFilesOf,
+} from '../../sql/skills/public-skills.ts'
 import type { PublicSkillRow } from '../../sql/skills/public-skills.ts'
 import { copyFiles } from '../../sql/skills/skill-files.ts'
 import { nextVersion, readBodies } from '../../sql/skills/skill-versions.ts'
@@ -9,19 +15,50 @@ import { findSkills, lockSkills } from '../../sql/skills/skills.ts'
 import type { SkillRow } from '../../sql/skills/skills.ts'
 import { addSkills, newSkill } from '../../sql/transactions/add-skills.ts'
 import type { ApiContext } from '../context.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, notFound } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import { detailsOf } from './members.ts'
 import { nameTaken, newestVersion, skillConflict, withinRoom } from './skill.ts'
+import { readVersionReference } from './version.ts'
+
+/** What names a public skill in a request. */
+export const publicReference = textReference().description(
+  'Id, url slug, or owner/name (with %2F in a path)',
+)
+export const publicVersion = Joi.alternatives<string | number>(
+  int(1, 999_999_999),
+  textReference(),
+).description('Number or id, or latest, which is the default')
+
+export const forkedSkill = Joi.object({
+  id: Joi.string().guid().required(),
+  name: Joi.string().required(),
+}).label('ForkedSkill')
 
 export const forkBody = Joi.object({
   status: Joi.string().valid('ok').required(),
-  skill: Joi.object({ id: Joi.string().guid().required(), name: Joi.string().required() })
-    .required()
-    .label('ForkedSkill'),
+  skill: forkedSkill.required(),
   forked_from_skill_id: Joi.string().guid().required(),
   forked_at_version_id: Joi.string().guid().required(),
 }).label('SkillFork')
+
+export const publicPath = shape({ skill_id: publicReference })
+
+/**
+ * The version of a public skill that is to be installed.
+ * @param version as `publicVersion`
+ * @throws ApiError 404 also for one that is blocked or withdrawn
+ */
+export async function findInstallable(
+  sql: Queryable,
+  reference: string,
+  version: string | number | undefined,
+) {
+  const by = readVersionReference(version?.toString())
+  const source = by && (await findPublicSkill(sql, reference, by === 'latest' ? undefined : by))
+  if (!source) throw notFound('Skill')
+  return source
+}
 
 /**
  * Installs a public skill: copies its body, files and public details into a skill of the organization.

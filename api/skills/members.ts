@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import Joi from 'joi'
+import { hasLongKey, isForUsersOnly } from '../../jobs/rules/skills/skill-frontmatter.ts'
+import type { Frontmatter } from '../../jobs/rules/skills/skill-frontmatter.ts'
 import {
   describeBody,
   faultOfBody,
@@ -46,7 +48,9 @@ export const detailFields = {
   description: descriptionField,
   category: text(64).allow(null).empty(''),
   stability: oneOf(...STABILITIES),
-  invocation: oneOf(...INVOCATIONS),
+  invocation: oneOf(...INVOCATIONS).description(
+    'Who may start it; default user where frontmatter has disable-model-invocation: true, else any',
+  ),
   trigger_phrases: listOf(text(200)).max(100),
   frontmatter: freeForm()
     .custom(checkFrontmatter)
@@ -62,16 +66,19 @@ export const versionFields = {
   author: text().empty([null, '']).description('Default the label of the key'),
 }
 
-/** The details that a skill has from now on: those given, else those of `before`. */
+/**
+ * The details that a skill has from now on: those given, else those of `before`. A frontmatter that tells
+ * who may start the skill is heard where nothing else does.
+ */
 export function detailsOf(said: Details, before: SkillDetails): SkillDetails {
   const {
     display_name = before.display_name,
     description = before.description,
     category = before.category,
     stability = before.stability,
-    invocation = before.invocation,
-    trigger_phrases = before.trigger_phrases,
     frontmatter = before.frontmatter,
+    invocation = invocationOf(frontmatter, before),
+    trigger_phrases = before.trigger_phrases,
   } = said
   const texts = { display_name, description, category }
   return { ...texts, stability, invocation, trigger_phrases, frontmatter }
@@ -98,6 +105,13 @@ export function defaultDetails(name: string, body: string): SkillDetails {
   }
 }
 
+/** Of a skill that gets this frontmatter: changed only where the two frontmatters tell different things. */
+function invocationOf(frontmatter: Frontmatter, before: SkillDetails) {
+  const isForUsers = isForUsersOnly(frontmatter)
+  if (isForUsers === isForUsersOnly(before.frontmatter)) return before.invocation
+  return isForUsers ? 'user' : 'any'
+}
+
 function checkName(name: string, { message }: Joi.CustomHelpers) {
   return isSkillName(name) ? name : message({ custom: `{#label} ${NAME_RULE}` })
 }
@@ -113,6 +127,9 @@ function checkFrontmatter(value: object, { message }: Joi.CustomHelpers) {
   const json = JSON.stringify(rest)
   if (Buffer.byteLength(json) > MAX_FRONTMATTER_BYTES) {
     return message({ custom: '{#label} must be at most 16 KiB of JSON' })
+  }
+  if (hasLongKey(rest)) {
+    return message({ custom: '{#label} must have keys of at most 1,024 characters, as JSON' })
   }
   // Postgres holds neither, and what would be stored instead is not what was sent.
   return UNSTORABLE.test(json)

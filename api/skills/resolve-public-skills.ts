@@ -6,7 +6,7 @@ import { resolvedBody } from './resolved-item.ts'
 export const resolvePublicSkills = endpoint('POST', '/registry/public/install/resolve', {
   summary: 'Find how public skills are installed, without a key',
   description:
-    'As with a key, but for public skills alone, whoever asks. What is not public is `not_found`, like what never was.',
+    'As with a key, but for public skills alone, whoever asks. What is not public, or withheld, is `not_found`, like what never was; a skill whose newest version is blocked is that before it.',
   access: 'public',
   body: resolveBody('PublicResolveRequest', { maxItems: 20 }),
   answers: { 200: resolvedBody, 422: unprocessableBody },

@@ -61,11 +61,8 @@ export async function answerResolve(
   const pause = openTurns()
   const views: object[] = []
   for (const result of results) {
-    const isAnonymous = reader === null
     views.push(
-      'error' in result
-        ? viewFailed(result, isAnonymous)
-        : viewResolved(result, format, isAnonymous),
+      'error' in result ? viewFailed(result) : viewResolved(result, format, reader === null),
     )
     // Rendering hashes up to 25 MiB.
     await pause()

@@ -135,13 +135,14 @@ export function viewResolved(item: Resolved, format: number, isAnonymous: boolea
   }
 }
 
-export function viewFailed({ ref, error, withheld }: Failed, isAnonymous: boolean) {
+/** Only callers with a key are told that something is withheld. */
+export function viewFailed({ ref, error, withheld }: Failed) {
   return {
     ...NOTHING,
     ref,
     error,
     ...(withheld && {
-      ...identify(withheld, isAnonymous),
+      ...identify(withheld, false),
       unavailable: [{ path: 'SKILL.md', reason: 'withheld' }],
     }),
   }

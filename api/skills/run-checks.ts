@@ -1,13 +1,12 @@
 import Joi from 'joi'
 import { bool, listOf, shape } from '../../jobs/shape.ts'
-import { scanSkill } from '../../jobs/scan-skill.ts'
 import { BANDS } from '../../jobs/rules/skills/skill.ts'
-import type { Queryable, Transaction } from '../../sql/core/db.ts'
+import type { Queryable } from '../../sql/core/db.ts'
 import { findFindings } from '../../sql/skills/safety.ts'
-import { admitJob } from '../admit-job.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, nullable, times } from '../fields.ts'
 import { answerLongWork } from '../wait.ts'
+import { submitScan } from './scan.ts'
 import { findVisibleSkill, newestVersion, skillPath } from './skill.ts'
 
 const band = Joi.string().valid(...BANDS)
@@ -61,14 +60,11 @@ export const runChecks = endpoint('POST', '/skills/{skill_name}/checks/run', {
   answers: { 200: checksBody, 202: checksBody, 404: errorBody },
   async handle(call) {
     const { context, principal, params } = call
-    const { sql, queue } = context
-    const { orgId, projectId } = principal
+    const { sql } = context
+    const { orgId } = principal
     const skill = await findVisibleSkill(sql, principal, params.skill_name)
-    const { id, version_number } = await newestVersion(sql, orgId, skill.id)
-    const resultRef = `/skills/${skill.id}/versions/${version_number}`
-    const jobId = await queue.transaction(sql, (tx: Transaction) =>
-      admitJob(context, tx, principal, scanSkill, { version_id: id }, { projectId, resultRef }),
-    )
+    const newest = await newestVersion(sql, orgId, skill.id)
+    const jobId = await submitScan(context, principal, newest)
     return answerLongWork(call, jobId, 200, () => viewChecks(sql, orgId, skill.id))
   },
 })

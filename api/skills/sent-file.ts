@@ -8,7 +8,6 @@ import { listOf, oneOf, shape, text, uuidReference } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
 import { validationError } from '../errors.ts'
 import type { FieldFault } from '../errors.ts'
-import { validationErrorBody } from '../fields.ts'
 
 /** A file of a skill, with its content. */
 export interface SentFile extends VersionFile {
@@ -39,16 +38,6 @@ const skill_version_id = uuidReference().description(
 const sentFile = oneOfEach(shape({}, members)).label('SkillFile')
 export const sentFileBody = oneOfEach(shape({}, { ...members, skill_version_id }))
 export const sentFilesBody = shape({ files: listOf(sentFile).min(1).max(50) }, { skill_version_id })
-
-/** 422 */
-export const filesRefusal = Joi.alternatives(
-  validationErrorBody,
-  Joi.object({
-    detail: Joi.string().required().description('Names the limit'),
-    code: Joi.string().valid('too_large').required(),
-    request_id: Joi.string().required(),
-  }).label('TooLarge'),
-)
 
 /**
  * @param fieldOf the name of the item's field in the request

@@ -1,15 +1,17 @@
-import { isUtf8 } from 'node:buffer'
 import Joi from 'joi'
 import { shape } from '../../jobs/shape.ts'
 import { readBlob } from '../../sql/skills/skill-blobs.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, nullable } from '../fields.ts'
+import { notFound } from '../errors.ts'
+import { errorBody } from '../fields.ts'
 import {
   attachmentFields,
   attachmentPath,
+  contentFields,
   findAttachment,
   versionMembers,
   viewAttachment,
+  viewContent,
   viewVersionOf,
 } from './attachment.ts'
 import { findVisibleSkill } from './skill.ts'
@@ -22,14 +24,9 @@ export const showAttachment = endpoint('GET', '/skills/{skill_name}/attachments/
   params: attachmentPath,
   query: shape({}, { version: versionReference }),
   answers: {
-    200: Joi.object({
-      ...attachmentFields,
-      ...versionMembers,
-      content_text: nullable(Joi.string().allow(''))
-        .required()
-        .description('Null for other than UTF-8'),
-      content_base64: nullable(Joi.string()).required().description('Null for UTF-8'),
-    }).label('AttachmentContent'),
+    200: Joi.object({ ...attachmentFields, ...versionMembers, ...contentFields }).label(
+      'AttachmentContent',
+    ),
     404: errorBody,
   },
   async handle({ context: { sql }, principal, params, query }) {
@@ -38,12 +35,11 @@ export const showAttachment = endpoint('GET', '/skills/{skill_name}/attachments/
     const version = await findVisibleVersion(sql, orgId, skill.id, query.version)
     const file = await findAttachment(sql, orgId, version.id, params)
     const content = await readBlob(sql, orgId, file.sha256)
+    if (!content) throw notFound('Attachment')
     return {
       ...viewAttachment(file),
       ...viewVersionOf(version),
-      ...(isUtf8(content)
-        ? { content_text: content.toString(), content_base64: null }
-        : { content_text: null, content_base64: content.toString('base64') }),
+      ...viewContent(content),
     }
   },
 })

@@ -1,26 +1,26 @@
 import Joi from 'joi'
+import { cut } from '../../jobs/rules/core/reader.ts'
 import { MAX_BODY_BYTES } from '../../jobs/rules/skills/skill.ts'
 import { int, shape, textReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import { findPin } from '../../sql/skills/agent-pins.ts'
 import { findPublicSkill } from '../../sql/skills/public-skills.ts'
 import { readBodies } from '../../sql/skills/skill-versions.ts'
-import { findSkill } from '../../sql/skills/skills.ts'
-import type { SkillRow } from '../../sql/skills/skills.ts'
 import { endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
 import { errorBody } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 import { readableProjects } from '../projects.ts'
-import { referenceOf, skillPath } from './skill.ts'
+import { findVisibleSkill } from './skill.ts'
+import { assignablePath, findReadable } from './subscription.ts'
 import { findVisibleVersion, readVersionReference, versionReference } from './version.ts'
 
 export const showBody = endpoint('GET', '/skills/{skill_name}/body', {
   summary: 'Read the body of a skill of the organization, or of a public one',
   description:
-    'A public one is named by its id, its url_slug or `handle/name`. With agent_name and no version it is the version that the agent is held to, else the newest.',
+    'A public one is named by its id, its url_slug or `handle/name`; by its bare name only where an agent is assigned it. With agent_name and no version it is the version that the agent is held to, else the newest.',
   access: 'key',
-  params: skillPath,
+  params: assignablePath,
   query: shape(
     {},
     {
@@ -43,38 +43,27 @@ export const showBody = endpoint('GET', '/skills/{skill_name}/body', {
   async handle({ context: { sql }, principal, params, query }) {
     const { version, agent_name, max_chars = MAX_BODY_BYTES } = query
     const agent = agent_name === undefined ? undefined : { principal, name: agent_name }
-    const own = await findSkill(sql, principal.orgId, referenceOf(params.skill_name))
-    const found = own
-      ? await readOwn(sql, principal.orgId, own, version ?? (await pinOf(sql, own.id, agent)))
-      : await readPublic(sql, params.skill_name, version, agent)
-    const body = cutText(found.body, max_chars)
+    const { tier, skill_id: id } = await findReadable(sql, principal, params.skill_name)
+    const asked = version ?? (await pinOf(sql, id, agent))
+    const found =
+      tier === 'own' ? await readOwn(sql, principal, id, asked) : await readPublic(sql, id, asked)
+    const body = cut(found.body, max_chars)
     return { ...found, body, truncated: body.length < found.body.length }
   },
 })
 
-async function readOwn(sql: Queryable, orgId: string, skill: SkillRow, reference?: string) {
-  const { id, version_number } = await findVisibleVersion(sql, orgId, skill.id, reference)
+async function readOwn(sql: Queryable, principal: Principal, skillId: string, reference?: string) {
+  const { orgId } = principal
+  const { name, description } = await findVisibleSkill(sql, principal, skillId)
+  const { id, version_number } = await findVisibleVersion(sql, orgId, skillId, reference)
   const body = (await readBodies(sql, orgId, [id])).get(id) ?? ''
-  return {
-    body,
-    skill_id: skill.id,
-    name: skill.name,
-    description: skill.description,
-    version_number,
-  }
+  return { body, skill_id: skillId, name, description, version_number }
 }
 
-async function readPublic(
-  sql: Queryable,
-  reference: string,
-  version: string | undefined,
-  agent: Agent | undefined,
-) {
-  const newest = await findPublicSkill(sql, reference)
-  if (!newest) throw notFound('Skill')
-  const by = readVersionReference(version ?? (await pinOf(sql, newest.skill_id, agent)))
-  const found = by === 'latest' ? newest : by && (await findPublicSkill(sql, newest.skill_id, by))
-  if (!found) throw notFound('Version')
+async function readPublic(sql: Queryable, skillId: string, reference?: string) {
+  const by = readVersionReference(reference)
+  const found = by && (await findPublicSkill(sql, skillId, by === 'latest' ? undefined : by))
+  if (!found) throw notFound(reference === undefined ? 'Skill' : 'Version')
   const { body, skill_id, name, description, version_number } = found
   return { body, skill_id, name, description, version_number }
 }
@@ -83,11 +72,6 @@ async function pinOf(sql: Queryable, skillId: string, agent: Agent | undefined) 
   if (!agent) return undefined
   const projectIds = await readableProjects(sql, agent.principal, undefined)
   return findPin(sql, agent.principal.orgId, skillId, { name: agent.name, projectIds })
-}
-
-/** Cuts between characters, not within one. */
-function cutText(text: string, length: number) {
-  return text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, '')
 }
 
 interface Agent {

@@ -7,7 +7,7 @@ import type { Variant } from '../../jobs/rules/skills/render-skill.ts'
 import { isWithheld } from '../../jobs/rules/skills/resolution.ts'
 import { chooseSkill } from '../../jobs/rules/skills/skill-lookup.ts'
 import { bareHash } from '../../jobs/rules/traces/trace.ts'
-import { int, oneOf, shape, text, textReference, uuidReference } from '../../jobs/shape.ts'
+import { oneOf, shape, text, textReference, uuidReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import { findCandidates } from '../../sql/skills/candidates.ts'
 import type { SkillReader } from '../../sql/skills/candidates.ts'
@@ -25,6 +25,7 @@ import type { Principal } from '../principal.ts'
 import { readableProjects } from '../projects.ts'
 import type { Found } from './resolution.ts'
 import { renderFound, variantOf } from './resolved-item.ts'
+import { readVersionReference, versionReference } from './version.ts'
 
 export const showSkillFile = endpoint('GET', '/registry/skills/{skill_id}/files/{path*}', {
   summary: 'Download a file of a skill',
@@ -35,7 +36,7 @@ export const showSkillFile = endpoint('GET', '/registry/skills/{skill_id}/files/
   query: shape(
     {},
     {
-      version: int(1, 999_999_999).description('Without it the latest'),
+      version: versionReference,
       hash: textReference().custom(bareHash).description('SHA-256 that the file must have'),
       install_name: text(255)
         .pattern(FOLDER_NAME, 'a safe name of a folder')
@@ -75,12 +76,16 @@ async function findVersion(
   sql: Queryable,
   reader: SkillReader | null,
   id: string,
-  version: number | undefined,
+  version: string | undefined,
 ): Promise<Found | undefined> {
+  const by = readVersionReference(version)
+  if (by === undefined) return undefined
   const { chosen: skill } = chooseSkill([await findCandidates(sql, reader, [{ id }])])
   if (!skill) return undefined
   const { tier, skill_id } = skill
-  const wanted = { skill_id, is_own: tier === 'own', version_number: version }
+  const version_number = by !== 'latest' && 'number' in by ? by.number : undefined
+  const version_id = by !== 'latest' && 'id' in by ? by.id : undefined
+  const wanted = { skill_id, is_own: tier === 'own', version_number, version_id }
   const [row] = await findResolvedVersions(sql, reader, [wanted])
   if (!row || isWithheld({ tier, band: row.band, isHeld: row.is_held })) return undefined
   return { ref: id, skill, version: row }

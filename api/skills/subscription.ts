@@ -63,6 +63,21 @@ export async function findAssignable(sql: Queryable, principal: Principal, refer
   return found
 }
 
+/**
+ * A skill whose text a caller is given. One of another organization that no agent was assigned answers to
+ * its full name alone: anybody can publish a skill under a name that an agent happens to ask for.
+ * @throws ApiError as that
+ */
+export async function findReadable(sql: Queryable, principal: Principal, reference: string) {
+  const asked = reference.normalize('NFKC').toLowerCase()
+  const found = await findByReference(sql, principal, reference, (candidate) => {
+    const { tier, skill_id, registry_name, url_slug } = candidate
+    return tier !== 'public' || [skill_id, registry_name, url_slug].includes(asked)
+  })
+  if (!found) throw notFound('Skill')
+  return found
+}
+
 /** The same, or one that an agent was given and that is public no more. @throws ApiError as that */
 export async function findSubscribed(
   sql: Queryable,
@@ -82,11 +97,16 @@ export function nameOf({ tier, name, registry_name }: CandidateRow) {
   return tier === 'own' ? name : registry_name
 }
 
-async function findByReference(sql: Queryable, principal: Principal, reference: string) {
+async function findByReference(
+  sql: Queryable,
+  principal: Principal,
+  reference: string,
+  isMeant: (candidate: CandidateRow) => boolean = () => true,
+) {
   const projectIds = await readableProjects(sql, principal, undefined)
   const lookups = lookupsOf(reference, {})
   const candidates = await findCandidates(sql, { orgId: principal.orgId, projectIds }, lookups)
-  const answers = Map.groupBy(candidates, ({ lookup }) => lookup)
+  const answers = Map.groupBy(candidates.filter(isMeant), ({ lookup }) => lookup)
   const choice = chooseSkill(lookups.map((_, i) => answers.get(i) ?? []))
   if (choice.chosen || choice.error === 'not_found') return choice.chosen
   throw badRequest(`Several skills answer to this name; name one of ${choice.names.join(', ')}`)

@@ -23,7 +23,9 @@ export const showSkillRaterConfig = endpoint('GET', '/traces/skill-rater/config'
       output_schema: Joi.object().unknown(true).required().description('JSON Schema of a rating'),
       provenance: Joi.object({ fields: listOf(Joi.string()).required() })
         .required()
-        .description('What an accepted rating names besides')
+        .description(
+          'What the metadata of a rating names, a score `skill_rating` of 0 to 1, for it to count: `trace_hash` is the `content_hash` of the trace',
+        )
         .label('RatingProvenance'),
     }).label('SkillRaterConfig'),
     304: noBody,

@@ -161,6 +161,9 @@ const shownFields = {
   output_tokens: Joi.number().integer(),
   cost_usd: nullable(Joi.number()),
   llm_latency_ms: nullable(Joi.number()),
+  content_hash: nullable(Joi.string()).description(
+    'SHA-256 of its conversation, which a rating of a skill names as `trace_hash`; null without one',
+  ),
   eval_verdict: nullable(word(...EVAL_VERDICTS)),
   eval_score: nullable(Joi.number()).description('Quality, 0 to 1'),
   verdict: nullable(word(...VERDICTS)).description('Null until the trace was judged'),

@@ -71,6 +71,10 @@ export const BENCHES: readonly BenchProgram[] = [
     ceiling: 'one row by its key',
     aim: 'none',
   }),
+  bench('registry', 'listing and searching a registry of 10,000 skills', {
+    ceiling: 'one row by its key',
+    aim: 'none',
+  }),
   bench('webhooks', 'delivering webhooks', {
     ceiling: 'a bare loop of POSTs with the same client',
     aim: '0.5',

@@ -40,6 +40,18 @@ export function quantile(values: readonly number[], share: number) {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
 }
 
+/** How long runs take, one after the other. */
+export async function timeEach(times: number, run: (number: number) => Promise<void>) {
+  const spentMs: number[] = []
+  for (let number = 0; number < times; number++) {
+    const since = performance.now()
+    await run(number)
+    spentMs.push(performance.now() - since)
+  }
+  const at = (share: number) => round(quantile(spentMs, share))
+  return { p50_ms: at(0.5), p95_ms: at(0.95), p99_ms: at(0.99) }
+}
+
 /** To hundredths. */
 export function round(value: number) {
   return Math.round(value * 100) / 100

@@ -100,6 +100,7 @@ export const SCALE_REQUESTS: readonly string[] = [
 const FEW = 'its rows are made by people, not by traces'
 const BOUNDED = 'an organization has at most 10,000 skills'
 const OF_ONE = 'lists what belongs to one thing, in pages of an index'
+const REGISTRY = 'no tenant’s: ops/bench/registry.ts measures it'
 const ANALYSIS =
   'starts a job where nothing was analysed yet; ops/bench/compatibility.ts measures that'
 
@@ -124,6 +125,11 @@ export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/datasets/{dataset_id}/versions': OF_ONE,
   '/datasets/{dataset_id}/versions/{version}/rows': OF_ONE,
   '/datasets/{dataset_id}/versions/{version}/export': 'sends a file',
+  '/registry/skills': REGISTRY,
+  '/registry/leaderboard': REGISTRY,
+  '/registry/skills/{skill_id}/attachments': 'a skill has at most 200 files',
+  '/registry/skills/{skill_id}/attachments/{attachment_id}': 'sends a file',
+  '/registry/skills/{skill_id}/eval': 'reads one row',
   '/registry/skills/{skill_id}/files/{path*}': 'sends a file',
   '/skills/{skill_name}/attachments': 'a skill has at most 200 files',
   '/skills/{skill_name}/attachments/{attachment_id}': 'sends a file',

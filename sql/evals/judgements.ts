@@ -4,6 +4,7 @@ import { arrayText, byteaText } from '../core/array-text.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { ofTraces } from '../traces/traces.ts'
 import type { TraceKey } from '../traces/traces.ts'
+import { isSkillRating } from './skill-ratings.ts'
 
 /** What judging a trace reads from its columns. */
 export type LockedTrace = Omit<
@@ -13,6 +14,8 @@ export type LockedTrace = Omit<
   content_hash: Buffer | null
   /** Size of the compressed content. */
   content_bytes: number
+  /** Skills were active in it, or loaded by its agent. */
+  uses_skills: boolean
 }
 
 /**
@@ -31,6 +34,7 @@ export async function lockJudged(
       coalesce(user_input_preview, '') <> '' as has_input,
       tool_call_count, tool_error_count, llm_call_count, output_tokens, cost_usd, llm_latency_ms, malformed,
       octet_length(content) as content_bytes,
+      active_skills <> '[]' or skills_loaded_by_agent <> '{}' as uses_skills,
       case when metadata -> 'consent' = 'false' or metadata -> 'do_not_train' = 'true'
         then 'policy.consent' end as forbidden
     from traces
@@ -88,16 +92,16 @@ export async function listFirst(
   return rows.map(({ trace_id }) => trace_id)
 }
 
-/** The scores of traces, with what judging needs of them. */
+/** The scores of traces, with what judging needs of them; those that rate a skill are not judged by. */
 export async function listJudgedScores(
   sql: Queryable,
   orgId: string,
   projectId: string,
   traceIds: readonly string[],
 ) {
-  return sql<(JudgedScore & { trace_id: string })[]>`
+  return sql<(JudgedScore & { trace_id: string; rates_skill: boolean })[]>`
     select trace_id, name, source, source_kind, source_label, value, passed, category,
-      metadata ->> 'family' as family
+      metadata ->> 'family' as family, ${isSkillRating(sql, sql`eval_scores`)} as rates_skill
     from eval_scores
     where ${ofTraces(sql, orgId, projectId, traceIds)}`
 }

@@ -1,6 +1,7 @@
 import { previewRepair } from '../../jobs/preview-repair.ts'
 import { JOB_KEPT_DAYS } from '../../jobs/rules/jobs/job-state.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Queryable, Transaction } from '../core/db.ts'
+import { lockBlobs } from '../skills/skill-blobs.ts'
 
 /**
  * Deletes at most `limit` jobs that ended `JOB_KEPT_DAYS` days ago, with their attempts. A job is kept
@@ -120,6 +121,32 @@ export async function deleteOldInstalls(sql: Queryable, limit: number) {
       where reported_at < ${recordsKeptSince(sql)}
       order by reported_at limit ${limit} for update skip locked)`
   return deleted.count
+}
+
+/**
+ * Deletes at most `limit` versions, with their files, of one skill that was deleted 90 days ago, and the
+ * skill with the last of them. Its public name stays its own. Undefined when there is no such skill.
+ */
+export async function deleteOldSkill(tx: Transaction, limit: number): Promise<number | undefined> {
+  const [skill] = await tx<{ org_id: string; id: string }[]>`
+    select org_id, id from skills where deleted_at < ${recordsKeptSince(tx)}
+    order by deleted_at limit 1 for update skip locked`
+  if (!skill) return undefined
+  const { org_id: orgId, id } = skill
+  await lockBlobs(tx, orgId)
+  const versions = await tx`
+    with due as materialized (
+      select id from skill_versions where org_id = ${orgId} and skill_id = ${id} limit ${limit}
+    ), released as (
+      update skill_blobs b set released_at = clock_timestamp()
+      from due join skill_version_files f on f.org_id = ${orgId} and f.version_id = due.id
+      where b.org_id = f.org_id and b.sha256 = f.sha256
+    )
+    delete from skill_versions v using due where v.org_id = ${orgId} and v.id = due.id`
+  await tx`
+    delete from skills k where k.org_id = ${orgId} and k.id = ${id} and not exists (
+      select from skill_versions v where v.org_id = k.org_id and v.skill_id = k.id)`
+  return versions.count
 }
 
 /** Deletes at most `limit` sessions that are over. */

@@ -41,6 +41,7 @@ create index skills_category on skills (org_id, category, created_at desc, id de
   where deleted_at is null;
 create index skills_document on skills using gin (document) where deleted_at is null;
 create index skills_rescan on skills (scanner_version) where deleted_at is null;
+create index skills_deleted on skills (deleted_at) where deleted_at is not null;
 create index skills_fork on skills (forked_from_skill_id) where deleted_at is null;
 
 -- Bodies never change. Files and eval do until the version is frozen.
@@ -273,22 +274,35 @@ create table registry_skills (
   token_saving numeric(7, 4),
   benchmark jsonb,
   scored_at timestamptz(3),
+  -- Of when the newest of the evidence is.
+  evidence_at timestamptz(3),
   install_count int not null default 0,
   published_at timestamptz(3) not null default clock_timestamp(),
   first_published_at timestamptz(3) not null default clock_timestamp(),
+  -- What lists are in the order of, each beginning with the smallest. Without evidence a skill comes last.
+  by_score numeric not null
+    generated always as (coalesce(-(2 * tier + score), 'infinity')) stored,
+  by_rating numeric not null generated always as (coalesce(-rating, 'infinity')) stored,
+  by_lift numeric not null generated always as (coalesce(-lift, 'infinity')) stored,
+  by_saving numeric not null generated always as (coalesce(-token_saving, 'infinity')) stored,
+  by_installs numeric not null generated always as (-install_count) stored,
+  by_time numeric not null
+    generated always as (-extract(epoch from published_at at time zone 'UTC')) stored,
   check ((score is null) = (tier = 0))
 );
 create index registry_skills_document on registry_skills using gin (document);
-create index registry_skills_score
-  on registry_skills (tier desc, score desc nulls last, skill_id);
-create index registry_skills_installs on registry_skills (install_count desc, skill_id);
-create index registry_skills_recent on registry_skills (published_at desc, skill_id);
-create index registry_skills_rating on registry_skills (rating desc nulls last, skill_id);
-create index registry_skills_lift on registry_skills (lift desc nulls last, skill_id);
-create index registry_skills_saving on registry_skills (token_saving desc nulls last, skill_id);
-create index registry_skills_category on registry_skills (category, tier desc, score desc nulls last, skill_id);
+create index registry_skills_score on registry_skills (by_score, skill_id);
+create index registry_skills_rating on registry_skills (by_rating, skill_id);
+create index registry_skills_lift on registry_skills (by_lift, skill_id);
+create index registry_skills_saving on registry_skills (by_saving, skill_id);
+create index registry_skills_installs on registry_skills (by_installs, skill_id);
+create index registry_skills_time on registry_skills (by_time, skill_id);
+create index registry_skills_tier on registry_skills (tier, by_score, skill_id);
+create index registry_skills_category on registry_skills (category, by_score, skill_id);
 create index registry_skills_tags on registry_skills using gin (tags);
 create index registry_skills_name on registry_skills (name, registry_name);
+-- Those that were never scored first.
+create index registry_skills_scored on registry_skills (scored_at nulls first, skill_id);
 create index registry_skills_rescan on registry_skills (scanner_version);
 create index registry_skills_org on registry_skills (org_id);
 

@@ -19,6 +19,8 @@ export interface AuditEvent {
     | 'organization.renamed'
     | 'webhook_secret.changed'
     | 'trace_period.dropped'
+    | 'skill.published'
+    | 'skill.unpublished'
     | 'skill.held'
     | 'skill.released'
     | 'skill.reviewed'

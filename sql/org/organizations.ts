@@ -72,13 +72,15 @@ export async function updateRate(sql: Queryable, orgId: string, rate: Rate | nul
  */
 export async function updateHandle(tx: Transaction, orgId: string, handle: string) {
   await tx`select pg_advisory_xact_lock(hashtextextended('handle ' || ${handle}::text, 0))`
+  // Who publishes a skill holds this row: what is published by then is seen by the statement after it.
+  await tx`select from organizations where id = ${orgId} for update`
   const [found] = await tx<{ outcome: 'published' | 'taken' | 'free' }[]>`
     select case
       when exists (select from registry_skills r where r.org_id = o.id) then 'published'
       when exists (select from organizations other
         where other.handle = ${handle} and other.id <> o.id) then 'taken'
       else 'free' end as outcome
-    from organizations o where o.id = ${orgId} for update of o`
+    from organizations o where o.id = ${orgId}`
   if (found?.outcome === 'free') {
     await tx`update organizations set handle = ${handle} where id = ${orgId}`
   }

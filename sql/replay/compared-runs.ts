@@ -55,7 +55,8 @@ export async function listRunJudgements(
     listJudgedScores(sql, orgId, projectId, traceIds),
     listVerdicts(sql, orgId, projectId, traceIds),
   ])
-  const scoresOf = Map.groupBy(scores, ({ trace_id }) => trace_id)
+  const judgedBy = scores.filter(({ rates_skill }) => !rates_skill)
+  const scoresOf = Map.groupBy(judgedBy, ({ trace_id }) => trace_id)
   const verdictOf = new Map(verdicts.map((verdict) => [verdict.trace_id, verdict]))
   return new Map(
     traceIds.map((id) => {

@@ -2,11 +2,13 @@ import type { Candidate, Lookup } from '../../jobs/rules/skills/skill-lookup.ts'
 import { jsonText } from '../core/db.ts'
 import type { Fragment, Queryable } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
+import { isShown } from './registry.ts'
 
 /**
  * What a reader resolves, in three statements for any number of items: which skills answer to a reference,
  * which of their versions are meant (`resolved-versions.ts`), and the bodies of these. Without a reader
- * only tables of the registry are read, so that all that is not public is alike: it is missing.
+ * only tables of the registry are read, and what is withheld is left out, so that all that is not served is
+ * alike: it is missing.
  */
 
 /** Who resolves. */
@@ -68,8 +70,8 @@ function ownCandidates(sql: Queryable, reader: SkillReader) {
 }
 
 function publicCandidates(sql: Queryable, reader: SkillReader | null) {
-  const foreign = reader ? sql`and r.org_id <> ${reader.orgId}` : sql``
-  const named = sql`select r.skill_id from registry_skills r where r.name = wanted.name ${foreign}`
+  const visible = reader ? sql`and r.org_id <> ${reader.orgId}` : sql`and ${isShown(sql)}`
+  const named = sql`select r.skill_id from registry_skills r where r.name = wanted.name ${visible}`
   const used = reader && sql`exists (${assignments(sql, reader, sql`r.skill_id`)})`
   return sql`
     select place as lookup,
@@ -84,7 +86,7 @@ function publicCandidates(sql: Queryable, reader: SkillReader | null) {
         union (${named} order by r.registry_name limit 5)
         ${used ? sql`union (${named} and ${used} order by r.registry_name limit 5)` : sql``}
       ) found
-      join registry_skills r on r.skill_id = found.skill_id ${foreign}`
+      join registry_skills r on r.skill_id = found.skill_id ${visible}`
 }
 
 function pins(sql: Queryable, reader: SkillReader, skillId: Fragment) {

@@ -34,11 +34,6 @@ export async function findPublicSkill(
   reference: string,
   version?: { readonly number: number } | { readonly id: string },
 ) {
-  const column = isUuid(reference)
-    ? 'skill_id'
-    : reference.includes('/')
-      ? 'registry_name'
-      : 'url_slug'
   const condition =
     version === undefined
       ? sql``
@@ -50,9 +45,15 @@ export async function findPublicSkill(
       v.version_number, v.body, v.body_sha256, v.change_summary, v.description, v.invocation,
       v.stability, v.frontmatter, v.eval_yaml
     from registry_skills r join registry_versions v on v.skill_id = r.skill_id
-    where r.${sql(column)} = ${reference} and r.held_at is null and v.band <> 'blocked' ${condition}
+    where r.${sql(referenceColumn(reference))} = ${reference} and r.held_at is null and v.band <> 'blocked' ${condition}
     order by v.version_number desc limit 1`
   return row
+}
+
+/** The column of `registry_skills` by which a reference names a skill: its id, its slug, or `handle/name`. */
+export function referenceColumn(reference: string) {
+  if (isUuid(reference)) return 'skill_id'
+  return reference.includes('/') ? 'registry_name' : 'url_slug'
 }
 
 /** Whether a version has the files of a public one, and no others. One that is gone has none. */
@@ -128,6 +129,19 @@ export async function findInstalled(sql: Queryable, orgId: string, skillId: stri
       join skills s on s.org_id = i.org_id and s.id = i.fork_skill_id and s.deleted_at is null
     where i.org_id = ${orgId} and i.skill_id = ${skillId}`
   return row
+}
+
+/** What the organization's installations of public skills are called, by the ids of these. */
+export async function findInstalledNames(
+  sql: Queryable,
+  orgId: string,
+  skillIds: readonly string[],
+) {
+  const rows = await sql<{ skill_id: string; name: string }[]>`
+    select i.skill_id, s.name from registry_installs i
+      join skills s on s.org_id = i.org_id and s.id = i.fork_skill_id and s.deleted_at is null
+    where i.org_id = ${orgId} and i.skill_id = any(${skillIds as string[]}::uuid[])`
+  return new Map(rows.map(({ skill_id, name }) => [skill_id, name]))
 }
 
 type PublicVersion = Pick<PublicSkillRow, 'skill_id' | 'version_number'>

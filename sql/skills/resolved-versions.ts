@@ -55,7 +55,7 @@ export async function findResolvedVersions(
         as wanted(place int, skill_id uuid, is_own bool, version_number int, version_id uuid)
     )
     ${reader ? sql`${ownVersions(sql, reader)} union all` : sql``}
-    ${publicVersions(sql)}`
+    ${publicVersions(sql, reader)}`
 }
 
 /** The bodies of resolved versions, by version id. */
@@ -118,8 +118,9 @@ function ownVersions(sql: Queryable, { orgId }: SkillReader) {
       ${shownSafety(sql)}`
 }
 
-function publicVersions(sql: Queryable) {
-  const ofSkill = sql`registry_versions v where v.skill_id = r.skill_id`
+function publicVersions(sql: Queryable, reader: SkillReader | null) {
+  const served = reader ? sql`` : sql`and v.band <> 'blocked'`
+  const ofSkill = sql`registry_versions v where v.skill_id = r.skill_id ${served}`
   return sql`
     select place as wanted, v.version_id, v.version_number, v.body_sha256, v.description,
       v.invocation, r.stability, v.frontmatter, v.band, r.held_at is not null as is_held,

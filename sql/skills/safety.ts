@@ -14,21 +14,20 @@ export interface ScannedRow {
   trigger_phrases: string[]
   frontmatter: Record<string, unknown>
   body: string
+  /** What the registry says of the version, where that is something else. */
+  published: { description: string; frontmatter: Record<string, unknown> } | null
 }
 
 export async function findScanned(sql: Queryable, orgId: string, versionId: string) {
   const [row] = await sql<ScannedRow[]>`
-    select v.skill_id, v.revision, k.name, k.description, k.trigger_phrases, k.frontmatter, v.body
+    select v.skill_id, v.revision, k.name, k.description, k.trigger_phrases, k.frontmatter, v.body,
+      case when p.version_id is not null then
+        json_build_object('description', p.description, 'frontmatter', p.frontmatter) end as published
     from skill_versions v join skills k on k.org_id = v.org_id and k.id = v.skill_id
+      left join registry_versions p on p.version_id = v.id
+        and not (p.description = k.description and k.frontmatter @> p.frontmatter)
     where v.org_id = ${orgId} and v.id = ${versionId} and k.deleted_at is null`
   return row
-}
-
-/** Undefined where no version has the content any more. */
-export async function readContent(sql: Queryable, orgId: string, sha256: Buffer) {
-  const [row] = await sql<{ content: Buffer }[]>`
-    select content from skill_blobs where org_id = ${orgId} and sha256 = ${sha256}`
-  return row?.content
 }
 
 /** What the scan found that counts for a version; undefined while none does. */

@@ -4,11 +4,11 @@ import type { Queryable, Transaction } from '../core/db.ts'
 
 /** The contents of files, once an organization, whatever number of versions has them. */
 
-/** Throws where there is none: a file has its blob. */
-export async function readBlob(sql: Queryable, orgId: string, sha256: Buffer): Promise<Buffer> {
-  const rows = await sql<{ content: Buffer }[]>`
+/** Undefined where no version has had the content for a day. */
+export async function readBlob(sql: Queryable, orgId: string, sha256: Buffer) {
+  const [row] = await sql<{ content: Buffer }[]>`
     select content from skill_blobs where org_id = ${orgId} and sha256 = ${sha256}`
-  return onlyRow(rows).content
+  return row?.content
 }
 
 /**

@@ -3,8 +3,8 @@ import { aboutTraces, ofTraces } from './traces.ts'
 
 /**
  * Deletes what was found in the content of traces that say something else now: the words they are found
- * by, who gave work to whom, how they fit the active manifest, in what they break their own, and their
- * repaired contents. Judgement and the search that follows it find it anew.
+ * by, who gave work to whom, which skills they used, how they fit the active manifest, in what they break
+ * their own, and their repaired contents. Judgement and the search that follows it find it anew.
  * @param renamed those of another agent now, which the edges to their child traces name as well
  */
 export async function deleteFindings(
@@ -19,7 +19,8 @@ export async function deleteFindings(
     with words as (delete from trace_search where ${ofTraces(tx, orgId, projectId, traceIds)}),
     edges as (delete from agent_edges where ${isTold}),
     fits as (delete from trace_examinations where ${isTold}),
-    violations as (delete from contract_violations where ${isTold})
+    violations as (delete from contract_violations where ${isTold}),
+    skills as (delete from trace_skills where ${isTold})
     delete from trace_revisions where ${isTold}`
   if (renamed.length === 0) return
   await tx`

@@ -14,17 +14,19 @@ import { withOutputs } from '../evals/final-outputs.ts'
 import { listJudgedScores, listOldest, lockJudged } from '../evals/judgements.ts'
 import type { LockedTrace } from '../evals/judgements.ts'
 import { markCellsDirty, markJudged } from '../evals/cell-marks.ts'
+import { insertTraceSkills, listEvidenced } from '../evals/trace-skills.ts'
 import { listDecided, upsertVerdicts } from '../evals/verdicts.ts'
 import type { VerdictRow } from '../evals/verdicts.ts'
 import { listBrokenOutputs } from '../manifests/contract-violations.ts'
 import { listFits } from '../manifests/trace-examinations.ts'
+import { markScoresDue } from '../skills/scores-due.ts'
 import { listFlagged } from '../traces/annotations.ts'
 import { indexTraces } from '../traces/trace-search.ts'
 
 /**
  * Judges traces of a project: stores the scores of the built-in evaluators and the decisions, indexes
- * the traces for search, and marks what the score cells do not show yet. Traces that are still running
- * are only indexed. Judging again with nothing new changes nothing.
+ * the traces for search, and marks what the score cells and the scores of skills do not show yet. Traces
+ * that are still running are only indexed. Judging again with nothing new changes no score or decision.
  *
  * Enqueues the judging of copies whose decision names no older trace yet, and the aggregation of what it
  * has marked. Another transaction that does so for the same project waits for the end of this one, so
@@ -50,6 +52,7 @@ export async function judgeTraces(
   const own = new Set(judged)
   const copies = evidence.family.map(({ trace_id }) => trace_id).filter((id) => !own.has(id))
   await enqueueTraces(queue, tx, judgeJob, orgId, projectId, copies)
+  await noteSkills(tx, orgId, projectId, locked, evidence)
   const isAnyMarked = stored.first.length + stored.moved.length > 0
   if (isAnyMarked) await requestAggregation(queue, tx, orgId, projectId)
   const verdicts = judgements.map(({ decision }) => decision.verdict)
@@ -82,7 +85,12 @@ async function readEvidence(
     checks,
     policies,
     oldest: new Map(family.map((trace) => [trace.trace_id, trace.oldest])),
-    scores: Map.groupBy(given, ({ trace_id }) => trace_id),
+    scores: Map.groupBy(
+      given.filter(({ rates_skill }) => !rates_skill),
+      ({ trace_id }) => trace_id,
+    ),
+    /** The traces in which skills were rated. */
+    rated: new Set(given.filter(({ rates_skill }) => rates_skill).map(({ trace_id }) => trace_id)),
     fits: new Map(fits.map((fit) => [fit.trace_id, fit])),
     broken: new Map(broken.map(({ trace_id, subject }) => [trace_id, subject])),
     flagged,
@@ -141,6 +149,21 @@ async function storeJudgements(
     first: judgements.filter(isFirst).map(idOf),
     moved: judgements.filter((each) => !isFirst(each) && isMoved(each)).map(idOf),
   }
+}
+
+/** Stores which skills the traces used, and has those scored anew of which they are evidence. */
+async function noteSkills(
+  tx: Transaction,
+  orgId: string,
+  projectId: string,
+  locked: readonly LockedTrace[],
+  { rated }: Pick<Evidence, 'rated'>,
+) {
+  const using = locked.filter(({ uses_skills }) => uses_skills).map(({ trace_id }) => trace_id)
+  if (using.length + rated.size === 0) return
+  await insertTraceSkills(tx, orgId, projectId, using)
+  const names = await listEvidenced(tx, orgId, projectId, { using, rated: [...rated] })
+  await markScoresDue(tx, orgId, names)
 }
 
 function idOf({ trace }: TraceJudgement) {

@@ -9,7 +9,7 @@ export async function unpublishSkill(tx: Transaction, orgId: string, skillId: st
     with removed as (
       delete from registry_skills where org_id = ${orgId} and skill_id = ${skillId} returning skill_id
     )
-    update skills s set visibility = 'private', updated_at = clock_timestamp()
+    update skills s set visibility = 'private'
     from removed where s.org_id = ${orgId} and s.id = removed.skill_id`
   return removed.count === 1
 }

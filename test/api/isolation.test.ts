@@ -138,6 +138,13 @@ const BODIES: Readonly<Record<string, object>> = {
   '/api/v1/traces/{trace_id}/annotations': { rating: 5 },
   '/api/v1/skills/{skill_name}/attachments': { path: 'a', content: '' },
   '/api/v1/skills/{skill_name}/attachments/bulk': { files: [{ path: 'a', content: '' }] },
+  '/api/v1/skills/{skill_name}/benchmarks': {
+    suite: 'a',
+    suite_sha256: '0'.repeat(64),
+    runner: 'a',
+    run_at: '2026-01-01T00:00:00Z',
+    cases: [{ case_id: 'a', with: 'passed', without: 'passed' }],
+  },
   '/api/v1/traces/{trace_id}/eval-scores': { source: 'custom', scores: [{ name: 'x', score: 1 }] },
 }
 

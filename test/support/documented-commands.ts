@@ -12,12 +12,19 @@ export async function openDocumented(t: Test, document: string) {
   await service.startWorkers(Object.values(pools).flatMap(({ handlers }) => handlers))
   await service.server.start()
   const { key } = await service.makeOrganization()
+  const { key: other } = await service.makeOrganization()
   // As in a checkout, where `npx node` finds its Node.js and the runner is.
   const folder = t.testdir()
   for (const name of ['node_modules', 'ops', 'package.json']) {
     symlinkSync(resolve(name), join(folder, name))
   }
-  const env = { ...process.env, BASE: `${service.server.info.uri}/api/v1`, KEY: key }
+  const env = {
+    ...process.env,
+    BASE: `${service.server.info.uri}/api/v1`,
+    KEY: key,
+    OTHER: other,
+    DATABASE_URL: service.url,
+  }
 
   function run(program: string, args: readonly string[]) {
     return new Promise<string>((done, reject) => {

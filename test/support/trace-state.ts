@@ -43,6 +43,7 @@ const TABLES: Readonly<Record<string, { without: readonly string[]; from?: strin
   agent_edges: { without: [] },
   trace_examinations: { without: ['examined_at'] },
   contract_violations: { without: ['id', 'detected_at'] },
+  trace_skills: { without: [] },
   trace_revisions: { without: ['created_at'] },
   manifests: { without: ['created_by', 'created_at'] },
   score_cells: { without: ['id', 'computed_at'] },

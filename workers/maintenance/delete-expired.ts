@@ -1,4 +1,5 @@
 import { deleteExpired } from '../../jobs/delete-expired.ts'
+import type { Transaction } from '../../sql/core/db.ts'
 import { deleteOldIdempotencyKeys } from '../../sql/core/idempotency-keys.ts'
 import { deleteParts, listLeftStaging } from '../../sql/import/import-parts.ts'
 import { forgetUpload, listLeftUploads } from '../../sql/import/imports.ts'
@@ -13,6 +14,7 @@ import {
   deleteOldPreviews,
   deleteOldRepairFailures,
   deleteOldRevisions,
+  deleteOldSkill,
   listUploadOwners,
 } from '../../sql/jobs/retention.ts'
 import { expireTasks } from '../../sql/replay/replay-tasks.ts'
@@ -38,6 +40,7 @@ export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
     mails: await inChunks(run, () => deleteOldMails(sql, CHUNK)),
     skill_installs: await inChunks(run, () => deleteOldInstalls(sql, CHUNK)),
     counts: await inChunks(run, () => deleteEmptyCounts(sql, CHUNK)),
+    skill_versions: await deleteOldVersions(run),
     skill_blobs: await inChunks(run, () => deleteReleasedBlobs(sql, CHUNK)),
     uploads: await deleteLeftUploads(run),
     import_parts: await deleteLeftParts(run),
@@ -53,6 +56,15 @@ async function inChunks({ signal }: Run, deleteChunk: () => Promise<number>) {
     const count = await deleteChunk()
     total += count
     if (count < CHUNK) return total
+  }
+}
+
+async function deleteOldVersions({ sql, signal }: Run) {
+  for (let total = 0; ;) {
+    signal.throwIfAborted()
+    const count = await sql.begin((tx: Transaction) => deleteOldSkill(tx, VERSIONS_TOGETHER))
+    if (count === undefined) return total
+    total += count
   }
 }
 
@@ -83,4 +95,6 @@ async function deleteLeftParts(run: Run) {
 }
 
 const CHUNK = 1000
+/** Each of them has at most 200 files. */
+const VERSIONS_TOGETHER = 100
 const PARTS_TOGETHER = 10_000

@@ -2,8 +2,9 @@ import type { Scan } from '../../jobs/rules/skills/scan/finding.ts'
 import { startScan } from '../../jobs/rules/skills/scan/scan-skill.ts'
 import { scanSkill } from '../../jobs/scan-skill.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { findScanned, readContent } from '../../sql/skills/safety.ts'
+import { findScanned } from '../../sql/skills/safety.ts'
 import type { ScannedRow } from '../../sql/skills/safety.ts'
+import { readBlob } from '../../sql/skills/skill-blobs.ts'
 import { listFiles } from '../../sql/skills/skill-files.ts'
 import { storeScan } from '../../sql/transactions/settle-safety.ts'
 import { handler } from '../runtime/handler.ts'
@@ -36,7 +37,7 @@ async function scanVersion(
   const running = startScan(scanned)
   for (const { path, sha256 } of await listFiles(sql, orgId, [id])) {
     signal.throwIfAborted()
-    const content = await readContent(sql, orgId, sha256)
+    const content = await readBlob(sql, orgId, sha256)
     // Without its content the version is not any more what it was, which storing finds out.
     if (content) running.addFile(path, content)
   }

@@ -82,7 +82,8 @@ function* candidatesOf(skill: NamedSkill) {
   }
 }
 
-function cutName(name: string, length: number) {
+/** The beginning of a name, of at most so many characters, without a hyphen at its end. */
+export function cutName(name: string, length: number) {
   return name.slice(0, length).replace(/-$/, '')
 }
 

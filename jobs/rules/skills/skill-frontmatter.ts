@@ -17,6 +17,19 @@ export function publicFrontmatter(frontmatter: Frontmatter): Frontmatter {
   )
 }
 
+/** Whether a frontmatter says that no model may start the skill. Clients that read no YAML types send text. */
+export function isForUsersOnly({ 'disable-model-invocation': word }: Frontmatter): boolean {
+  return word === true || word === 'true'
+}
+
+/** Whether a key, at any depth, is longer than readers of YAML take one for. */
+export function hasLongKey(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(
+    ([key, entry]) => writeJson(key).length > MAX_WRITTEN_KEY || hasLongKey(entry),
+  )
+}
+
 /**
  * Writes frontmatter, fences included, as YAML that readers of 1.1 and 1.2 read alike. The keys of the
  * Agent Skills format come first, the others by their bytes.
@@ -112,6 +125,8 @@ const FORMAT_KEYS: readonly string[] = [
   'disable-model-invocation',
   'metadata',
 ]
+/** Characters before the colon, as YAML 1.1 and 1.2 say of keys that nothing marks. */
+const MAX_WRITTEN_KEY = 1024
 const PLAIN_KEY = /^[A-Za-z][A-Za-z0-9_-]*$/
 const PLAIN_TEXT = /^[A-Za-z][A-Za-z0-9 _.,/()'+-]*$/
 const RESERVED: readonly string[] = 'true false yes no on off null y n'.split(' ')

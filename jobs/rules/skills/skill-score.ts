@@ -1,3 +1,6 @@
+/** Older evidence does not count. */
+export const EVIDENCE_DAYS = 90
+
 /** Paired cases of benchmark runs, of which neither arm had an error. */
 export interface BenchEvidence {
   readonly cases: number
@@ -82,12 +85,6 @@ export function wilsonBound(share: number, count: number): number {
   return Math.max(0, (middle - spread) / (1 + z2 / count))
 }
 
-/** Whether two runs of a suite came to about the same share of passed cases. */
-export function isSameRate(one: Rate, other: Rate): boolean {
-  if (one.cases === 0 || other.cases === 0) return false
-  return Math.abs(one.passed / one.cases - other.passed / other.cases) <= SAME_RATE
-}
-
 /** A case that the skill broke counts twice: it is not passed, and it is harm. */
 function benchValue({ cases, passed, flippedToFail }: BenchEvidence) {
   return Math.max(0, wilsonBound(passed / cases, cases) - flippedToFail / cases)
@@ -132,11 +129,6 @@ function rounded(value: number) {
   return Math.round(value * 10_000) / 10_000
 }
 
-interface Rate {
-  readonly cases: number
-  readonly passed: number
-}
-
 interface Weight {
   /** With endless evidence. */
   readonly most: number
@@ -153,4 +145,3 @@ const WEIGHTS = {
 } as const satisfies Record<string, Weight>
 const SUPPORTED = { cases: 10, traces: 20, ratings: 20 } as const
 const VERIFIED = { cases: 20, traces: 30 } as const
-const SAME_RATE = 0.1

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { cut } from '../core/reader.ts'
 import { isUuid } from '../core/uuid.ts'
 
 /** What a skill is made of: its name, its body, and the bounds of both. */
@@ -64,7 +65,7 @@ export function faultOfBody(body: string): 'frontmatter_in_body' | 'too_large' |
 export function describeBody(body: string, name: string): string {
   const lines = body.split(/\r?\n/, MAX_LINES_READ).map((line) => line.trim())
   const line = lines.find((line) => line !== '' && !line.startsWith('#'))
-  return line?.slice(0, DESCRIBED).replace(/[\ud800-\udbff]$/, '') || name
+  return line === undefined ? name : cut(line, DESCRIBED)
 }
 
 const DESCRIBED = 200

@@ -50,11 +50,16 @@ t.test('assignments', async (t) => {
       subscribed_by_user_id: null,
       subscribed_by_key_id: keyId,
       subscribed_at: String,
+      already: false,
     })
     const again = await client.post('/skills/deploy/assign', { agent_name: 'a' })
-    t.match(again, { status: 200, body: made.body })
+    t.match(again, { status: 200, body: { ...made.body, already: true } })
     const pinned = await client.post(`/skills/${skill.id}/assign`, { agent_name: 'a', version: 1 })
-    t.match(pinned, { status: 200, body: { ...made.body, version_id: skill.versionIds[0] } })
+    const { already: _, ...subscription } = pinned.body
+    t.match(pinned, {
+      status: 200,
+      body: { ...made.body, version_id: skill.versionIds[0], already: true },
+    })
     await client.post('/skills/deploy/subscribe', { agent_name: 'b', version: '2' })
     const byId = { agent_name: 'b', version: skill.versionIds[1] }
     t.match((await client.post('/skills/deploy/assign', byId)).body, {
@@ -62,7 +67,7 @@ t.test('assignments', async (t) => {
     })
     const listed = await client.get('/skills/deploy/subscriptions')
     t.match(listed.body, {
-      subscriptions: [pinned.body, { agent_name: 'b', version_id: skill.versionIds[1] }],
+      subscriptions: [subscription, { agent_name: 'b', version_id: skill.versionIds[1] }],
       total: 2,
     })
     t.same((await client.get('/skills/deploy/subscribers')).body, listed.body)

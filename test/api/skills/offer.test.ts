@@ -1,5 +1,6 @@
-import { createHash, randomUUIDv7 } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import t from 'tap'
+import { scanSkillHandler } from '../../../workers/skills/scan-skill.ts'
 import { openService } from '../../support/service.ts'
 
 t.test('skills', async (t) => {
@@ -68,32 +69,18 @@ t.test('skills', async (t) => {
     await me.make('a-skill', 'Mine')
     const assigned = await me.make('z-skill', 'Mine too')
     const used = await owner.make('public-skill', 'Converts invoices')
-    const slug = `slug-${used.id}`
-    const { id: versionId } = used.latest_version
-    await sql`
-      insert into registry_skills (skill_id, org_id, url_slug, registry_name, handle, name,
-        description, stability, document, current_version, current_version_id, band)
-      select id, org_id, ${slug}, ${`x/${slug}`}, 'x', name, description, stability, document, 1,
-        ${versionId}, 'passed' from skills where org_id = ${owner.orgId} and id = ${used.id}`
-    await sql`
-      insert into registry_versions (skill_id, version_number, version_id, body, body_sha256,
-        description, invocation, stability, frontmatter, band)
-      values (${used.id}, 1, ${versionId}, 'text', ${createHash('sha256').update('text').digest()},
-        'Converts invoices', 'any', 'stable', '{}', 'passed')`
-    await sql`
-      insert into registry_files (skill_id, version_number, path, id, sha256, mode, size_bytes,
-        content_type, content)
-      values (${used.id}, 1, 'run.sh', ${randomUUIDv7()}, '\\x00', '0755', 1, 'text/plain', 'x')`
+    const file = { path: 'run.sh', content: 'true', mode: '0755' }
+    await owner.client.post('/skills/public-skill/attachments', file)
+    const worker = await service.startWorkers([scanSkillHandler])
+    const { url_slug: slug } = (await owner.client.post('/skills/public-skill/publish')).body
+    await worker.stop()
     t.same(namesOf(await me.menu()), ['a-skill', 'z-skill'])
     for (const [skill, agent] of [
       [used, 'agent'],
       [assigned, 'agent'],
       [assigned, 'other'],
     ] as const) {
-      await sql`
-        insert into skill_assignments (org_id, project_id, agent_name, skill_id, skill_org_id)
-        values (${me.orgId}, ${me.projectId}, ${agent}, ${skill.id},
-          ${skill === used ? owner.orgId : me.orgId})`
+      await me.client.post(`/skills/${skill.id}/assign`, { agent_name: agent })
     }
     t.same(namesOf(await me.menu()), ['public-skill', 'z-skill', 'a-skill'])
     t.same(namesOf(await me.menu('agent_name=agent')), ['public-skill', 'z-skill', 'a-skill'])
@@ -102,7 +89,7 @@ t.test('skills', async (t) => {
       skills: [{ url_slug: slug, is_assigned: true, attachments: [{ file_path: 'run.sh' }] }],
     })
     t.match((await me.client.get(`/skills/${slug}/body`)).body, {
-      body: 'text',
+      body: '# public-skill',
       skill_id: used.id,
       name: 'public-skill',
       truncated: false,
@@ -129,9 +116,7 @@ t.test('skills', async (t) => {
     t.match(await read('version=1&max_chars=5'), { body: 'one ', truncated: true })
     t.match(await read('version=1&max_chars=6'), { body: 'one 😀', truncated: true })
     t.equal((await me.client.get('/skills/s/body?version=3')).status, 404)
-    await sql`
-      insert into skill_assignments (org_id, project_id, agent_name, skill_id, skill_org_id, version_id)
-      values (${me.orgId}, ${me.projectId}, 'held', ${made.id}, ${me.orgId}, ${made.latest_version.id})`
+    await me.client.post('/skills/s/assign', { agent_name: 'held', version: 1 })
     t.match(await read('agent_name=held'), { version_number: 1 })
     t.match(await read('agent_name=held&version=latest'), { version_number: 2 })
     t.match(await read('agent_name=free'), { version_number: 2 })

@@ -78,6 +78,8 @@ t.test('skills', async (t) => {
     t.same(await refused({ description: 'x'.repeat(1025) }), ['body.description'])
     t.same(await refused({ frontmatter: { x: 'x'.repeat(16_384) } }), ['body.frontmatter'])
     t.same(await refused({ frontmatter: { x: ['a\0'] } }), ['body.frontmatter'])
+    const longKey = { x: [{ ['k'.repeat(1023)]: 1 }] }
+    t.same(await refused({ frontmatter: longKey }), ['body.frontmatter'])
     t.same(await refused({ frontmatter: { 'a\ud800': 1 } }), ['body.frontmatter'])
     t.same(await refused({ stability: 'shaky' }), ['body.stability'])
     t.equal((await make('largest', { body_markdown: ` ${'é'.repeat(131_071)}xx` })).status, 201)

@@ -1,56 +1,31 @@
-import { createHash, randomUUIDv7 } from 'node:crypto'
 import t from 'tap'
+import { scanSkillHandler } from '../../../workers/skills/scan-skill.ts'
 import { openService } from '../../support/service.ts'
 
 t.test('a copy of a skill', async (t) => {
   const service = await openService(t)
   const { sql } = service
+  await service.startWorkers([scanSkillHandler])
 
   async function setup() {
     const org = await service.makeOrganization()
     const client = service.client(org.key)
     const make = async (name: string, body_markdown: string, more: object = {}) =>
-      (await client.post('/skills', { name, body_markdown, ...more })).body
+      (await client.post('/skills', { ...DETAILS, name, body_markdown, ...more })).body
     return { ...org, client, make }
   }
   type Party = Awaited<ReturnType<typeof setup>>
 
-  /** Puts the newest version of a skill into the registry, with a file. */
-  async function publish(owner: Party, name: string, { file = 'file', band = 'passed' } = {}) {
-    const { body: skill } = await owner.client.get(`/skills/${name}`)
-    const { id: version_id, version_number } = skill.latest_version
-    const sha256 = createHash('sha256').update(file).digest()
-    await sql.begin(async (tx) => {
-      await tx`
-        insert into registry_slugs (skill_id, org_id, url_slug)
-        values (${skill.id}, ${owner.orgId}, ${`slug-${skill.id}`}) on conflict do nothing`
-      await tx`
-        insert into registry_skills (skill_id, org_id, url_slug, registry_name, handle, name,
-          description, stability, document, current_version, current_version_id, band)
-        select id, org_id, ${`slug-${skill.id}`}, ${`owner-${skill.id}/${name}`}, 'owner', name,
-          description, stability, document, ${version_number}, ${version_id}, ${band}
-        from skills where org_id = ${owner.orgId} and id = ${skill.id}
-        on conflict (skill_id) do update
-        set current_version = excluded.current_version, band = excluded.band,
-          current_version_id = excluded.current_version_id`
-      await tx`
-        insert into registry_versions (skill_id, version_number, version_id, body, body_sha256,
-          change_summary, description, invocation, stability, frontmatter, band)
-        select s.id, v.version_number, v.id, v.body, v.body_sha256, v.change_summary,
-          s.description, s.invocation, s.stability, '{"license": "MIT"}', ${band}
-        from skills s join skill_versions v on v.org_id = s.org_id and v.skill_id = s.id
-        where s.org_id = ${owner.orgId} and v.id = ${version_id}`
-      await tx`
-        insert into registry_files (skill_id, version_number, path, id, sha256, mode, size_bytes,
-          content_type, content)
-        values (${skill.id}, ${version_number}, 'notes.txt', ${randomUUIDv7()}, ${sha256}, '0644',
-          ${file.length}, 'text/plain', ${Buffer.from(file)})`
-    })
-    return { id: skill.id as string, slug: `slug-${skill.id}`, versionId: version_id as string }
-  }
-
-  async function unpublish({ id }: { id: string }) {
-    await sql`delete from registry_skills where skill_id = ${id}`
+  /** Publishes the newest version of a skill, with a file. */
+  async function publish({ client }: Party, name: string, { file = 'file' } = {}) {
+    await client.post(`/skills/${name}/attachments`, { path: 'notes.txt', content: file })
+    const { body } = await client.post(`/skills/${name}/publish`)
+    return {
+      id: body.skill_id as string,
+      slug: body.url_slug as string,
+      publicName: body.registry_name as string,
+      versionId: body.version_id as string,
+    }
   }
 
   async function filesOf({ orgId, client }: Party, name: string) {
@@ -132,7 +107,7 @@ t.test('a copy of a skill', async (t) => {
     t.same(await filesOf(me, 'shared-2'), [['notes.txt', 'a file']])
     t.equal(await countOf(source), 1)
 
-    const references = [source.id, source.slug, encodeURIComponent(`owner-${source.id}/shared`)]
+    const references = [source.id, source.slug, encodeURIComponent(source.publicName)]
     for (const reference of references) {
       const again = await me.client.post(`/skills/${reference}/fork`, { new_name: 'elsewhere' })
       t.equal(again.status, 409, reference)
@@ -269,7 +244,7 @@ t.test('a copy of a skill', async (t) => {
     t.same(await state(), [false, 409, 'upstream_unavailable'])
     await sql`update registry_skills set held_at = null where skill_id = ${source.id}`
     t.same(await state(), [true, 200, undefined])
-    await unpublish(source)
+    await owner.client.post('/skills/gone/unpublish')
     t.same(await state(), [false, 409, 'upstream_unavailable'])
     t.equal((await me.client.post(`/skills/${source.slug}/fork`)).status, 404)
     t.match((await me.client.get('/skills/gone/body')).body, { body: 'one' }, 'the copy stays')
@@ -290,3 +265,5 @@ t.test('a copy of a skill', async (t) => {
     t.ok((await owner.make('kept', 'anew')).id, 'its name is free')
   })
 })
+
+const DETAILS = { description: 'What others can install', frontmatter: { license: 'MIT' } }

@@ -268,6 +268,49 @@ t.test('retention', async (t) => {
     t.same(left, [{ skill_name: 'skill-89' }])
   })
 
+  t.test('deletes skills with all they have 90 days after their deletion', async (t) => {
+    const { orgId, key } = await service.makeOrganization()
+    const client = service.client(key)
+    for (const name of ['kept', 'recent', 'old', 'older']) {
+      await client.post('/skills', { name, description: 'One of four', body_markdown: name })
+      await client.post(`/skills/${name}/attachments`, { path: 'notes.txt', content: name })
+      await client.post(`/skills/${name}/attachments`, { path: 'same.txt', content: 'same' })
+    }
+    // More versions than one transaction deletes.
+    for (let n = 1; n < 105; n++) await client.put('/skills/older', { body_markdown: `body ${n}` })
+    for (const [name, days] of [
+      ['recent', 89] as const,
+      ['old', 91] as const,
+      ['older', 99] as const,
+    ]) {
+      await client.delete(`/skills/${name}`)
+      await sql`
+        update skills set deleted_at = deleted_at - ${days} * interval '1 day'
+        where org_id = ${orgId} and name = ${name}`
+    }
+    await run()
+    const skills = await sql<{ name: string; versions: number }[]>`
+      select k.name, count(*)::int as versions
+      from skills k left join skill_versions v on v.org_id = k.org_id and v.skill_id = k.id
+      where k.org_id = ${orgId} group by k.name order by k.name`
+    t.same(
+      [...skills],
+      [
+        { name: 'kept', versions: 1 },
+        { name: 'recent', versions: 1 },
+      ],
+    )
+    await sql`update skill_blobs set released_at = released_at - interval '25 hours'`
+    await run()
+    const blobs = await sql<{ content: Buffer }[]>`
+      select content from skill_blobs where org_id = ${orgId} order by content`
+    t.same(
+      blobs.map(({ content }) => content.toString()),
+      ['kept', 'recent', 'same'],
+      'the contents of which a version is left',
+    )
+  })
+
   t.test('knows every table that keeps a job from being deleted', async (t) => {
     const rows = await sql<{ name: string }[]>`
       select conrelid::regclass::text as name from pg_constraint

@@ -1,3 +1,5 @@
+import { publicFrontmatter } from '../skill-frontmatter.ts'
+import type { Frontmatter } from '../skill-frontmatter.ts'
 import { findCharacters } from './characters.ts'
 import { COMMAND_RULES } from './commands.ts'
 import { describeBinary, findBlobs, findCredentials, kindOf, readText } from './contents.ts'
@@ -27,6 +29,8 @@ export interface ScannedSkill {
   readonly trigger_phrases: readonly string[]
   readonly frontmatter: Readonly<Record<string, unknown>>
   readonly body: string
+  /** What is public of it, where that was written before. */
+  readonly published?: Pick<ScannedSkill, 'description' | 'frontmatter'> | null
 }
 
 /** A scan of one version: its files are added one after another, and dropped when they were looked at. */
@@ -40,6 +44,7 @@ export interface RunningScan {
 export function startScan(skill: ScannedSkill): RunningScan {
   const gathering = gatherFindings()
   scanHeader(gathering, skill)
+  if (skill.published) scanHeader(gathering, { name: '', trigger_phrases: [], ...skill.published })
   scanText(gathering, prepareText(BODY_PATH, skill.body))
   return {
     addFile: (path, content) => scanFile(gathering, path, content),
@@ -47,18 +52,33 @@ export function startScan(skill: ScannedSkill): RunningScan {
   }
 }
 
-/** What agents read of a skill before anybody chose it. */
-function scanHeader(gathering: Gathering, { name, description, ...skill }: ScannedSkill) {
+/** Looks through what is said of a skill where it is listed, such as who made it. */
+export function scanListing(said: string): Scan {
+  const gathering = gatherFindings()
+  scanSaid(gathering, prepareText('listing', said))
+  return gathering.finish()
+}
+
+/** What agents read of a skill before its body. */
+function scanHeader(
+  gathering: Gathering,
+  { name, description, ...skill }: Omit<ScannedSkill, 'body'>,
+) {
   const described = prepareText('description', description)
   const phrases = prepareText('trigger_phrases', skill.trigger_phrases.join('\n'))
   const tools = prepareText('allowed-tools', textOf(skill.frontmatter['allowed-tools']))
-  for (const text of [prepareText('name', name), described, phrases, tools]) {
-    gathering.add(text, findWords(text, HEADER_CONCEALMENT_RULES))
-    gathering.add(text, findAnywhere(text))
+  const others = prepareText('frontmatter', publicTextOf(skill.frontmatter))
+  for (const text of [prepareText('name', name), described, phrases, tools, others]) {
+    scanSaid(gathering, text)
   }
   gathering.add(described, findWords(described, TRIGGER_RULES))
   gathering.add(phrases, findManyTriggers(phrases, skill.trigger_phrases))
   gathering.add(tools, findBroadTools(tools))
+}
+
+function scanSaid(gathering: Gathering, text: ScannedText) {
+  gathering.add(text, findWords(text, HEADER_CONCEALMENT_RULES))
+  gathering.add(text, findAnywhere(text))
 }
 
 function scanFile(gathering: Gathering, path: string, content: Uint8Array) {
@@ -92,4 +112,12 @@ function textOf(value: unknown): string {
   return (Array.isArray(value) ? value : [value])
     .filter((part) => typeof part === 'string')
     .join(' ')
+}
+
+/** What others are shown of a frontmatter, a line an entry, but for the tools. */
+function publicTextOf(frontmatter: Frontmatter): string {
+  return Object.entries(publicFrontmatter(frontmatter))
+    .filter(([key]) => key !== 'allowed-tools')
+    .map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
+    .join('\n')
 }

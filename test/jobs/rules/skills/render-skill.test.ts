@@ -3,7 +3,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { chooseFormat, hashText, renderSkill } from '../../../../jobs/rules/skills/render-skill.ts'
 import type { RenderedSkill, Variant } from '../../../../jobs/rules/skills/render-skill.ts'
-import { publicFrontmatter } from '../../../../jobs/rules/skills/skill-frontmatter.ts'
+import { hasLongKey, publicFrontmatter } from '../../../../jobs/rules/skills/skill-frontmatter.ts'
 import fc from '../../../support/property.ts'
 
 const golden = new URL('../../../samples/skills/', import.meta.url)
@@ -108,6 +108,17 @@ t.test('SKILL.md', async (t) => {
         t.notMatch(written, /[^\n\x20-\x7e\xa0-\uffff]|[\u2028\u2029\ufeff]/)
       }),
     )
+  })
+
+  t.test('reads back keys as long as they may be', (t) => {
+    // The second is written with six characters for each.
+    for (const key of ['k'.repeat(1022), '\u2028'.repeat(170)]) {
+      t.notOk(hasLongKey({ [key]: 1 }))
+      t.ok(hasLongKey({ x: [{ [`${key}kkk`]: 1 }] }))
+      const { frontmatter } = splitFile(renderSkill(skill({ frontmatter: { [key]: 1 } }), 'own'))
+      t.same((parse(frontmatter) as Record<string, unknown>)[key], 1)
+    }
+    t.end()
   })
 
   t.test('has a hash that tells apart names, versions and variants', async (t) => {

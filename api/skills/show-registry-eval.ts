@@ -1,0 +1,31 @@
+import Joi from 'joi'
+import { countEvalCases } from '../../jobs/rules/skills/eval-cases.ts'
+import { shape } from '../../jobs/shape.ts'
+import { endpoint } from '../endpoint.ts'
+import { notFound } from '../errors.ts'
+import { errorBody, nullable } from '../fields.ts'
+import { versionMembers } from './attachment.ts'
+import { findInstallable, publicPath, publicVersion } from './fork.ts'
+
+export const showRegistryEval = endpoint('GET', '/registry/skills/{skill_id}/eval', {
+  summary: 'Read how a public skill is to be evaluated',
+  access: 'public',
+  params: publicPath,
+  query: shape({}, { version: publicVersion }),
+  answers: {
+    200: Joi.object({
+      eval_yaml_text: Joi.string().required().description('As its author wrote it'),
+      case_count: nullable(Joi.number().integer())
+        .required()
+        .description('Items of its list `cases`; null where it has none'),
+      ...versionMembers,
+    }).label('RegistryEval'),
+    404: errorBody,
+  },
+  async handle({ context: { sql }, params, query }) {
+    const skill = await findInstallable(sql, params.skill_id, query.version)
+    const { eval_yaml: text, version_id, version_number } = skill
+    if (text === null) throw notFound('Evaluation')
+    return { eval_yaml_text: text, case_count: countEvalCases(text), version_id, version_number }
+  },
+})

@@ -1,0 +1,81 @@
+import type { Queue } from '../../jobs/queue.ts'
+import { SCANNER_VERSION } from '../../jobs/rules/skills/scan/scan-skill.ts'
+import { publicFrontmatter } from '../../jobs/rules/skills/skill-frontmatter.ts'
+import { urlSlugs } from '../../jobs/rules/skills/url-slug.ts'
+import type { Transaction } from '../core/db.ts'
+import {
+  findNameHolder,
+  findPublished,
+  insertPublishedVersion,
+  keepSlug,
+  lockHandle,
+  upsertPublished,
+} from '../skills/published-skills.ts'
+import type { Listing, PublishedRow } from '../skills/published-skills.ts'
+import type { SkillVersionRow } from '../skills/skill-versions.ts'
+import type { SkillRow } from '../skills/skills.ts'
+import { tellInstallers } from './settle-safety.ts'
+
+export interface Publication {
+  readonly skill: SkillRow
+  /** Its newest version, which was found safe enough. */
+  readonly newest: SkillVersionRow
+  /** What is left out stays as it is; the category is that of the skill unless it has none. */
+  readonly listing: { readonly [member in keyof Listing]?: Listing[member] | undefined }
+  readonly at: Date
+}
+
+/** The organization's name and the skill's are the public name of another skill, of this id. */
+export class PublicNameTaken extends Error {
+  readonly registryName: string
+  readonly holderId: string
+
+  constructor(registryName: string, holderId: string) {
+    super(`${registryName} is the public name of another skill`)
+    this.registryName = registryName
+    this.holderId = holderId
+  }
+}
+
+/**
+ * Makes a skill, which the transaction has locked, public in its newest version, or shows there what is
+ * said of it now. Organizations that installed it are told where that version is safer or less safe than
+ * the one that was shown. One that the operator withdrew stays so.
+ * @returns what the registry showed before, where it was public, and what it shows now
+ * @throws PublicNameTaken
+ */
+export async function publishSkill(
+  tx: Transaction,
+  queue: Queue,
+  orgId: string,
+  { skill, newest, listing, at }: Publication,
+): Promise<{ before: PublishedRow | undefined; published: PublishedRow }> {
+  const handle = await lockHandle(tx, orgId)
+  const registryName = `${handle}/${skill.name}`
+  const holderId = await findNameHolder(tx, registryName, skill.id)
+  if (holderId !== undefined) throw new PublicNameTaken(registryName, holderId)
+  await keepSlug(tx, orgId, skill.id, urlSlugs({ ...skill, handle }))
+  const before = await findPublished(tx, orgId, skill.id)
+  const published = await upsertPublished(tx, orgId, newest, {
+    category: listing.category ?? skill.category ?? before?.category ?? null,
+    tags: listing.tags ?? before?.tags ?? [],
+    author_display_name: listing.author_display_name ?? before?.author_display_name ?? null,
+  })
+  await insertPublishedVersion(tx, orgId, newest, publicFrontmatter(skill.frontmatter))
+  if (before && before.band !== newest.band) {
+    const change = {
+      skill_id: skill.id,
+      skill_name: skill.name,
+      version_id: newest.id,
+      version: newest.version_number,
+      previous_band: before.band,
+      band: newest.band,
+      reason_codes: newest.reason_codes,
+      scanner_version: SCANNER_VERSION,
+      is_held: published.held_at !== null,
+      changed_at: at,
+    }
+    await tellInstallers(tx, queue, orgId, change, null)
+  }
+  return { before, published }
+}
