@@ -22,7 +22,7 @@ t.test(
     const [author, client] = [service.client(owner.key), service.client(user.key)]
     const written = await readFolder(WRITTEN)
     const { name: _, description, ...frontmatter } = frontmatterOf(written)
-  const name = basename(WRITTEN)
+    const name = basename(WRITTEN)
     requireFormat(t, WRITTEN, written)
 
     const synced = await author.post('/skills/sync', {
