@@ -60,6 +60,12 @@ t.test('the demo skills are told to be fixtures, and were used by traces', async
     traces.traces.filter(({ active_skills: [skill] }: Using) => skill?.hash === hash).length,
     12,
   )
+  const { body: ranked } = await client.get('/skills/analytics/leaderboard')
+  t.match(
+    ranked.leaderboard,
+    SKILLS.map((name) => ({ name, traces: 12, judged: 12 })),
+    'in the order of the demo',
+  )
 })
 
 t.test('seeding again changes nothing, unless it is forced', async (t) => {
