@@ -4,6 +4,7 @@ import type { Queue } from '../../jobs/queue.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { findPublicSkill, hasFilesOf, takeFilesOf } from '../../sql/skills/public-skills.ts'
 import type { PublicSkillRow } from '../../sql/skills/public-skills.ts'
+import { isNewer } from '../../sql/skills/registry-marks.ts'
 import { nextVersion, readBodies } from '../../sql/skills/skill-versions.ts'
 import type { SkillVersionRow } from '../../sql/skills/skill-versions.ts'
 import { markUpstream } from '../../sql/skills/skills.ts'
@@ -66,7 +67,7 @@ export const mergeUpstream = endpoint('POST', '/skills/{skill_name}/merge-upstre
       if (!upstream) throw unavailable()
       const newest = await newestVersion(tx, orgId, skill.id)
       if (mode === 'preview') return preview(tx, orgId, newest, upstream)
-      const isTaken = upstream.version_id === skill.forked_at_version_id
+      const isTaken = !(await isNewer(tx, orgId, skill.id, upstream.version_number))
       const isSeen = upstream.version_id === skill.upstream_seen_version_id
       if (isTaken || (strategy === 'ours' && isSeen)) {
         return { ...viewUnmerged(newest), status: 'up_to_date' }

@@ -2,7 +2,7 @@ import type { Candidate, Lookup } from '../../jobs/rules/skills/skill-lookup.ts'
 import { jsonText } from '../core/db.ts'
 import type { Fragment, Queryable } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
-import { isShown } from './registry.ts'
+import { isShown } from './shown-versions.ts'
 
 /**
  * What a reader resolves, in three statements for any number of items: which skills answer to a reference,

@@ -1,6 +1,7 @@
 import type { Fragment, Queryable } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
 import { shownSafety } from './bands.ts'
+import { shownVersion } from './shown-versions.ts'
 
 /** A skill that agents of an organization can be offered: its own, or one that an agent is assigned. */
 export interface OfferedSkillRow {
@@ -30,8 +31,8 @@ export interface Offer {
 }
 
 /**
- * Skills that a model may start and whose newest version is not blocked: the best matches of the query
- * first; without one those that are assigned, then the others, by name.
+ * Skills that a model may start, own ones while their newest version is not blocked, others in the version
+ * that is shown: the best matches of the query first; without one those that are assigned, then the others, by name.
  */
 export async function listOffered(sql: Queryable, orgId: string, offer: Offer) {
   return sql<OfferedSkillRow[]>`
@@ -79,9 +80,8 @@ function usedSkills(sql: Queryable, orgId: string, offer: Offer) {
         order by f.path) as files
     from assigned a
       join registry_skills r on r.skill_id = a.skill_id and r.org_id <> ${orgId}
-      join registry_versions v on v.skill_id = r.skill_id and v.version_number = r.current_version
-      cross join words
-    where r.held_at is null and v.band <> 'blocked' and v.invocation <> 'user'
+      ${shownVersion(sql)} cross join words
+    where r.held_at is null and v.invocation <> 'user'
       ${matching(sql, sql`r`, offer)}`
 }
 

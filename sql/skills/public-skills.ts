@@ -1,6 +1,7 @@
 import { isUuid } from '../../jobs/rules/core/uuid.ts'
 import type { Invocation, Stability } from '../../jobs/rules/skills/skill.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
+import { shownVersion } from './shown-versions.ts'
 import { lockBlobs } from './skill-blobs.ts'
 
 /** A version of a public skill that may be copied: not blocked, and not withdrawn by the operator. */
@@ -34,19 +35,18 @@ export async function findPublicSkill(
   reference: string,
   version?: { readonly number: number } | { readonly id: string },
 ) {
-  const condition =
+  const which =
     version === undefined
-      ? sql``
+      ? undefined
       : 'id' in version
-        ? sql`and v.version_id = ${version.id}`
-        : sql`and v.version_number = ${version.number}`
+        ? sql`n.version_id = ${version.id}`
+        : sql`n.version_number = ${version.number}`
   const [row] = await sql<PublicSkillRow[]>`
     select r.skill_id, r.org_id, r.name, r.url_slug, r.display_name, r.category, v.version_id,
       v.version_number, v.body, v.body_sha256, v.change_summary, v.description, v.invocation,
       v.stability, v.frontmatter, v.eval_yaml
-    from registry_skills r join registry_versions v on v.skill_id = r.skill_id
-    where r.${sql(referenceColumn(reference))} = ${reference} and r.held_at is null and v.band <> 'blocked' ${condition}
-    order by v.version_number desc limit 1`
+    from registry_skills r ${shownVersion(sql, which)}
+    where r.${sql(referenceColumn(reference))} = ${reference} and r.held_at is null`
   return row
 }
 
@@ -56,15 +56,19 @@ export function referenceColumn(reference: string) {
   return reference.includes('/') ? 'registry_name' : 'url_slug'
 }
 
-/** Whether a version has the files of a public one, and no others. One that is gone has none. */
+/** Whether a version has the files of a public one, and no others; false where either is not there. */
 export async function hasFilesOf(
   sql: Queryable,
   orgId: string,
   versionId: string,
   publicVersionId: string,
 ) {
-  const [row] = await sql<{ differs: boolean }[]>`
+  const [row] = await sql<{ is_same: boolean }[]>`
     select exists (
+      select from skill_versions where org_id = ${orgId} and id = ${versionId}
+    ) and exists (
+      select from registry_versions where version_id = ${publicVersionId}
+    ) and not exists (
       select from (
         select path, sha256, mode from skill_version_files
         where org_id = ${orgId} and version_id = ${versionId}) own
@@ -73,8 +77,8 @@ export async function hasFilesOf(
         from registry_versions v join registry_files f using (skill_id, version_number)
         where v.version_id = ${publicVersionId}) theirs
         using (path, sha256, mode)
-      where own is null or theirs is null) as differs`
-  return row?.differs === false
+      where own is null or theirs is null) as is_same`
+  return row?.is_same === true
 }
 
 /** Gives a version, which the transaction made, the files of a public one instead of those it has. */

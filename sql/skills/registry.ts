@@ -5,11 +5,9 @@ import type { Fragment, Queryable, Sql } from '../core/db.ts'
 import { countQuickly } from '../core/pages.ts'
 import { referenceColumn } from './public-skills.ts'
 import type { RegistryScore } from './registry-scores.ts'
+import { isShown, shownVersion } from './shown-versions.ts'
 
-/**
- * The public registry as it is read by anybody. A skill is in it while it is not withdrawn by the operator
- * and has a version that is not blocked; the newest such version is what is shown of it.
- */
+/** The public registry as it is read by anybody; `shown-versions.ts` says what is in it. */
 
 /** What is said of the safety of a version that is shown. */
 export type ShownBand = Exclude<Band, 'blocked'>
@@ -121,20 +119,6 @@ export async function listShownVersions(sql: Queryable, skillId: string, limit: 
     select version_id, version_number, change_summary, body_sha256, band, reason_codes, published_at
     from registry_versions where skill_id = ${skillId} and band <> 'blocked'
     order by version_number desc limit ${limit}`
-}
-
-/** The condition that row `r` of `registry_skills` is there for anybody. */
-export function isShown(sql: Queryable) {
-  // The band is that of the newest version. Where it is blocked those before are looked at; not by
-  // `exists`, for which the planner would read the versions of all skills.
-  return sql`r.held_at is null and (r.band <> 'blocked' or (
-    select true from registry_versions v where v.skill_id = r.skill_id and v.band <> 'blocked' limit 1))`
-}
-
-function shownVersion(sql: Queryable) {
-  return sql`cross join lateral (
-    select * from registry_versions n where n.skill_id = r.skill_id and n.band <> 'blocked'
-    order by n.version_number desc limit 1) v`
 }
 
 function shownColumns(sql: Queryable) {

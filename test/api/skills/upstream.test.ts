@@ -250,6 +250,44 @@ t.test('a copy of a skill', async (t) => {
     t.match((await me.client.get('/skills/gone/body')).body, { body: 'one' }, 'the copy stays')
   })
 
+  t.test('is never offered a version before the one that it has', async (t) => {
+    const [owner, me] = [await setup(), await setup()]
+    await owner.make('ahead', 'one')
+    const { slug } = await publish(owner, 'ahead')
+    await owner.client.put('/skills/ahead', { body_markdown: 'two' })
+    await owner.client.post('/skills/ahead/fork')
+    const state = async ({ client }: Party, name: string) => [
+      (await client.get(`/skills/${name}`)).body.has_upstream_update,
+      (await client.post(`/skills/${name}/merge-upstream`)).body.status,
+    ]
+    t.same(await state(owner, 'ahead-2'), [false, 'up_to_date'], 'two is not public')
+    const { versionId } = await publish(owner, 'ahead')
+    t.same(await state(owner, 'ahead-2'), [false, 'up_to_date'])
+    await me.client.post(`/skills/${slug}/fork`)
+    await owner.client.put('/skills/ahead', { body_markdown: 'three' })
+    const third = await publish(owner, 'ahead')
+    const block = (id: string) => sql`
+      with blocked as (update registry_versions set band = 'blocked' where version_id = ${id})
+      update registry_skills set band = 'blocked' where current_version_id = ${id}`
+    await block(third.versionId)
+    t.same(await state(me, 'ahead'), [false, 'up_to_date'], 'the newest one is blocked')
+    await block(versionId)
+    t.same(await state(me, 'ahead'), [false, 'up_to_date'], 'and the one that it has')
+    await owner.client.put('/skills/ahead', { body_markdown: 'four' })
+    await publish(owner, 'ahead')
+    t.same(await state(me, 'ahead'), [true, 'ok'])
+    await owner.client.post('/skills/ahead/unpublish')
+    await owner.client.put('/skills/ahead', { body_markdown: 'five' })
+    await publish(owner, 'ahead')
+    await me.client.delete('/skills/ahead/attachments/by-path/notes.txt')
+    t.equal((await me.client.get('/skills/ahead')).body.has_upstream_update, true)
+    t.match((await me.client.post('/skills/ahead/merge-upstream')).body, {
+      version_number: 3,
+      // What it took is public no more, so that nothing says that it was not changed.
+      overwrote_local_changes: true,
+    })
+  })
+
   t.test('ends with what it is a copy of no more than by its own deletion', async (t) => {
     const [owner, me] = [await setup(), await setup()]
     await owner.make('kept', 'text')
