@@ -7,7 +7,8 @@ import type { Valid } from '../../jobs/shape.ts'
 import type { CheckedBody } from '../endpoint.ts'
 import { ALL_FAULTS, faultsOf } from '../errors.ts'
 import { benchmarkCase, readCase, runnerCase } from './benchmark-case.ts'
-import { benchmarkedVersion, MAX_CASES } from './benchmark.ts'
+import { MAX_CASES } from './benchmark.ts'
+import { versionField } from './version.ts'
 import type { SentBenchmark } from './benchmark.ts'
 import { hashField } from './members.ts'
 
@@ -19,7 +20,7 @@ const members = {
   suite: text().description('Default `skill.name`, else `eval`'),
   suite_sha256: hashField.description('Default the SHA-256 of the names of the cases'),
   skill: shape({}, { name: text() }),
-  version: benchmarkedVersion,
+  version: versionField,
   runner: Joi.alternatives<string | Valid<typeof runnerField>>(text(), runnerField),
   run_at: time().description('Default `completed_at`, else now'),
   completed_at: time(),

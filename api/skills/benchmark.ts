@@ -6,7 +6,6 @@ import {
   summarizeBenchmark,
 } from '../../jobs/rules/skills/benchmark-run.ts'
 import type { BenchmarkCase } from '../../jobs/rules/skills/benchmark-run.ts'
-import { int, textReference } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { markScoresDue } from '../../sql/skills/scores-due.ts'
 import { storeBenchmark } from '../../sql/skills/skill-benchmarks.ts'
@@ -20,11 +19,6 @@ import { findVisibleVersion } from './version.ts'
 
 /** Cases of one run. */
 export const MAX_CASES = 5000
-
-export const benchmarkedVersion = Joi.alternatives<string | number>(
-  int(1, 999_999_999),
-  textReference(),
-).description('Number or id, or latest, which is the default')
 
 const counted = (description: string) => Joi.number().integer().required().description(description)
 const delta = (description: string) => nullable(Joi.number()).required().description(description)
@@ -104,8 +98,7 @@ export async function recordRun(
   return sql.begin(async (tx: Transaction) => {
     // So that it is not deleted meanwhile.
     const skill = await lockVisibleSkill(tx, principal, skillName)
-    const reference = version === undefined ? undefined : String(version)
-    const found = await findVisibleVersion(tx, orgId, skill.id, reference)
+    const found = await findVisibleVersion(tx, orgId, skill.id, version)
     const stored = await storeBenchmark(tx, orgId, {
       id: randomUUIDv7(),
       skill_id: skill.id,

@@ -1,11 +1,10 @@
 import Joi from 'joi'
 import { forkNames } from '../../jobs/rules/skills/fork-name.ts'
-import { int, shape, textReference } from '../../jobs/shape.ts'
-import type { Queryable, Transaction } from '../../sql/core/db.ts'
+import type { Transaction } from '../../sql/core/db.ts'
 import {
   findInstalled,
-  findPublicSkill,
   insertInstall,
+  lockInstall,
   takeFilesOf,
 } from '../../sql/skills/public-skills.ts'
 import type { PublicSkillRow } from '../../sql/skills/public-skills.ts'
@@ -15,20 +14,10 @@ import { findSkills, lockSkills } from '../../sql/skills/skills.ts'
 import type { SkillRow } from '../../sql/skills/skills.ts'
 import { addSkills, newSkill } from '../../sql/transactions/add-skills.ts'
 import type { ApiContext } from '../context.ts'
-import { ApiError, notFound } from '../errors.ts'
+import { ApiError } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import { detailsOf } from './members.ts'
-import { nameTaken, newestVersion, skillConflict, withinRoom } from './skill.ts'
-import { readVersionReference } from './version.ts'
-
-/** What names a public skill in a request. */
-export const publicReference = textReference().description(
-  'Id, url slug, or owner/name (with %2F in a path)',
-)
-export const publicVersion = Joi.alternatives<string | number>(
-  int(1, 999_999_999),
-  textReference(),
-).description('Number or id, or latest, which is the default')
+import { findVisibleSkill, nameTaken, newestVersion, skillConflict, withinRoom } from './skill.ts'
 
 export const forkedSkill = Joi.object({
   id: Joi.string().guid().required(),
@@ -42,39 +31,43 @@ export const forkBody = Joi.object({
   forked_at_version_id: Joi.string().guid().required(),
 }).label('SkillFork')
 
-export const publicPath = shape({ skill_id: publicReference })
-
 /**
- * The version of a public skill that is to be installed.
- * @param version as `publicVersion`
- * @throws ApiError 404 also for one that is blocked or withdrawn
- */
-export async function findInstallable(
-  sql: Queryable,
-  reference: string,
-  version: string | number | undefined,
-) {
-  const by = readVersionReference(version?.toString())
-  const source = by && (await findPublicSkill(sql, reference, by === 'latest' ? undefined : by))
-  if (!source) throw notFound('Skill')
-  return source
-}
-
-/**
- * Installs a public skill: copies its body, files and public details into a skill of the organization.
+ * Copies a public skill, as it is served, into a skill of the organization. One of another organization is
+ * installed, once; an own one is copied like those that are not public.
  * @param named default the first free of its name, its name with -2, and so on
- * @throws ApiError 409 where the organization has it, with its name in X-Installed-As; or has the name
+ * @throws ApiError 409 where the organization has installed it, with its name in X-Installed-As; or has
+ *   a skill of the name
  */
-export async function installSkill(
+export async function forkPublic(
   tx: Transaction,
-  { queue }: ApiContext,
+  context: ApiContext,
   principal: Principal,
   source: PublicSkillRow,
   named: string | undefined,
 ) {
-  const { orgId, keyId, keyLabel } = principal
-  const name = await lockForkName(tx, orgId, source.name, named)
+  const { orgId } = principal
+  if (source.org_id === orgId) {
+    const own = await findVisibleSkill(tx, principal, source.skill_id)
+    return copySkill(tx, context, principal, own, { named, versionId: source.version_id })
+  }
+  await lockInstall(tx, orgId, source.skill_id)
   await refuseSecond(tx, orgId, source.skill_id)
+  return installSkill(tx, context, principal, source, named)
+}
+
+/**
+ * Copies body, files and public details of a skill, which the transaction has locked by `lockInstall` and
+ * which is not installed.
+ * @throws ApiError 409 for a name that is taken
+ */
+export async function installSkill(
+  tx: Transaction,
+  { queue }: ApiContext,
+  { orgId, keyId, keyLabel }: Principal,
+  source: PublicSkillRow,
+  named?: string,
+) {
+  const name = await lockForkName(tx, orgId, source.name, named)
   const { display_name, category, description, invocation, stability, frontmatter } = source
   const details = { display_name, category, description, invocation, stability, frontmatter }
   const skill = newSkill({
@@ -90,35 +83,35 @@ export async function installSkill(
   const version = nextVersion(skill.id, undefined, made)
   await withinRoom(addSkills(tx, queue, orgId, [{ skill, version }]))
   await takeFilesOf(tx, orgId, version.id, source)
-  // Another request may have installed it under another name at the same moment.
-  if (!(await insertInstall(tx, orgId, source.skill_id, skill.id))) {
-    await refuseSecond(tx, orgId, source.skill_id)
-  }
+  await insertInstall(tx, orgId, source.skill_id, skill.id)
   return viewFork(skill, source.skill_id, source.version_id)
 }
 
-/** Copies the newest version of a skill of the organization. @throws ApiError 409 for a name that is taken */
+/**
+ * Copies a version of a skill of the organization, by default the newest.
+ * @throws ApiError 409 for a name that is taken
+ */
 export async function copySkill(
   tx: Transaction,
   { queue }: ApiContext,
   { orgId, keyId, keyLabel }: Principal,
   source: SkillRow,
-  named: string | undefined,
+  { named, versionId }: { named: string | undefined; versionId?: string },
 ) {
   const name = await lockForkName(tx, orgId, source.name, named)
-  const newest = await newestVersion(tx, orgId, source.id)
+  const copiedId = versionId ?? (await newestVersion(tx, orgId, source.id)).id
   const skill = newSkill({
     name,
     ...detailsOf({}, source),
     forked_from_skill_id: source.id,
-    forked_at_version_id: newest.id,
+    forked_at_version_id: copiedId,
     created_by: keyId,
   })
-  const body = (await readBodies(tx, orgId, [newest.id])).get(newest.id) ?? ''
+  const body = (await readBodies(tx, orgId, [copiedId])).get(copiedId) ?? ''
   const version = nextVersion(skill.id, undefined, { body, origin: 'fork', author: keyLabel })
   await withinRoom(addSkills(tx, queue, orgId, [{ skill, version }]))
-  await copyFiles(tx, orgId, [newest.id], [version.id])
-  return viewFork(skill, source.id, newest.id)
+  await copyFiles(tx, orgId, [copiedId], [version.id])
+  return viewFork(skill, source.id, copiedId)
 }
 
 /** Locks the names that the copy can have and chooses. */

@@ -3,13 +3,15 @@ import type { Transaction } from '../../sql/core/db.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { badRequest } from '../errors.ts'
 import { conflictBody, errorBody } from '../fields.ts'
-import { findInstallable, forkBody, installSkill, publicReference, publicVersion } from './fork.ts'
+import { forkBody, forkPublic } from './fork.ts'
 import { nameField } from './members.ts'
+import { findServed, publicReference } from './public-skill.ts'
+import { versionField } from './version.ts'
 
 export const installPublicSkill = endpoint('POST', '/registry/skills/{skill_id}/fork', {
   summary: 'Install a public skill',
   description:
-    'Copies it, with its files, into a private skill of the organization: changes of the copy do not touch the original. It is installed once: again is 409, with the name of the copy in X-Installed-As. The path without an id takes `skill_id` in the body.',
+    'Copies it, with its files, into a private skill of the organization: changes of the copy do not touch the original. It is installed once: again is 409, with the name of the copy in X-Installed-As. An own one is only copied. The path without an id takes `skill_id` in the body.',
   access: 'key',
   aliases: ['/registry/install'],
   params: shape({}, { skill_id: publicReference }),
@@ -17,7 +19,7 @@ export const installPublicSkill = endpoint('POST', '/registry/skills/{skill_id}/
     {},
     {
       skill_id: textReference().description('Where the path names none'),
-      version: publicVersion,
+      version: versionField,
       new_name: nameField.description('Default its name, or its name with -2, -3 and so on'),
     },
   )
@@ -28,8 +30,8 @@ export const installPublicSkill = endpoint('POST', '/registry/skills/{skill_id}/
     const reference = params.skill_id ?? body.skill_id
     if (reference === undefined) throw badRequest('Name the skill by `skill_id`')
     const fork = await context.queue.transaction(context.sql, async (tx: Transaction) => {
-      const source = await findInstallable(tx, reference, body.version)
-      return installSkill(tx, context, principal, source, body.new_name)
+      const source = await findServed(tx, reference, body.version)
+      return forkPublic(tx, context, principal, source, body.new_name)
     })
     return new Answer(201, fork, { Location: `/api/v1/skills/${fork.skill.id}` })
   },

@@ -5,13 +5,14 @@ import { listRegistryFiles } from '../../sql/skills/registry-files.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, nullable } from '../fields.ts'
 import { publicAttachmentFields, versionMembers, viewPublicAttachment } from './attachment.ts'
-import { findInstallable, publicPath, publicVersion } from './fork.ts'
+import { findServed, publicPath } from './public-skill.ts'
+import { versionField } from './version.ts'
 
 export const listRegistryAttachments = endpoint('GET', '/registry/skills/{skill_id}/attachments', {
   summary: 'List the files of a public skill, by path',
   access: 'public',
   params: publicPath,
-  query: shape({}, { version: publicVersion }),
+  query: shape({}, { version: versionField }),
   answers: {
     200: Joi.object({
       attachments: listOf(
@@ -29,7 +30,7 @@ export const listRegistryAttachments = endpoint('GET', '/registry/skills/{skill_
     404: errorBody,
   },
   async handle({ context: { sql }, params, query }) {
-    const skill = await findInstallable(sql, params.skill_id, query.version)
+    const skill = await findServed(sql, params.skill_id, query.version)
     const files = await listRegistryFiles(sql, skill, MAX_CONTENT_BYTES)
     return {
       attachments: files.map((file) => ({

@@ -4,15 +4,10 @@ import { listOf, shape, text, time } from '../../jobs/shape.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { errorBody } from '../fields.ts'
 import { benchmarkCase } from './benchmark-case.ts'
-import {
-  benchmarkBody,
-  benchmarkedVersion,
-  MAX_CASES,
-  recordRun,
-  viewBenchmark,
-} from './benchmark.ts'
+import { benchmarkBody, MAX_CASES, recordRun, viewBenchmark } from './benchmark.ts'
 import { hashField } from './members.ts'
 import { skillPath } from './skill.ts'
+import { versionField } from './version.ts'
 
 export const recordBenchmark = endpoint('POST', '/skills/{skill_name}/benchmarks', {
   summary: 'Store what a benchmark of a skill found',
@@ -28,7 +23,7 @@ export const recordBenchmark = endpoint('POST', '/skills/{skill_name}/benchmarks
       run_at: time(),
       cases: listOf(benchmarkCase).min(1).max(MAX_CASES).custom(refuseRepeated),
     },
-    { version: benchmarkedVersion },
+    { version: versionField },
   )
     .label('BenchmarkRequest')
     .example({

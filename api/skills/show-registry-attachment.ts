@@ -11,7 +11,8 @@ import {
   viewContent,
   viewPublicAttachment,
 } from './attachment.ts'
-import { findInstallable, publicReference, publicVersion } from './fork.ts'
+import { findServed, publicReference } from './public-skill.ts'
+import { versionField } from './version.ts'
 
 export const showRegistryAttachment = endpoint(
   'GET',
@@ -20,7 +21,7 @@ export const showRegistryAttachment = endpoint(
     summary: 'Read a file of a public skill',
     access: 'public',
     params: shape({ skill_id: publicReference, attachment_id: uuidReference() }),
-    query: shape({}, { version: publicVersion }),
+    query: shape({}, { version: versionField }),
     answers: {
       200: Joi.object({ ...publicAttachmentFields, ...contentFields, ...versionMembers }).label(
         'PublicAttachment',
@@ -28,7 +29,7 @@ export const showRegistryAttachment = endpoint(
       404: errorBody,
     },
     async handle({ context: { sql }, params, query }) {
-      const skill = await findInstallable(sql, params.skill_id, query.version)
+      const skill = await findServed(sql, params.skill_id, query.version)
       const file = await findRegistryFile(sql, skill, params.attachment_id)
       if (!file) throw notFound('Attachment')
       return {

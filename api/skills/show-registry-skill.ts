@@ -6,7 +6,7 @@ import type { ShownBand } from '../../sql/skills/registry.ts'
 import { endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
 import { errorBody, nullable, times } from '../fields.ts'
-import { publicPath } from './fork.ts'
+import { publicPath } from './public-skill.ts'
 import { installedNames, registrySkillFields, viewRegistrySkill } from './registry-skill.ts'
 
 const band = oneOf(...BANDS).required()

@@ -2,21 +2,24 @@ import Joi from 'joi'
 import { listOf, shape, text } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { orderBytes } from '../../jobs/rules/core/order.ts'
-import { findInstalled } from '../../sql/skills/public-skills.ts'
+import { findInstalled, lockInstall } from '../../sql/skills/public-skills.ts'
+import type { PublicSkillRow } from '../../sql/skills/public-skills.ts'
 import { upsertAssignment } from '../../sql/skills/skill-assignments.ts'
 import type { AssignmentRow } from '../../sql/skills/skill-assignments.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { commaSeparated, conflictBody, errorBody, projectField } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 import { writableProject } from '../projects.ts'
-import { findInstallable, forkedSkill, installSkill, publicPath, publicVersion } from './fork.ts'
+import { forkedSkill, installSkill } from './fork.ts'
+import { findServed, publicPath } from './public-skill.ts'
 import { lockVisibleSkill, newestVersion } from './skill.ts'
 import { agentField, subscriptionBody, viewSubscription } from './subscription.ts'
+import { versionField } from './version.ts'
 
 const agents = listOf(agentField).max(50).unique()
 
 const members = {
-  version: publicVersion,
+  version: versionField,
   // Clients have words of their own here.
   mode: text(32).description(
     'pinned: the agents are held to the present version of the copy. Any other word, such as latest: they follow it',
@@ -34,7 +37,7 @@ const usedBody = Joi.object({
 export const usePublicSkill = endpoint('POST', '/registry/skills/{skill_id}/use', {
   summary: 'Install a public skill and have agents use it',
   description:
-    'The agents use the copy of the organization. A skill that is installed already, in whatever version, is only assigned. 201 when it was installed, else 200.',
+    'The agents use the copy of the organization. A skill that is installed already, in whatever version, is only assigned, and so is an own one. 201 when it was installed, else 200.',
   access: 'key',
   params: publicPath,
   query: shape(
@@ -48,18 +51,26 @@ export const usePublicSkill = endpoint('POST', '/registry/skills/{skill_id}/use'
   async handle({ context, principal, params, query, body }) {
     const { version, agents = [], mode, project } = { ...query, ...body }
     return context.queue.transaction(context.sql, async (tx: Transaction) => {
-      const source = await findInstallable(tx, params.skill_id, version)
-      const before = await findInstalled(tx, principal.orgId, source.skill_id)
-      // So that it is not deleted meanwhile.
-      if (before) await lockVisibleSkill(tx, principal, before.id)
-      const skill = before ?? (await installSkill(tx, context, principal, source, undefined)).skill
+      const source = await findServed(tx, params.skill_id, version)
+      const before = await findHeld(tx, principal, source)
+      const skill = before ?? (await installSkill(tx, context, principal, source)).skill
       const rows = await assign(tx, principal, skill.id, { agents, mode, project })
       const subscriptions = rows.map((row) => viewSubscription(skill, row))
-      const used = { status: 'ok', installed: !before, skill, subscriptions }
+      const { id, name } = skill
+      const used = { status: 'ok', installed: !before, skill: { id, name }, subscriptions }
       return new Answer(before ? 200 : 201, used)
     })
   },
 })
+
+/** The organization's own skill, or its installation of it. Neither is made or deleted meanwhile. */
+async function findHeld(tx: Transaction, principal: Principal, source: PublicSkillRow) {
+  const { orgId } = principal
+  if (source.org_id === orgId) return lockVisibleSkill(tx, principal, source.skill_id)
+  await lockInstall(tx, orgId, source.skill_id)
+  const installed = await findInstalled(tx, orgId, source.skill_id)
+  return installed && lockVisibleSkill(tx, principal, installed.id)
+}
 
 async function assign(
   tx: Transaction,

@@ -1,7 +1,7 @@
 import Joi from 'joi'
 import { isUuid } from '../../jobs/rules/core/uuid.ts'
 import { BANDS, ORIGINS } from '../../jobs/rules/skills/skill.ts'
-import { shape, textReference } from '../../jobs/shape.ts'
+import { int, shape, textReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import { findVersion, readBodies } from '../../sql/skills/skill-versions.ts'
 import type { SkillVersionRow } from '../../sql/skills/skill-versions.ts'
@@ -37,6 +37,10 @@ export const versionBody = Joi.object({
 }).label('SkillVersion')
 
 export const versionReference = textReference().description('Number or id, or latest')
+export const versionField = Joi.alternatives<string | number>(
+  int(1, 999_999_999),
+  textReference(),
+).description('Number or id, or latest, which is the default')
 export const versionPath = shape({ skill_name: skillName, version_number: versionReference })
 
 export function viewVersion(row: SkillVersionRow) {
@@ -55,7 +59,7 @@ export async function findVisibleVersion(
   sql: Queryable,
   orgId: string,
   skillId: string,
-  reference: string | undefined,
+  reference: string | number | undefined,
 ): Promise<SkillVersionRow> {
   const by = readVersionReference(reference)
   if (by === 'latest') return newestVersion(sql, orgId, skillId)
@@ -65,7 +69,8 @@ export async function findVisibleVersion(
 }
 
 /** Reads a number, an id, or latest, which is the default; undefined for what can be no version. */
-export function readVersionReference(reference = 'latest') {
+export function readVersionReference(said: string | number = 'latest') {
+  const reference = String(said)
   if (reference === 'latest') return reference
   // Nine digits fit into the type `int` of the database.
   if (/^\d{1,9}$/.test(reference)) return { number: Number(reference) }

@@ -105,25 +105,28 @@ export async function takeFilesOf(
     from ${files}`
 }
 
-/** Notes and counts an installation of a public skill; false where the organization has one. */
+/**
+ * Until the transaction ends no other one installs this public skill in the organization. Taken before the
+ * names of skills are locked.
+ */
+export async function lockInstall(tx: Transaction, orgId: string, skillId: string) {
+  const key = `skill install ${orgId} ${skillId}`
+  await tx`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`
+}
+
+/** Notes and counts the organization's installation of a public skill; it has no other one. */
 export async function insertInstall(
   tx: Transaction,
   orgId: string,
   skillId: string,
   forkId: string,
 ) {
-  const installed = await tx`
+  await tx`
     with installed as (
       insert into registry_installs (skill_id, org_id, fork_skill_id)
       values (${skillId}, ${orgId}, ${forkId})
-      on conflict (skill_id, org_id) do nothing
-      returning skill_id
-    ), counted as (
-      update registry_skills r set install_count = install_count + 1
-      from installed where r.skill_id = installed.skill_id
     )
-    select from installed`
-  return installed.length === 1
+    update registry_skills set install_count = install_count + 1 where skill_id = ${skillId}`
 }
 
 /** The skill that is the organization's installation of a public one. */

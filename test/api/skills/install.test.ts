@@ -80,16 +80,35 @@ t.test('a public skill', async (t) => {
     t.equal(await installs(id), 1)
   })
 
-  t.test('is installed by its own organization too, beside the original', async (t) => {
+  t.test('is copied by its own organization as often as it likes, and not counted', async (t) => {
     const { author, id } = await setup('three')
-    t.match(await author.post(`/registry/skills/${id}/fork`), {
-      status: 201,
-      body: { skill: { name: 'refunds-2' } },
+    const copies = [
+      await author.post(`/registry/skills/${id}/fork`),
+      await author.post('/registry/install', { skill_id: id, version: 1 }),
+      await author.post('/skills/three-refunds/fork'),
+    ]
+    t.match(copies, [
+      { status: 201, body: { skill: { name: 'refunds-2' }, forked_from_skill_id: id } },
+      { status: 201, body: { skill: { name: 'refunds-3' } } },
+      { status: 201, body: { skill: { name: 'refunds-4' } } },
+    ])
+    t.match((await author.get('/skills/refunds-3/versions/1')).body, { body_markdown: 'First.' })
+    t.equal((await author.get('/skills/refunds-3/attachments')).body.attachments.length, 1)
+    t.match(await author.post(`/registry/skills/${id}/use?agents=shop`), {
+      status: 200,
+      body: { installed: false, skill: { name: 'refunds' }, subscriptions: [{ skill_id: id }] },
     })
-    t.match(await author.post(`/registry/skills/${id}/fork`), {
-      status: 409,
-      headers: { 'x-installed-as': 'refunds-2' },
-    })
+    t.equal(await installs(id), 0)
+  })
+
+  t.test('is installed once by all who want to use it at the same moment', async (t) => {
+    const { client, id } = await setup('six')
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => client.post(`/registry/skills/${id}/use?agents=shop`)),
+    )
+    const counted = (status: number) => answers.filter((answer) => answer.status === status).length
+    t.same([counted(201), counted(200)], [1, 7])
+    t.equal(await installs(id), 1)
   })
 
   t.test('that is none, or is no version, is not installed', async (t) => {
