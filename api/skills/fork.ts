@@ -5,6 +5,7 @@ import {
   findInstalled,
   insertInstall,
   lockInstall,
+  lockPublicVersion,
   takeFilesOf,
 } from '../../sql/skills/public-skills.ts'
 import type { PublicSkillRow } from '../../sql/skills/public-skills.ts'
@@ -14,7 +15,7 @@ import { findSkills, lockSkills } from '../../sql/skills/skills.ts'
 import type { SkillRow } from '../../sql/skills/skills.ts'
 import { addSkills, newSkill } from '../../sql/transactions/add-skills.ts'
 import type { ApiContext } from '../context.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, notFound } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import { detailsOf } from './members.ts'
 import { findVisibleSkill, nameTaken, newestVersion, skillConflict, withinRoom } from './skill.ts'
@@ -35,8 +36,8 @@ export const forkBody = Joi.object({
  * Copies a public skill, as it is served, into a skill of the organization. One of another organization is
  * installed, once; an own one is copied like those that are not public.
  * @param named default the first free of its name, its name with -2, and so on
- * @throws ApiError 409 where the organization has installed it, with its name in X-Installed-As; or has
- *   a skill of the name
+ * @throws ApiError as `installSkill`, and 409 where the organization has installed it, with the name in
+ *   X-Installed-As
  */
 export async function forkPublic(
   tx: Transaction,
@@ -58,7 +59,7 @@ export async function forkPublic(
 /**
  * Copies body, files and public details of a skill, which the transaction has locked by `lockInstall` and
  * which is not installed.
- * @throws ApiError 409 for a name that is taken
+ * @throws ApiError 404 for a version that is public no more, 409 for a name that is taken
  */
 export async function installSkill(
   tx: Transaction,
@@ -68,6 +69,7 @@ export async function installSkill(
   named?: string,
 ) {
   const name = await lockForkName(tx, orgId, source.name, named)
+  if (!(await lockPublicVersion(tx, source.version_id))) throw notFound('Skill')
   const { display_name, category, description, invocation, stability, frontmatter } = source
   const details = { display_name, category, description, invocation, stability, frontmatter }
   const skill = newSkill({

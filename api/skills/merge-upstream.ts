@@ -2,7 +2,12 @@ import Joi from 'joi'
 import { oneOf, shape } from '../../jobs/shape.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { findPublicSkill, hasFilesOf, takeFilesOf } from '../../sql/skills/public-skills.ts'
+import {
+  findPublicSkill,
+  hasFilesOf,
+  lockPublicVersion,
+  takeFilesOf,
+} from '../../sql/skills/public-skills.ts'
 import type { PublicSkillRow } from '../../sql/skills/public-skills.ts'
 import { isNewer } from '../../sql/skills/registry-marks.ts'
 import { nextVersion, readBodies } from '../../sql/skills/skill-versions.ts'
@@ -64,7 +69,7 @@ export const mergeUpstream = endpoint('POST', '/skills/{skill_name}/merge-upstre
       const skill = await lockVisibleSkill(tx, principal, params.skill_name)
       if (skill.forked_from_skill_id === null) throw notFork()
       const upstream = await findPublicSkill(tx, skill.forked_from_skill_id)
-      if (!upstream) throw unavailable()
+      if (!upstream || !(await lockPublicVersion(tx, upstream.version_id))) throw unavailable()
       const newest = await newestVersion(tx, orgId, skill.id)
       if (mode === 'preview') return preview(tx, orgId, newest, upstream)
       const isTaken = !(await isNewer(tx, orgId, skill.id, upstream.version_number))

@@ -56,6 +56,18 @@ export function referenceColumn(reference: string) {
   return reference.includes('/') ? 'registry_name' : 'url_slug'
 }
 
+/**
+ * Whether a version is still public, and then until the transaction ends: else its files could be gone when
+ * they are copied after its body. Taken after the names of skills are locked.
+ */
+export async function lockPublicVersion(tx: Transaction, versionId: string) {
+  // The skill first, as where it is deleted with its versions.
+  const locked = await tx`
+    select from registry_skills r join registry_versions v using (skill_id)
+    where v.version_id = ${versionId} for key share`
+  return locked.length === 1
+}
+
 /** Whether a version has the files of a public one, and no others; false where either is not there. */
 export async function hasFilesOf(
   sql: Queryable,

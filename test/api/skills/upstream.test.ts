@@ -1,6 +1,7 @@
 import t from 'tap'
 import { scanSkillHandler } from '../../../workers/skills/scan-skill.ts'
 import { openService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 t.test('a copy of a skill', async (t) => {
   const service = await openService(t)
@@ -248,6 +249,35 @@ t.test('a copy of a skill', async (t) => {
     t.same(await state(), [false, 409, 'upstream_unavailable'])
     t.equal((await me.client.post(`/skills/${source.slug}/fork`)).status, 404)
     t.match((await me.client.get('/skills/gone/body')).body, { body: 'one' }, 'the copy stays')
+  })
+
+  t.test('has no upstream that ceases to be public meanwhile', async (t) => {
+    const [owner, me, other] = [await setup(), await setup(), await setup()]
+    await owner.make('leaving', 'one')
+    const { id, slug } = await publish(owner, 'leaving')
+    await me.client.post(`/skills/${slug}/fork`)
+    await owner.client.put('/skills/leaving', { body_markdown: 'two' })
+    await publish(owner, 'leaving')
+    const waiting = await sql.begin(async (tx) => {
+      await tx`delete from registry_skills where skill_id = ${id}`
+      const asked = Promise.all([
+        other.client.post(`/skills/${slug}/fork`),
+        me.client.post('/skills/leaving/merge-upstream'),
+      ])
+      await until(async () => {
+        const [row] = await sql<{ both: boolean }[]>`
+          select count(*) = 2 as both from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`
+        return row?.both
+      })
+      return { asked }
+    })
+    t.match(await waiting.asked, [
+      { status: 404 },
+      { status: 409, body: { code: 'upstream_unavailable' } },
+    ])
+    t.equal((await other.client.get('/skills')).body.total, 0)
+    t.same(await filesOf(me, 'leaving'), [['notes.txt', 'file']])
   })
 
   t.test('is never offered a version before the one that it has', async (t) => {
