@@ -1,5 +1,6 @@
 import Joi from 'joi'
 import { isUuid } from '../../jobs/rules/core/uuid.ts'
+import { foldReference } from '../../jobs/rules/skills/skill-lookup.ts'
 import { INVOCATIONS, MAX_SKILLS, STABILITIES } from '../../jobs/rules/skills/skill.ts'
 import { listOf, shape, textReference } from '../../jobs/shape.ts'
 import type { Queryable, Transaction } from '../../sql/core/db.ts'
@@ -87,18 +88,14 @@ export async function findVisibleSkill(
   { orgId }: Principal,
   idOrName: string,
 ): Promise<SkillRow> {
-  const skill = await findSkill(
-    sql,
-    orgId,
-    isUuid(idOrName) ? { id: idOrName } : { name: idOrName },
-  )
+  const skill = await findSkill(sql, orgId, referenceOf(idOrName))
   if (!skill) throw notFound('Skill')
   return skill
 }
 
-/** No name looks like an id. */
+/** A name is meant in any case and width; none looks like an id. */
 export function referenceOf(idOrName: string): SkillReference {
-  return isUuid(idOrName) ? { id: idOrName } : { name: idOrName }
+  return isUuid(idOrName) ? { id: idOrName } : { name: foldReference(idOrName) }
 }
 
 /** The same, to be written: nobody else writes it until the transaction ends. @throws ApiError 404 */

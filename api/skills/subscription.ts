@@ -1,6 +1,6 @@
 import Joi from 'joi'
 import { isUuid } from '../../jobs/rules/core/uuid.ts'
-import { chooseSkill, lookupsOf } from '../../jobs/rules/skills/skill-lookup.ts'
+import { chooseSkill, foldReference, lookupsOf } from '../../jobs/rules/skills/skill-lookup.ts'
 import { shape, text, textReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import { findCandidates } from '../../sql/skills/candidates.ts'
@@ -69,7 +69,7 @@ export async function findAssignable(sql: Queryable, principal: Principal, refer
  * @throws ApiError as that
  */
 export async function findReadable(sql: Queryable, principal: Principal, reference: string) {
-  const asked = reference.normalize('NFKC').toLowerCase()
+  const asked = foldReference(reference)
   const found = await findByReference(sql, principal, reference, (candidate) => {
     const { tier, skill_id, registry_name, url_slug } = candidate
     return tier !== 'public' || [skill_id, registry_name, url_slug].includes(asked)
@@ -87,7 +87,7 @@ export async function findSubscribed(
   const { orgId } = principal
   const found = await findByReference(sql, principal, reference)
   if (found) return { id: found.skill_id, name: nameOf(found) }
-  const by = isUuid(reference) ? { id: reference } : { urlSlug: reference }
+  const by = isUuid(reference) ? { id: reference } : { urlSlug: foldReference(reference) }
   const assigned = await findAssignedSkill(sql, orgId, by)
   if (!assigned) throw notFound('Skill')
   return { id: assigned.id, name: assigned.url_slug ?? assigned.id }

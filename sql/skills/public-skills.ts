@@ -1,4 +1,5 @@
 import { isUuid } from '../../jobs/rules/core/uuid.ts'
+import { foldReference } from '../../jobs/rules/skills/skill-lookup.ts'
 import type { Invocation, Stability } from '../../jobs/rules/skills/skill.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { shownVersion } from './shown-versions.ts'
@@ -46,14 +47,18 @@ export async function findPublicSkill(
       v.version_number, v.body, v.body_sha256, v.change_summary, v.description, v.invocation,
       v.stability, v.frontmatter, v.eval_yaml
     from registry_skills r ${shownVersion(sql, which)}
-    where r.${sql(referenceColumn(reference))} = ${reference} and r.held_at is null`
+    where ${answersTo(sql, reference)} and r.held_at is null`
   return row
 }
 
-/** The column of `registry_skills` by which a reference names a skill: its id, its slug, or `handle/name`. */
-export function referenceColumn(reference: string) {
-  if (isUuid(reference)) return 'skill_id'
-  return reference.includes('/') ? 'registry_name' : 'url_slug'
+/**
+ * The condition that row `r` of `registry_skills` is the skill that a reference names, in any case and
+ * width: by its id, its slug, or `handle/name`.
+ */
+export function answersTo(sql: Queryable, reference: string) {
+  const folded = foldReference(reference)
+  if (isUuid(folded)) return sql`r.skill_id = ${folded}`
+  return folded.includes('/') ? sql`r.registry_name = ${folded}` : sql`r.url_slug = ${folded}`
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Band, Invocation, Stability } from '../../jobs/rules/skills/skill.
 import { unprepared } from '../core/db.ts'
 import type { Fragment, Queryable, Sql } from '../core/db.ts'
 import { countQuickly } from '../core/pages.ts'
-import { referenceColumn } from './public-skills.ts'
+import { answersTo } from './public-skills.ts'
 import type { RegistryScore } from './registry-scores.ts'
 import { isShown, shownVersion } from './shown-versions.ts'
 
@@ -109,7 +109,7 @@ export async function findRegistrySkill(sql: Queryable, reference: string) {
       (select count(*)::int from registry_files f
         where f.skill_id = v.skill_id and f.version_number = v.version_number) as file_count
     from registry_skills r ${shownVersion(sql)}
-    where r.${sql(referenceColumn(reference))} = ${reference} and r.held_at is null`
+    where ${answersTo(sql, reference)} and r.held_at is null`
   return row
 }
 

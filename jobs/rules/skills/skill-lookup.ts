@@ -39,8 +39,12 @@ export type Choice<C extends Candidate> =
 export function lookupsOf(ref: string, taken: TakenNames): Lookup[] {
   if (isUuid(ref)) return lookupsOfId(ref)
   const holder = Object.hasOwn(taken, ref) ? taken[ref] : undefined
-  const name = ref.normalize('NFKC').toLowerCase()
-  return [{ name }, ...(holder ? lookupsOfId(holder) : [])]
+  return [{ name: foldReference(ref) }, ...(holder ? lookupsOfId(holder) : [])]
+}
+
+/** A reference in the case and width of names, which a request may give in any. */
+export function foldReference(reference: string): string {
+  return reference.normalize('NFKC').toLowerCase()
 }
 
 /** What the id of a skill may mean: nothing, where it is no id. */

@@ -50,6 +50,8 @@ t.test('a public skill', async (t) => {
     const again = [
       await client.post('/registry/skills/one-refunds/fork'),
       await client.post('/registry/skills/one%2Frefunds/fork'),
+      await client.post('/registry/skills/ONE-Refunds/fork'),
+      await client.post('/skills/ONE%2F%EF%BD%92efunds/fork', { new_name: 'else' }),
       await client.post('/registry/install', { skill_id: id }),
       await client.post('/registry/install', { skill_id: 'one/refunds', new_name: 'else' }),
     ]
@@ -64,6 +66,8 @@ t.test('a public skill', async (t) => {
       })
     }
     t.equal(await installs(id), 1)
+    t.match(await client.get(`/registry/skills/One-refunds`), { status: 200, body: { id } })
+    t.match(await client.get('/skills/Refunds'), { status: 200, body: { name: 'refunds' } })
   })
 
   t.test('is installed under another name, and in an older version', async (t) => {
