@@ -18,7 +18,7 @@ export const installPublicSkill = endpoint('POST', '/registry/skills/{skill_id}/
   body: shape(
     {},
     {
-      skill_id: textReference().description('Where the path names none'),
+      skill_id: textReference().description('Where the path names none, else the same'),
       version: versionField,
       new_name: nameField.description('Default its name, or its name with -2, -3 and so on'),
     },
@@ -29,6 +29,9 @@ export const installPublicSkill = endpoint('POST', '/registry/skills/{skill_id}/
   async handle({ context, principal, params, body }) {
     const reference = params.skill_id ?? body.skill_id
     if (reference === undefined) throw badRequest('Name the skill by `skill_id`')
+    if (body.skill_id !== undefined && body.skill_id !== reference) {
+      throw badRequest('The path and `skill_id` name different skills')
+    }
     const fork = await context.queue.transaction(context.sql, async (tx: Transaction) => {
       const source = await findServed(tx, reference, body.version)
       return forkPublic(tx, context, principal, source, body.new_name)

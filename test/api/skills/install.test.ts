@@ -123,6 +123,9 @@ t.test('a public skill', async (t) => {
     }
     t.match(await client.post('/registry/install', { skill_id: id, version: 3 }), missing)
     t.match(await client.post('/registry/install'), { status: 400 })
+    const other = await client.post(`/registry/skills/${id}/fork`, { skill_id: 'four-others' })
+    t.match(other, { status: 400 })
+    t.equal((await client.get('/skills')).body.total, 0)
     const reader = await makeTestKey(sql, orgId, { scope: 'global', permissions: 'read' })
     t.equal((await service.client(reader.raw).post(`/registry/skills/${id}/use`)).status, 403)
     await author.post('/skills/refunds/unpublish')
