@@ -11,7 +11,7 @@ import {
 import type { PublicSkillRow } from '../../sql/skills/public-skills.ts'
 import { copyFiles } from '../../sql/skills/skill-files.ts'
 import { nextVersion, readBodies } from '../../sql/skills/skill-versions.ts'
-import { findSkills, lockSkills } from '../../sql/skills/skills.ts'
+import { findSkills, lockSkills, readEval } from '../../sql/skills/skills.ts'
 import type { SkillRow } from '../../sql/skills/skills.ts'
 import { addSkills, newSkill } from '../../sql/transactions/add-skills.ts'
 import type { ApiContext } from '../context.ts'
@@ -105,6 +105,7 @@ export async function copySkill(
   const skill = newSkill({
     name,
     ...detailsOf({}, source),
+    eval_yaml: await readEval(tx, orgId, source.id),
     forked_from_skill_id: source.id,
     forked_at_version_id: copiedId,
     created_by: keyId,

@@ -42,7 +42,7 @@ const descriptionField = text(MAX_DESCRIPTION)
   .empty([null, ''])
   .description('Default the first line of the body that is no heading')
 
-/** What is said of a skill beside its name and body. Null takes a text away. */
+/** What is said of a skill beside its name and body. Null takes a text away, but leaves description and evaluation. */
 export const detailFields = {
   display_name: text().allow(null).empty(''),
   description: descriptionField,
@@ -57,7 +57,7 @@ export const detailFields = {
     .description('At most 16 KiB; its name and description are ignored'),
   eval_yaml_text: text(64 * 1024)
     .empty([null, ''])
-    .description('How it is to be evaluated'),
+    .description('How it is to be evaluated; null leaves what is stored'),
 }
 
 /** What is said of a version that the request makes. */

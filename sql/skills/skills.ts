@@ -79,6 +79,13 @@ export async function findSkills(sql: Queryable, orgId: string, names: readonly 
   return new Map(rows.map((row) => [row.name, row]))
 }
 
+/** How a skill is to be evaluated; it can be large. */
+export async function readEval(sql: Queryable, orgId: string, id: string) {
+  const [row] = await sql<SkillEval[]>`
+    select eval_yaml from skills where org_id = ${orgId} and id = ${id}`
+  return row?.eval_yaml ?? null
+}
+
 /** The hash of the newest body of each skill, by name, in the order of the names; at most so many. */
 export async function listHashes(sql: Queryable, orgId: string, limit: number) {
   return sql<{ name: string; body_sha256: Buffer }[]>`

@@ -45,7 +45,11 @@ t.test('a copy of a skill', async (t) => {
 
   t.test('of an own one begins anew with its text, files and details', async (t) => {
     const me = await setup()
-    const made = await me.make('mine', 'one', { category: 'x', trigger_phrases: ['go'] })
+    const made = await me.make('mine', 'one', {
+      category: 'x',
+      trigger_phrases: ['go'],
+      eval_yaml_text: 'cases: []',
+    })
     await me.client.put('/skills/mine', { body_markdown: 'two' })
     const { status, body } = await me.client.post('/skills/mine/fork')
     t.equal(status, 201)
@@ -63,6 +67,8 @@ t.test('a copy of a skill', async (t) => {
       has_upstream_update: false,
       latest_version: { version_number: 1, content_hash: source.latest_version.content_hash },
     })
+    const [copy] = await sql`select eval_yaml from skills where id = ${body.skill.id}`
+    t.equal(copy?.['eval_yaml'], 'cases: []')
     t.match((await me.client.get('/skills/mine-2/versions/1')).body, { origin: 'fork' })
     t.match((await me.client.post(`/skills/${made.id}/fork`)).body, { skill: { name: 'mine-3' } })
     const named = await me.client.post('/skills/mine/fork', { new_name: 'other' })
