@@ -1,7 +1,6 @@
 import Joi from 'joi'
-import { isUuid } from '../../jobs/rules/core/uuid.ts'
-import { isWithheld, readVersion } from '../../jobs/rules/skills/resolution.ts'
-import { int, shape, textReference } from '../../jobs/shape.ts'
+import { isWithheld } from '../../jobs/rules/skills/resolution.ts'
+import { shape } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { findResolvedVersions } from '../../sql/skills/resolved-versions.ts'
 import type { CandidateRow } from '../../sql/skills/candidates.ts'
@@ -20,6 +19,7 @@ import {
   subscriptionBody,
   viewSubscription,
 } from './subscription.ts'
+import { versionField, wantedVersion } from './version.ts'
 
 const assignedBody = subscriptionBody
   .keys({ already: Joi.boolean().required().description('The agent used the skill before') })
@@ -35,9 +35,7 @@ export const assignSkill = endpoint('POST', '/skills/{skill_name}/assign', {
   body: shape(
     { agent_name: agentField },
     {
-      version: Joi.alternatives<string | number>(int(1, 999_999_999), textReference()).description(
-        'Number or id, or latest, which is the default',
-      ),
+      version: versionField,
       project: projectField,
     },
   )
@@ -48,8 +46,8 @@ export const assignSkill = endpoint('POST', '/skills/{skill_name}/assign', {
     return context.sql.begin(async (tx: Transaction) => {
       const skill = await findAssignable(tx, principal, params.skill_name)
       // So that it is not deleted meanwhile.
-      if (skill.tier === 'own') await lockVisibleSkill(tx, principal, skill.skill_id)
-      const version_id = await findPin(tx, principal, skill, body.version)
+      if (skill.scope === 'own') await lockVisibleSkill(tx, principal, skill.skill_id)
+      const version_id = await readPin(tx, principal, skill, body.version)
       const project = await writableProject(tx, principal, body.project)
       const { row, isNew } = await upsertAssignment(tx, principal.orgId, {
         project_id: project.id,
@@ -70,24 +68,20 @@ export const assignSkill = endpoint('POST', '/skills/{skill_name}/assign', {
  * The version that the agent is held to; null for the latest.
  * @throws ApiError 404, 409 where the caller would not be served it
  */
-async function findPin(
+async function readPin(
   tx: Transaction,
   { orgId }: Principal,
-  { tier, skill_id }: CandidateRow,
+  skill: CandidateRow,
   version: string | number = 'latest',
 ) {
-  const wish = isUuid(String(version)) ? { version_id: String(version) } : readNumber(version)
-  const wanted = { skill_id, is_own: tier === 'own', ...wish }
-  const [found] = wish ? await findResolvedVersions(tx, { orgId, projectIds: null }, [wanted]) : []
+  const wanted = wantedVersion(skill, version)
+  const [found] = wanted
+    ? await findResolvedVersions(tx, { orgId, projectIds: null }, [wanted])
+    : []
   if (!found) throw notFound('Version')
   const { band, is_held: isHeld } = found
-  if (isWithheld({ tier, band, isHeld })) {
+  if (isWithheld({ scope: skill.scope, band, isHeld })) {
     throw new ApiError(409, 'withheld', 'This version of the skill is withheld for safety')
   }
   return version === 'latest' ? null : found.version_id
-}
-
-function readNumber(version: string | number) {
-  const wish = readVersion(version)
-  return wish && { version_number: wish.version }
 }

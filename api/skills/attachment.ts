@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import Joi from 'joi'
 import { MODES } from '../../jobs/rules/skills/version-files.ts'
+import type { VersionFile } from '../../jobs/rules/skills/version-files.ts'
 import { shape, text, textReference, uuidReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
-import type { RegistryFileRow } from '../../sql/skills/registry-files.ts'
 import { findFile } from '../../sql/skills/skill-files.ts'
 import type { SkillFileRow } from '../../sql/skills/skill-files.ts'
 import type { SkillVersionRow } from '../../sql/skills/skill-versions.ts'
@@ -47,18 +47,20 @@ export const attachmentPath = shape(
 )
 
 export function viewAttachment(file: SkillFileRow) {
-  const { version_id: _, path, sha256, ...rest } = file
-  return { ...rest, path, file_path: path, sha256: sha256.toString('hex') }
+  return { ...viewPublicAttachment(file), created_at: file.created_at }
 }
 
 /** Its content is apart. */
 export function viewPublicAttachment({
-  content: _,
+  id,
   path,
+  mode,
+  size_bytes,
   sha256,
-  ...rest
-}: Omit<RegistryFileRow, 'content'> & { content: unknown }) {
-  return { ...rest, path, file_path: path, sha256: sha256.toString('hex') }
+  content_type,
+}: VersionFile & { readonly id: string }) {
+  const hash = sha256.toString('hex')
+  return { id, path, file_path: path, mode, size_bytes, sha256: hash, content_type }
 }
 
 export function viewContent(content: Buffer) {

@@ -113,7 +113,7 @@ function chooseSkills(items: readonly (Item | Failed)[], candidates: readonly Ca
       hasRivalPins: item.isOpen && skill.pins.length > 1,
       wanted: {
         skill_id: skill.skill_id,
-        is_own: skill.tier === 'own',
+        is_own: skill.scope === 'own',
         version_number: item.version,
         version_id: item.versionId ?? pin,
       },
@@ -148,10 +148,10 @@ function settle(
   names: InstallNames,
   installedId: string | undefined,
 ): Settled | Failed {
-  const { tier, skill_id: id } = skill
+  const { scope, skill_id: id } = skill
   const { band, stability, is_held: isHeld } = version
   const found = { ref, skill, version }
-  if (isWithheld({ tier, band, isHeld })) return { ...fail(ref, 'withheld'), withheld: found }
+  if (isWithheld({ scope, band, isHeld })) return { ...fail(ref, 'withheld'), withheld: found }
   if (contentHash !== undefined && contentHash !== version.body_sha256.toString('hex')) {
     return fail(ref, 'hash_mismatch')
   }
@@ -161,7 +161,7 @@ function settle(
   const installName = names.choose({ id, name: skill.name, owner: skill.owner })
   if (installName === undefined) return fail(ref, 'name_unavailable')
   const notes = notesOf({
-    tier,
+    scope,
     band,
     stability,
     isPinned: item.isPinned,

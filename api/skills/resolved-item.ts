@@ -111,7 +111,7 @@ export function renderFound(
 
 /** The variant that the caller is given. */
 export function variantOf({ skill }: Found): Variant {
-  return skill.tier === 'own' ? 'own' : 'foreign'
+  return skill.scope === 'own' ? 'own' : 'foreign'
 }
 
 export function viewResolved(item: Resolved, format: number, isAnonymous: boolean) {
@@ -149,7 +149,7 @@ export function viewFailed({ ref, error, withheld }: Failed) {
 }
 
 function identify({ skill, version }: Found, isAnonymous: boolean) {
-  const { tier } = skill
+  const { scope } = skill
   const { band, is_held: isHeld } = version
   return {
     skill_id: skill.skill_id,
@@ -161,7 +161,7 @@ function identify({ skill, version }: Found, isAnonymous: boolean) {
     version_id: version.version_id,
     version: version.version_number,
     latest: { version_id: version.latest_id, version: version.latest_number },
-    safety: { band, withheld: isWithheld({ tier, band, isHeld }) },
+    safety: { band, withheld: isWithheld({ scope, band, isHeld }) },
   }
 }
 

@@ -43,10 +43,10 @@ export const showBody = endpoint('GET', '/skills/{skill_name}/body', {
   async handle({ context: { sql }, principal, params, query }) {
     const { version, agent_name, max_chars = MAX_BODY_BYTES } = query
     const agent = agent_name === undefined ? undefined : { principal, name: agent_name }
-    const { tier, skill_id: id } = await findReadable(sql, principal, params.skill_name)
-    const asked = version ?? (await pinOf(sql, id, agent))
+    const { scope, skill_id: id } = await findReadable(sql, principal, params.skill_name)
+    const asked = version ?? (await agentPin(sql, id, agent))
     const found =
-      tier === 'own' ? await readOwn(sql, principal, id, asked) : await readPublic(sql, id, asked)
+      scope === 'own' ? await readOwn(sql, principal, id, asked) : await readPublic(sql, id, asked)
     const body = cut(found.body, max_chars)
     return { ...found, body, truncated: body.length < found.body.length }
   },
@@ -68,7 +68,7 @@ async function readPublic(sql: Queryable, skillId: string, reference?: string) {
   return { body, skill_id, name, description, version_number }
 }
 
-async function pinOf(sql: Queryable, skillId: string, agent: Agent | undefined) {
+async function agentPin(sql: Queryable, skillId: string, agent: Agent | undefined) {
   if (!agent) return undefined
   const projectIds = await readableProjects(sql, agent.principal, undefined)
   return findPin(sql, agent.principal.orgId, skillId, { name: agent.name, projectIds })

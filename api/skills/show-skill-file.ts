@@ -25,7 +25,7 @@ import type { Principal } from '../principal.ts'
 import { readableProjects } from '../projects.ts'
 import type { Found } from './resolution.ts'
 import { renderFound, variantOf } from './resolved-item.ts'
-import { readVersionReference, versionReference } from './version.ts'
+import { versionReference, wantedVersion } from './version.ts'
 
 export const showSkillFile = endpoint('GET', '/registry/skills/{skill_id}/files/{path*}', {
   summary: 'Download a file of a skill',
@@ -78,16 +78,12 @@ async function findVersion(
   id: string,
   version: string | undefined,
 ): Promise<Found | undefined> {
-  const by = readVersionReference(version)
-  if (by === undefined) return undefined
   const { chosen: skill } = chooseSkill([await findCandidates(sql, reader, [{ id }])])
   if (!skill) return undefined
-  const { tier, skill_id } = skill
-  const version_number = by !== 'latest' && 'number' in by ? by.number : undefined
-  const version_id = by !== 'latest' && 'id' in by ? by.id : undefined
-  const wanted = { skill_id, is_own: tier === 'own', version_number, version_id }
-  const [row] = await findResolvedVersions(sql, reader, [wanted])
-  if (!row || isWithheld({ tier, band: row.band, isHeld: row.is_held })) return undefined
+  const wanted = wantedVersion(skill, version)
+  const [row] = wanted ? await findResolvedVersions(sql, reader, [wanted]) : []
+  const { scope } = skill
+  if (!row || isWithheld({ scope, band: row.band, isHeld: row.is_held })) return undefined
   return { ref: id, skill, version: row }
 }
 

@@ -71,8 +71,8 @@ export async function findAssignable(sql: Queryable, principal: Principal, refer
 export async function findReadable(sql: Queryable, principal: Principal, reference: string) {
   const asked = foldReference(reference)
   const found = await findByReference(sql, principal, reference, (candidate) => {
-    const { tier, skill_id, registry_name, url_slug } = candidate
-    return tier !== 'public' || [skill_id, registry_name, url_slug].includes(asked)
+    const { scope, skill_id, registry_name, url_slug } = candidate
+    return scope !== 'public' || [skill_id, registry_name, url_slug].includes(asked)
   })
   if (!found) throw notFound('Skill')
   return found
@@ -93,8 +93,8 @@ export async function findSubscribed(
   return { id: assigned.id, name: assigned.url_slug ?? assigned.id }
 }
 
-export function nameOf({ tier, name, registry_name }: CandidateRow) {
-  return tier === 'own' ? name : registry_name
+export function nameOf({ scope, name, registry_name }: CandidateRow) {
+  return scope === 'own' ? name : registry_name
 }
 
 async function findByReference(

@@ -3,6 +3,8 @@ import { isUuid } from '../../jobs/rules/core/uuid.ts'
 import { BANDS, ORIGINS } from '../../jobs/rules/skills/skill.ts'
 import { int, shape, textReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
+import type { CandidateRow } from '../../sql/skills/candidates.ts'
+import type { WantedVersion } from '../../sql/skills/resolved-versions.ts'
 import { findVersion, readBodies } from '../../sql/skills/skill-versions.ts'
 import type { SkillVersionRow } from '../../sql/skills/skill-versions.ts'
 import { notFound } from '../errors.ts'
@@ -75,4 +77,16 @@ export function readVersionReference(said: string | number = 'latest') {
   // Nine digits fit into the type `int` of the database.
   if (/^\d{1,9}$/.test(reference)) return { number: Number(reference) }
   return isUuid(reference) ? { id: reference } : undefined
+}
+
+/** The version of a skill that a reference means, to be looked up; undefined for what can be none. */
+export function wantedVersion(
+  { skill_id, scope }: CandidateRow,
+  reference: string | number | undefined,
+): WantedVersion | undefined {
+  const by = readVersionReference(reference)
+  if (!by) return undefined
+  const latest = { skill_id, is_own: scope === 'own' }
+  if (by === 'latest') return latest
+  return 'id' in by ? { ...latest, version_id: by.id } : { ...latest, version_number: by.number }
 }

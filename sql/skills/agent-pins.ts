@@ -1,3 +1,4 @@
+import { pinOf } from '../../jobs/rules/skills/resolution.ts'
 import type { Queryable } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
 
@@ -16,5 +17,5 @@ export async function findPin(
     where org_id = ${orgId} and skill_id = ${skillId} and agent_name = ${agent.name}
       ${inProjects(sql, sql`project_id`, agent.projectIds)}
     limit 2`
-  return pins.length === 1 ? (pins[0]?.version_id ?? undefined) : undefined
+  return pinOf(pins.map(({ version_id }) => version_id))
 }

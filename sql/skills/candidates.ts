@@ -52,7 +52,7 @@ function ownCandidates(sql: Queryable, reader: SkillReader) {
   const { orgId } = reader
   const live = sql`skills k where k.org_id = ${orgId} and k.deleted_at is null`
   return sql`
-    select place as lookup, 'own' as tier, k.id as skill_id, k.org_id, o.handle as owner,
+    select place as lookup, 'own' as scope, k.id as skill_id, k.org_id, o.handle as owner,
       k.name, o.handle || '/' || k.name as registry_name, s.url_slug,
       k.forked_from_skill_id is not null as is_fork, ${pins(sql, reader, sql`k.id`)} as pins
     from wanted
@@ -75,7 +75,7 @@ function publicCandidates(sql: Queryable, reader: SkillReader | null) {
   const used = reader && sql`exists (${assignments(sql, reader, sql`r.skill_id`)})`
   return sql`
     select place as lookup,
-      ${used ? sql`case when ${used} then 'used' else 'public' end` : sql`'public'`} as tier,
+      ${used ? sql`case when ${used} then 'used' else 'public' end` : sql`'public'`} as scope,
       r.skill_id, r.org_id, r.handle as owner, r.name, r.registry_name, r.url_slug, false as is_fork,
       ${reader ? pins(sql, reader, sql`r.skill_id`) : sql`'[]'::json`} as pins
     from wanted

@@ -1,4 +1,4 @@
-import type { Tier } from './skill-lookup.ts'
+import type { Scope } from './skill-lookup.ts'
 import type { Band, Stability } from './skill.ts'
 
 /** What is said of a skill that was resolved, and why one was not. */
@@ -58,20 +58,20 @@ export function pinOf(pins: readonly (string | null)[]): string | undefined {
 }
 
 /** Whether a version is not served to the caller. */
-export function isWithheld({ tier, band, isHeld }: Served): boolean {
-  return tier !== 'own' && (band === 'blocked' || isHeld)
+export function isWithheld({ scope, band, isHeld }: Served): boolean {
+  return scope !== 'own' && (band === 'blocked' || isHeld)
 }
 
 /** How the caller has the skill. */
-export function relationshipOf({ tier, is_fork }: { tier: Tier; is_fork: boolean }) {
-  if (tier !== 'own') return tier
+export function relationshipOf({ scope, is_fork }: { scope: Scope; is_fork: boolean }) {
+  if (scope !== 'own') return scope
   return is_fork ? 'forked' : 'owned'
 }
 export const RELATIONSHIPS = ['owned', 'forked', 'used', 'public'] as const
 
 /** What a caller should know of a skill that it installs. Each note begins with a word for programs. */
 export function notesOf(skill: NotedSkill): string[] {
-  const isOwn = skill.tier === 'own'
+  const isOwn = skill.scope === 'own'
   return [
     skill.isPinned && NOTES.pinned,
     skill.hasRivalPins && NOTES.rivalPins,
@@ -100,13 +100,13 @@ export const NOTES = {
 } as const
 
 interface Served {
-  readonly tier: Tier
+  readonly scope: Scope
   readonly band: Band
   readonly isHeld: boolean
 }
 
 interface NotedSkill {
-  readonly tier: Tier
+  readonly scope: Scope
   readonly band: Band
   readonly stability: Stability
   /** An assignment decided on the version. */

@@ -1,4 +1,5 @@
 import { orderBytes } from '../core/order.ts'
+import { isObject } from '../core/reader.ts'
 
 /** A frontmatter as its author wrote it, of JSON values. */
 export type Frontmatter = Readonly<Record<string, unknown>>
@@ -110,10 +111,6 @@ function isReserved(text: string) {
 
 function isTextOrTexts(value: unknown) {
   return (Array.isArray(value) ? value : [value]).every((item) => typeof item === 'string')
-}
-
-function isObject(value: unknown): value is Frontmatter {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Keys of the format whose values are the author's. */

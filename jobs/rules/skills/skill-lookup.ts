@@ -2,8 +2,8 @@ import { isUuid } from '../core/uuid.ts'
 import type { TakenNames } from './install-name.ts'
 
 /** Whose skills a caller finds, in the order in which they answer to a reference. */
-export const TIERS = ['own', 'used', 'public'] as const
-export type Tier = (typeof TIERS)[number]
+export const SCOPES = ['own', 'used', 'public'] as const
+export type Scope = (typeof SCOPES)[number]
 
 /** What a skill is looked up by: its id, or a text that is its name, registry name or url slug. */
 export type Lookup =
@@ -12,7 +12,7 @@ export type Lookup =
 
 /** A skill that answers to a lookup. */
 export interface Candidate {
-  readonly tier: Tier
+  readonly scope: Scope
   /** Its handle and name. */
   readonly registry_name: string
 }
@@ -53,14 +53,14 @@ export function lookupsOfId(id: string): Lookup[] {
 }
 
 /**
- * The skill that a reference means: the only one of the first tier that has any. Nothing is guessed
+ * The skill that a reference means: the only one of the first scope that has any. Nothing is guessed
  * where several answer.
  * @param answers the skills that answer to each lookup of the reference
  */
 export function chooseSkill<C extends Candidate>(answers: readonly (readonly C[])[]): Choice<C> {
   const found = answers.find((candidates) => candidates.length > 0) ?? []
-  const tiers = TIERS.map((tier) => found.filter((candidate) => candidate.tier === tier))
-  const [[chosen, ...rivals] = [], ...others] = tiers.filter(({ length }) => length > 0)
+  const scopes = SCOPES.map((scope) => found.filter((candidate) => candidate.scope === scope))
+  const [[chosen, ...rivals] = [], ...others] = scopes.filter(({ length }) => length > 0)
   if (!chosen) return { error: 'not_found' }
   if (rivals.length === 0) return { chosen, isShadowing: others.length > 0 }
   const names = [chosen, ...rivals].map(({ registry_name }) => registry_name)

@@ -11,7 +11,7 @@ import {
 } from '../../../../jobs/rules/skills/resolution.ts'
 
 const plain = {
-  tier: 'public',
+  scope: 'public',
   band: 'passed',
   stability: 'stable',
   isPinned: false,
@@ -47,7 +47,7 @@ t.test('policy notes', async (t) => {
       [{ isPinned: true }, NOTES.pinned],
       [{ hasRivalPins: true }, NOTES.rivalPins],
       [{ stability: 'deprecated' }, NOTES.deprecated],
-      [{ tier: 'own', band: 'blocked' }, NOTES.blocked],
+      [{ scope: 'own', band: 'blocked' }, NOTES.blocked],
       [{ band: 'unreviewed' }, NOTES.unreviewed],
       [{ hasNewer: true }, NOTES.newerWithheld],
       [{ isNameKept: true }, NOTES.nameKept],
@@ -80,17 +80,17 @@ t.test('assignments hold a skill to the one version that all of them name', asyn
 t.test('what is blocked or held is withheld from all but its owner', async (t) => {
   const bands = ['passed', 'caution', 'unreviewed', 'blocked'] as const
   for (const band of bands) {
-    t.equal(isWithheld({ tier: 'own', band, isHeld: false }), false)
-    t.equal(isWithheld({ tier: 'used', band, isHeld: false }), band === 'blocked')
-    t.equal(isWithheld({ tier: 'public', band, isHeld: true }), true)
+    t.equal(isWithheld({ scope: 'own', band, isHeld: false }), false)
+    t.equal(isWithheld({ scope: 'used', band, isHeld: false }), band === 'blocked')
+    t.equal(isWithheld({ scope: 'public', band, isHeld: true }), true)
   }
 })
 
 t.test('a skill is owned, forked, used or public', async (t) => {
-  t.equal(relationshipOf({ tier: 'own', is_fork: false }), 'owned')
-  t.equal(relationshipOf({ tier: 'own', is_fork: true }), 'forked')
-  t.equal(relationshipOf({ tier: 'used', is_fork: false }), 'used')
-  t.equal(relationshipOf({ tier: 'public', is_fork: false }), 'public')
+  t.equal(relationshipOf({ scope: 'own', is_fork: false }), 'owned')
+  t.equal(relationshipOf({ scope: 'own', is_fork: true }), 'forked')
+  t.equal(relationshipOf({ scope: 'used', is_fork: false }), 'used')
+  t.equal(relationshipOf({ scope: 'public', is_fork: false }), 'public')
 })
 
 t.test('each error has a sentence that names the reference', async (t) => {

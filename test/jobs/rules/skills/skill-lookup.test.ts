@@ -1,9 +1,9 @@
 import t from 'tap'
 import { chooseSkill, lookupsOf } from '../../../../jobs/rules/skills/skill-lookup.ts'
-import type { Tier } from '../../../../jobs/rules/skills/skill-lookup.ts'
+import type { Scope } from '../../../../jobs/rules/skills/skill-lookup.ts'
 
 const ID = '01a20080-6a47-7000-8000-4f1d2a9c3b5e'
-const skill = (tier: Tier, registry_name: string) => ({ tier, registry_name })
+const skill = (scope: Scope, registry_name: string) => ({ scope, registry_name })
 
 t.test('a reference is looked up', async (t) => {
   t.test('by id alone where it is one', async (t) => {
@@ -28,7 +28,7 @@ t.test('the skill that is meant', async (t) => {
   const others = ['g', 'b', 'f', 'e', 'd', 'c'].map((owner) => skill('public', `${owner}/pdf`))
   const [first] = others
 
-  t.test('is the only one of the first tier that has any', async (t) => {
+  t.test('is the only one of the first scope that has any', async (t) => {
     t.same(chooseSkill([[...others, used, own]]), { chosen: own, isShadowing: true })
     t.same(chooseSkill([[...others, used]]), { chosen: used, isShadowing: true })
     t.same(chooseSkill([[own]]), { chosen: own, isShadowing: false })
