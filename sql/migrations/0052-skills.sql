@@ -119,11 +119,13 @@ create table skill_scans (
   foreign key (org_id, version_id) references skill_versions on delete cascade
 );
 
--- What operators decided; the newest wins over every scan of the version.
+-- What operators decided; the newest that counts wins over every scan of the version. One that blocks
+-- always counts, another while the version's files are those that were reviewed.
 create table skill_reviews (
   org_id uuid not null,
   id uuid not null,
   version_id uuid not null,
+  revision int not null,
   band text not null check (band in ('passed', 'caution', 'blocked')),
   note text not null,
   reviewed_by text not null,

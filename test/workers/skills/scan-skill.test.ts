@@ -273,6 +273,32 @@ t.test('scans of skills', async (t) => {
     t.same(entry, { band: 'passed' })
   })
 
+  t.test('a review that lets a version through ends with its content', async (t) => {
+    const { orgId } = await makeListener()
+    const skill = await makeSkill(sql, orgId, { name: 'changing' }, [{ body: HARMFUL }])
+    await scan(skill, 'blocked')
+    const versionId = skill.versionIds[0] ?? ''
+    const decide = (band: 'passed' | 'blocked') =>
+      queue.transaction(sql, (tx: Transaction) => {
+        const review = { versionId, band, note: 'Read', reviewedBy: 'operator', at: new Date() }
+        return reviewVersion(tx, queue, orgId, review)
+      })
+    const change = () => sql`
+      update skill_versions set revision = revision + 1 where org_id = ${orgId}`
+    await decide('passed')
+    t.match(await shown(skill), { band: 'passed' })
+    await change()
+    t.match(await shown(skill), { band: 'unreviewed' })
+    await scan(skill, 'blocked')
+    t.match(await eventsOf(orgId), [{ band: 'blocked' }, { band: 'passed' }, { band: 'blocked' }])
+    await sql`update skill_versions set body = ${HARMLESS} where org_id = ${orgId}`
+    await change()
+    await scan(skill, 'passed')
+    await decide('blocked')
+    await change()
+    t.match(await shown(skill), { band: 'blocked' }, 'one that blocks it stays')
+  })
+
   t.test(
     'a worker of the release before takes nothing back that a later scanner found',
     async (t) => {
