@@ -14,19 +14,26 @@ export interface ScannedRow {
   description: string
   trigger_phrases: string[]
   frontmatter: Record<string, unknown>
+  eval_yaml: string | null
   body: string
-  /** What the registry says of the version, where that is something else. */
-  published: { description: string; frontmatter: Record<string, unknown> } | null
+  change_summary: string | null
+  /** What the registry says of the version, where that is something else; its descriptions are one text. */
+  published: Pick<ScannedRow, 'description' | 'frontmatter' | 'eval_yaml'> | null
 }
 
 export async function findScanned(sql: Queryable, orgId: string, versionId: string) {
   const [row] = await sql<ScannedRow[]>`
-    select v.skill_id, v.revision, k.name, k.description, k.trigger_phrases, k.frontmatter, v.body,
-      case when p.version_id is not null then
-        json_build_object('description', p.description, 'frontmatter', p.frontmatter) end as published
+    select v.skill_id, v.revision, k.name, k.description, k.trigger_phrases, k.frontmatter, k.eval_yaml,
+      v.body, v.change_summary,
+      case when p.version_id is not null then json_build_object(
+        'description', concat_ws(E'\n', p.description, nullif(listed.description, p.description)),
+        'frontmatter', p.frontmatter, 'eval_yaml', p.eval_yaml) end as published
     from skill_versions v join skills k on k.org_id = v.org_id and k.id = v.skill_id
+      left join registry_skills listed
+        on listed.skill_id = v.skill_id and listed.current_version_id = v.id
       left join registry_versions p on p.version_id = v.id
-        and not (p.description = k.description and k.frontmatter @> p.frontmatter)
+        and not (p.description = k.description and coalesce(listed.description, k.description) = k.description
+          and k.frontmatter @> p.frontmatter and p.eval_yaml is not distinct from k.eval_yaml)
     where v.org_id = ${orgId} and v.id = ${versionId} and k.deleted_at is null`
   return row
 }

@@ -28,9 +28,11 @@ export interface ScannedSkill {
   readonly description: string
   readonly trigger_phrases: readonly string[]
   readonly frontmatter: Readonly<Record<string, unknown>>
+  readonly eval_yaml: string | null
   readonly body: string
+  readonly change_summary: string | null
   /** What is public of it, where that was written before. */
-  readonly published?: Pick<ScannedSkill, 'description' | 'frontmatter'> | null
+  readonly published?: Pick<ScannedSkill, 'description' | 'frontmatter' | 'eval_yaml'> | null
 }
 
 /** A scan of one version: its files are added one after another, and dropped when they were looked at. */
@@ -45,6 +47,7 @@ export function startScan(skill: ScannedSkill): RunningScan {
   const gathering = gatherFindings()
   scanHeader(gathering, skill)
   if (skill.published) scanHeader(gathering, { name: '', trigger_phrases: [], ...skill.published })
+  scanSaid(gathering, prepareText('change_summary', skill.change_summary ?? ''))
   scanText(gathering, prepareText(BODY_PATH, skill.body))
   return {
     addFile: (path, content) => scanFile(gathering, path, content),
@@ -59,10 +62,10 @@ export function scanListing(said: string): Scan {
   return gathering.finish()
 }
 
-/** What agents read of a skill before its body. */
+/** What is said of a skill beside its body: what agents read before they choose it, and its evaluation. */
 function scanHeader(
   gathering: Gathering,
-  { name, description, ...skill }: Omit<ScannedSkill, 'body'>,
+  { name, description, ...skill }: Omit<ScannedSkill, 'body' | 'change_summary'>,
 ) {
   const described = prepareText('description', description)
   const phrases = prepareText('trigger_phrases', skill.trigger_phrases.join('\n'))
@@ -74,6 +77,7 @@ function scanHeader(
   gathering.add(described, findWords(described, TRIGGER_RULES))
   gathering.add(phrases, findManyTriggers(phrases, skill.trigger_phrases))
   gathering.add(tools, findBroadTools(tools))
+  scanText(gathering, prepareText('eval_yaml_text', skill.eval_yaml ?? ''))
 }
 
 function scanSaid(gathering: Gathering, text: ScannedText) {

@@ -9,7 +9,15 @@ const LONG = process.env['FAULTS'] === 'long'
 /** A megabyte may take a second by all rules together; the short form finds what is far from linear. */
 const [SIZE, MAX_MS] = LONG ? [1 << 20, 1000] : [1 << 15, 1000]
 
-const PLAIN = { name: 'a', description: 'A', trigger_phrases: [], frontmatter: {}, body: '' }
+const PLAIN = {
+  name: 'a',
+  description: 'A',
+  trigger_phrases: [],
+  frontmatter: {},
+  eval_yaml: null,
+  body: '',
+  change_summary: null,
+}
 
 const scan = (skill: Partial<ScannedSkill>) => startScan({ ...PLAIN, ...skill }).finish()
 
