@@ -2,7 +2,15 @@ import { publicFrontmatter } from '../skill-frontmatter.ts'
 import type { Frontmatter } from '../skill-frontmatter.ts'
 import { findCharacters } from './characters.ts'
 import { COMMAND_RULES } from './commands.ts'
-import { describeBinary, findBlobs, findCredentials, kindOf, readText } from './contents.ts'
+import {
+  describeBinary,
+  findBlobs,
+  findCredentials,
+  isNamedAsPicture,
+  kindOf,
+  readText,
+} from './contents.ts'
+import type { NamedFile } from './contents.ts'
 import { findExfiltration } from './exfiltration.ts'
 import { gatherFindings } from './finding.ts'
 import type { Gathering, Hit, Scan } from './finding.ts'
@@ -38,7 +46,7 @@ export interface ScannedSkill {
 /** A scan of one version: its files are added one after another, and dropped when they were looked at. */
 export interface RunningScan {
   /** @param content of at most a MiB, which takes less than a second */
-  addFile(path: string, content: Uint8Array): void
+  addFile(file: NamedFile, content: Uint8Array): void
   finish(): Scan
 }
 
@@ -50,7 +58,7 @@ export function startScan(skill: ScannedSkill): RunningScan {
   scanSaid(gathering, prepareText('change_summary', skill.change_summary ?? ''))
   scanText(gathering, prepareText(BODY_PATH, skill.body))
   return {
-    addFile: (path, content) => scanFile(gathering, path, content),
+    addFile: (file, content) => scanFile(gathering, file, content),
     finish: () => gathering.finish(),
   }
 }
@@ -85,10 +93,11 @@ function scanSaid(gathering: Gathering, text: ScannedText) {
   gathering.add(text, findAnywhere(text))
 }
 
-function scanFile(gathering: Gathering, path: string, content: Uint8Array) {
+function scanFile(gathering: Gathering, file: NamedFile, content: Uint8Array) {
   const kind = kindOf(content)
-  if (kind === 'picture') return
-  const text = prepareText(path, readText(content))
+  // A program can begin like a picture, and a shell reads on behind what it does not know.
+  if (kind === 'picture' && isNamedAsPicture(file)) return
+  const text = prepareText(file.path, readText(content))
   scanText(gathering, text)
   const excerpt = describeBinary(kind, content)
   if (excerpt === undefined) return
