@@ -84,19 +84,17 @@ export async function upsertPublished(
   const rows = await tx<PublishedRow[]>`
     insert into registry_skills as r (skill_id, org_id, url_slug, registry_name, handle, name,
       display_name, description, category, tags, author_display_name, stability, document,
-      current_version, current_version_id, band, scanner_version, held_at, install_count)
+      current_version, current_version_id, band, held_at, install_count)
     select k.id, k.org_id, slug.url_slug, o.handle || '/' || k.name, o.handle, k.name,
       k.display_name, k.description, said.category, said.tags, said.author_display_name, k.stability,
       search_document(concat_ws(' ', replace(k.name, '-', ' '), k.display_name, k.description,
         said.category, array_to_string(said.tags, ' '))),
-      v.version_number, v.id, ${version.band}, coalesce(scan.scanner_version, 0), slug.held_at,
+      v.version_number, v.id, ${version.band}, slug.held_at,
       (select count(*) from registry_installs i where i.skill_id = k.id)
     from skills k
       join organizations o on o.id = k.org_id
       join registry_slugs slug on slug.skill_id = k.id
       join skill_versions v on v.org_id = k.org_id and v.id = ${version.id}
-      left join skill_scans scan
-        on scan.org_id = v.org_id and scan.version_id = v.id and scan.revision = v.revision
       cross join (select ${category}::text as category, ${tags as string[]}::text[] as tags,
         ${author_display_name}::text as author_display_name) said
     where k.org_id = ${orgId} and k.id = ${version.skill_id}
@@ -106,7 +104,6 @@ export async function upsertPublished(
       author_display_name = excluded.author_display_name, stability = excluded.stability,
       document = excluded.document, current_version = excluded.current_version,
       current_version_id = excluded.current_version_id, band = excluded.band,
-      scanner_version = excluded.scanner_version,
       published_at = case when ${isSame} then r.published_at else excluded.published_at end,
       scored_at = case when ${isSame} then r.scored_at end
     returning ${columns(tx)}`
@@ -127,11 +124,14 @@ export async function insertPublishedVersion(
 ) {
   const inserted = await tx`
     insert into registry_versions (skill_id, version_number, version_id, body, body_sha256,
-      change_summary, description, invocation, stability, frontmatter, eval_yaml, band, reason_codes)
+      change_summary, description, invocation, stability, frontmatter, eval_yaml, band, reason_codes,
+      scanner_version)
     select k.id, v.version_number, v.id, v.body, v.body_sha256, v.change_summary, k.description,
       k.invocation, k.stability, ${jsonText(frontmatter)}::text::jsonb, k.eval_yaml, ${band},
-      ${reason_codes}::text[]
+      ${reason_codes}::text[], coalesce(scan.scanner_version, 0)
     from skill_versions v join skills k on k.org_id = v.org_id and k.id = v.skill_id
+      left join skill_scans scan
+        on scan.org_id = v.org_id and scan.version_id = v.id and scan.revision = v.revision
     where v.org_id = ${orgId} and v.id = ${id}
     on conflict (skill_id, version_number) do nothing`
   if (inserted.count === 0) return

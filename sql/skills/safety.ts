@@ -134,8 +134,8 @@ export async function upsertScan(
         on v.org_id = n.org_id and v.skill_id = n.skill_id and v.version_number < n.version_number
       where n.org_id = ${orgId} and n.skill_id = ${version.skillId} and v.id = ${version.id})`
   await tx`
-    update registry_skills set scanner_version = ${SCANNER_VERSION}
-    where skill_id = ${version.skillId} and current_version_id = ${version.id}`
+    update registry_versions set scanner_version = ${SCANNER_VERSION}
+    where version_id = ${version.id}`
   return true
 }
 
@@ -187,16 +187,18 @@ export async function listToldInstallers(
 }
 
 /**
- * Versions that only an earlier scanner looked at, or none although they are an hour old: what the registry
- * shows, that which was installed last first, and then the newest version of each other skill.
+ * Versions that only an earlier scanner looked at, or none although they are an hour old: what is public,
+ * that which the registry shows and which was installed last first, and then the newest version of each
+ * other skill.
  */
 export async function listRescans(sql: Queryable, limit: number) {
   return sql<{ org_id: string; version_id: string }[]>`
-    (select r.org_id, r.current_version_id as version_id
-      from registry_skills r
-      where r.scanner_version < ${SCANNER_VERSION}
-      order by (select max(i.created_at) from registry_installs i where i.skill_id = r.skill_id)
-        desc nulls last, r.skill_id
+    (select r.org_id, p.version_id
+      from registry_versions p join registry_skills r on r.skill_id = p.skill_id
+      where p.scanner_version < ${SCANNER_VERSION}
+      order by p.version_id <> r.current_version_id,
+        (select max(i.created_at) from registry_installs i where i.skill_id = r.skill_id)
+          desc nulls last, p.version_id
       limit ${limit})
     union all
     (select k.org_id, v.id
