@@ -39,17 +39,31 @@ export async function lockHandle(tx: Transaction, orgId: string): Promise<string
   return onlyRow(rows).handle
 }
 
-/** The skill of another id that has a public name, of any organization. */
-export async function findNameHolder(tx: Transaction, registryName: string, skillId: string) {
+/**
+ * Until the transaction ends nobody else takes one of these as a slug or publishes a skill of that name:
+ * requests give either, so that no slug is the name of another public skill. They are locked in one order,
+ * so that two who lock several never wait for each other.
+ */
+export async function lockPublicNames(tx: Transaction, names: readonly string[]) {
+  await tx`
+    select pg_advisory_xact_lock(hashtextextended('public name ' || name, 0))
+    from (
+      select distinct name collate "C" as name from unnest(${names as string[]}::text[]) name
+      order by name
+    ) names`
+}
+
+/** The skill of another id, also one that is public no more, that has a slug. */
+export async function findSlugHolder(tx: Transaction, slug: string, skillId: string) {
   const [row] = await tx<{ skill_id: string }[]>`
-    select skill_id from registry_skills
-    where registry_name = ${registryName} and skill_id <> ${skillId}`
+    select skill_id from registry_slugs where url_slug = ${slug} and skill_id <> ${skillId}`
   return row?.skill_id
 }
 
 /**
- * Gives a skill the first of these slugs that is free, unless it has one. Until the transaction ends the
- * operator neither withdraws the skill nor gives it back.
+ * Gives a skill the first of these slugs, which the transaction has locked, that no other has and that is no
+ * name of another public skill, unless it has one. Until the transaction ends the operator neither
+ * withdraws the skill nor gives it back.
  */
 export async function keepSlug(
   tx: Transaction,
@@ -61,9 +75,11 @@ export async function keepSlug(
     select from registry_slugs where org_id = ${orgId} and skill_id = ${skillId} for update`
   if (kept.length > 0) return
   for (const slug of slugs) {
-    // Waits for another transaction that takes the same slug.
     const taken = await tx`
-      insert into registry_slugs (skill_id, org_id, url_slug) values (${skillId}, ${orgId}, ${slug})
+      insert into registry_slugs (skill_id, org_id, url_slug)
+      select ${skillId}, ${orgId}, ${slug}
+      where not exists (
+        select from registry_skills where name = ${slug} and skill_id <> ${skillId})
       on conflict do nothing`
     if (taken.count === 1) return
   }

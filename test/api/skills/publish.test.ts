@@ -292,15 +292,35 @@ t.test('publishing a skill', async (t) => {
     t.match(await resolve('a/b-c'), { skill_id: two.id })
   })
 
-  t.test('is refused where another skill has the public name', async (t) => {
-    const [one, two] = [await setup('first'), await setup('second')]
-    await two.publish()
-    await sql`update registry_skills set registry_name = 'first/order-lookup'
-      where skill_id = ${two.id}`
-    t.match(await one.publish(), {
+  t.test('gives no skill the name of another one as its public name', async (t) => {
+    const named = await setup('seven', 'eight-nine')
+    await named.publish()
+    const slugged = await setup('eight', 'nine')
+    t.match(await slugged.publish(), { body: { url_slug: `eight-nine-${slugged.id.slice(-6)}` } })
+
+    const first = await setup('one', 'two')
+    await first.publish()
+    const second = await setup('three', 'one-two')
+    const refused = {
       status: 409,
-      body: { code: 'conflict', detail: { resource: { id: two.id, name: 'first/order-lookup' } } },
-    })
+      body: { code: 'conflict', detail: { resource: { id: first.id, name: 'one-two' } } },
+    }
+    t.match(await second.publish(), refused)
+    await first.client.post('/skills/two/unpublish')
+    t.match(await second.publish(), refused, 'which it keeps')
+    t.equal((await first.publish()).status, 201)
+  })
+
+  t.test('at the same moment gives no skill the name of another one either', async (t) => {
+    for (const round of ['a', 'b', 'c', 'd', 'e']) {
+      const slugged = await setup(`at-${round}`, 'once')
+      const named = await setup(`by-${round}`, `at-${round}-once`)
+      await named.client.post(`/skills/${named.id}/checks/run`)
+      await slugged.client.post(`/skills/${slugged.id}/checks/run`)
+      const [one, two] = await Promise.all([slugged.publish(), named.publish()])
+      t.equal(one.status, 201)
+      t.equal(two.status === 201, one.body.url_slug !== `at-${round}-once`)
+    }
   })
 
   t.test('does not give back what the operator withdrew', async (t) => {
