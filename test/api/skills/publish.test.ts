@@ -186,6 +186,29 @@ t.test('publishing a skill', async (t) => {
     }
   })
 
+  t.test('ends with deleting, which is for the same keys and is noted too', async (t) => {
+    const { client, publish, orgId, projectId, workspaceId, id } = await setup()
+    const project = { project_id: projectId, workspace_id: workspaceId } as const
+    const key = await makeTestKey(sql, orgId, {
+      scope: 'project',
+      permissions: 'admin',
+      ...project,
+    })
+    const ofProject = service.client(key.raw)
+    await publish()
+    t.match(await ofProject.delete(`/skills/${id}`), { status: 403, body: { code: 'forbidden' } })
+    t.match(await resolve(id), { ok: true })
+    t.equal((await client.delete(`/skills/${id}`)).status, 204)
+    t.match(await resolve(id), { ok: false })
+    const { body } = await client.get('/changelog?types=audit')
+    t.match(body.events, [
+      { event_type: 'skill.unpublished', resource: { id, name: 'order-lookup' } },
+      { event_type: 'skill.published' },
+    ])
+    await client.post('/skills', { name: 'private', body_markdown: 'Ask.' })
+    t.equal((await ofProject.delete('/skills/private')).status, 204, 'a private one is not')
+  })
+
   t.test('freezes the version: files that change make the next one', async (t) => {
     const { client, publish, id } = await setup()
     const attach = (content: string) =>
