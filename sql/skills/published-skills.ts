@@ -3,6 +3,7 @@ import type { Band } from '../../jobs/rules/skills/skill.ts'
 import { jsonText, onlyRow } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import type { SkillVersionRow } from './skill-versions.ts'
+import type { SkillRow } from './skills.ts'
 
 /** A skill of an organization as the registry lists it. */
 export interface PublishedRow extends Listing {
@@ -62,13 +63,14 @@ export async function findSlugHolder(tx: Transaction, slug: string, skillId: str
 
 /**
  * Gives a skill the first of these slugs, which the transaction has locked, that no other has and that is no
- * name of another public skill, unless it has one. Until the transaction ends the operator neither
- * withdraws the skill nor gives it back.
+ * name of another public skill, unless it has one. It is withdrawn as another skill of the organization is
+ * that has the first of the slugs or that it is a copy of: publishing the same anew gives nothing back.
+ * Until the transaction ends the operator neither withdraws the skill nor gives it back.
  */
 export async function keepSlug(
   tx: Transaction,
   orgId: string,
-  skillId: string,
+  { id: skillId, forked_from_skill_id: source }: Pick<SkillRow, 'id' | 'forked_from_skill_id'>,
   slugs: readonly string[],
 ): Promise<void> {
   const kept = await tx`
@@ -76,8 +78,13 @@ export async function keepSlug(
   if (kept.length > 0) return
   for (const slug of slugs) {
     const taken = await tx`
-      insert into registry_slugs (skill_id, org_id, url_slug)
-      select ${skillId}, ${orgId}, ${slug}
+      insert into registry_slugs (skill_id, org_id, url_slug, held_at, held_note)
+      select ${skillId}, ${orgId}, ${slug}, held.held_at, held.held_note
+      from (select) one left join lateral (
+        select h.held_at, h.held_note from registry_slugs h
+        where h.org_id = ${orgId} and h.held_at is not null
+          and (h.url_slug = ${slugs[0] ?? slug} or h.skill_id = ${source}::uuid)
+        limit 1) held on true
       where not exists (
         select from registry_skills where name = ${slug} and skill_id <> ${skillId})
       on conflict do nothing`

@@ -56,7 +56,7 @@ export async function publishSkill(
   await lockPublicNames(tx, [skill.name, ...slugs])
   const holderId = await findSlugHolder(tx, skill.name, skill.id)
   if (holderId !== undefined) throw new PublicNameTaken(skill.name, holderId)
-  await keepSlug(tx, orgId, skill.id, slugs)
+  await keepSlug(tx, orgId, skill, slugs)
   const before = await findPublished(tx, orgId, skill.id)
   const published = await upsertPublished(tx, orgId, newest, {
     category: listing.category ?? skill.category ?? before?.category ?? null,

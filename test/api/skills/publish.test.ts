@@ -360,6 +360,23 @@ t.test('publishing a skill', async (t) => {
     t.match(await resolve(id), { ok: true, version: 2 })
   })
 
+  t.test('does not give it back as another skill either', async (t) => {
+    const { client, publish, orgId, id } = await setup('held')
+    const asked = { name: 'again', description: 'Finds an order', body_markdown: 'Ask.' }
+    await publish()
+    await client.post(`/skills/${id}/fork`, { new_name: 'copied' })
+    await sql.begin((tx) => holdSkill(tx, orgId, id, 'a complaint'))
+    t.match(await client.post('/skills/copied/publish'), { status: 201, body: { withheld: true } })
+    await client.delete(`/skills/${id}`)
+    const { body } = await client.post('/skills', { ...asked, name: 'order-lookup' })
+    t.match(await publish(), { status: 201, body: { withheld: true, skill_id: body.id } })
+    t.match(await resolve(body.id), { ok: false })
+    await client.post('/skills', asked)
+    t.match(await client.post('/skills/again/publish'), { status: 201, body: { withheld: false } })
+    await sql.begin((tx) => holdSkill(tx, orgId, body.id, null))
+    t.match(await resolve(body.id), { ok: true }, 'the operator gives it back')
+  })
+
   t.test('at the same moment happens once', async (t) => {
     const { publish, id } = await setup()
     const answers = await Promise.all(Array.from({ length: 6 }, () => publish()))
