@@ -119,11 +119,13 @@ create table skill_scans (
   foreign key (org_id, version_id) references skill_versions on delete cascade
 );
 
--- What operators decided; the newest wins over every scan of the version.
+-- What operators decided; the newest that counts wins over every scan of the version. One that blocks
+-- always counts, another while the version's files are those that were reviewed.
 create table skill_reviews (
   org_id uuid not null,
   id uuid not null,
   version_id uuid not null,
+  revision int not null,
   band text not null check (band in ('passed', 'caution', 'blocked')),
   note text not null,
   reviewed_by text not null,
@@ -257,8 +259,6 @@ create table registry_skills (
   current_version int not null,
   current_version_id uuid not null,
   band text not null check (band in ('passed', 'caution', 'blocked', 'unreviewed')),
-  -- Which scanner looked at its current version.
-  scanner_version int not null default 0,
   -- Withdrawn by the operator, as its slug says; its versions are then withheld.
   held_at timestamptz(3),
   tier int not null default 0 check (tier between 0 and 3),
@@ -303,7 +303,6 @@ create index registry_skills_tags on registry_skills using gin (tags);
 create index registry_skills_name on registry_skills (name, registry_name);
 -- Those that were never scored first.
 create index registry_skills_scored on registry_skills (scored_at nulls first, skill_id);
-create index registry_skills_rescan on registry_skills (scanner_version);
 create index registry_skills_org on registry_skills (org_id);
 
 create table registry_versions (
@@ -321,9 +320,12 @@ create table registry_versions (
   eval_yaml text,
   band text not null check (band in ('passed', 'caution', 'blocked', 'unreviewed')),
   reason_codes text[] not null default '{}',
+  -- Which scanner looked at it; 0 for none.
+  scanner_version int not null default 0,
   published_at timestamptz(3) not null default clock_timestamp(),
   primary key (skill_id, version_number)
 );
+create index registry_versions_rescan on registry_versions (scanner_version);
 
 create table registry_files (
   skill_id uuid not null,

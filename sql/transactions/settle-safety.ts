@@ -41,8 +41,8 @@ export async function storeScan(
 }
 
 /**
- * Stores what the operator decided of a version, which holds against every scan of it, and tells of a
- * changed band. False when there is no such version of a skill that was not deleted.
+ * Stores what the operator decided of a version, which holds against every scan of that content, and tells
+ * of a changed band. False when there is no such version of a skill that was not deleted.
  */
 export async function reviewVersion(
   tx: Transaction,
