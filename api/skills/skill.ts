@@ -43,7 +43,9 @@ export const skillBody = Joi.object({
     .required()
     .description('The skill it is a copy of has a public version that was neither taken nor seen'),
   is_active: Joi.boolean().required().description('Always true: one that is deleted is not there'),
-  fixture: Joi.boolean().required().description('Made by POST /demo/seed-skills'),
+  fixture: Joi.boolean()
+    .required()
+    .description('Made by POST /demo/seed-skills, and neither changed nor published since'),
   latest_version: Joi.object({
     id: Joi.string().guid().required(),
     version_number: Joi.number().integer().required(),

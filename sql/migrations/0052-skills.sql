@@ -21,7 +21,7 @@ create table skills (
   forked_at_version_id uuid,
   -- A version of that skill which was looked at and not taken.
   upstream_seen_version_id uuid,
-  -- Made by POST /demo/seed-skills.
+  -- Made by POST /demo/seed-skills, and neither changed nor published since.
   is_fixture boolean not null default false,
   -- Words of name, description and trigger phrases.
   document tsvector not null,
