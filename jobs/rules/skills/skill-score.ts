@@ -8,7 +8,7 @@ export interface BenchEvidence {
   readonly passed: number
   /** Passed without the skill and failed with it. */
   readonly flippedToFail: number
-  /** Somebody else ran the same suite and came to about the same pass rate. */
+  /** Another key of the owner, or three other organizations, came to about the same pass rate. */
   readonly isReproduced: boolean
 }
 
