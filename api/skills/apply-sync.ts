@@ -2,7 +2,7 @@ import type { Queue } from '../../jobs/queue.ts'
 import { chooseItems, planSync } from '../../jobs/rules/skills/plan-sync.ts'
 import type { StoredSkill, SyncConflict, SyncStep } from '../../jobs/rules/skills/plan-sync.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { noteHeld } from '../../sql/skills/skill-installs.ts'
+import { noteHeld } from '../../sql/skills/client-installs.ts'
 import { findNewest, findSameBodies, nextVersion } from '../../sql/skills/skill-versions.ts'
 import type { NewSkillVersion, SkillVersionRow } from '../../sql/skills/skill-versions.ts'
 import { findSkills, lockSkills } from '../../sql/skills/skills.ts'
@@ -113,15 +113,15 @@ function outcomeOf(
 async function noteInstall(
   tx: Transaction,
   orgId: string,
-  { install_id, install_label }: Sync,
+  { install_id }: Sync,
   outcomes: readonly SyncOutcome[],
 ) {
   if (install_id === undefined) return
-  const held = outcomes.flatMap(({ item: { name, sha256 }, step: { action }, newest }) => {
+  const held = outcomes.flatMap(({ item: { name }, step: { action }, newest }) => {
     if (action === 'failed' || !newest) return []
-    return [{ name, sha256, version: action === 'pulled' ? null : newest.version_number }]
+    return [{ name, version: action === 'pulled' ? null : newest.version_number }]
   })
-  await noteHeld(tx, orgId, { id: install_id, label: install_label ?? null }, held)
+  await noteHeld(tx, orgId, install_id, held)
 }
 
 function conflictOf({ item, version }: SyncConflict, stored: ReadonlyMap<string, Stored>) {

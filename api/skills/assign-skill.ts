@@ -55,7 +55,6 @@ export const assignSkill = endpoint('POST', '/skills/{skill_name}/assign', {
         project_id: project.id,
         agent_name: body.agent_name,
         skill_id: skill.skill_id,
-        skill_org_id: skill.org_id,
         version_id,
         created_by_key_id: principal.keyId,
       })
