@@ -66,7 +66,7 @@ export const compareVersions = endpoint('GET', '/skills/analytics/compare', {
         .required()
         .label('SkillVersionDelta'),
       p_value: difference(
-        "Of the pass rates, two-sided, by Welch's t test; null where the verdict is too_few",
+        'Of the pass rates, two-sided, by Welch’s t test; null where the verdict is too_few',
       ),
       verdict: Joi.string()
         .valid(...COMPARISON_VERDICTS)

@@ -103,7 +103,7 @@ export function referenceOf(idOrName: string): SkillReference {
   return isUuid(idOrName) ? { id: idOrName } : { name: idOrName }
 }
 
-/** The same, to be written: nobody else writes it until the transaction ends. @throws ApiError 404 */
+/** Locks a visible skill: nobody else writes it until the transaction ends. @throws ApiError 404 */
 export async function lockVisibleSkill(tx: Transaction, principal: Principal, idOrName: string) {
   const { id, name } = await findVisibleSkill(tx, principal, idOrName)
   await lockSkills(tx, principal.orgId, [name])
