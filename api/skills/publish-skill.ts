@@ -58,7 +58,7 @@ export const publishSkill = endpoint('POST', '/skills/{skill_name}/publish', {
     200: publishedBody,
     201: publishedBody,
     404: errorBody,
-    409: Joi.alternatives(conflictBody, refusedBody),
+    409: Joi.alternatives(conflictBody, refusedBody).label('PublishConflict'),
   },
   async handle(call) {
     const { context, principal, params, query, body } = call

@@ -131,7 +131,8 @@ export async function upsertPublished(
       scored_at = case when ${isSame} then r.scored_at end
     returning ${columns(tx)}`
   await tx`
-    update skills set visibility = 'public' where org_id = ${orgId} and id = ${version.skill_id}`
+    update skills set visibility = 'public', is_fixture = false
+    where org_id = ${orgId} and id = ${version.skill_id}`
   return onlyRow(rows)
 }
 

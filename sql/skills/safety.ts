@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Scan } from '../../jobs/rules/skills/scan/finding.ts'
 import { SCANNER_VERSION } from '../../jobs/rules/skills/scan/scan-skill.ts'
 import type { Band } from '../../jobs/rules/skills/skill.ts'
+import type { EventType } from '../../jobs/rules/webhooks/webhook-event.ts'
 import { jsonText } from '../core/db.ts'
 import type { Fragment, Queryable, Transaction } from '../core/db.ts'
 import { reviewedBand } from './bands.ts'
@@ -167,13 +168,18 @@ export async function updatePublicBand(
 }
 
 /**
- * The organizations that installed a published skill, but for its owner, and that have an event of its
- * safety sent to them; by id, those after one.
+ * The organizations that installed a published skill, but for its owner, and that have this event sent to
+ * them; by id, those after one.
  */
 export async function listToldInstallers(
   sql: Queryable,
   skillId: string,
-  { ownerId, after, limit }: { ownerId: string; after: string | null; limit: number },
+  {
+    ownerId,
+    event,
+    after,
+    limit,
+  }: { ownerId: string; event: EventType; after: string | null; limit: number },
 ): Promise<string[]> {
   const rows = await sql<{ org_id: string }[]>`
     select i.org_id
@@ -181,7 +187,7 @@ export async function listToldInstallers(
     where i.skill_id = ${skillId} and i.org_id <> ${ownerId}
       ${after === null ? sql`` : sql`and i.org_id > ${after}`}
       and n.webhook_url is not null
-      and (n.events is null or 'skill.safety_status_changed' = any(n.events))
+      and (n.events is null or ${event} = any(n.events))
     order by i.org_id limit ${limit}`
   return rows.map(({ org_id }) => org_id)
 }

@@ -20,6 +20,7 @@ export interface SkillRow {
   forked_from_skill_id: string | null
   forked_at_version_id: string | null
   upstream_seen_version_id: string | null
+  /** Made by the demo, and neither changed nor published since. */
   is_fixture: boolean
   /** The key that made it. */
   created_by: string | null
@@ -151,7 +152,7 @@ export async function insertSkills(
   return new Set(skills.flatMap(({ name }) => (made.has(name) ? [] : [name])))
 }
 
-/** Replaces all details of these skills. */
+/** Replaces all details of these skills, which are the demo's no longer. */
 export async function updateSkills(
   tx: Transaction,
   orgId: string,
@@ -164,9 +165,16 @@ export async function updateSkills(
       stability = s.stability, invocation = s.invocation, trigger_phrases = s.trigger_phrases,
       frontmatter = s.frontmatter, eval_yaml = coalesce(s.eval_yaml, k.eval_yaml),
       document = (select ${document(tx)} from (select k.name, s.description, s.trigger_phrases) s),
-      updated_at = clock_timestamp()
+      is_fixture = false, updated_at = clock_timestamp()
     from json_populate_recordset(null::skills, ${jsonText(skills)}::text::json) s
     where k.org_id = ${orgId} and k.id = s.id`
+}
+
+/** A skill of the demo that somebody changed is the organization's own: nothing takes it out again. */
+export async function adoptSkills(tx: Transaction, orgId: string, ids: readonly string[]) {
+  await tx`
+    update skills set is_fixture = false
+    where org_id = ${orgId} and id = any(${ids as string[]}::uuid[]) and is_fixture`
 }
 
 /**
