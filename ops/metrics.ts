@@ -1,8 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Server } from '@hapi/hapi'
 import type { PgBoss } from 'pg-boss'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Connections } from '../api/connections.ts'
 import type { Storage } from '../jobs/storage.ts'
 import { countHeld } from './autoscale.ts'
 import { countQueuedJobs } from './boss.ts'
@@ -250,70 +248,6 @@ export function showPools(registry: Registry, pools: Readonly<Record<string, Sql
   }
 }
 
-/** Counts the answers of an API server, and its connections. */
-export function meterRequests(registry: Registry, server: Server) {
-  meterConnections(registry, server.app.connections)
-  const answered = new Histogram({
-    name: 'adl_http_request_seconds',
-    help: 'Requests, by route and status',
-    labelNames: ['method', 'route', 'status'],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
-    registers: [registry],
-  })
-  const refused = new Counter({
-    name: 'adl_requests_refused_total',
-    help: 'Requests refused because the organization has too many at once, no connection became free, or large bodies had no room',
-    labelNames: ['reason'],
-    registers: [registry],
-  })
-  for (const reason of ['body_room', 'concurrency', 'no_connection']) refused.inc({ reason }, 0)
-  const resolved = new Counter({
-    name: 'adl_registry_resolves_total',
-    help: 'Requests to resolve skills, by who asks and why, as their clients say; other for any other word',
-    labelNames: ['channel', 'purpose'],
-    registers: [registry],
-  })
-  server.events.on('response', ({ method, route, response, info, app }) => {
-    if (app.refused) refused.inc({ reason: app.refused })
-    if (app.resolve) {
-      const { channel, purpose } = app.resolve
-      resolved.inc({ channel: known(channel, CHANNELS), purpose: known(purpose, PURPOSES) })
-    }
-    const status = 'statusCode' in response ? String(response.statusCode) : 'aborted'
-    const seconds = ((info.responded || Date.now()) - info.received) / 1000
-    answered.observe({ method, route: route.path, status }, seconds)
-  })
-}
-
-function meterConnections(registry: Registry, { count, refusals }: Connections) {
-  const registers = [registry]
-  new Gauge({
-    name: 'adl_http_connections',
-    help: 'Open connections of clients',
-    registers,
-    collect() {
-      this.set(count())
-    },
-  })
-  new Counter({
-    name: 'adl_http_connections_refused_total',
-    help: 'Connections refused, by the limit they passed: that of their address or that of all',
-    labelNames: ['reason'],
-    registers,
-    collect() {
-      this.reset()
-      for (const [reason, times] of Object.entries(refusals)) this.inc({ reason }, times)
-    },
-  })
-}
-
-/** One of some words; a client's own would make a series each. */
-function known(word: string | undefined, words: readonly string[]) {
-  return word !== undefined && words.includes(word) ? word : 'other'
-}
-
-const CHANNELS = ['cli', 'sdk', 'api', 'mcp', 'ci']
-const PURPOSES = ['add', 'update', 'check', 'list']
 /** How long a scrape waits for the database. */
 const FIGURES_MS = 1000
 const SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800, 14_400]

@@ -6,7 +6,8 @@ import { addressError, localAddress } from './address.ts'
 import { openApiContext } from './context.ts'
 import { ensureFirstOrganization } from './first-organization.ts'
 import { keepKeyUses } from './key-uses.ts'
-import { meterRequests, openMetrics, showPools, showStorage } from './metrics.ts'
+import { meterRequests } from './api-metrics.ts'
+import { openMetrics, showPools, showStorage } from './metrics.ts'
 import { runProcess } from './process.ts'
 
 await runProcess('api', async (config, databaseUrl, health) => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { gateOf } from '../../sql/core/db.ts'
-import { openMetrics, meterRequests, showPools } from '../../ops/metrics.ts'
+import { meterRequests } from '../../ops/api-metrics.ts'
+import { openMetrics, showPools } from '../../ops/metrics.ts'
 import { openService } from '../support/service.ts'
 import type { Service } from '../support/service.ts'
 import { until } from '../support/until.ts'

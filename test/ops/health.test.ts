@@ -5,14 +5,8 @@ import { shape } from '../../jobs/shape.ts'
 import { openBoss, reconcileQueues } from '../../ops/boss.ts'
 import { readConfig } from '../../ops/config.ts'
 import { startHealth } from '../../ops/health.ts'
-import {
-  meterRequests,
-  meterWorkers,
-  openMetrics,
-  showQueues,
-  showSlots,
-  showStorage,
-} from '../../ops/metrics.ts'
+import { meterRequests } from '../../ops/api-metrics.ts'
+import { meterWorkers, openMetrics, showQueues, showSlots, showStorage } from '../../ops/metrics.ts'
 import { workerHealth } from '../../ops/worker-health.ts'
 import { openDatabase } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'

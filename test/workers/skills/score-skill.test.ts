@@ -1,102 +1,16 @@
-import { randomUUIDv7 } from 'node:crypto'
 import t from 'tap'
-import { countCases } from '../../../jobs/rules/skills/benchmark-run.ts'
-import type { ArmOutcome, BenchmarkCase } from '../../../jobs/rules/skills/benchmark-run.ts'
-import { scoreSkill } from '../../../jobs/score-skill.ts'
-import { hashBody } from '../../../jobs/rules/skills/skill.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
 import { updateScore } from '../../../sql/skills/registry-scores.ts'
 import type { RegistryScore } from '../../../sql/skills/registry-scores.ts'
-import { markScoresDue } from '../../../sql/skills/scores-due.ts'
-import { storeBenchmark } from '../../../sql/skills/skill-benchmarks.ts'
 import { dropPeriod } from '../../../sql/transactions/drop-period.ts'
-import { scoreSkillHandler } from '../../../workers/skills/score-skill.ts'
-import { sweepSkillsHandler } from '../../../workers/skills/sweep-skills.ts'
 import { makePeriodsAt, storingIn } from '../../support/periods.ts'
-import { makeSkill, publishSkill } from '../../support/registry.ts'
-import type { MadeSkill, MadeVersion } from '../../support/registry.ts'
-import { openService } from '../../support/service.ts'
-import { storeRating, storeUses } from '../../support/skill-evidence.ts'
+import { daysAgo, hashOf, openScores, times } from '../../support/scored-skills.ts'
 import type { Rating } from '../../support/skill-evidence.ts'
-import { until } from '../../support/until.ts'
 
-const DAY_MS = 86_400_000
 const [PASS, REVIEW, FAIL] = [1, 0.5, 0]
-const times = <T>(count: number, value: T) => Array.from({ length: count }, () => value)
-const hashOf = (body: string) => hashBody(body).toString('hex')
-const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS)
 
 t.test('scores of public skills', async (t) => {
-  const service = await openService(t)
-  const { sql } = service
-  type Org = Awaited<ReturnType<typeof service.makeOrganization>>
-
-  /** A public skill with versions of bodies `a`, `b` and so on, the newest of which is public. */
-  async function setup(bodies = ['a']) {
-    const owner = await service.makeOrganization()
-    const name = `skill-${randomUUIDv7().slice(-12)}`
-    const versions = bodies.map((body): MadeVersion => ({ body }))
-    const skill = await makeSkill(sql, owner.orgId, { name }, versions)
-    await publishSkill(sql, skill)
-    return { owner, name, skill }
-  }
-  /** An organization that installed a skill, with these bodies as its versions. */
-  async function install(source: MadeSkill, bodies = ['a']) {
-    const org = await service.makeOrganization()
-    const name = `copy-${randomUUIDv7().slice(-12)}`
-    const versions = bodies.map((body) => ({ body }))
-    const skill = await makeSkill(sql, org.orgId, { name, forkOf: source }, versions)
-    await sql`
-      insert into registry_installs (skill_id, org_id, fork_skill_id)
-      values (${source.id}, ${org.orgId}, ${skill.id})`
-    return { org, name, skill }
-  }
-  const use = (
-    org: Org,
-    name: string,
-    qualities: readonly (number | null)[],
-    more: { hash?: string; at?: Date } = {},
-  ) => storeUses(sql, org, { name, ...more }, qualities)
-  const rate = (org: Org, rating: Rating) => storeRating(sql, org, rating)
-  /** Stores a run of cases `[with, without]`. */
-  const benchmark = (
-    org: { orgId: string; keyId: string },
-    { id: skill_id, versionIds }: MadeSkill,
-    cases: readonly (readonly [ArmOutcome, ArmOutcome])[],
-    more: { version?: number; suite?: string; at?: Date; tokens?: BenchmarkCase['tokens'] } = {},
-  ) =>
-    sql.begin((tx) =>
-      storeBenchmark(tx, org.orgId, {
-        id: randomUUIDv7(),
-        skill_id,
-        version_id: versionIds[(more.version ?? versionIds.length) - 1] ?? '',
-        suite: more.suite ?? 'suite',
-        suite_sha256: hashBody(more.suite ?? 'suite'),
-        runner: randomUUIDv7(),
-        run_at: more.at ?? new Date(),
-        ...countCases(
-          cases.map(([with_, without], i) => ({
-            case_id: `${i}`,
-            with: with_,
-            without,
-            tokens: more.tokens,
-          })),
-        ),
-        created_by_key_id: org.keyId,
-      }),
-    )
-  const shown = async ({ id }: MadeSkill) => {
-    const [row] = await sql`
-      select tier, score::float8, bench::float8, live::float8, rating::float8, rating_count,
-        avg_rating::float8, avg_pass_rate::float8, lift::float8, token_saving::float8, benchmark,
-        scored_at, evidence_at
-      from registry_skills where skill_id = ${id}`
-    return row
-  }
-  async function score(skill: MadeSkill, at = new Date()) {
-    await scoreSkillHandler.work({ skill_id: skill.id }, { sql, now: () => at } as never)
-    return shown(skill)
-  }
+  const { service, sql, setup, install, use, rate, benchmark, shown, score } = await openScores(t)
 
   t.test('a skill without evidence is new and has none', async (t) => {
     const { skill } = await setup()
@@ -287,88 +201,6 @@ t.test('scores of public skills', async (t) => {
     t.match(await score(skill), { rating_count: 3, avg_rating: 1 })
   })
 
-  t.test(
-    'the bench leg is the newest run of the public version, else of the one before',
-    async (t) => {
-      const { owner, skill } = await setup(['a', 'b', 'c'])
-      const good = times(20, ['passed', 'passed'] as const)
-      await benchmark(owner, skill, good, { version: 1 })
-      t.match(await score(skill), { bench: null, benchmark: null })
-      await benchmark(owner, skill, [['failed', 'failed']], { version: 2 })
-      t.match(await score(skill), { bench: 0, score: 0, tier: 1, benchmark: { verdict: 'fail' } })
-      const cases = [...good.slice(2), ...times(2, ['failed', 'passed'] as const)]
-      await benchmark(owner, skill, cases, { version: 3, at: daysAgo(1) })
-      t.match(await score(skill), { bench: 0.599, lift: -0.1, benchmark: { never_hurt: false } })
-      const tokens = { with: 80, without: 100 }
-      await benchmark(owner, skill, times(10, ['passed', 'failed'] as const), {
-        version: 3,
-        tokens,
-      })
-      t.match(await score(skill), {
-        bench: 0.7225,
-        lift: 1,
-        token_saving: 0.2,
-        benchmark: {
-          verdict: 'pass',
-          passed_cases: 10,
-          total_cases: 10,
-          pass_rate_delta_pts: 100,
-          never_hurt: true,
-          tokens_delta_pct: -20,
-          turns_delta_pct: null,
-        },
-      })
-    },
-  )
-
-  t.test('a run with too many errors counts for nothing', async (t) => {
-    const { owner, skill } = await setup()
-    const passed = times(10, ['passed', 'failed'] as const)
-    await benchmark(owner, skill, passed, { at: daysAgo(1) })
-    await benchmark(owner, skill, [
-      ['failed', 'passed'],
-      ...times(2, ['errored', 'passed'] as const),
-    ])
-    t.match(await score(skill), { bench: 0.7225, benchmark: { passed_cases: 10 } })
-  })
-
-  t.test('a run is reproduced by another key that comes to about the same', async (t) => {
-    const { owner, name, skill } = await setup(['a', 'b'])
-    await use(owner, name, times(30, PASS), { hash: hashOf('b') })
-    const cases = (passed: number) => [
-      ...times(passed, ['passed', 'failed'] as const),
-      ...times(20 - passed, ['failed', 'failed'] as const),
-    ]
-    const other = { orgId: owner.orgId, keyId: randomUUIDv7() }
-    const at = daysAgo(1)
-    await benchmark(owner, skill, cases(18))
-    await benchmark(owner, skill, cases(18), { at })
-    await benchmark(other, skill, cases(15), { at })
-    await benchmark(other, skill, cases(18), { at, suite: 'another' })
-    await benchmark(other, skill, cases(18), { at, version: 1 })
-    t.match(await score(skill), { tier: 2, bench: 0.699 })
-    await benchmark(other, skill, cases(16), { at })
-    t.match(await score(skill), { tier: 3, bench: 0.699 })
-  })
-
-  t.test('a run is reproduced by three organizations that installed the skill', async (t) => {
-    const { owner, name, skill } = await setup()
-    await use(owner, name, times(30, PASS), { hash: hashOf('a') })
-    const cases = times(20, ['passed', 'failed'] as const)
-    await benchmark(owner, skill, cases)
-    const changed = await install(skill, ['of our own'])
-    await benchmark(changed.org, changed.skill, cases)
-    const repeat = async (run: Parameters<typeof benchmark>[2]) => {
-      const { org, skill: copy } = await install(skill)
-      await benchmark(org, copy, run)
-    }
-    const failed = times(20, ['failed', 'failed'] as const)
-    for (const run of [cases, cases, failed]) await repeat(run)
-    t.match(await score(skill), { tier: 2 }, 'two do not tell what either of them has')
-    await repeat(cases)
-    t.match(await score(skill), { tier: 3, benchmark: { total_cases: 20 } })
-  })
-
   t.test('what was read earlier, or of a version of before, is not shown', async (t) => {
     const { owner, name, skill } = await setup(['a', 'b'])
     const before = (await score(skill)) as RegistryScore
@@ -395,75 +227,5 @@ t.test('scores of public skills', async (t) => {
     t.match(await score(skill), { avg_pass_rate: 0.5 })
     await sql.begin((tx: Transaction) => dropPeriod(tx, period))
     t.match(await score(skill), { avg_pass_rate: 1 })
-  })
-})
-
-t.test('the sweep', async (t) => {
-  const service = await openService(t)
-  const { sql, context } = service
-  const { queue } = context
-  const sweep = (at = new Date()) =>
-    queue.transaction(sql, (tx: Transaction) =>
-      sweepSkillsHandler.work({}, { ...context, now: () => at } as never, tx),
-    )
-  const requested = async () => {
-    const rows = await sql<{ id: string }[]>`
-      select data->'payload'->>'skill_id' as id from pgboss.job
-      where name = ${scoreSkill.name} and state = 'created' order by priority desc`
-    return rows.map(({ id }) => id)
-  }
-  const { orgId } = await service.makeOrganization()
-  const upstream = await makeSkill(sql, orgId, { name: 'upstream' })
-  await publishSkill(sql, upstream)
-  const copier = await service.makeOrganization()
-  await makeSkill(sql, copier.orgId, { name: 'copy', forkOf: upstream })
-
-  t.test('has skills scored that were never, and a day later again', async (t) => {
-    await sweep()
-    await sweep()
-    t.same(await requested(), [upstream.id])
-    const worker = await service.startWorkers([scoreSkillHandler])
-    const scored = await until(async () => {
-      const [row] = await sql<{ at: Date | null }[]>`
-        select scored_at as at from registry_skills where skill_id = ${upstream.id}`
-      return row?.at
-    })
-    await worker.stop()
-    await sweep()
-    t.same(await requested(), [])
-    await sweep(new Date(scored.getTime() + DAY_MS + 1))
-    t.same(await requested(), [upstream.id])
-    await service.boss.deleteQueuedJobs(scoreSkill.name)
-  })
-
-  t.test('has skills scored of which evidence came, their own or of a copy', async (t) => {
-    const mark = (orgId: string, name: string) =>
-      sql.begin((tx) => markScoresDue(tx, orgId, [name, name]))
-    for (const [owner, name] of [
-      [orgId, 'upstream'],
-      [copier.orgId, 'copy'],
-    ] as const) {
-      await mark(owner, name)
-      await sweep()
-      t.same(await requested(), [upstream.id])
-      await service.boss.deleteQueuedJobs(scoreSkill.name)
-      await sweep()
-      t.same(await requested(), [])
-    }
-    await mark(copier.orgId, 'unknown')
-    await sweep()
-    t.same(await requested(), [])
-    t.same(await sql`select from skill_scores_due`, [])
-  })
-
-  t.test('leaves what is being noted for the next one', async (t) => {
-    await sql.begin((tx) => markScoresDue(tx, orgId, ['upstream']))
-    await sql.begin(async (tx) => {
-      await markScoresDue(tx, orgId, ['upstream'])
-      await sweep()
-      t.same(await requested(), [])
-    })
-    await sweep()
-    t.same(await requested(), [upstream.id])
   })
 })
