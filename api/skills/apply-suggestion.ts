@@ -7,7 +7,7 @@ import { addSkillVersions } from '../../sql/transactions/add-skill-versions.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { conflictBody, errorBody } from '../fields.ts'
 import { bodyField, versionFields } from './members.ts'
-import { lockVisibleSkill, newestVersion, skillConflict, skillPath } from './skill.ts'
+import { lockVisibleSkill, newestVersion, requireNext, skillConflict, skillPath } from './skill.ts'
 
 export const applySuggestion = endpoint('POST', '/skills/{skill_name}/apply-suggestion', {
   summary: 'Make a suggested body the newest version of a skill',
@@ -31,7 +31,7 @@ export const applySuggestion = endpoint('POST', '/skills/{skill_name}/apply-sugg
         .label('SuggestionSafety'),
     }).label('AppliedSuggestion'),
     404: errorBody,
-    409: conflictBody,
+    409: Joi.alternatives(conflictBody, errorBody),
   },
   async handle({ context, principal, params, body }) {
     const { suggested_body, author = principal.keyLabel, change_summary = null } = body
@@ -44,6 +44,7 @@ export const applySuggestion = endpoint('POST', '/skills/{skill_name}/apply-sugg
         throw skillConflict(`Version ${same.version_number} has this body already`, skill, same)
       }
       const newest = await newestVersion(tx, orgId, skill.id)
+      requireNext(newest)
       const made = { body: suggested_body, origin: 'suggestion', author, change_summary } as const
       const version = nextVersion(skill.id, newest, made)
       await addSkillVersions(tx, context.queue, orgId, [version])

@@ -18,7 +18,13 @@ export const attachFile = endpoint('POST', '/skills/{skill_name}/attachments', {
   body: sentFileBody
     .label('AttachmentRequest')
     .example({ path: 'scripts/run.sh', content: 'echo done\n', mode: '0755' }),
-  answers: { 200: answer, 201: answer, 404: errorBody, 409: conflictBody, 422: unprocessableBody },
+  answers: {
+    200: answer,
+    201: answer,
+    404: errorBody,
+    409: Joi.alternatives(conflictBody, errorBody),
+    422: unprocessableBody,
+  },
   async handle({ context, principal, params, body }) {
     const target = { skillName: params.skill_name, versionId: body.skill_version_id ?? null }
     const sent = readSentFiles([body], () => 'body')

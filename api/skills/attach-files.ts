@@ -20,7 +20,13 @@ export const attachFiles = endpoint('POST', '/skills/{skill_name}/attachments/bu
   body: sentFilesBody
     .label('AttachmentsRequest')
     .example({ files: [{ path: 'references/terms.md', content: '# Terms\n' }] }),
-  answers: { 200: answer, 201: answer, 404: errorBody, 409: conflictBody, 422: unprocessableBody },
+  answers: {
+    200: answer,
+    201: answer,
+    404: errorBody,
+    409: Joi.alternatives(conflictBody, errorBody),
+    422: unprocessableBody,
+  },
   async handle({ context, principal, params, body }) {
     const target = { skillName: params.skill_name, versionId: body.skill_version_id ?? null }
     const sent = readSentFiles(body.files, (i) => `body.files.${i}`)

@@ -5,7 +5,7 @@ import { changeSkillFiles } from '../../sql/transactions/change-skill-files.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody } from '../fields.ts'
 import { attachmentPath, findAttachment, viewVersionOf } from './attachment.ts'
-import { lockVisibleSkill, newestVersion } from './skill.ts'
+import { lockVisibleSkill, newestVersion, requireNext } from './skill.ts'
 
 export const deleteAttachment = endpoint(
   'DELETE',
@@ -24,6 +24,7 @@ export const deleteAttachment = endpoint(
         version_number: Joi.number().integer().required(),
       }).label('RemovedAttachment'),
       404: errorBody,
+      409: errorBody,
     },
     async handle({ context: { sql, queue }, principal, params }) {
       const { orgId, keyLabel: author } = principal
@@ -32,6 +33,7 @@ export const deleteAttachment = endpoint(
         const newest = await newestVersion(tx, orgId, skill.id)
         const { path } = await findAttachment(tx, orgId, newest.id, params)
         const present = await listFiles(tx, orgId, [newest.id])
+        if (newest.frozen) requireNext(newest)
         const change = { present, put: [], removed: [path], author }
         const version = await changeSkillFiles(tx, queue, orgId, newest, change)
         return { status: 'ok', ...viewVersionOf(version) }

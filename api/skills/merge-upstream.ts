@@ -19,7 +19,7 @@ import { endpoint } from '../endpoint.ts'
 import { ApiError, badRequest } from '../errors.ts'
 import { errorBody, nullable } from '../fields.ts'
 import type { Principal } from '../principal.ts'
-import { lockVisibleSkill, newestVersion, skillPath } from './skill.ts'
+import { lockVisibleSkill, newestVersion, requireNext, skillPath } from './skill.ts'
 
 const members = {
   strategy: oneOf('theirs', 'ours').description(
@@ -116,6 +116,7 @@ async function takeOver(
   const isCopy = newest.origin === 'fork' || newest.origin === 'upstream'
   const copied = skill.forked_at_version_id
   const isUntouched = isCopy && copied !== null && (await hasFilesOf(tx, orgId, newest.id, copied))
+  requireNext(newest)
   const made = { body, origin: 'upstream', author, change_summary } as const
   const version = nextVersion(skill.id, newest, made)
   await addSkillVersions(tx, queue, orgId, [version])

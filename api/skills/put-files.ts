@@ -11,7 +11,7 @@ import type { ApiContext } from '../context.ts'
 import { ApiError, conflictWith, notFound } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import type { SentFile } from './sent-file.ts'
-import { lockVisibleSkill, newestVersion, skillConflict } from './skill.ts'
+import { lockVisibleSkill, newestVersion, requireNext, skillConflict } from './skill.ts'
 
 export interface FilesTarget {
   readonly skillName: string
@@ -40,6 +40,7 @@ export async function putFiles(
     const present = await listFiles(tx, orgId, [newest.id])
     const plan = planFiles(present, sent)
     if ('fault' in plan) throw refusal(plan.fault, newest)
+    if (newest.frozen && plan.changed.length > 0) requireNext(newest)
     const ids = new Map(present.map(({ path, id }) => [path, id]))
     const put = plan.changed.map((file) => ({ ...file, id: ids.get(file.path) ?? randomUUIDv7() }))
     const change = { present, put, removed: [], author }

@@ -1,7 +1,12 @@
 import Joi from 'joi'
 import { isUuid } from '../../jobs/rules/core/uuid.ts'
 import { foldReference } from '../../jobs/rules/skills/skill-lookup.ts'
-import { INVOCATIONS, MAX_SKILLS, STABILITIES } from '../../jobs/rules/skills/skill.ts'
+import {
+  INVOCATIONS,
+  MAX_SKILLS,
+  MAX_VERSIONS,
+  STABILITIES,
+} from '../../jobs/rules/skills/skill.ts'
 import { listOf, shape, textReference } from '../../jobs/shape.ts'
 import type { Queryable, Transaction } from '../../sql/core/db.ts'
 import { findRegistryMarks } from '../../sql/skills/registry-marks.ts'
@@ -10,7 +15,7 @@ import type { SkillVersionRow } from '../../sql/skills/skill-versions.ts'
 import { findSkill, lockSkills } from '../../sql/skills/skills.ts'
 import type { SkillReference, SkillRow } from '../../sql/skills/skills.ts'
 import { TooManySkills } from '../../sql/transactions/add-skills.ts'
-import { badRequest, conflictWith, notFound } from '../errors.ts'
+import { ApiError, badRequest, conflictWith, notFound } from '../errors.ts'
 import { nullable, times } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 
@@ -126,6 +131,12 @@ export async function withinRoom<T>(adding: Promise<T>): Promise<T> {
     if (!(error instanceof TooManySkills)) throw error
     throw badRequest(`An organization has at most ${MAX_SKILLS} skills`)
   }
+}
+
+/** @throws ApiError 409 where no version can follow the newest one */
+export function requireNext({ version_number }: Pick<SkillVersionRow, 'version_number'>) {
+  if (version_number < MAX_VERSIONS) return
+  throw new ApiError(409, 'too_many_versions', `A skill has at most ${MAX_VERSIONS} versions`)
 }
 
 /** 409 that identifies a skill, and a version of it. */

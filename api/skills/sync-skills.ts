@@ -1,7 +1,7 @@
 import Joi from 'joi'
 import { SYNC_FAULTS } from '../../jobs/rules/skills/plan-sync.ts'
 import type { SyncFault, SyncStep } from '../../jobs/rules/skills/plan-sync.ts'
-import { MAX_SKILLS } from '../../jobs/rules/skills/skill.ts'
+import { MAX_SKILLS, MAX_VERSIONS } from '../../jobs/rules/skills/skill.ts'
 import { listOf } from '../../jobs/shape.ts'
 import type { Queryable, Transaction } from '../../sql/core/db.ts'
 import { findRegistryMarks } from '../../sql/skills/registry-marks.ts'
@@ -126,6 +126,7 @@ const MESSAGES: Readonly<Record<SyncFault, string>> = {
   hash_mismatch: 'content_hash must be the SHA-256 of body_markdown without outer white space',
   missing_local_updated_at: 'local_updated_at is needed by newer_wins',
   too_many_skills: `An organization has at most ${MAX_SKILLS} skills`,
+  too_many_versions: `A skill has at most ${MAX_VERSIONS} versions`,
 }
 
 /** Of all bodies of an answer. */

@@ -12,6 +12,7 @@ import {
   findVisibleSkill,
   lockVisibleSkill,
   newestVersion,
+  requireNext,
   skillBody,
   skillPath,
   viewSkill,
@@ -26,7 +27,7 @@ export const updateSkill = endpoint('PUT', '/skills/{skill_name}', {
   body: shape({}, { name: nameField, body_markdown: bodyField, ...detailFields, ...versionFields })
     .label('SkillChange')
     .example({ description: 'Finds an order by its number or by its customer' }),
-  answers: { 200: skillBody, 404: errorBody },
+  answers: { 200: skillBody, 404: errorBody, 409: errorBody },
   async handle({ context, principal, params, body }) {
     const { orgId, keyLabel } = principal
     const { body_markdown, author = keyLabel, change_summary = null } = body
@@ -38,6 +39,7 @@ export const updateSkill = endpoint('PUT', '/skills/{skill_name}', {
       const newest = await newestVersion(tx, orgId, skill.id)
       const bodySha256 = body_markdown === undefined ? newest.body_sha256 : hashBody(body_markdown)
       if (body_markdown === undefined || bodySha256.equals(newest.body_sha256)) return skill.id
+      requireNext(newest)
       const same = await findVersion(tx, orgId, skill.id, { bodySha256 })
       const version = nextVersion(skill.id, newest, {
         body: body_markdown,

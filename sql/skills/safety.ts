@@ -33,7 +33,8 @@ export async function findScanned(sql: Queryable, orgId: string, versionId: stri
       left join registry_skills listed
         on listed.skill_id = v.skill_id and listed.current_version_id = v.id
       left join registry_versions p on p.version_id = v.id
-        and not (p.description = k.description and coalesce(listed.description, k.description) = k.description
+        and not (p.description = k.description
+          and coalesce(listed.description, k.description) = k.description
           and k.frontmatter @> p.frontmatter and p.eval_yaml is not distinct from k.eval_yaml)
     where v.org_id = ${orgId} and v.id = ${versionId} and k.deleted_at is null`
   return row
@@ -101,7 +102,8 @@ export async function findSafety(sql: Queryable, orgId: string, versionId: strin
 function saidOf(sql: Queryable, version: Fragment) {
   return sql`
     select ${reviewedBand(sql, version)} as reviewed,
-      coalesce(${reviewedBand(sql, version, sql`coalesce(s.revision, 0)`)}, s.band) as last_band, s.reason_codes
+      coalesce(${reviewedBand(sql, version, sql`coalesce(s.revision, 0)`)}, s.band) as last_band,
+      s.reason_codes
     from (select) one left join skill_scans s
       on s.org_id = ${version}.org_id and s.version_id = ${version}.id`
 }

@@ -15,16 +15,22 @@ export function faultOfPath(path: string): string | undefined {
   if (!segments.every(isSegment)) {
     return 'must be relative, of segments that are not empty and neither begin nor end with a dot or a space'
   }
-  if (segments.some((segment) => DEVICE.test(segment))) return 'must not name a device of Windows'
+  if (segments.some(isDevice)) return 'must not name a device of Windows'
   return foldPath(path) === SKILL_FILE ? 'must not be SKILL.md, which is rendered' : undefined
 }
 
 /**
- * One text for all paths that file systems which ignore case take for one. Upper case goes first, which
- * alone makes one of ß and ss, and of σ and ς.
+ * One text for all paths that file systems which ignore case take for one. Upper case alone makes one of ß
+ * and ss, and of σ and ς; but it leaves ẞ, of which lower case makes ß first.
  */
 export function foldPath(path: string): string {
-  return path.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC')
+  const upper = path.normalize('NFKC').toLowerCase().toUpperCase()
+  return upper.toLowerCase().normalize('NFKC')
+}
+
+/** Whether Windows gives the name to a device, whatever its ending and case, and so to no file. */
+export function isDevice(name: string): boolean {
+  return DEVICE.test(name)
 }
 
 /** Whether two files of these folded paths cannot be side by side: they are one, or one is a folder. */

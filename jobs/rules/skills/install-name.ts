@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { orderBytes } from '../core/order.ts'
+import { foldPath, isDevice } from './file-path.ts'
 import { MAX_NAME } from './skill.ts'
 
 /** What the folder of a skill is named after. */
@@ -33,9 +34,9 @@ export interface InstallNames {
 export function openInstallNames(taken: TakenNames): InstallNames {
   const kept = new Map<string, string[]>()
   const misplaced = new Set<string>()
-  const folders = new Set(DEVICES)
+  const folders = new Set<string>()
   for (const [folder, holder] of Object.entries(taken).toSorted(([a], [b]) => orderBytes(a, b))) {
-    folders.add(fold(folder))
+    folders.add(foldPath(folder))
     const id = holder?.toLowerCase()
     if (id === undefined) continue
     if (!FOLDER_NAME.test(folder)) misplaced.add(id)
@@ -48,7 +49,7 @@ export function openInstallNames(taken: TakenNames): InstallNames {
       const [first, ...others] = kept.get(skill.id) ?? []
       const before = others.includes(skill.name) ? skill.name : (first ?? chosen.get(skill.id))
       if (before !== undefined) return before
-      const name = candidatesOf(skill).find((candidate) => !folders.has(candidate))
+      const name = candidatesOf(skill).find((name) => !folders.has(name) && !isDevice(name))
       if (name !== undefined) {
         folders.add(name)
         chosen.set(skill.id, name)
@@ -87,13 +88,4 @@ export function cutName(name: string, length: number) {
   return name.slice(0, length).replace(/-$/, '')
 }
 
-/** One text for all that a file system may take for the same name. */
-function fold(folder: string) {
-  return folder.normalize('NFKC').toLowerCase()
-}
-
 const MAX_OWNER = 24
-/** Names that Windows gives to no file. */
-const DEVICES = ['con', 'prn', 'aux', 'nul'].concat(
-  [1, 2, 3, 4, 5, 6, 7, 8, 9].flatMap((number) => [`com${number}`, `lpt${number}`]),
-)

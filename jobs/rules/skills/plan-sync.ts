@@ -1,4 +1,4 @@
-import { faultOfBody, isSkillName } from './skill.ts'
+import { faultOfBody, isSkillName, MAX_VERSIONS } from './skill.ts'
 
 /** What to do with the skills that a client sent, given those that are stored. */
 
@@ -42,6 +42,7 @@ export const SYNC_FAULTS = [
   'hash_mismatch',
   'missing_local_updated_at',
   'too_many_skills',
+  'too_many_versions',
 ] as const
 export type SyncFault = (typeof SYNC_FAULTS)[number]
 
@@ -112,6 +113,9 @@ function decide(item: SyncItem, skill: StoredSkill, policy: ConflictPolicy): Syn
     return { action: 'no_change', isLocal: isLocal(policy, item, skill.updatedAt) }
   }
   if (!isLocal(policy, item, skill.newest.created_at)) return { action: 'pulled' }
+  if (skill.newest.version_number >= MAX_VERSIONS) {
+    return { action: 'failed', code: 'too_many_versions' }
+  }
   return { action: 'pushed', restored: skill.same }
 }
 

@@ -33,6 +33,8 @@ export const MAX_DESCRIPTION = 1024
 export const MAX_BODY_BYTES = 256 * 1024
 /** Skills of an organization, so that all of them can be told at once. */
 export const MAX_SKILLS = 10_000
+/** Of a skill; none is ever taken away. */
+export const MAX_VERSIONS = 1000
 
 /** Lower-case letters, digits and single inner hyphens, as the Agent Skills format says. */
 export const NAME_PATTERN = /^[a-z0-9]+(-[a-z0-9]+)*$/

@@ -235,6 +235,8 @@ t.test('publishing a skill', async (t) => {
     const { client, publish, write, id } = await setup()
     await publish()
     const before = await resolve(id)
+    const read = async (path: string) => JSON.parse((await server.inject(path)).payload)
+    const listed = () => read(`/api/v1/registry/skills/${id}`)
     const description = 'Finds orders of every kind'
     await client.put('/skills/order-lookup', { description, stability: 'deprecated' })
     t.same(await resolve(id), before, 'it is not published')
@@ -245,6 +247,7 @@ t.test('publishing a skill', async (t) => {
     const [listing] = await sql`
       select description, document::text from registry_skills where skill_id = ${id}`
     t.match(listing, { description, document: /kind/ })
+    t.match(await listed(), { description, stability: 'deprecated', version_number: 1 })
     await write('Ask for the number, or the day.')
     await publish()
     t.not((await resolve(id)).description_sha256, before.description_sha256)

@@ -147,6 +147,33 @@ t.test('skills', async (t) => {
     t.equal((await make('one-more')).status, 201, 'one that is deleted does not count')
   })
 
+  t.test('have 1,000 versions at most', async (t) => {
+    const { client, make, org } = await setup()
+    await make('old')
+    await service.sql`
+      update skill_versions set version_number = 999 where org_id = ${org.orgId}`
+    const put = (body_markdown: string) => client.put('/skills/old', { body_markdown })
+    t.equal((await put('The last one.')).status, 200)
+    const refused = { status: 409, body: { code: 'too_many_versions' } }
+    t.match(await put('One more.'), refused)
+    t.match(
+      await client.post('/skills/old/apply-suggestion', { suggested_body: 'One more.' }),
+      refused,
+    )
+    const file = { path: 'notes.txt', content: 'one' }
+    t.equal((await client.post('/skills/old/attachments', file)).status, 201, 'it is not frozen')
+    await service.sql`update skill_versions set frozen_at = now() where org_id = ${org.orgId}`
+    t.equal((await client.post('/skills/old/attachments', file)).status, 200, 'nothing changes')
+    const changed = { ...file, content: 'two' }
+    t.match(await client.post('/skills/old/attachments', changed), refused)
+    t.match(await client.delete('/skills/old/attachments/by-path/notes.txt'), refused)
+    const skills = [{ name: 'old', body_markdown: 'One more.' }]
+    t.match((await client.post('/skills/sync', { skills })).body, {
+      failures: [{ name: 'old', code: 'too_many_versions' }],
+    })
+    t.equal((await client.put('/skills/old', { description: 'As before' })).status, 200)
+  })
+
   t.test('get a version from a PUT that changes the body, and from no other', async (t) => {
     const { client, make } = await setup()
     const { body: made } = await make('s')

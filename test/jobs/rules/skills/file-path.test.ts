@@ -49,6 +49,8 @@ t.test('the path of a file', (t) => {
     const pairs = [
       ['a.md', 'A.md'],
       ['straße', 'STRASSE'],
+      ['STRAẞE', 'straße'],
+      ['STRAẞE', 'strasse'],
       ['ὀδυσσεύς', 'ΟΔΥΣΣΕΎΣ'.replace('Ο', 'Ὀ')],
       ['é', 'e\u0301'],
       ['ﬁle', 'file'],

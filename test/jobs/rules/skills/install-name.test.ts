@@ -52,7 +52,7 @@ t.test('the folder of a skill', async (t) => {
     t.same(nameAll({}, [skill(1, 'con'), skill(2, 'lpt9'), skill(3, 'com0')]), [
       'acme-con',
       'acme-lpt9',
-      'com0',
+      'acme-com0',
     ])
     t.same(nameAll({}, [skill(1, 'constructor')]), ['constructor'])
   })

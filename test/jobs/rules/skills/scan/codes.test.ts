@@ -1,17 +1,7 @@
 import t from 'tap'
 import { scanListing, startScan } from '../../../../../jobs/rules/skills/scan/scan-skill.ts'
 import type { ScannedSkill } from '../../../../../jobs/rules/skills/scan/scan-skill.ts'
-import { SAMPLES } from './samples.ts'
-
-const PLAIN = {
-  name: 'a',
-  description: 'A',
-  trigger_phrases: [],
-  frontmatter: {},
-  eval_yaml: null,
-  body: '',
-  change_summary: null,
-}
+import { PLAIN, SAMPLES } from './samples.ts'
 
 const codesOf = (skill: Partial<ScannedSkill>) =>
   startScan({ ...PLAIN, ...skill }).finish().reason_codes

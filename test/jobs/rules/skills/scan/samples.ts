@@ -239,3 +239,14 @@ export const SAMPLES: Readonly<Record<FindingCode, Sample>> = {
     ],
   },
 }
+
+/** A skill in which nothing is found. */
+export const PLAIN = {
+  name: 'a',
+  description: 'A',
+  trigger_phrases: [],
+  frontmatter: {},
+  eval_yaml: null,
+  body: '',
+  change_summary: null,
+}

@@ -3,21 +3,11 @@ import { startScan } from '../../../../../jobs/rules/skills/scan/scan-skill.ts'
 import type { ScannedSkill } from '../../../../../jobs/rules/skills/scan/scan-skill.ts'
 import { measureCpuMs } from '../../../../support/cpu-time.ts'
 import fc from '../../../../support/property.ts'
-import { SAMPLES } from './samples.ts'
+import { PLAIN, SAMPLES } from './samples.ts'
 
 const LONG = process.env['FAULTS'] === 'long'
 /** A megabyte may take a second by all rules together; the short form finds what is far from linear. */
 const [SIZE, MAX_MS] = LONG ? [1 << 20, 1000] : [1 << 15, 1000]
-
-const PLAIN = {
-  name: 'a',
-  description: 'A',
-  trigger_phrases: [],
-  frontmatter: {},
-  eval_yaml: null,
-  body: '',
-  change_summary: null,
-}
 
 const scan = (skill: Partial<ScannedSkill>) => startScan({ ...PLAIN, ...skill }).finish()
 
