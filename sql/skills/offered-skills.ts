@@ -32,7 +32,8 @@ export interface Offer {
 
 /**
  * Skills that a model may start, own ones while their newest version is not blocked, others in the version
- * that is shown: the best matches of the query first; without one those that are assigned, then the others, by name.
+ * that is shown: the best matches of the query first; without one those that are assigned, then the
+ * others, by name.
  */
 export async function listOffered(sql: Queryable, orgId: string, offer: Offer) {
   return sql<OfferedSkillRow[]>`
