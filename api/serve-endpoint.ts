@@ -57,7 +57,7 @@ async function handleRequest(
   const caller = request.auth.credentials?.user
   const principal = caller?.principal
   const pool = shared.pools[poolOf(operation)]
-  const context = { ...shared, sql: principal ? ownedBy(pool, principal.orgId) : pool }
+  const context = { ...shared, sql: ownedBy(pool, principal?.orgId ?? ANONYMOUS) }
   // The declaration of the operation ties the schemas checked above to what its handler takes.
   const perform = async (context: ApiContext, body: unknown) =>
     replyOf(await operation.handle({ context, principal, ...input, body, request, h } as NeverCall))
@@ -128,6 +128,9 @@ function respond({ status, body, headers }: Reply, h: ResponseToolkit) {
   for (const [name, value] of Object.entries(headers)) response.header(name, value)
   return response
 }
+
+/** Requests without a key share what one organization may hold of the connections. */
+const ANONYMOUS = 'anonymous'
 
 /** hapi does not read bodies; `takeBody` does. */
 export const UNREAD: NonNullable<RouteOptions['payload']> = {

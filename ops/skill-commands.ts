@@ -28,7 +28,7 @@ export const skillCommands: readonly Command[] = [
 
   command('skill review', {
     usage:
-      'VERSION_ID --band passed|caution|blocked --note TEXT [--by NAME] # holds against every scan of the version',
+      'VERSION_ID --band passed|caution|blocked --note TEXT [--by NAME] # holds against every scan of that content',
     options: shape(
       { version: uuid(), band: oneOf('passed', 'caution', 'blocked'), note },
       { by: text(128).default('operator') },

@@ -17,6 +17,6 @@ export async function lockDemoSkills(tx: Transaction, orgId: string): Promise<Na
 
 export interface NamedSkills {
   readonly demo: readonly SkillRow[]
-  /** Those that the organization has made itself. */
+  /** Those that the organization has made, changed or published itself. */
   readonly own: readonly SkillRow[]
 }

@@ -30,7 +30,7 @@ const seededBody = Joi.object({
 export const seedSkills = endpoint('POST', '/demo/seed-skills', {
   summary: 'Put three skills into the organization, and traces that used them',
   description:
-    'For whoever tries the analytics of skills. The skills are private. Counts against no quota. 409 where the organization has a skill of its own by one of the names.',
+    'For whoever tries the analytics of skills. The skills are private. Counts against no quota. A skill that was changed or published since is the organization’s own. 409 where it has one of its own by one of the names.',
   access: 'key',
   query: seedQuery,
   answers: { 200: seededBody, 201: seededBody, 400: errorBody, 404: errorBody, 409: conflictBody },

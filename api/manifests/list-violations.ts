@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import { int, listOf, oneOf, shape, time } from '../../jobs/shape.ts'
 import { VIOLATION_SEVERITY } from '../../jobs/rules/manifests/violation.ts'
 import type { ViolationKind } from '../../jobs/rules/manifests/violation.ts'
@@ -73,5 +74,3 @@ export const listViolations = endpoint('GET', '/agents/{agent_name}/violations',
     return { agent_name, since, total, limit, offset, counts_by_kind, violations }
   },
 })
-
-const DAY_MS = 86_400_000

@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { CLOCK_AHEAD_MS } from '../../jobs/rules/core/time.ts'
 import { TRACE_WINDOW_DAYS } from '../../jobs/rules/manifests/compat-policy.ts'
 import { checkRegression } from '../../jobs/check-regression.ts'
 import { bool, int, shape, text, uuidReference } from '../../jobs/shape.ts'
@@ -85,6 +86,7 @@ export function submitCheck(
     baseline_manifest_id: baseline?.id,
     check_id: checkId ?? undefined,
     trace_window_days: body.trace_window_days,
+    // Traces count whose recorder's clock is ahead.
     until: new Date(context.now().getTime() + CLOCK_AHEAD_MS),
   }
   return admitJob(context, tx, principal, checkRegression, payload, {
@@ -92,9 +94,6 @@ export function submitCheck(
     ...(checkId && { resultRef: `/regression-check/${checkId}` }),
   })
 }
-
-/** By how much the clock of who records traces may be ahead of ours; such traces count too. */
-const CLOCK_AHEAD_MS = 5 * 60_000
 
 export type CheckCall = Call<unknown, Valid<typeof requestQuery>, Valid<typeof requestBody>>
 

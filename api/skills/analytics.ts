@@ -1,4 +1,6 @@
 import Joi from 'joi'
+import { round4 } from '../../jobs/rules/core/round.ts'
+import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import type { SkillUse } from '../../jobs/rules/skills/skill-use.ts'
 import { int, textReference } from '../../jobs/shape.ts'
 import { MAX_TRACES } from '../../sql/skills/skill-uses.ts'
@@ -35,9 +37,9 @@ export function viewUse(use: SkillUse) {
     traces: use.traces,
     traces_are_capped: use.is_capped,
     judged: use.judged,
-    pass_rate: rounded(use.pass_rate),
-    avg_quality: rounded(use.quality),
-    tokens: rounded(use.tokens),
+    pass_rate: round4(use.pass_rate),
+    avg_quality: round4(use.quality),
+    tokens: round4(use.tokens),
   }
 }
 
@@ -67,13 +69,6 @@ export function alsoNamed<S extends Joi.ObjectSchema>(
   )
 }
 
-/** To four decimals. */
-export function rounded(value: number | null) {
-  return value === null ? null : Math.round(value * 10_000) / 10_000
-}
-
 function mean(description: string) {
   return nullable(Joi.number()).required().description(`${description}; null where none tells`)
 }
-
-const DAY_MS = 86_400_000

@@ -1,8 +1,8 @@
 import type { Queue } from '../../jobs/queue.ts'
-import { planSync } from '../../jobs/rules/skills/plan-sync.ts'
+import { chooseItems, planSync } from '../../jobs/rules/skills/plan-sync.ts'
 import type { StoredSkill, SyncConflict, SyncStep } from '../../jobs/rules/skills/plan-sync.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { noteHeld } from '../../sql/skills/skill-installs.ts'
+import { noteHeld } from '../../sql/skills/client-installs.ts'
 import { findNewest, findSameBodies, nextVersion } from '../../sql/skills/skill-versions.ts'
 import type { NewSkillVersion, SkillVersionRow } from '../../sql/skills/skill-versions.ts'
 import { findSkills, lockSkills } from '../../sql/skills/skills.ts'
@@ -28,9 +28,10 @@ export async function applySync(
   const { items, author = keyLabel } = request
   const names = items.map(({ name }) => name)
   await lockSkills(tx, orgId, names)
-  const stored = await findStored(tx, orgId, items)
+  const policy = request.conflict_policy
+  const stored = await findStored(tx, orgId, names, chooseItems(items, policy))
   const room = await countRoom(tx, orgId)
-  const plan = planSync(items, stored, { policy: request.conflict_policy, room })
+  const plan = planSync(items, stored, { policy, room })
   if ('conflict' in plan) throw conflictOf(plan.conflict, stored)
   const outcomes = items.map((item, i) =>
     outcomeOf(item, plan.steps[i] as SyncStep, stored.get(item.name), { author, keyId }),
@@ -49,24 +50,22 @@ export async function applySync(
   return outcomes
 }
 
-/** The stored skills of these names, by name. */
-async function findStored(tx: Transaction, orgId: string, items: readonly SentSkill[]) {
-  const skills = await findSkills(
-    tx,
-    orgId,
-    items.map(({ name }) => name),
-  )
-  // Of two of one name the first counts.
-  const wanted = new Map(
-    items.toReversed().flatMap(({ name, sha256 }) => {
-      const skill = skills.get(name)
-      return skill ? [[name, { skillId: skill.id, sha256 }]] : []
-    }),
-  )
+/** The stored skills of these names, by name, each with the version that has the body chosen for it. */
+async function findStored(
+  tx: Transaction,
+  orgId: string,
+  names: readonly string[],
+  chosen: ReadonlyMap<string, SentSkill>,
+) {
+  const skills = await findSkills(tx, orgId, names)
+  const wanted = [...chosen.values()].flatMap(({ name, sha256 }) => {
+    const skill = skills.get(name)
+    return skill ? [{ skillId: skill.id, sha256 }] : []
+  })
   const ids = [...skills.values()].map(({ id }) => id)
   const [newest, same] = await Promise.all([
     findNewest(tx, orgId, ids),
-    findSameBodies(tx, orgId, [...wanted.values()]),
+    findSameBodies(tx, orgId, wanted),
   ])
   return new Map(
     [...skills].map(([name, row]): [string, Stored] => [
@@ -88,6 +87,7 @@ function outcomeOf(
   stored: Stored | undefined,
   { author, keyId }: { readonly author: string; readonly keyId: string },
 ): SyncOutcome {
+  if (step.action === 'failed') return { item, step }
   if (!stored) {
     if (step.action !== 'created') return { item, step }
     const { name, body } = item
@@ -113,15 +113,15 @@ function outcomeOf(
 async function noteInstall(
   tx: Transaction,
   orgId: string,
-  { install_id, install_label }: Sync,
+  { install_id }: Sync,
   outcomes: readonly SyncOutcome[],
 ) {
   if (install_id === undefined) return
-  const held = outcomes.flatMap(({ item: { name, sha256 }, step: { action }, newest }) => {
+  const held = outcomes.flatMap(({ item: { name }, step: { action }, newest }) => {
     if (action === 'failed' || !newest) return []
-    return [{ name, sha256, version: action === 'pulled' ? null : newest.version_number }]
+    return [{ name, version: action === 'pulled' ? null : newest.version_number }]
   })
-  await noteHeld(tx, orgId, { id: install_id, label: install_label ?? null }, held)
+  await noteHeld(tx, orgId, install_id, held)
 }
 
 function conflictOf({ item, version }: SyncConflict, stored: ReadonlyMap<string, Stored>) {

@@ -28,7 +28,7 @@ const assignedBody = subscriptionBody
 export const assignSkill = endpoint('POST', '/skills/{skill_name}/assign', {
   summary: 'Have an agent use a skill',
   description:
-    "An own one, or another organization's public one. With a version the agent is held to that one; without, it uses the latest. Sent again it changes the version, and is answered 200.",
+    'An own one, or another organization’s public one. With a version the agent is held to that one; without, it uses the latest. Sent again it changes the version, and is answered 200.',
   access: 'key',
   aliases: ['/skills/{skill_name}/subscribe'],
   params: assignablePath,
@@ -53,7 +53,6 @@ export const assignSkill = endpoint('POST', '/skills/{skill_name}/assign', {
         project_id: project.id,
         agent_name: body.agent_name,
         skill_id: skill.skill_id,
-        skill_org_id: skill.org_id,
         version_id,
         created_by_key_id: principal.keyId,
       })

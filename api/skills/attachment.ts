@@ -40,7 +40,7 @@ export const versionMembers = {
   version_number: Joi.number().integer().required(),
 }
 
-/** One of the two last; `path` takes the rest of a URL. */
+/** Exactly one of `attachment_id` and `path`, which takes the rest of a URL. */
 export const attachmentPath = shape(
   { skill_name: textReference() },
   { attachment_id: uuidReference(), path: text(1024) },

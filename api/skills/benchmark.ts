@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import Joi from 'joi'
+import { CLOCK_AHEAD_MS } from '../../jobs/rules/core/time.ts'
 import {
   BENCHMARK_VERDICTS,
   countCases,
@@ -114,6 +115,3 @@ export async function recordRun(
     return stored
   })
 }
-
-/** By how much the clock of who runs benchmarks may be ahead of ours. */
-const CLOCK_AHEAD_MS = 5 * 60_000

@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { round4 } from '../../jobs/rules/core/round.ts'
 import {
   compareUses,
   COMPARISON_VERDICTS,
@@ -14,15 +15,7 @@ import { measureVersions } from '../../sql/skills/skill-uses.ts'
 import { endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
 import { errorBody, nullable } from '../fields.ts'
-import {
-  alsoNamed,
-  analyticsQuery,
-  READ,
-  rounded,
-  useFields,
-  useFilter,
-  viewUse,
-} from './analytics.ts'
+import { alsoNamed, analyticsQuery, READ, useFields, useFilter, viewUse } from './analytics.ts'
 import { findVisibleSkill } from './skill.ts'
 import { findVisibleVersion } from './version.ts'
 
@@ -73,7 +66,7 @@ export const compareVersions = endpoint('GET', '/skills/analytics/compare', {
         .required()
         .label('SkillVersionDelta'),
       p_value: difference(
-        "Of the pass rates, two-sided, by Welch's t test; null where the verdict is too_few",
+        'Of the pass rates, two-sided, by Welch’s t test; null where the verdict is too_few',
       ),
       verdict: Joi.string()
         .valid(...COMPARISON_VERDICTS)
@@ -98,11 +91,11 @@ export const compareVersions = endpoint('GET', '/skills/analytics/compare', {
       from: viewVersionUse(from, before),
       to: viewVersionUse(to, after),
       delta: {
-        pass_rate: rounded(delta.pass_rate),
-        avg_quality: rounded(delta.quality),
-        tokens: rounded(delta.tokens),
+        pass_rate: round4(delta.pass_rate),
+        avg_quality: round4(delta.quality),
+        tokens: round4(delta.tokens),
       },
-      p_value: rounded(p_value),
+      p_value: round4(p_value),
       verdict,
     }
   },

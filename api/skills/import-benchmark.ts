@@ -22,7 +22,7 @@ const importedBody = Joi.object({
 export const importBenchmark = endpoint('POST', '/skills/{skill_name}/benchmark/import', {
   summary: 'Import the results of a runner of benchmarks',
   description:
-    'Takes the results of the open-source runner skillevaluation as it writes them, and the request that POST .../benchmarks takes. A case that cannot be read costs only itself. The same run again is 200.',
+    'Takes the results of the open-source runner skillevaluation as it writes them, and the request that POST .../benchmarks takes. A case that cannot be read costs only itself. The same run again is 200 where `run_at` or `completed_at` tells when it ran.',
   access: 'key',
   params: skillPath,
   body: benchmarkDocument,

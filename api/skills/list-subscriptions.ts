@@ -12,7 +12,7 @@ import {
 } from './subscription.ts'
 
 export const listSubscriptions = endpoint('GET', '/skills/{skill_name}/subscriptions', {
-  summary: "List the organization's agents that use a skill, by name",
+  summary: 'List the organization’s agents that use a skill, by name',
   access: 'key',
   aliases: ['/skills/{skill_name}/subscribers'],
   params: assignablePath,

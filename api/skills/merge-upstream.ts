@@ -56,7 +56,7 @@ export const mergeUpstream = endpoint('POST', '/skills/{skill_name}/merge-upstre
   query: shape({}, members),
   body: shape({}, members).label('UpstreamMergeRequest').example({ strategy: 'theirs' }),
   answers: {
-    200: Joi.alternatives(mergedBody, previewBody),
+    200: Joi.alternatives(mergedBody, previewBody).label('UpstreamMergeAnswer'),
     400: errorBody,
     404: errorBody,
     409: errorBody,

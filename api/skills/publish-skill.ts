@@ -46,7 +46,7 @@ const refusedBody = errorBody
 export const publishSkill = endpoint('POST', '/skills/{skill_name}/publish', {
   summary: 'Make the newest version of a skill public, with its files',
   description:
-    'Everybody can install it then. 201 for the first time, else 200. What a public version holds never changes, and nothing private is shown: of the frontmatter only the keys of the Agent Skills format. The description in SKILL.md is that with which the version was published; the registry lists the skill as its last publishing says. Tags and author that are left out stay as they are. A version that was not scanned yet is scanned first, which is waited for as for long work. 409 says why it cannot be published: `unreviewed` while no scan has ended, `blocked` with `reason_codes`, `missing_description` where nobody described the skill.',
+    'Everybody can install it then. 201 for the first time, else 200. What a public version holds never changes, and nothing private is shown: of the frontmatter only the keys of the Agent Skills format. The description in SKILL.md is that with which the version was published; the registry lists the skill as its last publishing says. Tags and author that are left out stay as they are. A version that was not scanned yet is scanned first, which is waited for as for long work. 409 says why it cannot be published: `unreviewed` while no scan has ended, `blocked` with `reason_codes`, `missing_description` where nobody described the skill, `conflict` where its name is the public name of another one.',
   access: 'global-admin',
   attaches: true,
   params: skillPath,
@@ -58,7 +58,7 @@ export const publishSkill = endpoint('POST', '/skills/{skill_name}/publish', {
     200: publishedBody,
     201: publishedBody,
     404: errorBody,
-    409: Joi.alternatives(conflictBody, refusedBody),
+    409: Joi.alternatives(conflictBody, refusedBody).label('PublishConflict'),
   },
   async handle(call) {
     const { context, principal, params, query, body } = call
@@ -124,8 +124,8 @@ async function requireDescribed(
 
 function asConflict(error: unknown): never {
   if (!(error instanceof PublicNameTaken)) throw error
-  const { message, holderId, registryName } = error
-  throw conflictWith(message, { type: 'skill', id: holderId, name: registryName })
+  const { message, holderId, slug } = error
+  throw conflictWith(message, { type: 'skill', id: holderId, name: slug })
 }
 
 function viewPublished(skillId: string, published: PublishedRow) {

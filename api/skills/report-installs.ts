@@ -2,10 +2,10 @@ import Joi from 'joi'
 import { INSTALL_STATES, installState } from '../../jobs/rules/skills/install-state.ts'
 import { listOf, shape, text } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { compareHeld, noteHeld } from '../../sql/skills/skill-installs.ts'
+import { compareHeld, noteHeld } from '../../sql/skills/client-installs.ts'
 import { endpoint } from '../endpoint.ts'
 import { hashField } from './members.ts'
-import { MAX_ITEMS } from './sync-request.ts'
+import { installLabelField, MAX_ITEMS } from './sync-request.ts'
 
 export const reportInstalls = endpoint('POST', '/skills/installs/report', {
   summary: 'Tell which skills an installation of a client holds, and learn how they stand',
@@ -19,7 +19,7 @@ export const reportInstalls = endpoint('POST', '/skills/installs/report', {
         MAX_ITEMS,
       ),
     },
-    { install_label: text().empty([null, '']) },
+    { install_label: installLabelField },
   )
     .label('InstallReport')
     .example({
@@ -40,7 +40,7 @@ export const reportInstalls = endpoint('POST', '/skills/installs/report', {
     }).label('InstallReportAnswer'),
   },
   async handle({ context, principal: { orgId }, body }) {
-    const { install_id, install_label = null } = body
+    const { install_id } = body
     // Of two of one name the last counts.
     const told = new Map(
       body.skills.map(({ name, content_hash }) => [name, Buffer.from(content_hash, 'hex')]),
@@ -50,8 +50,8 @@ export const reportInstalls = endpoint('POST', '/skills/installs/report', {
       const rows = new Map(
         (await compareHeld(tx, orgId, install_id, held)).map((row) => [row.name, row]),
       )
-      const noted = held.map((skill) => ({ ...skill, version: rows.get(skill.name)?.held ?? null }))
-      await noteHeld(tx, orgId, { id: install_id, label: install_label }, noted)
+      const noted = held.map(({ name }) => ({ name, version: rows.get(name)?.held ?? null }))
+      await noteHeld(tx, orgId, install_id, noted)
       return rows
     })
     return {

@@ -86,7 +86,7 @@ export const resolvedBody = Joi.object({ items: listOf(resolvedItem).required() 
   'ResolvedSkills',
 )
 
-/** What of a version is rendered, in the folder of a name. */
+/** SKILL.md of a version, for the folder of a name. */
 export function renderFound(
   { skill, version }: Found,
   installName: string,

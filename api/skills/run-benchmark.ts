@@ -4,7 +4,7 @@ import { errorBody } from '../fields.ts'
 import { findVisibleSkill, skillPath } from './skill.ts'
 
 export const runBenchmark = endpoint('POST', '/skills/{skill_name}/benchmark/run', {
-  summary: 'Tell that benchmarks are not run here',
+  summary: 'Not supported: benchmarks are run by clients',
   description:
     'No model is called here: 501 `not_supported`. Run the suite elsewhere, and store what it found.',
   access: 'key',

@@ -1,18 +1,11 @@
 import Joi from 'joi'
+import { round4 } from '../../jobs/rules/core/round.ts'
 import { rankUses } from '../../jobs/rules/skills/skill-use.ts'
 import { int, listOf, shape } from '../../jobs/shape.ts'
 import { listLatestUsed, measureSkills } from '../../sql/skills/skill-uses.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, nullable } from '../fields.ts'
-import {
-  alsoNamed,
-  analyticsQuery,
-  READ,
-  rounded,
-  useFields,
-  useFilter,
-  viewUse,
-} from './analytics.ts'
+import { alsoNamed, analyticsQuery, READ, useFields, useFilter, viewUse } from './analytics.ts'
 
 /** Skills that are compared with each other. */
 const MAX_RANKED = 200
@@ -49,7 +42,7 @@ export const showLeaderboard = endpoint('GET', '/skills/analytics/leaderboard', 
       leaderboard: ranked.slice(0, query.limit).map(({ use, score }, index) => ({
         rank: index + 1,
         name: use.name,
-        score: rounded(score),
+        score: round4(score),
         ...viewUse(use),
       })),
     }

@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import { REGISTRY_SORTS } from '../../jobs/rules/skills/registry-order.ts'
 import { int, listOf, oneOf, shape } from '../../jobs/shape.ts'
 import { listRegistry } from '../../sql/skills/registry.ts'
@@ -31,5 +32,3 @@ export const showRegistryLeaderboard = endpoint('GET', '/registry/leaderboard', 
     return { items: await viewListed(sql, principal, rows, { order, firstRank: 1 }) }
   },
 })
-
-const DAY_MS = 24 * 60 * 60 * 1000

@@ -6,7 +6,6 @@ import { VARIANTS } from '../../jobs/rules/skills/render-skill.ts'
 import type { Variant } from '../../jobs/rules/skills/render-skill.ts'
 import { isWithheld } from '../../jobs/rules/skills/resolution.ts'
 import { chooseSkill } from '../../jobs/rules/skills/skill-lookup.ts'
-import { bareHash } from '../../jobs/rules/traces/trace.ts'
 import { oneOf, shape, text, textReference, uuidReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import { findCandidates } from '../../sql/skills/candidates.ts'
@@ -23,6 +22,7 @@ import { errorBody, noBody } from '../fields.ts'
 import { headerOf } from '../header.ts'
 import type { Principal } from '../principal.ts'
 import { readableProjects } from '../projects.ts'
+import { hashField } from './members.ts'
 import type { Found } from './resolution.ts'
 import { renderFound, variantOf } from './resolved-item.ts'
 import { versionReference, wantedVersion } from './version.ts'
@@ -37,7 +37,7 @@ export const showSkillFile = endpoint('GET', '/registry/skills/{skill_id}/files/
     {},
     {
       version: versionReference,
-      hash: textReference().custom(bareHash).description('SHA-256 that the file must have'),
+      hash: hashField.description('SHA-256 that the file must have'),
       install_name: text(255)
         .pattern(FOLDER_NAME, 'a safe name of a folder')
         .description('The name in SKILL.md; without it the skill’s own'),

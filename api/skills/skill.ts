@@ -44,7 +44,9 @@ export const skillBody = Joi.object({
     .required()
     .description('The skill it is a copy of has a public version that was neither taken nor seen'),
   is_active: Joi.boolean().required().description('Always true: one that is deleted is not there'),
-  fixture: Joi.boolean().required().description('Made by POST /demo/seed-skills'),
+  fixture: Joi.boolean()
+    .required()
+    .description('Made by POST /demo/seed-skills, and neither changed nor published since'),
   latest_version: Joi.object({
     id: Joi.string().guid().required(),
     version_number: Joi.number().integer().required(),
@@ -98,7 +100,7 @@ export function referenceOf(idOrName: string): SkillReference {
   return isUuid(idOrName) ? { id: idOrName } : { name: foldReference(idOrName) }
 }
 
-/** The same, to be written: nobody else writes it until the transaction ends. @throws ApiError 404 */
+/** Locks a visible skill: nobody else writes it until the transaction ends. @throws ApiError 404 */
 export async function lockVisibleSkill(tx: Transaction, principal: Principal, idOrName: string) {
   const { id, name } = await findVisibleSkill(tx, principal, idOrName)
   await lockSkills(tx, principal.orgId, [name])

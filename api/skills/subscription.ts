@@ -27,7 +27,7 @@ export const subscriptionBody = Joi.object({
   skill_name: Joi.string()
     .required()
     .description(
-      "owner/name of another organization's skill, its url slug when it is public no more",
+      'owner/name of another organization’s skill, its url slug when it is public no more',
     ),
   version_id: nullable(Joi.string().guid()).required().description('Null for the latest'),
   subscribed_at: times.required(),
@@ -66,7 +66,7 @@ export async function findAssignable(sql: Queryable, principal: Principal, refer
 /**
  * A skill whose text a caller is given. One of another organization that no agent was assigned answers to
  * its full name alone: anybody can publish a skill under a name that an agent happens to ask for.
- * @throws ApiError as that
+ * @throws ApiError 404, and 409 for a name that several have
  */
 export async function findReadable(sql: Queryable, principal: Principal, reference: string) {
   const asked = foldReference(reference)
@@ -78,7 +78,10 @@ export async function findReadable(sql: Queryable, principal: Principal, referen
   return found
 }
 
-/** The same, or one that an agent was given and that is public no more. @throws ApiError as that */
+/**
+ * As `findAssignable`, or one that an agent was given and that is public no more.
+ * @throws ApiError 404, and 409 for a name that several have
+ */
 export async function findSubscribed(
   sql: Queryable,
   principal: Principal,

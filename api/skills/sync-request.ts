@@ -42,6 +42,8 @@ const itemShape = shape(
   },
 ).label('SyncedSkill')
 
+export const installLabelField = text().empty([null, '']).description('Taken, and not kept')
+
 const members = {
   conflict_policy: oneOf(...CONFLICT_POLICIES)
     .default('local_wins')
@@ -53,7 +55,7 @@ const members = {
     .description('diff tells the bodies that were kept, 5 MiB in all'),
   author: text().empty([null, '']).description('Of the versions; default the label of the key'),
   install_id: text().empty([null, '']).description('Of the installation that sends this'),
-  install_label: text().empty([null, '']),
+  install_label: installLabelField,
 }
 const documented = shape({ skills: listOf(itemShape).max(MAX_ITEMS) }, members)
   .label('SkillSyncRequest')

@@ -7,7 +7,7 @@ import { findWritableProject } from '../projects.ts'
 import { agentField, assignablePath, findSubscribed } from './subscription.ts'
 
 export const unassignSkill = endpoint('DELETE', '/skills/{skill_name}/assign', {
-  summary: 'Have an agent use a skill no more',
+  summary: 'Stop an agent from using a skill',
   access: 'key',
   aliases: [
     {

@@ -82,7 +82,7 @@ async function assign(
   const { orgId, keyId } = principal
   const { id: project_id } = await writableProject(tx, principal, project)
   const version_id = mode === 'pinned' ? (await newestVersion(tx, orgId, skill_id)).id : null
-  const assignment = { project_id, skill_id, skill_org_id: orgId, version_id }
+  const assignment = { project_id, skill_id, version_id }
   const rows: AssignmentRow[] = []
   // In one order, so that two who assign the same agents never wait for each other.
   for (const agent_name of agents.toSorted(orderBytes)) {

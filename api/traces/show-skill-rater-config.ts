@@ -24,7 +24,7 @@ export const showSkillRaterConfig = endpoint('GET', '/traces/skill-rater/config'
       provenance: Joi.object({ fields: listOf(Joi.string()).required() })
         .required()
         .description(
-          'What the metadata of a rating names, a score `skill_rating` of 0 to 1, for it to count: `trace_hash` is the `content_hash` of the trace',
+          'What the metadata of a rating names, a score `skill_rating`, for it to count. A rating of 1 to 5 is sent as the value (score - 1) / 4. `trace_hash` is the `content_hash` of the trace',
         )
         .label('RatingProvenance'),
     }).label('SkillRaterConfig'),

@@ -116,8 +116,8 @@ export async function deleteOldMails(sql: Queryable, limit: number) {
 /** Deletes at most `limit` notes of skills that installations of clients told 90 days ago and not since. */
 export async function deleteOldInstalls(sql: Queryable, limit: number) {
   const deleted = await sql`
-    delete from skill_installs where (org_id, install_id, skill_name) in (
-      select org_id, install_id, skill_name from skill_installs
+    delete from client_installs where (org_id, install_id, skill_name) in (
+      select org_id, install_id, skill_name from client_installs
       where reported_at < ${recordsKeptSince(sql)}
       order by reported_at limit ${limit} for update skip locked)`
   return deleted.count

@@ -21,7 +21,7 @@ create table skills (
   forked_at_version_id uuid,
   -- A version of that skill which was looked at and not taken.
   upstream_seen_version_id uuid,
-  -- Made by POST /demo/seed-skills.
+  -- Made by POST /demo/seed-skills, and neither changed nor published since.
   is_fixture boolean not null default false,
   -- Words of name, description and trigger phrases.
   document tsvector not null,
@@ -42,9 +42,8 @@ create index skills_category on skills (org_id, category, created_at desc, id de
 create index skills_document on skills using gin (document) where deleted_at is null;
 create index skills_rescan on skills (scanner_version) where deleted_at is null;
 create index skills_deleted on skills (deleted_at) where deleted_at is not null;
-create index skills_fork on skills (forked_from_skill_id) where deleted_at is null;
 
--- Bodies never change. Files and eval do until the version is frozen.
+-- Bodies never change. Files do until the version is frozen.
 create table skill_versions (
   org_id uuid not null,
   skill_id uuid not null,
@@ -119,11 +118,13 @@ create table skill_scans (
   foreign key (org_id, version_id) references skill_versions on delete cascade
 );
 
--- What operators decided; the newest wins over every scan of the version.
+-- What operators decided; the newest that counts wins over every scan of the version. One that blocks
+-- always counts, another while the version's files are those that were reviewed.
 create table skill_reviews (
   org_id uuid not null,
   id uuid not null,
   version_id uuid not null,
+  revision int not null,
   band text not null check (band in ('passed', 'caution', 'blocked')),
   note text not null,
   reviewed_by text not null,
@@ -139,7 +140,6 @@ create table skill_assignments (
   project_id uuid not null,
   agent_name text not null,
   skill_id uuid not null,
-  skill_org_id uuid not null,
   -- Null for the latest.
   version_id uuid,
   created_by_key_id uuid,
@@ -151,18 +151,16 @@ create index skill_assignments_skill
   on skill_assignments (org_id, skill_id, agent_name, project_id);
 
 -- What each installation of a client said last of the skills it holds.
-create table skill_installs (
+create table client_installs (
   org_id uuid not null references organizations,
   install_id text not null,
   skill_name text not null,
-  label text,
-  -- The stored version that it held last, and what it holds now.
+  -- The stored version that it held last.
   version_number int,
-  body_sha256 bytea not null,
   reported_at timestamptz(3) not null default clock_timestamp(),
   primary key (org_id, install_id, skill_name)
 );
-create index skill_installs_reported on skill_installs (reported_at);
+create index client_installs_reported on client_installs (reported_at);
 
 -- Runs of cases with a skill and without it.
 create table skill_benchmarks (
@@ -257,8 +255,6 @@ create table registry_skills (
   current_version int not null,
   current_version_id uuid not null,
   band text not null check (band in ('passed', 'caution', 'blocked', 'unreviewed')),
-  -- Which scanner looked at its current version.
-  scanner_version int not null default 0,
   -- Withdrawn by the operator, as its slug says; its versions are then withheld.
   held_at timestamptz(3),
   tier int not null default 0 check (tier between 0 and 3),
@@ -303,7 +299,6 @@ create index registry_skills_tags on registry_skills using gin (tags);
 create index registry_skills_name on registry_skills (name, registry_name);
 -- Those that were never scored first.
 create index registry_skills_scored on registry_skills (scored_at nulls first, skill_id);
-create index registry_skills_rescan on registry_skills (scanner_version);
 create index registry_skills_org on registry_skills (org_id);
 
 create table registry_versions (
@@ -321,9 +316,12 @@ create table registry_versions (
   eval_yaml text,
   band text not null check (band in ('passed', 'caution', 'blocked', 'unreviewed')),
   reason_codes text[] not null default '{}',
+  -- Which scanner looked at it; 0 for none.
+  scanner_version int not null default 0,
   published_at timestamptz(3) not null default clock_timestamp(),
   primary key (skill_id, version_number)
 );
+create index registry_versions_rescan on registry_versions (scanner_version);
 
 create table registry_files (
   skill_id uuid not null,

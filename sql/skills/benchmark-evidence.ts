@@ -2,15 +2,16 @@ import type { BenchmarkCounts } from '../../jobs/rules/skills/benchmark-run.ts'
 import type { BenchEvidence } from '../../jobs/rules/skills/skill-score.ts'
 import type { Queryable } from '../core/db.ts'
 import { onlyRow } from '../core/db.ts'
-import { mayBeTold, scoredVersions } from './scored-versions.ts'
+import { mayBeTold, ORGANIZATIONS_LEAST, scoredVersions } from './scored-versions.ts'
 import type { Dated, ScoredSkill } from './scored-versions.ts'
 
 /**
  * The newest run of each organization that is not void: of the public body, else of that before. Of the
  * owner and of each install the newest 100 runs are looked at.
  *
- * A run is reproduced by another one of the same suite and body, by another organization or key, whose
- * share of passed cases differs by at most a tenth.
+ * A run is repeated by another one of the same suite and body whose share of passed cases differs by at
+ * most a tenth. It is reproduced when another key of the owner repeated it, or the newest runs of as many
+ * other organizations as sums of theirs are told of: else the tier would tell what one of them has.
  */
 export async function findBenchEvidence(
   sql: Queryable,
@@ -24,12 +25,13 @@ export async function findBenchEvidence(
     from (
       select sum(a.compared) as cases, sum(a.passed_with) as passed, sum(a.flipped_to_fail) as flipped,
         max(a.run_at) as newest_at,
-        bool_or(exists (
-          select from runs b
-          where b.suite_sha256 = a.suite_sha256 and b.body_sha256 = a.body_sha256
-            and (b.org_id, b.created_by_key_id) is distinct from (a.org_id, a.created_by_key_id)
-            and 10 * abs(a.passed_with::int8 * b.compared - b.passed_with::int8 * a.compared)
-              <= a.compared::int8 * b.compared)) as is_reproduced
+        bool_or(a.is_own and exists (
+            select from runs b
+            where b.is_own and b.created_by_key_id is distinct from a.created_by_key_id
+              and ${isRepeated(sql)})
+          or ${ORGANIZATIONS_LEAST} <= (
+            select count(*) from newest b
+            where not b.is_own and b.org_id <> a.org_id and ${isRepeated(sql)})) as is_reproduced
       from newest a group by a.is_own ${mayBeTold(sql, sql`a`)}) as legs`
   return onlyRow(rows)
 }
@@ -42,6 +44,13 @@ export async function findOwnBenchmark(sql: Queryable, skill: ScoredSkill) {
       tokens_without, turns_with, turns_without, voided
     from newest where is_own`
   return row
+}
+
+/** Whether run `a` and run `b` of the same suite and body came to about the same. */
+function isRepeated(sql: Queryable) {
+  return sql`b.suite_sha256 = a.suite_sha256 and b.body_sha256 = a.body_sha256
+    and 10 * abs(a.passed_with::int8 * b.compared - b.passed_with::int8 * a.compared)
+      <= a.compared::int8 * b.compared`
 }
 
 function withRuns(sql: Queryable, skill: ScoredSkill) {

@@ -12,7 +12,8 @@ export async function findSkillOwner(
 }
 
 /**
- * Withdraws a skill from the registry, or gives it back. It stays withdrawn when its owner publishes it anew.
+ * Withdraws a skill from the registry, or gives it back. It stays withdrawn when its owner publishes it anew,
+ * also in a skill of the same name or in a copy.
  * @param note why it is withdrawn; null to give it back
  */
 export async function holdSkill(tx: Transaction, orgId: string, id: string, note: string | null) {

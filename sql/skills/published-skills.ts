@@ -3,6 +3,7 @@ import type { Band } from '../../jobs/rules/skills/skill.ts'
 import { jsonText, onlyRow } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import type { SkillVersionRow } from './skill-versions.ts'
+import type { SkillRow } from './skills.ts'
 
 /** A skill of an organization as the registry lists it. */
 export interface PublishedRow extends Listing {
@@ -39,31 +40,53 @@ export async function lockHandle(tx: Transaction, orgId: string): Promise<string
   return onlyRow(rows).handle
 }
 
-/** The skill of another id that has a public name, of any organization. */
-export async function findNameHolder(tx: Transaction, registryName: string, skillId: string) {
+/**
+ * Until the transaction ends nobody else takes one of these as a slug or publishes a skill of that name:
+ * requests give either, so that no slug is the name of another public skill. They are locked in one order,
+ * so that two who lock several never wait for each other.
+ */
+export async function lockPublicNames(tx: Transaction, names: readonly string[]) {
+  await tx`
+    select pg_advisory_xact_lock(hashtextextended('public name ' || name, 0))
+    from (
+      select distinct name collate "C" as name from unnest(${names as string[]}::text[]) name
+      order by name
+    ) names`
+}
+
+/** The skill of another id, also one that is public no more, that has a slug. */
+export async function findSlugHolder(tx: Transaction, slug: string, skillId: string) {
   const [row] = await tx<{ skill_id: string }[]>`
-    select skill_id from registry_skills
-    where registry_name = ${registryName} and skill_id <> ${skillId}`
+    select skill_id from registry_slugs where url_slug = ${slug} and skill_id <> ${skillId}`
   return row?.skill_id
 }
 
 /**
- * Gives a skill the first of these slugs that is free, unless it has one. Until the transaction ends the
- * operator neither withdraws the skill nor gives it back.
+ * Gives a skill the first of these slugs, which the transaction has locked, that no other has and that is no
+ * name of another public skill, unless it has one. It is withdrawn as another skill of the organization is
+ * that has the first of the slugs or that it is a copy of: publishing the same anew gives nothing back.
+ * Until the transaction ends the operator neither withdraws the skill nor gives it back.
  */
 export async function keepSlug(
   tx: Transaction,
   orgId: string,
-  skillId: string,
+  { id: skillId, forked_from_skill_id: source }: Pick<SkillRow, 'id' | 'forked_from_skill_id'>,
   slugs: readonly string[],
 ): Promise<void> {
   const kept = await tx`
     select from registry_slugs where org_id = ${orgId} and skill_id = ${skillId} for update`
   if (kept.length > 0) return
   for (const slug of slugs) {
-    // Waits for another transaction that takes the same slug.
     const taken = await tx`
-      insert into registry_slugs (skill_id, org_id, url_slug) values (${skillId}, ${orgId}, ${slug})
+      insert into registry_slugs (skill_id, org_id, url_slug, held_at, held_note)
+      select ${skillId}, ${orgId}, ${slug}, held.held_at, held.held_note
+      from (select) one left join lateral (
+        select h.held_at, h.held_note from registry_slugs h
+        where h.org_id = ${orgId} and h.held_at is not null
+          and (h.url_slug = ${slugs[0] ?? slug} or h.skill_id = ${source}::uuid)
+        limit 1) held on true
+      where not exists (
+        select from registry_skills where name = ${slug} and skill_id <> ${skillId})
       on conflict do nothing`
     if (taken.count === 1) return
   }
@@ -84,19 +107,17 @@ export async function upsertPublished(
   const rows = await tx<PublishedRow[]>`
     insert into registry_skills as r (skill_id, org_id, url_slug, registry_name, handle, name,
       display_name, description, category, tags, author_display_name, stability, document,
-      current_version, current_version_id, band, scanner_version, held_at, install_count)
+      current_version, current_version_id, band, held_at, install_count)
     select k.id, k.org_id, slug.url_slug, o.handle || '/' || k.name, o.handle, k.name,
       k.display_name, k.description, said.category, said.tags, said.author_display_name, k.stability,
       search_document(concat_ws(' ', replace(k.name, '-', ' '), k.display_name, k.description,
         said.category, array_to_string(said.tags, ' '))),
-      v.version_number, v.id, ${version.band}, coalesce(scan.scanner_version, 0), slug.held_at,
+      v.version_number, v.id, ${version.band}, slug.held_at,
       (select count(*) from registry_installs i where i.skill_id = k.id)
     from skills k
       join organizations o on o.id = k.org_id
       join registry_slugs slug on slug.skill_id = k.id
       join skill_versions v on v.org_id = k.org_id and v.id = ${version.id}
-      left join skill_scans scan
-        on scan.org_id = v.org_id and scan.version_id = v.id and scan.revision = v.revision
       cross join (select ${category}::text as category, ${tags as string[]}::text[] as tags,
         ${author_display_name}::text as author_display_name) said
     where k.org_id = ${orgId} and k.id = ${version.skill_id}
@@ -106,12 +127,12 @@ export async function upsertPublished(
       author_display_name = excluded.author_display_name, stability = excluded.stability,
       document = excluded.document, current_version = excluded.current_version,
       current_version_id = excluded.current_version_id, band = excluded.band,
-      scanner_version = excluded.scanner_version,
       published_at = case when ${isSame} then r.published_at else excluded.published_at end,
       scored_at = case when ${isSame} then r.scored_at end
     returning ${columns(tx)}`
   await tx`
-    update skills set visibility = 'public' where org_id = ${orgId} and id = ${version.skill_id}`
+    update skills set visibility = 'public', is_fixture = false
+    where org_id = ${orgId} and id = ${version.skill_id}`
   return onlyRow(rows)
 }
 
@@ -127,11 +148,14 @@ export async function insertPublishedVersion(
 ) {
   const inserted = await tx`
     insert into registry_versions (skill_id, version_number, version_id, body, body_sha256,
-      change_summary, description, invocation, stability, frontmatter, eval_yaml, band, reason_codes)
+      change_summary, description, invocation, stability, frontmatter, eval_yaml, band, reason_codes,
+      scanner_version)
     select k.id, v.version_number, v.id, v.body, v.body_sha256, v.change_summary, k.description,
       k.invocation, k.stability, ${jsonText(frontmatter)}::text::jsonb, k.eval_yaml, ${band},
-      ${reason_codes}::text[]
+      ${reason_codes}::text[], coalesce(scan.scanner_version, 0)
     from skill_versions v join skills k on k.org_id = v.org_id and k.id = v.skill_id
+      left join skill_scans scan
+        on scan.org_id = v.org_id and scan.version_id = v.id and scan.revision = v.revision
     where v.org_id = ${orgId} and v.id = ${id}
     on conflict (skill_id, version_number) do nothing`
   if (inserted.count === 0) return

@@ -2,8 +2,10 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Scan } from '../../jobs/rules/skills/scan/finding.ts'
 import { SCANNER_VERSION } from '../../jobs/rules/skills/scan/scan-skill.ts'
 import type { Band } from '../../jobs/rules/skills/skill.ts'
+import type { EventType } from '../../jobs/rules/webhooks/webhook-event.ts'
 import { jsonText } from '../core/db.ts'
-import type { Queryable, Transaction } from '../core/db.ts'
+import type { Fragment, Queryable, Transaction } from '../core/db.ts'
+import { reviewedBand } from './bands.ts'
 
 /** What a scan looks through, beside the files; of a skill that was not deleted. */
 export interface ScannedRow {
@@ -13,19 +15,26 @@ export interface ScannedRow {
   description: string
   trigger_phrases: string[]
   frontmatter: Record<string, unknown>
+  eval_yaml: string | null
   body: string
-  /** What the registry says of the version, where that is something else. */
-  published: { description: string; frontmatter: Record<string, unknown> } | null
+  change_summary: string | null
+  /** What the registry says of the version, where that is something else; its descriptions are one text. */
+  published: Pick<ScannedRow, 'description' | 'frontmatter' | 'eval_yaml'> | null
 }
 
 export async function findScanned(sql: Queryable, orgId: string, versionId: string) {
   const [row] = await sql<ScannedRow[]>`
-    select v.skill_id, v.revision, k.name, k.description, k.trigger_phrases, k.frontmatter, v.body,
-      case when p.version_id is not null then
-        json_build_object('description', p.description, 'frontmatter', p.frontmatter) end as published
+    select v.skill_id, v.revision, k.name, k.description, k.trigger_phrases, k.frontmatter, k.eval_yaml,
+      v.body, v.change_summary,
+      case when p.version_id is not null then json_build_object(
+        'description', concat_ws(E'\n', p.description, nullif(listed.description, p.description)),
+        'frontmatter', p.frontmatter, 'eval_yaml', p.eval_yaml) end as published
     from skill_versions v join skills k on k.org_id = v.org_id and k.id = v.skill_id
+      left join registry_skills listed
+        on listed.skill_id = v.skill_id and listed.current_version_id = v.id
       left join registry_versions p on p.version_id = v.id
-        and not (p.description = k.description and k.frontmatter @> p.frontmatter)
+        and not (p.description = k.description and coalesce(listed.description, k.description) = k.description
+          and k.frontmatter @> p.frontmatter and p.eval_yaml is not distinct from k.eval_yaml)
     where v.org_id = ${orgId} and v.id = ${versionId} and k.deleted_at is null`
   return row
 }
@@ -53,10 +62,10 @@ export interface SafetyRow {
   skill_name: string
   version_id: string
   version: number
-  /** By the newest review. */
+  /** By the newest review that counts for its content. */
   reviewed: Exclude<Band, 'unreviewed'> | null
-  /** By its last scan, also one of files that it had before. */
-  scanned: Exclude<Band, 'unreviewed'> | null
+  /** What was last said of it, also of content that it had before. */
+  last_band: Exclude<Band, 'unreviewed'> | null
   reason_codes: string[]
   /** As the version before it is shown; null for the first. */
   band_before: Band | null
@@ -70,8 +79,8 @@ export interface SafetyRow {
 export async function findSafety(sql: Queryable, orgId: string, versionId: string) {
   const [row] = await sql<SafetyRow[]>`
     select v.skill_id, k.name as skill_name, v.id as version_id, v.version_number as version,
-      own.reviewed, own.scanned, coalesce(own.reason_codes, '{}') as reason_codes,
-      case when former.id is not null then coalesce(former.reviewed, former.scanned, 'unreviewed')
+      own.reviewed, own.last_band, coalesce(own.reason_codes, '{}') as reason_codes,
+      case when former.id is not null then coalesce(former.last_band, 'unreviewed')
         end as band_before,
       not exists (select from skill_versions n where n.org_id = v.org_id and n.skill_id = v.skill_id
         and n.version_number > v.version_number) as is_newest,
@@ -79,23 +88,22 @@ export async function findSafety(sql: Queryable, orgId: string, versionId: strin
       r.held_at is not null as is_held
     from skill_versions v join skills k on k.org_id = v.org_id and k.id = v.skill_id
       left join registry_skills r on r.skill_id = v.skill_id
-      cross join lateral (${saidOf(sql, sql`v.id`)}) own
+      cross join lateral (${saidOf(sql, sql`v`)}) own
       left join lateral (
-        select p.id, said.* from skill_versions p cross join lateral (${saidOf(sql, sql`p.id`)}) said
+        select p.id, said.* from skill_versions p cross join lateral (${saidOf(sql, sql`p`)}) said
         where p.org_id = v.org_id and p.skill_id = v.skill_id and p.version_number < v.version_number
         order by p.version_number desc limit 1) former on true
     where v.org_id = ${orgId} and v.id = ${versionId} and k.deleted_at is null`
   return row
 }
 
-/** The newest review and the last scan of a version of `v`'s organization. */
-function saidOf(sql: Queryable, versionId: ReturnType<Queryable>) {
+/** The review of a version that counts, and what was last said of it, by a review since the last scan or it. */
+function saidOf(sql: Queryable, version: Fragment) {
   return sql`
-    select (select w.band from skill_reviews w where w.org_id = v.org_id and w.version_id = ${versionId}
-        order by w.created_at desc, w.id desc limit 1) as reviewed,
-      s.band as scanned, s.reason_codes
+    select ${reviewedBand(sql, version)} as reviewed,
+      coalesce(${reviewedBand(sql, version, sql`coalesce(s.revision, 0)`)}, s.band) as last_band, s.reason_codes
     from (select) one left join skill_scans s
-      on s.org_id = v.org_id and s.version_id = ${versionId}`
+      on s.org_id = ${version}.org_id and s.version_id = ${version}.id`
 }
 
 /**
@@ -127,11 +135,12 @@ export async function upsertScan(
         on v.org_id = n.org_id and v.skill_id = n.skill_id and v.version_number < n.version_number
       where n.org_id = ${orgId} and n.skill_id = ${version.skillId} and v.id = ${version.id})`
   await tx`
-    update registry_skills set scanner_version = ${SCANNER_VERSION}
-    where skill_id = ${version.skillId} and current_version_id = ${version.id}`
+    update registry_versions set scanner_version = ${SCANNER_VERSION}
+    where version_id = ${version.id}`
   return true
 }
 
+/** Stores what the operator decided of a version as it is now. */
 export async function insertReview(
   tx: Transaction,
   orgId: string,
@@ -139,8 +148,9 @@ export async function insertReview(
 ) {
   const { versionId, band, note, reviewedBy } = review
   await tx`
-    insert into skill_reviews (org_id, id, version_id, band, note, reviewed_by)
-    values (${orgId}, ${randomUUIDv7()}, ${versionId}, ${band}, ${note}, ${reviewedBy})`
+    insert into skill_reviews (org_id, id, version_id, revision, band, note, reviewed_by)
+    select org_id, ${randomUUIDv7()}, id, revision, ${band}, ${note}, ${reviewedBy}
+    from skill_versions where org_id = ${orgId} and id = ${versionId}`
 }
 
 /** Shows in the registry what is now said of a version, where it is public. */
@@ -158,13 +168,18 @@ export async function updatePublicBand(
 }
 
 /**
- * The organizations that installed a published skill, but for its owner, and that have an event of its
- * safety sent to them; by id, those after one.
+ * The organizations that installed a published skill, but for its owner, and that have this event sent to
+ * them; by id, those after one.
  */
 export async function listToldInstallers(
   sql: Queryable,
   skillId: string,
-  { ownerId, after, limit }: { ownerId: string; after: string | null; limit: number },
+  {
+    ownerId,
+    event,
+    after,
+    limit,
+  }: { ownerId: string; event: EventType; after: string | null; limit: number },
 ): Promise<string[]> {
   const rows = await sql<{ org_id: string }[]>`
     select i.org_id
@@ -172,22 +187,24 @@ export async function listToldInstallers(
     where i.skill_id = ${skillId} and i.org_id <> ${ownerId}
       ${after === null ? sql`` : sql`and i.org_id > ${after}`}
       and n.webhook_url is not null
-      and (n.events is null or 'skill.safety_status_changed' = any(n.events))
+      and (n.events is null or ${event} = any(n.events))
     order by i.org_id limit ${limit}`
   return rows.map(({ org_id }) => org_id)
 }
 
 /**
- * Versions that only an earlier scanner looked at, or none although they are an hour old: what the registry
- * shows, that which was installed last first, and then the newest version of each other skill.
+ * Versions that only an earlier scanner looked at, or none although they are an hour old: what is public,
+ * that which the registry shows and which was installed last first, and then the newest version of each
+ * other skill.
  */
 export async function listRescans(sql: Queryable, limit: number) {
   return sql<{ org_id: string; version_id: string }[]>`
-    (select r.org_id, r.current_version_id as version_id
-      from registry_skills r
-      where r.scanner_version < ${SCANNER_VERSION}
-      order by (select max(i.created_at) from registry_installs i where i.skill_id = r.skill_id)
-        desc nulls last, r.skill_id
+    (select r.org_id, p.version_id
+      from registry_versions p join registry_skills r on r.skill_id = p.skill_id
+      where p.scanner_version < ${SCANNER_VERSION}
+      order by p.version_id <> r.current_version_id,
+        (select max(i.created_at) from registry_installs i where i.skill_id = r.skill_id)
+          desc nulls last, p.version_id
       limit ${limit})
     union all
     (select k.org_id, v.id

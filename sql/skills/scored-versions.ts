@@ -65,4 +65,5 @@ export function mayBeTold(sql: Queryable, row: Fragment) {
 const INSTALLS_MOST = 1000
 /** Of an install, with the same body: they differ in files, or restore it. */
 const VERSIONS_MOST = 10
-const ORGANIZATIONS_LEAST = 3
+/** Of others, besides the owner, whose evidence is told together. */
+export const ORGANIZATIONS_LEAST = 3

@@ -24,17 +24,15 @@ export async function upsertAssignment(
   tx: Transaction,
   orgId: string,
   assignment: AssignmentKey & {
-    /** The organization whose skill it is. */
-    readonly skill_org_id: string
     readonly version_id: string | null
     readonly created_by_key_id: string
   },
 ) {
-  const { project_id, agent_name, skill_id, skill_org_id, version_id } = assignment
+  const { project_id, agent_name, skill_id, version_id } = assignment
   const rows = await tx<(AssignmentRow & { is_new: boolean })[]>`
-    insert into skill_assignments (org_id, project_id, agent_name, skill_id, skill_org_id, version_id,
+    insert into skill_assignments (org_id, project_id, agent_name, skill_id, version_id,
       created_by_key_id)
-    values (${orgId}, ${project_id}, ${agent_name}, ${skill_id}, ${skill_org_id}, ${version_id},
+    values (${orgId}, ${project_id}, ${agent_name}, ${skill_id}, ${version_id},
       ${assignment.created_by_key_id})
     on conflict (org_id, project_id, agent_name, skill_id) do update
     set version_id = excluded.version_id

@@ -147,7 +147,10 @@ export async function readFirstBodies(
   return new Map(rows.map(({ id, body }) => [id, body]))
 }
 
-/** Inserts versions, and freezes the versions that they follow. The skills have to be locked. */
+/**
+ * Inserts versions, and freezes the versions that they follow. No scanner has looked at the skills then,
+ * which have to be locked.
+ */
 export async function insertVersions(
   tx: Transaction,
   orgId: string,
@@ -160,17 +163,24 @@ export async function insertVersions(
       select ${orgId}, skill_id, id, version_number, body, sha256(convert_to(body, 'UTF8')),
         change_summary, author, origin, parent_version_id, restored_from_version_id
       from json_populate_recordset(null::skill_versions, ${jsonText(versions)}::text::json)
-      returning parent_version_id
+      returning skill_id, parent_version_id
+    ), unscanned as (
+      update skills k set scanner_version = 0
+      from added where k.org_id = ${orgId} and k.id = added.skill_id
     )
     update skill_versions v set frozen_at = coalesce(frozen_at, clock_timestamp())
     from added where v.org_id = ${orgId} and v.id = added.parent_version_id`
 }
 
-/** Files of the version were changed in place: no scan of it counts any more. */
+/** Files of the newest version were changed in place: no scan of it counts any more. */
 export async function reviseVersion(tx: Transaction, orgId: string, versionId: string) {
   await tx`
-    update skill_versions set revision = revision + 1
-    where org_id = ${orgId} and id = ${versionId}`
+    with revised as (
+      update skill_versions set revision = revision + 1
+      where org_id = ${orgId} and id = ${versionId} returning skill_id
+    )
+    update skills k set scanner_version = 0
+    from revised where k.org_id = ${orgId} and k.id = revised.skill_id`
 }
 
 /** Of version `v`, with its `shown` safety. */

@@ -20,6 +20,7 @@ export interface SkillRow {
   forked_from_skill_id: string | null
   forked_at_version_id: string | null
   upstream_seen_version_id: string | null
+  /** Made by the demo, and neither changed nor published since. */
   is_fixture: boolean
   /** The key that made it. */
   created_by: string | null
@@ -151,7 +152,7 @@ export async function insertSkills(
   return new Set(skills.flatMap(({ name }) => (made.has(name) ? [] : [name])))
 }
 
-/** Replaces all details of these skills. */
+/** Replaces all details of these skills, which are the demo's no longer. */
 export async function updateSkills(
   tx: Transaction,
   orgId: string,
@@ -164,30 +165,41 @@ export async function updateSkills(
       stability = s.stability, invocation = s.invocation, trigger_phrases = s.trigger_phrases,
       frontmatter = s.frontmatter, eval_yaml = coalesce(s.eval_yaml, k.eval_yaml),
       document = (select ${document(tx)} from (select k.name, s.description, s.trigger_phrases) s),
-      updated_at = clock_timestamp()
+      is_fixture = false, updated_at = clock_timestamp()
     from json_populate_recordset(null::skills, ${jsonText(skills)}::text::json) s
     where k.org_id = ${orgId} and k.id = s.id`
 }
 
+/** A skill of the demo that somebody changed is the organization's own: nothing takes it out again. */
+export async function adoptSkills(tx: Transaction, orgId: string, ids: readonly string[]) {
+  await tx`
+    update skills set is_fixture = false
+    where org_id = ${orgId} and id = any(${ids as string[]}::uuid[]) and is_fixture`
+}
+
 /**
- * Revises the newest version of each of these skills whose description, phrases or frontmatter are about to
- * be others, because a scan looks at them too. Returns the ids of the versions.
+ * Revises the newest version of each of these skills whose description, phrases, frontmatter or evaluation
+ * are about to be others, because a scan looks at them too. Returns the ids of the versions.
  */
 export async function reviseDescribed(
   tx: Transaction,
   orgId: string,
-  skills: readonly (SkillDetails & { readonly id: string })[],
+  skills: readonly (SkillDetails & SkillEval & { readonly id: string })[],
 ) {
   const revised = await tx<{ id: string }[]>`
+    with changed as (
+      update skills k set scanner_version = 0
+      from json_populate_recordset(null::skills, ${jsonText(skills)}::text::json) s
+      where k.org_id = ${orgId} and k.id = s.id
+        and (k.description, k.trigger_phrases, k.frontmatter, k.eval_yaml) is distinct from
+          (s.description, s.trigger_phrases, s.frontmatter, coalesce(s.eval_yaml, k.eval_yaml))
+      returning k.id
+    )
     update skill_versions v set revision = v.revision + 1
-    from json_populate_recordset(null::skills, ${jsonText(skills)}::text::json) s
-      join skills k on k.org_id = ${orgId} and k.id = s.id
-      cross join lateral (
-        select n.id from skill_versions n where n.org_id = k.org_id and n.skill_id = k.id
-        order by n.version_number desc limit 1) newest
-    where v.org_id = k.org_id and v.id = newest.id
-      and (k.description, k.trigger_phrases, k.frontmatter)
-        is distinct from (s.description, s.trigger_phrases, s.frontmatter)
+    from changed cross join lateral (
+      select n.id from skill_versions n where n.org_id = ${orgId} and n.skill_id = changed.id
+      order by n.version_number desc limit 1) newest
+    where v.org_id = ${orgId} and v.id = newest.id
     returning v.id`
   return revised.map(({ id }) => id)
 }

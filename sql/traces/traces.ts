@@ -143,7 +143,8 @@ export function shownColumns(sql: Queryable) {
     t.active_skills, t.skills_offered_in_prompt, t.skills_loaded_by_agent, t.skills_delivered,
     t.tools_called, t.span_count, t.llm_call_count, t.tool_call_count, t.tool_error_count,
     t.input_tokens, t.output_tokens, t.cost_usd, t.llm_latency_ms, t.revision, t.created_at,
-    encode(t.content_hash, 'hex') as content_hash, v.verdict, v.reason_code, v.needs_review, v.eval_verdict, v.quality_avg as eval_score`
+    encode(t.content_hash, 'hex') as content_hash, v.verdict, v.reason_code, v.needs_review,
+    v.eval_verdict, v.quality_avg as eval_score`
 }
 
 /** Joins verdict `v`, if there is one, to trace `t`. */

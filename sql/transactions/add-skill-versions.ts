@@ -4,6 +4,7 @@ import type { Transaction } from '../core/db.ts'
 import { copyFiles } from '../skills/skill-files.ts'
 import { insertVersions } from '../skills/skill-versions.ts'
 import type { NewSkillVersion } from '../skills/skill-versions.ts'
+import { adoptSkills } from '../skills/skills.ts'
 
 /**
  * Adds versions of skills that the transaction has locked. Each begins with the files of the version it
@@ -17,8 +18,13 @@ export async function addSkillVersions(
 ) {
   if (versions.length === 0) return
   await insertVersions(tx, orgId, versions)
-  const following = versions.flatMap(({ id, parent_version_id: parent }) =>
-    parent === null ? [] : [{ id, parent }],
+  const following = versions.flatMap(({ id, skill_id: skill, parent_version_id: parent }) =>
+    parent === null ? [] : [{ id, skill, parent }],
+  )
+  await adoptSkills(
+    tx,
+    orgId,
+    following.map(({ skill }) => skill),
   )
   const parents = following.map(({ parent }) => parent)
   await copyFiles(

@@ -7,6 +7,7 @@ import { exchangeBlobs } from '../skills/skill-blobs.ts'
 import { deleteFiles, upsertFiles } from '../skills/skill-files.ts'
 import { readBodies, reviseVersion } from '../skills/skill-versions.ts'
 import type { SkillVersionRow } from '../skills/skill-versions.ts'
+import { adoptSkills } from '../skills/skills.ts'
 import { addSkillVersions } from './add-skill-versions.ts'
 
 export interface FilesChange {
@@ -81,9 +82,10 @@ async function reviseInPlace(
   tx: Transaction,
   queue: Queue,
   orgId: string,
-  { id, version_number }: SkillVersionRow,
+  { id, skill_id, version_number }: SkillVersionRow,
 ) {
   await reviseVersion(tx, orgId, id)
+  await adoptSkills(tx, orgId, [skill_id])
   await queue.enqueue(tx, jobs.scanSkill, { version_id: id }, { orgId, key: id })
   return { id, version_number }
 }

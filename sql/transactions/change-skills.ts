@@ -4,8 +4,8 @@ import type { Transaction } from '../core/db.ts'
 import { reviseDescribed, updateSkills } from '../skills/skills.ts'
 
 /**
- * Replaces all details of skills that the transaction has locked. What agents read of a skill before they
- * choose it is scanned again, with the newest version.
+ * Replaces all details of skills that the transaction has locked. What is public of them when the skill is
+ * published, and what agents read before they choose it, is scanned again, with the newest version.
  */
 export async function changeSkills(
   tx: Transaction,

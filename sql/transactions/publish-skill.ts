@@ -4,11 +4,12 @@ import { publicFrontmatter } from '../../jobs/rules/skills/skill-frontmatter.ts'
 import { urlSlugs } from '../../jobs/rules/skills/url-slug.ts'
 import type { Transaction } from '../core/db.ts'
 import {
-  findNameHolder,
   findPublished,
+  findSlugHolder,
   insertPublishedVersion,
   keepSlug,
   lockHandle,
+  lockPublicNames,
   upsertPublished,
 } from '../skills/published-skills.ts'
 import type { Listing, PublishedRow } from '../skills/published-skills.ts'
@@ -25,14 +26,14 @@ export interface Publication {
   readonly at: Date
 }
 
-/** The organization's name and the skill's are the public name of another skill, of this id. */
+/** The name of the skill is the slug of another one, of this id. */
 export class PublicNameTaken extends Error {
-  readonly registryName: string
+  readonly slug: string
   readonly holderId: string
 
-  constructor(registryName: string, holderId: string) {
-    super(`${registryName} is the public name of another skill`)
-    this.registryName = registryName
+  constructor(slug: string, holderId: string) {
+    super(`${slug} is the public name of another skill`)
+    this.slug = slug
     this.holderId = holderId
   }
 }
@@ -51,10 +52,11 @@ export async function publishSkill(
   { skill, newest, listing, at }: Publication,
 ): Promise<{ before: PublishedRow | undefined; published: PublishedRow }> {
   const handle = await lockHandle(tx, orgId)
-  const registryName = `${handle}/${skill.name}`
-  const holderId = await findNameHolder(tx, registryName, skill.id)
-  if (holderId !== undefined) throw new PublicNameTaken(registryName, holderId)
-  await keepSlug(tx, orgId, skill.id, urlSlugs({ ...skill, handle }))
+  const slugs = urlSlugs({ ...skill, handle })
+  await lockPublicNames(tx, [skill.name, ...slugs])
+  const holderId = await findSlugHolder(tx, skill.name, skill.id)
+  if (holderId !== undefined) throw new PublicNameTaken(skill.name, holderId)
+  await keepSlug(tx, orgId, skill, slugs)
   const before = await findPublished(tx, orgId, skill.id)
   const published = await upsertPublished(tx, orgId, newest, {
     category: listing.category ?? skill.category ?? before?.category ?? null,

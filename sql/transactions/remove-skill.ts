@@ -4,9 +4,10 @@ import { unpublishSkill } from './unpublish-skill.ts'
 
 /**
  * Deletes a skill that the transaction has locked: it is public no more, no agent of the organization uses
- * it, and what it is a copy of can be installed again. Copies elsewhere stay.
+ * it, and what it is a copy of can be installed again. Copies elsewhere stay. Returns whether it was public.
  */
 export async function removeSkill(tx: Transaction, orgId: string, skillId: string) {
-  await unpublishSkill(tx, orgId, skillId)
+  const wasPublic = await unpublishSkill(tx, orgId, skillId)
   await deleteSkill(tx, orgId, skillId)
+  return wasPublic
 }

@@ -41,8 +41,8 @@ export async function storeScan(
 }
 
 /**
- * Stores what the operator decided of a version, which holds against every scan of it, and tells of a
- * changed band. False when there is no such version of a skill that was not deleted.
+ * Stores what the operator decided of a version, which holds against every scan of that content, and tells
+ * of a changed band. False when there is no such version of a skill that was not deleted.
  */
 export async function reviewVersion(
   tx: Transaction,
@@ -74,7 +74,8 @@ export async function tellInstallers(
   after: string | null,
 ) {
   const { skill_id, is_held, changed_at, ...rest } = change
-  const told = await listToldInstallers(tx, skill_id, { ownerId, after, limit: TOLD_AT_ONCE })
+  const page = { ownerId, event: EVENT, after, limit: TOLD_AT_ONCE }
+  const told = await listToldInstallers(tx, skill_id, page)
   const withheld = is_held || change.band === 'blocked'
   const data = { skill_id, ...rest, withheld, changed_at: changed_at.toISOString() }
   for (const orgId of told) await emitEvent(tx, queue, orgId, EVENT, data, changed_at)
@@ -112,7 +113,7 @@ async function settle(
   }
 }
 
-const EVENT = 'skill.safety_status_changed'
+const EVENT = 'skill.safety_status_changed' as const
 const TOLD_AT_ONCE = 500
 
 type Shown = Pick<Scan, 'band'> & { readonly reason_codes: string[] }

@@ -70,6 +70,20 @@ t.test('while a list holds the share of its organization', async (t) => {
   t.equal((await list).status, 200)
 })
 
+t.test('while requests without a key hold the share of one organization', async (t) => {
+  const service = await open(t, '60')
+  const [client] = await openClients(service)
+  const read = async () => (await service.server.inject('/api/v1/registry/skills')).statusCode
+  const unlock = await lock(service, 'registry_skills')
+  const crowd = Array.from({ length: READS }, read)
+  const { read: pool } = service.context.pools
+  await until(() => gateOf(pool).state().waiting > 0)
+  t.equal(gateOf(pool).state().busy, SHARE)
+  t.equal((await client.get('/jobs')).status, 200, 'those with one are served')
+  await unlock()
+  t.same(new Set(await Promise.all(crowd)), new Set([200]))
+})
+
 t.test('a search that takes too long', async (t) => {
   const service = await open(t, '60')
   const [client] = await openClients(service)

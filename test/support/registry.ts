@@ -146,8 +146,8 @@ export async function assignSkill(
   versionId: string | null = null,
 ) {
   await sql`
-    insert into skill_assignments (org_id, project_id, agent_name, skill_id, skill_org_id, version_id)
-    values (${org.orgId}, ${org.projectId}, ${agentName}, ${skill.id}, ${skill.orgId}, ${versionId})`
+    insert into skill_assignments (org_id, project_id, agent_name, skill_id, version_id)
+    values (${org.orgId}, ${org.projectId}, ${agentName}, ${skill.id}, ${versionId})`
 }
 
 function sha256(bytes: Buffer) {

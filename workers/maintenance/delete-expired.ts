@@ -38,7 +38,7 @@ export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
     deliveries: await inChunks(run, () => deleteOldDeliveries(sql, CHUNK)),
     replay_tasks: await inChunks(run, () => expireTasks(sql, CHUNK)),
     mails: await inChunks(run, () => deleteOldMails(sql, CHUNK)),
-    skill_installs: await inChunks(run, () => deleteOldInstalls(sql, CHUNK)),
+    client_installs: await inChunks(run, () => deleteOldInstalls(sql, CHUNK)),
     counts: await inChunks(run, () => deleteEmptyCounts(sql, CHUNK)),
     skill_versions: await deleteOldVersions(run),
     skill_blobs: await inChunks(run, () => deleteReleasedBlobs(sql, CHUNK)),

@@ -35,11 +35,11 @@ async function scanVersion(
   scanned: ScannedRow,
 ): Promise<Scan> {
   const running = startScan(scanned)
-  for (const { path, sha256 } of await listFiles(sql, orgId, [id])) {
+  for (const file of await listFiles(sql, orgId, [id])) {
     signal.throwIfAborted()
-    const content = await readBlob(sql, orgId, sha256)
+    const content = await readBlob(sql, orgId, file.sha256)
     // Without its content the version is not any more what it was, which storing finds out.
-    if (content) running.addFile(path, content)
+    if (content) running.addFile(file, content)
   }
   return running.finish()
 }

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import { summarizeBenchmark } from '../../jobs/rules/skills/benchmark-run.ts'
 import type { BenchmarkCounts } from '../../jobs/rules/skills/benchmark-run.ts'
 import { EVIDENCE_DAYS, scoreSkill as score } from '../../jobs/rules/skills/skill-score.ts'
@@ -12,7 +13,7 @@ export const scoreSkillHandler = handler(scoreSkill, async ({ skill_id }, { sql,
   const at = now()
   const versionId = await findPublicVersion(sql, skill_id)
   if (versionId === undefined) return {}
-  const since = new Date(at.getTime() - EVIDENCE_DAYS * 86_400_000)
+  const since = new Date(at.getTime() - EVIDENCE_DAYS * DAY_MS)
   const read = { skillId: skill_id, since, until: at }
   const bench = await findBenchEvidence(sql, read)
   const live = await findLiveEvidence(sql, read)

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import { scanSkill } from '../../jobs/scan-skill.ts'
 import { scoreSkill } from '../../jobs/score-skill.ts'
 import type { Queue } from '../../jobs/queue.ts'
@@ -31,7 +32,7 @@ async function requestScans(tx: Transaction, queue: Queue) {
  */
 async function requestScores(tx: Transaction, queue: Queue, now: Date) {
   const noted = await takeScoresDue(tx, SCORES_A_SWEEP)
-  const before = new Date(now.getTime() - SCORE_KEPT_MS)
+  const before = new Date(now.getTime() - DAY_MS)
   const old = await listScoredBefore(tx, before, SCORES_A_SWEEP)
   const due = new Map([...noted, ...old].map((skill) => [skill.skill_id, skill]))
   for (const [i, { skill_id, org_id: orgId }] of [...due.values()].entries()) {
@@ -45,4 +46,3 @@ const RESCANS_A_SWEEP = 1000
 const RESCAN_PRIORITY = -1_000_000
 /** Of each kind; the others are due at the next sweep. */
 const SCORES_A_SWEEP = 1000
-const SCORE_KEPT_MS = 86_400_000

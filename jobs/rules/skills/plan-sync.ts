@@ -72,11 +72,11 @@ export function planSync(
   { policy, room }: { readonly policy: ConflictPolicy; readonly room: number },
 ): { readonly steps: readonly SyncStep[] } | { readonly conflict: SyncConflict } {
   const steps: SyncStep[] = []
-  const names = new Set<string>()
+  const chosen = chooseItems(items, policy)
   let left = room
   for (const item of items) {
-    const code = faultOf(item, policy) ?? (names.has(item.name) ? 'duplicate_name' : undefined)
-    names.add(item.name)
+    const isChosen = chosen.get(item.name) === item
+    const code = faultOf(item, policy) ?? (isChosen ? undefined : 'duplicate_name')
     const skill = stored.get(item.name)
     if (code !== undefined) steps.push({ action: 'failed', code })
     else if (skill && policy === 'fail') {
@@ -86,6 +86,15 @@ export function planSync(
     else steps.push({ action: 'failed', code: 'too_many_skills' })
   }
   return { steps }
+}
+
+/** The first item of each name that nothing is wrong with, by name. */
+export function chooseItems<Item extends SyncItem>(
+  items: readonly Item[],
+  policy: ConflictPolicy,
+): ReadonlyMap<string, Item> {
+  const right = items.filter((item) => faultOf(item, policy) === undefined)
+  return new Map(right.toReversed().map((item) => [item.name, item]))
 }
 
 function faultOf(item: SyncItem, policy: ConflictPolicy): SyncFault | undefined {

@@ -1,3 +1,4 @@
+import { round4 } from '../core/round.ts'
 /** Older evidence does not count. */
 export const EVIDENCE_DAYS = 90
 
@@ -8,7 +9,7 @@ export interface BenchEvidence {
   readonly passed: number
   /** Passed without the skill and failed with it. */
   readonly flippedToFail: number
-  /** Somebody else ran the same suite and came to about the same pass rate. */
+  /** Another key of the owner, or three other organizations, came to about the same pass rate. */
   readonly isReproduced: boolean
 }
 
@@ -64,9 +65,9 @@ export function scoreSkill(evidence: SkillEvidence): SkillScore {
   return {
     tier: tierOf({ bench, live, rating }),
     score: weightedMean(Object.values(legs).filter((leg) => leg !== null)),
-    bench: legs.bench && rounded(legs.bench.value),
-    live: legs.live && rounded(legs.live.value),
-    rating: legs.rating && rounded(legs.rating.value),
+    bench: legs.bench && round4(legs.bench.value),
+    live: legs.live && round4(legs.live.value),
+    rating: legs.rating && round4(legs.rating.value),
   }
 }
 
@@ -97,7 +98,7 @@ function weigh(count: number, { most, half }: Weight) {
 function weightedMean(legs: readonly { value: number; weight: number }[]) {
   if (legs.length === 0) return null
   const weights = legs.reduce((sum, { weight }) => sum + weight, 0)
-  return rounded(legs.reduce((sum, { value, weight }) => sum + value * weight, 0) / weights)
+  return round4(legs.reduce((sum, { value, weight }) => sum + value * weight, 0) / weights)
 }
 
 /**
@@ -123,10 +124,6 @@ function withoutEmpty({ bench, live, rating }: SkillEvidence): SkillEvidence {
     live: live && live.traces > 0 ? live : null,
     rating: rating && rating.count > 0 ? rating : null,
   }
-}
-
-function rounded(value: number) {
-  return Math.round(value * 10_000) / 10_000
 }
 
 interface Weight {

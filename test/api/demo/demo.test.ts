@@ -162,6 +162,30 @@ t.test('what is the organization its own is never touched', async (t) => {
   t.same(await countRows(orgId), before)
 })
 
+t.test('a demo skill that somebody changed or published is taken out by nobody else', async (t) => {
+  const changes = {
+    'another body': ['put', '', { body_markdown: 'Mine' }],
+    'another description': ['put', '', { description: 'Mine' }],
+    'a file': ['post', '/attachments', { path: 'mine.txt', content: 'Mine' }],
+    publishing: ['post', '/publish', {}],
+  } as const
+  for (const [change, [method, path, body]] of Object.entries(changes)) {
+    const { client } = await setup()
+    const seeded = (await client.post('/demo/seed-skills')).body
+    const kept = `/skills/${seeded.top_skill_id}`
+    const { status } = await client[method](`${kept}${path}`, body)
+    t.ok(status === 200 || status === 201, `${change}: ${status}`)
+    t.match((await client.get(kept)).body, { fixture: false }, change)
+    for (const query of ['', '?force=true']) {
+      const refused = await client.post(`/demo/seed-skills${query}`)
+      t.equal(refused.status, 409, change)
+      t.match(refused.body.detail.resource, { id: seeded.top_skill_id })
+    }
+    t.match((await client.delete('/demo/cleanup')).body, { skills: { skills: 2, traces: 36 } })
+    t.equal((await client.get(kept)).status, 200, change)
+  }
+})
+
 t.test('an agent of both stays until somebody decides', async (t) => {
   const { client, orgId, judged } = await setup()
   await client.post('/demo/seed-impact')

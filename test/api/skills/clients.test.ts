@@ -102,6 +102,8 @@ t.test('deployed clients', async (t) => {
     const { client } = await setup()
     const offered = await client.get('/skills/menu?agent_name=a&project_id=default')
     t.match(offered.body.skills, [{ name: 's', description: 'Finds orders' }])
+    t.equal((await client.get('/skills/menu?project=none')).status, 404)
+    t.equal((await client.get('/skills/menu?project_id=none')).status, 404)
     const routed = await client.post('/skills/route', {
       query: `An order. ${'x'.repeat(5000)}`,
       top_k: 3,

@@ -109,6 +109,7 @@ t.test('a file of a skill', async (t) => {
         t.match({ statusCode, payload }, { statusCode: 404, payload: '"File not found"' }, path)
       }
     }
+    t.match(await read(`${skill.id}/files/SKILL.md?hash=none`), { statusCode: 422 })
     t.match(await read(`${hidden.id}/files/SKILL.md`, { key: owner.key }), { statusCode: 200 })
     t.match(await read(`${skill.id}/files/b.txt`, { key: owner.key }), { payload: 'B' })
   })

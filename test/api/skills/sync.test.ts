@@ -174,6 +174,25 @@ t.test('a sync', async (t) => {
     t.equal(version.content_hash, sha256('# A\r\n\r\nB'))
   })
 
+  t.test('takes the next item of a name where the first is wrong', async (t) => {
+    const { client, sync } = await setup()
+    await sync([skill('s', 'one')])
+    await sync([skill('s', 'two')])
+    const wrong = skill('s', 'two', { content_hash: `sha256:${sha256('other')}` })
+    const { body } = await sync([wrong, skill('s', 'one'), skill('s', 'three')])
+    t.match(body, {
+      ...counts(0, 1, 0),
+      failures: [{ code: 'hash_mismatch' }, { code: 'duplicate_name' }],
+      actions: [
+        { action: 'failed', version_number: null },
+        { action: 'pushed', version_number: 3 },
+        { action: 'failed', version_number: null },
+      ],
+    })
+    const { versions } = (await client.get('/skills/s/versions')).body
+    t.equal(versions[0].restored_from_version_id, versions[2].id)
+  })
+
   t.test('takes 500 skills and no more', async (t) => {
     const { sync } = await setup()
     const many = (count: number) => Array.from({ length: count }, (_, i) => skill(`s-${i}`))

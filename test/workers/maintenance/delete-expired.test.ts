@@ -260,11 +260,11 @@ t.test('retention', async (t) => {
 
   t.test('forgets what an installation told of its skills 90 days ago', async (t) => {
     await sql`
-      insert into skill_installs (org_id, install_id, skill_name, body_sha256, reported_at)
-      select ${org.orgId}, 'laptop', 'skill-' || n, sha256(''), now() - n * interval '1 day'
+      insert into client_installs (org_id, install_id, skill_name, reported_at)
+      select ${org.orgId}, 'laptop', 'skill-' || n, now() - n * interval '1 day'
       from unnest(array[91, 89]) n`
     await run()
-    const left = await sql`select skill_name from skill_installs where org_id = ${org.orgId}`
+    const left = await sql`select skill_name from client_installs where org_id = ${org.orgId}`
     t.same(left, [{ skill_name: 'skill-89' }])
   })
 

@@ -4,8 +4,13 @@ import { scanSkill } from '../../../jobs/scan-skill.ts'
 import { SCANNER_VERSION } from '../../../jobs/rules/skills/scan/scan-skill.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
 import { findScanned } from '../../../sql/skills/safety.ts'
-import { findNewest } from '../../../sql/skills/skill-versions.ts'
-import { lockSkills } from '../../../sql/skills/skills.ts'
+import {
+  findNewest,
+  insertVersions,
+  nextVersion,
+  reviseVersion,
+} from '../../../sql/skills/skill-versions.ts'
+import { lockSkills, reviseDescribed } from '../../../sql/skills/skills.ts'
 import { reviewVersion, storeScan } from '../../../sql/transactions/settle-safety.ts'
 import { addSkillVersions } from '../../../sql/transactions/add-skill-versions.ts'
 import { upsertNotificationSettings } from '../../../sql/webhooks/notifications.ts'
@@ -53,6 +58,10 @@ t.test('scans of skills', async (t) => {
       select body from deliveries where org_id = ${orgId} order by created_at, id`
     return rows.map(({ body }) => JSON.parse(body.toString()).data)
   }
+  const sweep = () =>
+    queue.transaction(sql, (tx: Transaction) =>
+      sweepSkillsHandler.work({}, { ...worker.context, queue } as never, tx),
+    )
   const install = (skill: MadeSkill, orgId: string) => sql`
     insert into registry_installs (skill_id, org_id, fork_skill_id)
     values (${skill.id}, ${orgId}, ${randomUUIDv7()})`
@@ -207,7 +216,7 @@ t.test('scans of skills', async (t) => {
       t.same(await eventsOf(stranger.orgId), [])
       t.match(await eventsOf(owner.orgId), [{ version: 2 }, { version: 1, withheld: false }])
       const [entry] = await sql`
-      select r.band, v.band as version_band, v.reason_codes, r.scanner_version
+      select r.band, v.band as version_band, v.reason_codes, v.scanner_version
       from registry_skills r join registry_versions v on v.version_id = r.current_version_id
       where r.skill_id = ${skill.id}`
       t.same(entry, {
@@ -273,6 +282,32 @@ t.test('scans of skills', async (t) => {
     t.same(entry, { band: 'passed' })
   })
 
+  t.test('a review that lets a version through ends with its content', async (t) => {
+    const { orgId } = await makeListener()
+    const skill = await makeSkill(sql, orgId, { name: 'changing' }, [{ body: HARMFUL }])
+    await scan(skill, 'blocked')
+    const versionId = skill.versionIds[0] ?? ''
+    const decide = (band: 'passed' | 'blocked') =>
+      queue.transaction(sql, (tx: Transaction) => {
+        const review = { versionId, band, note: 'Read', reviewedBy: 'operator', at: new Date() }
+        return reviewVersion(tx, queue, orgId, review)
+      })
+    const change = () => sql`
+      update skill_versions set revision = revision + 1 where org_id = ${orgId}`
+    await decide('passed')
+    t.match(await shown(skill), { band: 'passed' })
+    await change()
+    t.match(await shown(skill), { band: 'unreviewed' })
+    await scan(skill, 'blocked')
+    t.match(await eventsOf(orgId), [{ band: 'blocked' }, { band: 'passed' }, { band: 'blocked' }])
+    await sql`update skill_versions set body = ${HARMLESS} where org_id = ${orgId}`
+    await change()
+    await scan(skill, 'passed')
+    await decide('blocked')
+    await change()
+    t.match(await shown(skill), { band: 'blocked' }, 'one that blocks it stays')
+  })
+
   t.test(
     'a worker of the release before takes nothing back that a later scanner found',
     async (t) => {
@@ -289,10 +324,50 @@ t.test('scans of skills', async (t) => {
     },
   )
 
+  t.test('a version that follows, or was changed, is due when its scan was lost', async (t) => {
+    const { orgId } = await service.makeOrganization()
+    const skill = await makeSkill(sql, orgId, { name: 'lost' }, [{ body: HARMLESS }])
+    await scan(skill, 'passed')
+    const details = { description: 'lost', display_name: null, category: null, frontmatter: {} }
+    const said = { ...details, stability: 'stable', invocation: 'any', eval_yaml: null } as const
+    const changed = { ...said, id: skill.id, trigger_phrases: ['find it'] }
+    const newest = await shown(skill)
+    const version = nextVersion(skill.id, newest, { body: HARMLESS, origin: 'sync', author: null })
+    for (const change of [
+      (tx: Transaction) => insertVersions(tx, orgId, [version]),
+      (tx: Transaction) => reviseVersion(tx, orgId, version.id),
+      async (tx: Transaction) => void (await reviseDescribed(tx, orgId, [changed])),
+    ]) {
+      await sql.begin(change)
+      t.match(await shown(skill), { id: version.id, band: 'unreviewed' })
+      await sql`
+        update skill_versions set created_at = now() - interval '2 hours' where org_id = ${orgId}`
+      await sweep()
+      await scanned(skill, 'passed')
+    }
+  })
+
+  t.test('a version that is public beside a newer one is due as well', async () => {
+    const { orgId } = await service.makeOrganization()
+    const skill = await makeSkill(sql, orgId, { name: 'older' }, [
+      { body: HARMFUL, band: 'passed' },
+      { body: HARMLESS, band: 'passed' },
+    ])
+    await publishSkill(sql, skill)
+    await sweep()
+    await until(async () => {
+      const rows = await sql<{ band: string }[]>`
+        select band from registry_versions
+        where skill_id = ${skill.id} and scanner_version = ${SCANNER_VERSION}
+        order by version_number`
+      return rows.length === 2 && rows[0]?.band === 'blocked' && rows[1]?.band === 'passed'
+    })
+  })
+
   t.test(
     'what an earlier scanner looked at is due, that which was installed last first',
     async (t) => {
-      await sql`update registry_skills set scanner_version = ${SCANNER_VERSION}`
+      await sql`update registry_versions set scanner_version = ${SCANNER_VERSION}`
       await sql`update skills set scanner_version = ${SCANNER_VERSION}`
       const { orgId } = await service.makeOrganization()
       const make = (name: string) =>
@@ -304,9 +379,7 @@ t.test('scans of skills', async (t) => {
       await sql`update skill_scans set scanner_version = 0 where org_id = ${orgId}`
       t.match(await shown(newer), { band: 'passed', reason_codes: ['rescan_due'] })
       await worker.stop()
-      await queue.transaction(sql, (tx: Transaction) =>
-        sweepSkillsHandler.work({}, { ...worker.context } as never, tx),
-      )
+      await sweep()
       const due = await sql<{ id: string }[]>`
       select data->'payload'->>'version_id' as id from pgboss.job
       where name = ${scanSkill.name} and state = 'created' and data->>'org_id' = ${orgId}

@@ -332,7 +332,7 @@ t.test('scores of public skills', async (t) => {
     t.match(await score(skill), { bench: 0.7225, benchmark: { passed_cases: 10 } })
   })
 
-  t.test('a run is reproduced by somebody else who comes to about the same', async (t) => {
+  t.test('a run is reproduced by another key that comes to about the same', async (t) => {
     const { owner, name, skill } = await setup(['a', 'b'])
     await use(owner, name, times(30, PASS), { hash: hashOf('b') })
     const cases = (passed: number) => [
@@ -351,16 +351,21 @@ t.test('scores of public skills', async (t) => {
     t.match(await score(skill), { tier: 3, bench: 0.699 })
   })
 
-  t.test('an organization that installed the skill reproduces its run', async (t) => {
+  t.test('a run is reproduced by three organizations that installed the skill', async (t) => {
     const { owner, name, skill } = await setup()
     await use(owner, name, times(30, PASS), { hash: hashOf('a') })
     const cases = times(20, ['passed', 'failed'] as const)
     await benchmark(owner, skill, cases)
     const changed = await install(skill, ['of our own'])
     await benchmark(changed.org, changed.skill, cases)
-    t.match(await score(skill), { tier: 2 })
-    const { org, skill: copy } = await install(skill)
-    await benchmark(org, copy, cases)
+    const repeat = async (run: Parameters<typeof benchmark>[2]) => {
+      const { org, skill: copy } = await install(skill)
+      await benchmark(org, copy, run)
+    }
+    const failed = times(20, ['failed', 'failed'] as const)
+    for (const run of [cases, cases, failed]) await repeat(run)
+    t.match(await score(skill), { tier: 2 }, 'two do not tell what either of them has')
+    await repeat(cases)
     t.match(await score(skill), { tier: 3, benchmark: { total_cases: 20 } })
   })
 

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { findSensitive } from '../../core/sensitive.ts'
 import type { SensitiveClass } from '../../core/sensitive.ts'
+import type { VersionFile } from '../version-files.ts'
 import type { Hit } from './finding.ts'
 import type { Form, ScannedText } from './scanned-text.ts'
 
@@ -22,13 +23,24 @@ export function kindOf(content: Uint8Array): 'text' | 'picture' | 'program' | 'u
   return begins(PROGRAMS) ? 'program' : begins(PICTURES) ? 'picture' : 'unknown'
 }
 
+/** What is known of a file beside its content. */
+export type NamedFile = Pick<VersionFile, 'path' | 'mode'>
+
+/** Whether a file is to be shown, by its name, and not to be run. */
+export function isNamedAsPicture({ path, mode }: NamedFile): boolean {
+  return mode === '0644' && PICTURE_NAME.test(path)
+}
+
 /** Why nobody can see what a binary file does; undefined for a small one that is no program. */
 export function describeBinary(
   kind: ReturnType<typeof kindOf>,
   { length }: Uint8Array,
 ): string | undefined {
   if (kind === 'program') return `a program of ${length} bytes`
-  return kind === 'unknown' && length > MAX_RUN ? `${length} bytes of no known type` : undefined
+  if (kind === 'text' || length <= MAX_RUN) return undefined
+  return kind === 'picture'
+    ? `${length} bytes of a picture that is named otherwise`
+    : `${length} bytes of no known type`
 }
 
 /** Long runs of base64 or hexadecimal digits, also broken into lines. */
@@ -94,3 +106,5 @@ const PROGRAMS = '7f454c46 4d5a feedface feedfacf cefaedfe cffaedfe cafebabe 006
 /** Also fonts and documents: PNG, JPEG, GIF, RIFF, PDF, WOFF, TrueType, OpenType, ICO. */
 const PICTURES =
   '89504e470d0a1a0a ffd8ff 47494638 52494646 25504446 774f46 0001000000 4f54544f 00000100'
+/** The same kinds of files by their names. */
+const PICTURE_NAME = /\.(?:png|jpe?g|gif|webp|pdf|woff2?|ttf|otf|ico)$/i

@@ -2,7 +2,15 @@ import { publicFrontmatter } from '../skill-frontmatter.ts'
 import type { Frontmatter } from '../skill-frontmatter.ts'
 import { findCharacters } from './characters.ts'
 import { COMMAND_RULES } from './commands.ts'
-import { describeBinary, findBlobs, findCredentials, kindOf, readText } from './contents.ts'
+import {
+  describeBinary,
+  findBlobs,
+  findCredentials,
+  isNamedAsPicture,
+  kindOf,
+  readText,
+} from './contents.ts'
+import type { NamedFile } from './contents.ts'
 import { findExfiltration } from './exfiltration.ts'
 import { gatherFindings } from './finding.ts'
 import type { Gathering, Hit, Scan } from './finding.ts'
@@ -28,15 +36,17 @@ export interface ScannedSkill {
   readonly description: string
   readonly trigger_phrases: readonly string[]
   readonly frontmatter: Readonly<Record<string, unknown>>
+  readonly eval_yaml: string | null
   readonly body: string
+  readonly change_summary: string | null
   /** What is public of it, where that was written before. */
-  readonly published?: Pick<ScannedSkill, 'description' | 'frontmatter'> | null
+  readonly published?: Pick<ScannedSkill, 'description' | 'frontmatter' | 'eval_yaml'> | null
 }
 
 /** A scan of one version: its files are added one after another, and dropped when they were looked at. */
 export interface RunningScan {
   /** @param content of at most a MiB, which takes less than a second */
-  addFile(path: string, content: Uint8Array): void
+  addFile(file: NamedFile, content: Uint8Array): void
   finish(): Scan
 }
 
@@ -45,9 +55,10 @@ export function startScan(skill: ScannedSkill): RunningScan {
   const gathering = gatherFindings()
   scanHeader(gathering, skill)
   if (skill.published) scanHeader(gathering, { name: '', trigger_phrases: [], ...skill.published })
+  scanSaid(gathering, prepareText('change_summary', skill.change_summary ?? ''))
   scanText(gathering, prepareText(BODY_PATH, skill.body))
   return {
-    addFile: (path, content) => scanFile(gathering, path, content),
+    addFile: (file, content) => scanFile(gathering, file, content),
     finish: () => gathering.finish(),
   }
 }
@@ -59,10 +70,10 @@ export function scanListing(said: string): Scan {
   return gathering.finish()
 }
 
-/** What agents read of a skill before its body. */
+/** What is said of a skill beside its body: what agents read before they choose it, and its evaluation. */
 function scanHeader(
   gathering: Gathering,
-  { name, description, ...skill }: Omit<ScannedSkill, 'body'>,
+  { name, description, ...skill }: Omit<ScannedSkill, 'body' | 'change_summary'>,
 ) {
   const described = prepareText('description', description)
   const phrases = prepareText('trigger_phrases', skill.trigger_phrases.join('\n'))
@@ -74,6 +85,7 @@ function scanHeader(
   gathering.add(described, findWords(described, TRIGGER_RULES))
   gathering.add(phrases, findManyTriggers(phrases, skill.trigger_phrases))
   gathering.add(tools, findBroadTools(tools))
+  scanText(gathering, prepareText('eval_yaml_text', skill.eval_yaml ?? ''))
 }
 
 function scanSaid(gathering: Gathering, text: ScannedText) {
@@ -81,10 +93,11 @@ function scanSaid(gathering: Gathering, text: ScannedText) {
   gathering.add(text, findAnywhere(text))
 }
 
-function scanFile(gathering: Gathering, path: string, content: Uint8Array) {
+function scanFile(gathering: Gathering, file: NamedFile, content: Uint8Array) {
   const kind = kindOf(content)
-  if (kind === 'picture') return
-  const text = prepareText(path, readText(content))
+  // A program can begin like a picture, and a shell reads on behind what it does not know.
+  if (kind === 'picture' && isNamedAsPicture(file)) return
+  const text = prepareText(file.path, readText(content))
   scanText(gathering, text)
   const excerpt = describeBinary(kind, content)
   if (excerpt === undefined) return

@@ -1,5 +1,9 @@
 import t from 'tap'
-import { CONFLICT_POLICIES, planSync } from '../../../../jobs/rules/skills/plan-sync.ts'
+import {
+  chooseItems,
+  CONFLICT_POLICIES,
+  planSync,
+} from '../../../../jobs/rules/skills/plan-sync.ts'
 import type { SyncItem, StoredSkill, SyncStep } from '../../../../jobs/rules/skills/plan-sync.ts'
 import { hashBody } from '../../../../jobs/rules/skills/skill.ts'
 import fc from '../../../support/property.ts'
@@ -98,6 +102,7 @@ t.test('a plan', async (t) => {
       item('matter', '---\nname: x\n---\nbody'),
       item('large', 'x'.repeat(256 * 1024 + 1)),
       item('hash', 'x', { claimedHash: hashBody('y').toString('hex') }),
+      item('fine', '---\n'),
       item('fine', 'x', { claimedHash: hashBody('x').toString('hex').toUpperCase() }),
       item('fine', 'y'),
       item('also-fine', 'x'),
@@ -109,6 +114,7 @@ t.test('a plan', async (t) => {
       { action: 'failed', code: 'frontmatter_in_body' },
       { action: 'failed', code: 'too_large' },
       { action: 'failed', code: 'hash_mismatch' },
+      { action: 'failed', code: 'frontmatter_in_body' },
       { action: 'created' },
       { action: 'failed', code: 'duplicate_name' },
       { action: 'created' },
@@ -136,7 +142,7 @@ t.test('a plan', async (t) => {
     const list = sent.map(({ name, body, changedAt }) =>
       item(name, body, { changedAt: changedAt ?? undefined }),
     )
-    const first = new Map(list.toReversed().map((each) => [each.name, each]))
+    const first = chooseItems(list, policy)
     const skills = new Map(
       Object.entries(history).map(([name, each]) => [
         name,

@@ -27,10 +27,11 @@ export async function compareHeld(
   installId: string,
   skills: readonly HeldSkill[],
 ) {
+  const told = skills.map(({ name, sha256 }) => ({ name, sha256: byteaText(sha256) }))
   return sql<HeldState[]>`
     select told.name, newest.version_number as newest, held.version_number as held,
       i.version_number as base
-    from ${told(sql, skills)}
+    from json_to_recordset(${jsonText(told)}::text::json) told(name text, sha256 bytea)
       left join skills s on s.org_id = ${orgId} and s.name = told.name and s.deleted_at is null
       left join lateral (
         select version_number from skill_versions v where v.org_id = ${orgId} and v.skill_id = s.id
@@ -39,7 +40,7 @@ export async function compareHeld(
         select version_number from skill_versions v
         where v.org_id = ${orgId} and v.skill_id = s.id and v.body_sha256 = told.sha256
         order by version_number desc limit 1) held on true
-      left join skill_installs i
+      left join client_installs i
         on i.org_id = ${orgId} and i.install_id = ${installId} and i.skill_name = told.name`
 }
 
@@ -47,25 +48,15 @@ export async function compareHeld(
 export async function noteHeld(
   sql: Queryable,
   orgId: string,
-  install: { readonly id: string; readonly label: string | null },
-  skills: readonly (HeldSkill & { readonly version: number | null })[],
+  installId: string,
+  skills: readonly { readonly name: string; readonly version: number | null }[],
 ) {
   await sql`
-    insert into skill_installs (org_id, install_id, skill_name, label, version_number, body_sha256)
-    select ${orgId}, ${install.id}, told.name, ${install.label}, told.version, told.sha256
-    from ${told(sql, skills)}
+    insert into client_installs (org_id, install_id, skill_name, version_number)
+    select ${orgId}, ${installId}, told.name, told.version
+    from json_to_recordset(${jsonText(skills)}::text::json) told(name text, version int)
     order by told.name
     on conflict (org_id, install_id, skill_name) do update
-    set label = coalesce(excluded.label, skill_installs.label),
-      version_number = coalesce(excluded.version_number, skill_installs.version_number),
-      body_sha256 = excluded.body_sha256, reported_at = excluded.reported_at`
-}
-
-function told(
-  sql: Queryable,
-  skills: readonly (HeldSkill & { readonly version?: number | null })[],
-) {
-  const rows = skills.map(({ sha256, ...skill }) => ({ ...skill, sha256: byteaText(sha256) }))
-  return sql`json_to_recordset(${jsonText(rows)}::text::json)
-    told(name text, sha256 bytea, version int)`
+    set version_number = coalesce(excluded.version_number, client_installs.version_number),
+      reported_at = excluded.reported_at`
 }
