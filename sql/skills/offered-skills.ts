@@ -73,8 +73,11 @@ function ownSkills(sql: Queryable, orgId: string, offer: Offer) {
 
 /** Published skills of other organizations, which agents of this one are assigned. */
 function usedSkills(sql: Queryable, orgId: string, offer: Offer) {
+  // That of the listing is of the newest version, which may be blocked for it.
+  const said = sql`case when v.version_id = r.current_version_id then r.description
+    else v.description end`
   return sql`
-    select r.skill_id, r.name, r.description, r.category, v.version_number, r.url_slug,
+    select r.skill_id, r.name, ${said} as description, r.category, v.version_number, r.url_slug,
       true as is_assigned, ${score(sql, sql`r.document`)} as score,
       array(select f.path from registry_files f
         where f.skill_id = v.skill_id and f.version_number = v.version_number
