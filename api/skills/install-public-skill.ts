@@ -29,11 +29,12 @@ export const installPublicSkill = endpoint('POST', '/registry/skills/{skill_id}/
   async handle({ context, principal, params, body }) {
     const reference = params.skill_id ?? body.skill_id
     if (reference === undefined) throw badRequest('Name the skill by `skill_id`')
-    if (body.skill_id !== undefined && body.skill_id !== reference) {
-      throw badRequest('The path and `skill_id` name different skills')
-    }
     const fork = await context.queue.transaction(context.sql, async (tx: Transaction) => {
       const source = await findServed(tx, reference, body.version)
+      const named = body.skill_id === undefined ? source : await findServed(tx, body.skill_id)
+      if (named.skill_id !== source.skill_id) {
+        throw badRequest('The path and `skill_id` name different skills')
+      }
       return forkPublic(tx, context, principal, source, body.new_name)
     })
     return new Answer(201, fork, { Location: `/api/v1/skills/${fork.skill.id}` })

@@ -42,7 +42,10 @@ const descriptionField = text(MAX_DESCRIPTION)
   .empty([null, ''])
   .description('Default the first line of the body that is no heading')
 
-/** What is said of a skill beside its name and body. Null takes a text away, but leaves description and evaluation. */
+/**
+ * What is said of a skill beside its name and body. Null takes a text away, but leaves the description and
+ * the evaluation as they are.
+ */
 export const detailFields = {
   display_name: text().allow(null).empty(''),
   description: descriptionField,

@@ -32,7 +32,8 @@ export interface Offer {
 
 /**
  * Skills that a model may start, own ones while their newest version is not blocked, others in the version
- * that is shown: the best matches of the query first; without one those that are assigned, then the others, by name.
+ * that is shown: the best matches of the query first; without one those that are assigned, then the
+ * others, by name.
  */
 export async function listOffered(sql: Queryable, orgId: string, offer: Offer) {
   return sql<OfferedSkillRow[]>`
@@ -72,8 +73,11 @@ function ownSkills(sql: Queryable, orgId: string, offer: Offer) {
 
 /** Published skills of other organizations, which agents of this one are assigned. */
 function usedSkills(sql: Queryable, orgId: string, offer: Offer) {
+  // That of the listing is of the newest version, which may be blocked for it.
+  const said = sql`case when v.version_id = r.current_version_id then r.description
+    else v.description end`
   return sql`
-    select r.skill_id, r.name, r.description, r.category, v.version_number, r.url_slug,
+    select r.skill_id, r.name, ${said} as description, r.category, v.version_number, r.url_slug,
       true as is_assigned, ${score(sql, sql`r.document`)} as score,
       array(select f.path from registry_files f
         where f.skill_id = v.skill_id and f.version_number = v.version_number

@@ -123,8 +123,12 @@ t.test('a public skill', async (t) => {
     }
     t.match(await client.post('/registry/install', { skill_id: id, version: 3 }), missing)
     t.match(await client.post('/registry/install'), { status: 400 })
-    const other = await client.post(`/registry/skills/${id}/fork`, { skill_id: 'four-others' })
-    t.match(other, { status: 400 })
+    const both = (skill_id: string) => client.post(`/registry/skills/${id}/fork`, { skill_id })
+    const another = { name: 'other', description: 'Does others', body_markdown: 'Other.' }
+    await author.post('/skills', another)
+    t.match(await author.post('/skills/other/publish'), { body: { url_slug: 'four-other' } })
+    t.match(await both('four-other'), { status: 400 })
+    t.match(await both('four-nothing'), missing)
     t.equal((await client.get('/skills')).body.total, 0)
     const reader = await makeTestKey(sql, orgId, { scope: 'global', permissions: 'read' })
     t.equal((await service.client(reader.raw).post(`/registry/skills/${id}/use`)).status, 403)

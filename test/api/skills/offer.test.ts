@@ -100,9 +100,16 @@ t.test('skills', async (t) => {
         insert into registry_versions (skill_id, version_number, version_id, body, body_sha256,
           description, invocation, stability, frontmatter, band)
         select skill_id, 2, gen_random_uuid(), body, body_sha256, description, invocation, stability,
-          frontmatter, 'blocked' from registry_versions where skill_id = ${used.id})
-      update registry_skills set current_version = 2, band = 'blocked' where skill_id = ${used.id}`
-    t.match((await me.menu()).skills[0], { name: 'public-skill', version_number: 1 })
+          frontmatter, 'blocked' from registry_versions where skill_id = ${used.id}
+        returning skill_id, version_id)
+      update registry_skills r set current_version = 2, current_version_id = made.version_id,
+        band = 'blocked', description = 'Harm'
+      from blocked made where r.skill_id = made.skill_id`
+    t.match((await me.menu()).skills[0], {
+      name: 'public-skill',
+      description: 'Converts invoices',
+      version_number: 1,
+    })
     await sql`update registry_versions set band = 'blocked' where skill_id = ${used.id}`
     t.same(namesOf(await me.menu()), ['z-skill', 'a-skill'])
     t.equal((await me.client.get(`/skills/${slug}/body`)).status, 404)
