@@ -1,7 +1,7 @@
 import type { Fragment, Queryable } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
 import { shownSafety } from './bands.ts'
-import { shownVersion } from './shown-versions.ts'
+import { shownText, shownVersion } from './shown-versions.ts'
 
 /** A skill that agents of an organization can be offered: its own, or one that an agent is assigned. */
 export interface OfferedSkillRow {
@@ -73,11 +73,8 @@ function ownSkills(sql: Queryable, orgId: string, offer: Offer) {
 
 /** Published skills of other organizations, which agents of this one are assigned. */
 function usedSkills(sql: Queryable, orgId: string, offer: Offer) {
-  // That of the listing is of the newest version, which may be blocked for it.
-  const said = sql`case when v.version_id = r.current_version_id then r.description
-    else v.description end`
   return sql`
-    select r.skill_id, r.name, ${said} as description, r.category, v.version_number, r.url_slug,
+    select r.skill_id, r.name, ${shownText(sql, 'description')}, r.category, v.version_number, r.url_slug,
       true as is_assigned, ${score(sql, sql`r.document`)} as score,
       array(select f.path from registry_files f
         where f.skill_id = v.skill_id and f.version_number = v.version_number

@@ -5,7 +5,7 @@ import type { Fragment, Queryable, Sql } from '../core/db.ts'
 import { countQuickly } from '../core/pages.ts'
 import { answersTo } from './public-skills.ts'
 import type { RegistryScore } from './registry-scores.ts'
-import { isShown, shownVersion } from './shown-versions.ts'
+import { isShown, shownText, shownVersion } from './shown-versions.ts'
 
 /** The public registry as it is read by anybody; `shown-versions.ts` says what is in it. */
 
@@ -121,13 +121,9 @@ export async function listShownVersions(sql: Queryable, skillId: string, limit: 
     order by version_number desc limit ${limit}`
 }
 
-/** Of its newest version the description and stability are those of the last publishing. */
 function shownColumns(sql: Queryable) {
-  const said = (column: 'description' | 'stability') => sql`
-    case when v.version_id = r.current_version_id then r.${sql(column)} else v.${sql(column)} end
-      as ${sql(column)}`
   return sql`r.skill_id, r.url_slug, r.registry_name, r.handle, r.name, r.display_name,
-    ${said('description')}, ${said('stability')},
+    ${shownText(sql, 'description')}, ${shownText(sql, 'stability')},
     r.category, r.tags, r.author_display_name, v.version_id, v.version_number, v.band,
     r.tier, r.score::float8, r.bench::float8, r.live::float8, r.rating::float8, r.rating_count,
     r.avg_rating::float8, r.avg_pass_rate::float8, r.lift::float8, r.token_saving::float8, r.benchmark,

@@ -23,3 +23,9 @@ export function shownVersion(sql: Queryable, which: Fragment = sql`true`) {
     where n.skill_id = r.skill_id and n.band <> 'blocked' and ${which}
     order by n.version_number desc limit 1) v`
 }
+
+/** Of the newest version the listing says it, as it was published last; of one before, that version. */
+export function shownText(sql: Queryable, column: 'description' | 'stability') {
+  return sql`case when v.version_id = r.current_version_id then r.${sql(column)}
+    else v.${sql(column)} end as ${sql(column)}`
+}
