@@ -48,6 +48,7 @@ export async function findCandidates(
     ${publicCandidates(sql, reader)}`
 }
 
+/** A name of an own skill, which is chosen freely, goes before the slug of another own one. */
 function ownCandidates(sql: Queryable, reader: SkillReader) {
   const { orgId } = reader
   const live = sql`skills k where k.org_id = ${orgId} and k.deleted_at is null`
@@ -64,6 +65,7 @@ function ownCandidates(sql: Queryable, reader: SkillReader) {
           and k.name = substr(wanted.name, length(o.handle) + 2)
         union select s.skill_id from registry_slugs s
           where s.url_slug = wanted.name and s.org_id = ${orgId}
+            and not exists (select from ${live} and k.name = wanted.name)
       ) found
       join skills k on k.org_id = ${orgId} and k.id = found.id and k.deleted_at is null
       left join registry_slugs s on s.skill_id = k.id and s.org_id = ${orgId}`

@@ -112,6 +112,16 @@ t.test('resolving', async (t) => {
     }
   })
 
+  t.test('takes an own name for that before it takes it for the slug of another', async (t) => {
+    const { orgId, handle, resolve } = await setUp()
+    const published = await makeSkill(sql, orgId, { name: 'refunds' })
+    await publishSkill(sql, published)
+    const slug = `${handle}-refunds`
+    t.match(await resolve([{ ref: slug }]), [{ ok: true, skill_id: published.id }])
+    const named = await makeSkill(sql, orgId, { name: slug })
+    t.match(await resolve([{ ref: slug }]), [{ ok: true, skill_id: named.id }])
+  })
+
   t.test('looks among own skills first, then those used, then public ones', async (t) => {
     const org = await setUp()
     const [first, second] = [await makePublic('same'), await makePublic('same')]
