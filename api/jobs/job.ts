@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import { JOB_ATTEMPT_OUTCOMES, JOB_KEPT_DAYS, JOB_STATES } from '../../jobs/rules/jobs/job-state.ts'
 import { shape, uuidReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
@@ -108,4 +109,4 @@ export async function findVisibleJob(
   return job
 }
 
-const KEPT_MS = JOB_KEPT_DAYS * 86_400_000
+const KEPT_MS = JOB_KEPT_DAYS * DAY_MS

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import { findModelChange, rehearse, unreplayed } from '../../jobs/rules/regression/call-replay.ts'
 import type { CallReplay } from '../../jobs/rules/regression/call-replay.ts'
 import { diffManifests } from '../../jobs/rules/manifests/manifest-diff.ts'
@@ -43,7 +44,7 @@ async function replay(
   if (!before || !model) return unreplayed('no_model_change', mode)
   if (mode === 'real') return unreplayed('unsupported', mode, model)
   const end = check.created_at
-  const start = new Date(end.getTime() - check.trace_window_days * 86_400_000)
+  const start = new Date(end.getTime() - check.trace_window_days * DAY_MS)
   const agent = {
     orgId: principal.orgId,
     projectId: check.project_id,

@@ -1,5 +1,6 @@
 import type { Request } from '@hapi/hapi'
 import Joi from 'joi'
+import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import { readPaymentEvent } from '../../jobs/rules/webhooks/payment-event.ts'
 import type { PaymentFacts } from '../../jobs/rules/webhooks/payment-event.ts'
 import { isObject } from '../../jobs/rules/core/reader.ts'
@@ -179,4 +180,4 @@ const envelope = shape(
   { livemode: bool() },
 )
 /** How long an organization keeps its plan after a failed payment. */
-const GRACE_MS = 7 * 86_400_000
+const GRACE_MS = 7 * DAY_MS

@@ -2,6 +2,7 @@ import {
   COMPAT_ENGINE_VERSION,
   DEFAULT_COMPAT_POLICY,
 } from '../../jobs/rules/manifests/compat-policy.ts'
+import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
 import type { CompatTally } from '../../jobs/rules/manifests/compat-tally.ts'
 import type { Queryable } from '../core/db.ts'
@@ -48,7 +49,7 @@ export async function insertReport(
   report: NewCompatReport,
   now: Date,
 ) {
-  const start = new Date(now.getTime() - report.trace_window_days * 86_400_000)
+  const start = new Date(now.getTime() - report.trace_window_days * DAY_MS)
   await sql`
     insert into compat_reports (org_id, project_id, id, agent_name, old_manifest_id, new_manifest_id,
       job_id, trace_window_days, window_start, window_end, policy_name, policy_version, engine_version)

@@ -1,4 +1,5 @@
 import type { Queue } from '../../jobs/queue.ts'
+import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import { TRACE_WINDOW_DAYS } from '../../jobs/rules/manifests/compat-policy.ts'
 import { diffManifests } from '../../jobs/rules/manifests/manifest-diff.ts'
 import type { SurfaceChange } from '../../jobs/rules/manifests/surface-change.ts'
@@ -55,7 +56,7 @@ async function countAffected(
     tools: named('tool'),
     skills: named('skill'),
     anyCall: changes.some(({ component_type }) => USED_BY_EVERY_CALL.has(component_type)),
-    since: new Date(now.getTime() - TRACE_WINDOW_DAYS * 86_400_000),
+    since: new Date(now.getTime() - TRACE_WINDOW_DAYS * DAY_MS),
   })
 }
 

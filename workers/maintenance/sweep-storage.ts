@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import type { StoredFile } from '../../jobs/storage.ts'
 import { sweepStorage } from '../../jobs/sweep-storage.ts'
 import { deleteDeadReservations } from '../../sql/import/upload-reservations.ts'
@@ -61,7 +62,7 @@ async function sweep({ sql, storage, meter }: Run, files: readonly StoredFile[],
 const UUID = String.raw`[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}`
 const UPLOAD = new RegExp(`^imports/${UUID}$`)
 const VERSION_FILE = new RegExp(`^datasets/(?<org>${UUID})/(?<version>${UUID})/[^/]+$`)
-const KEPT_MS = 86_400_000
+const KEPT_MS = DAY_MS
 const BATCH = 500
 
 /** Files, and bytes by kind. */

@@ -7,6 +7,7 @@ import {
   looksDue,
   prepareActivations,
 } from '../../jobs/rules/regression/bisect.ts'
+import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import type { Activation, Suspect } from '../../jobs/rules/regression/bisect.ts'
 import { worstTraces } from '../../jobs/rules/regression/metric-check.ts'
 import { adjustForCount } from '../../jobs/rules/regression/statistics.ts'
@@ -132,7 +133,7 @@ function seedOf(activations: readonly Activation[]) {
   return hash.digest().readInt32BE()
 }
 
-const WINDOW_MS = 180 * 86_400_000
+const WINDOW_MS = 180 * DAY_MS
 
 interface Bisection {
   readonly agent: AgentKey

@@ -1,5 +1,6 @@
 import { checkRegression } from '../../jobs/check-regression.ts'
 import type { Payload } from '../../jobs/job.ts'
+import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import { firstRunFindings } from '../../jobs/rules/regression/check-findings.ts'
 import type { CheckFindings } from '../../jobs/rules/regression/check-findings.ts'
 import { diffManifests } from '../../jobs/rules/manifests/manifest-diff.ts'
@@ -39,7 +40,7 @@ async function check(payload: CheckPayload, run: CheckRun): Promise<CheckFinding
   const { before, after } = await findStoredPair(run.sql, run.orgId, baselineId, candidateId)
   const candidate = await findManifest(run.sql, run.orgId, candidateId)
   if (!before || !after || !candidate) throw new GiveUp('manifest_gone', 'A manifest is gone')
-  const from = new Date(payload.until.getTime() - payload.trace_window_days * 86_400_000)
+  const from = new Date(payload.until.getTime() - payload.trace_window_days * DAY_MS)
   const window = [from, payload.until] as const
   const changes = diffManifests(before, after)
   const walked = await walkBaseline(run, agent, { before, after, window, changes })

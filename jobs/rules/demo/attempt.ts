@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { DAY_MS } from '../core/time.ts'
 import type { DemoAgent, Outcome } from './agent.ts'
 import { openRecorder } from './recorder.ts'
 
@@ -118,7 +119,7 @@ export function randomNumbers(seed: number) {
   }
 }
 
-const WEEK_MS = 7 * 86_400_000
+const WEEK_MS = 7 * DAY_MS
 const MODELS = { v1: 'example-large-2', v2: 'example-small-3' } as const
 const DOUBTFUL_SHARE = 0.08
 const HELPFULNESS: Readonly<Record<Outcome, readonly [number, number]>> = {

@@ -1,5 +1,6 @@
 import { cut, isName, isObject, Reader, reader, tooMany } from '../core/reader.ts'
 import type { Fault } from '../core/reader.ts'
+import { DAY_MS } from '../core/time.ts'
 import { isUuid } from '../core/uuid.ts'
 import { conversationOf, textOf } from './conversation.ts'
 import { callsIn, isCall, openArgumentBudget, toolCallOf } from './message-calls.ts'
@@ -282,6 +283,6 @@ const DEFAULT_AGENT = 'default'
 const MAX_ERROR = 4000
 /** Characters that are kept of an id that is none of ours. */
 const MAX_MANIFEST_ID = 256
-const MAX_DURATION_MS = 100 * 365 * 86_400_000
+const MAX_DURATION_MS = 100 * 365 * DAY_MS
 const LAST_TIME_MS = Date.parse('9999-12-31T23:59:59Z')
 const MAX_EXTRA_BYTES = 16 << 10
