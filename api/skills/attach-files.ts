@@ -1,14 +1,13 @@
 import Joi from 'joi'
-import { listOf } from '../../jobs/shape.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { conflictBody, errorBody, unprocessableBody } from '../fields.ts'
-import { attachmentFields, versionMembers, viewAttachment, viewVersionOf } from './attachment.ts'
+import { attachmentsMembers, versionMembers, viewAttachment, viewVersionOf } from './attachment.ts'
 import { putFiles } from './put-files.ts'
 import { readSentFiles, sentFilesBody } from './sent-file.ts'
 import { skillPath } from './skill.ts'
 
 const answer = Joi.object({
-  attachments: listOf(Joi.object(attachmentFields).label('Attachment')).required(),
+  ...attachmentsMembers,
   ...versionMembers,
 }).label('AttachedFiles')
 

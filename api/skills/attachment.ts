@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import Joi from 'joi'
 import { MODES } from '../../jobs/rules/skills/version-files.ts'
 import type { VersionFile } from '../../jobs/rules/skills/version-files.ts'
-import { shape, text, textReference, uuidReference } from '../../jobs/shape.ts'
+import { listOf, shape, text, textReference, uuidReference } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import { findFile } from '../../sql/skills/skill-files.ts'
 import type { SkillFileRow } from '../../sql/skills/skill-files.ts'
@@ -26,6 +26,11 @@ export const publicAttachmentFields = {
 export const attachmentFields = {
   ...publicAttachmentFields,
   created_at: times.required().description('When the path was first attached'),
+}
+
+/** The files of a version. */
+export const attachmentsMembers = {
+  attachments: listOf(Joi.object(attachmentFields).label('Attachment')).required(),
 }
 
 export const contentFields = {

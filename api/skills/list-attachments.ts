@@ -1,9 +1,9 @@
 import Joi from 'joi'
-import { listOf, shape } from '../../jobs/shape.ts'
+import { shape } from '../../jobs/shape.ts'
 import { listFiles } from '../../sql/skills/skill-files.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody } from '../fields.ts'
-import { attachmentFields, versionMembers, viewAttachment, viewVersionOf } from './attachment.ts'
+import { attachmentsMembers, versionMembers, viewAttachment, viewVersionOf } from './attachment.ts'
 import { findVisibleSkill, skillPath } from './skill.ts'
 import { findVisibleVersion, versionReference } from './version.ts'
 
@@ -15,7 +15,7 @@ export const listAttachments = endpoint('GET', '/skills/{skill_name}/attachments
   query: shape({}, { version: versionReference }),
   answers: {
     200: Joi.object({
-      attachments: listOf(Joi.object(attachmentFields).label('Attachment')).required(),
+      ...attachmentsMembers,
       ...versionMembers,
     }).label('AttachmentList'),
     404: errorBody,

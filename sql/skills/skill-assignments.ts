@@ -1,5 +1,6 @@
 import { onlyRow } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
+import { countUpTo } from '../core/pages.ts'
 import { inProjects } from '../core/projects.ts'
 
 /** An agent's use of a skill, of its own organization or a published one of another. */
@@ -61,16 +62,15 @@ export async function listAssignments(
   { skillId, projectIds }: { skillId: string; projectIds: readonly string[] | null },
   { limit, offset }: { limit: number; offset: number },
 ) {
-  const matching = sql`from skill_assignments
+  const matching = sql`skill_assignments
     where org_id = ${orgId} and skill_id = ${skillId} ${inProjects(sql, sql`project_id`, projectIds)}`
-  const [rows, counted] = await Promise.all([
+  const [rows, total] = await Promise.all([
     sql<AssignmentRow[]>`
-      select ${columns(sql)} ${matching} order by agent_name, project_id
+      select ${columns(sql)} from ${matching} order by agent_name, project_id
       limit ${limit} offset ${offset}`,
-    sql<{ total: number }[]>`
-      select count(*)::int as total from (select ${matching} limit ${MAX_COUNTED}) counted`,
+    countUpTo(sql, MAX_COUNTED, matching),
   ])
-  return { rows, total: onlyRow(counted).total }
+  return { rows, total }
 }
 
 /**
