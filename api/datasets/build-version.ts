@@ -1,13 +1,13 @@
 import Joi from 'joi'
 import { randomUUIDv7 } from 'node:crypto'
 import { buildDataset } from '../../jobs/build-dataset.ts'
-import { bool, int, oneOf, shape } from '../../jobs/shape.ts'
+import { bool, int, listOf, oneOf, shape } from '../../jobs/shape.ts'
+import { hashFilters, RecipeError } from '../../jobs/rules/datasets/filters.ts'
 import {
   completeRecipe,
   DEDUPES,
-  hashFilters,
   REASONINGS,
-  RecipeError,
+  REDACT_WORDS,
   ROW_FORMATS,
   ROW_STYLES,
 } from '../../jobs/rules/datasets/recipe.ts'
@@ -40,14 +40,13 @@ const options = shape(
   {
     format: oneOf(...ROW_FORMATS),
     rows: oneOf(...ROW_STYLES),
-    dedupe: oneOf(...DEDUPES).messages({
-      'any.only': '{{#label}} must be exact or none: near duplicates cannot be removed yet',
-    }),
-    redact: Joi.array()
-      .max(0)
-      .messages({ 'array.max': '{{#label}} must be empty: rows cannot be redacted yet' }),
+    dedupe: oneOf(...DEDUPES),
+    redact: listOf(oneOf(...REDACT_WORDS)).max(REDACT_WORDS.length),
     max_tokens: int(1, 10_000_000).description('Longer rows are left out'),
+    max_turns: int(1, 100_000).description('Rows with more turns of the assistant are left out'),
+    min_turns: int(1, 100_000).description('Rows with fewer turns of the assistant are left out'),
     include_needs_review: bool(),
+    include_corrected: bool(),
     reasoning: oneOf(...REASONINGS).description(
       '`reasoning_content` of messages; default drop, counted in `losses`',
     ),

@@ -1,4 +1,5 @@
-import type { Filters, Options, Recipe } from '../../jobs/rules/datasets/recipe.ts'
+import type { Filters } from '../../jobs/rules/datasets/filters.ts'
+import type { Options, Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { Queryable } from '../core/db.ts'
 import { ofManifest, withVerdict } from '../traces/traces.ts'
 

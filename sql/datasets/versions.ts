@@ -1,3 +1,4 @@
+import { completeStored } from '../../jobs/rules/datasets/recipe.ts'
 import type { Recipe, Split } from '../../jobs/rules/datasets/recipe.ts'
 import { jsonText } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
@@ -111,7 +112,7 @@ export async function findVersion(
 export async function findVersionToBuild(sql: Queryable, orgId: string, id: string) {
   const [row] = await sql<VersionRow[]>`
     select ${columns(sql)} from ${withJob(sql)} where v.org_id = ${orgId} and v.id = ${id}`
-  return row
+  return row && { ...row, recipe: completeStored(row.recipe) }
 }
 
 /** Newest first; `before` is a version number. */

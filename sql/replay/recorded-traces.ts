@@ -1,4 +1,4 @@
-import type { Filters } from '../../jobs/rules/datasets/recipe.ts'
+import type { Filters } from '../../jobs/rules/datasets/filters.ts'
 import type { RecordedTrace } from '../../jobs/rules/replay/recorded-run.ts'
 import type { TracePosition } from '../../jobs/rules/traces/trace-position.ts'
 import { decodeContentInSteps } from '../../jobs/rules/traces/content.ts'

@@ -1,4 +1,4 @@
-import type { Filters } from '../../jobs/rules/datasets/recipe.ts'
+import type { Filters } from '../../jobs/rules/datasets/filters.ts'
 import { jsonText, onlyRow } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { countUpTo, isOlder } from '../core/pages.ts'

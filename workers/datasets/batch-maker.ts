@@ -1,12 +1,11 @@
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
-import { openRowMaker } from '../../jobs/rules/datasets/rows.ts'
 import { decodeContent } from '../../jobs/rules/traces/content.ts'
 import { manifestOf } from './listed-trace.ts'
 import type { ManifestTools, RawTrace } from './listed-trace.ts'
 import { openPairTaker } from './pair-taker.ts'
 import { openOutput } from './row-output.ts'
 import type { MadeRows } from './row-output.ts'
-import type { Taker } from './taker.ts'
+import { openRowTaker } from './row-taker.ts'
 
 /** Makes rows of traces that come in batches. For pairs, the traces of one task must follow each other. */
 export interface BatchMaker {
@@ -37,16 +36,6 @@ export function openBatchMaker(recipe: Recipe): BatchMaker {
       takes.finish(output)
       return { ...output.finish(), taken: 0 }
     },
-  }
-}
-
-function openRowTaker(recipe: Recipe): Taker {
-  const rowsOf = openRowMaker(recipe)
-  return {
-    take(trace, content, output, tools) {
-      for (const row of rowsOf(trace, content, tools)) output.put(row, { trace })
-    },
-    finish: () => undefined,
   }
 }
 

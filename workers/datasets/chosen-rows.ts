@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { RARE_MEMBERS } from '../../jobs/rules/datasets/formats.ts'
-import { LOSSES } from '../../jobs/rules/datasets/rows.ts'
+import { LOSSES } from '../../jobs/rules/datasets/row-writer.ts'
 import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
 import type { Split } from '../../jobs/rules/datasets/recipe.ts'
 import { readChunks, readOne } from '../runtime/duckdb.ts'

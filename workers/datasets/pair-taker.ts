@@ -6,6 +6,8 @@ import { correctedRow, pairRow } from '../../jobs/rules/datasets/pair-rows.ts'
 import { choosePairs, choosePreferences } from '../../jobs/rules/datasets/pairs.ts'
 import type { Preference } from '../../jobs/rules/datasets/pairs.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
+import { openRowWriter } from '../../jobs/rules/datasets/row-writer.ts'
+import type { RowWriter } from '../../jobs/rules/datasets/row-writer.ts'
 import { longestOf, readTrained } from '../../jobs/rules/datasets/rows.ts'
 import { openToolReader } from '../../jobs/rules/datasets/tools.ts'
 import type { Toolbox } from '../../jobs/rules/datasets/tools.ts'
@@ -16,10 +18,11 @@ import type { Taker } from './taker.ts'
 /** Works task by task: it holds the attempts at one together, up to `TASK_LENGTH`. */
 export function openPairTaker(recipe: Recipe): Taker {
   const readTools = openToolReader()
+  const write = openRowWriter(recipe)
   let attempts: TracedAttempt[] = []
   let length = 0
   function finish(output: Output) {
-    pairUp(attempts, recipe, output)
+    pairUp(attempts, write, output)
     attempts = []
     length = 0
   }
@@ -30,7 +33,7 @@ export function openPairTaker(recipe: Recipe): Taker {
       const declared = readTools(content.llm_calls, tools)
       const { corrected_output } = content
       if (corrected_output !== null) {
-        const row = correctedRow(content, corrected_output, declared, recipe)
+        const row = correctedRow(content, corrected_output, declared, write)
         output.put(row, { trace, pair: { rejected: trace, source: 'correction' } })
         if (trace.preferred === null) return
       }
@@ -59,7 +62,7 @@ function attemptOf(
 }
 
 /** What a person compared makes pairs with nothing else. */
-function pairUp(attempts: readonly TracedAttempt[], recipe: Recipe, output: Output) {
+function pairUp(attempts: readonly TracedAttempt[], write: RowWriter, output: Output) {
   const [compared, others] = [
     choosePreferences(attempts.filter(({ preferred }) => preferred !== null)),
     choosePairs(attempts.filter(({ preferred }) => preferred === null)),
@@ -70,7 +73,7 @@ function pairUp(attempts: readonly TracedAttempt[], recipe: Recipe, output: Outp
   for (const pair of compared.pairs) {
     const { trace } = pair.chosen
     const rejected = pair.rejected.trace
-    output.put(pairRow(pair, recipe), { trace, pair: { rejected, source: 'preference' } })
+    output.put(pairRow(pair, write), { trace, pair: { rejected, source: 'preference' } })
   }
   for (const pair of others.pairs) {
     const { trace } = pair.chosen
@@ -78,7 +81,7 @@ function pairUp(attempts: readonly TracedAttempt[], recipe: Recipe, output: Outp
     const from = pair.replay
       ? ({ rejected, source: 'replay', replay: pair.replay.trace.replay } as const)
       : ({ rejected, source: 'attempts' } as const)
-    output.put(pairRow(pair, recipe), { trace, pair: from, lengthRatio: pair.lengthRatio })
+    output.put(pairRow(pair, write), { trace, pair: from, lengthRatio: pair.lengthRatio })
   }
 }
 

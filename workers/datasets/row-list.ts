@@ -1,6 +1,6 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import { RARE_MEMBERS } from '../../jobs/rules/datasets/formats.ts'
-import { LOSSES } from '../../jobs/rules/datasets/rows.ts'
+import { LOSSES } from '../../jobs/rules/datasets/row-writer.ts'
 import type { SelectedTrace } from '../../sql/datasets/passing-traces.ts'
 import type { ListedTrace } from './listed-trace.ts'
 import type { MadeRow } from './row-output.ts'

@@ -2,7 +2,7 @@ import type { Dropped } from '../../jobs/rules/datasets/messages.ts'
 import { provenanceText } from '../../jobs/rules/datasets/provenance.ts'
 import type { PairOrigin } from '../../jobs/rules/datasets/provenance.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
-import type { Row } from '../../jobs/rules/datasets/rows.ts'
+import type { Row } from '../../jobs/rules/datasets/row-writer.ts'
 import type { ListedTrace } from './listed-trace.ts'
 
 /** The lines of rows, one after the other, and what is known of each row. */

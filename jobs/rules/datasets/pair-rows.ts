@@ -3,14 +3,13 @@ import { compareCorrection } from './comparisons.ts'
 import type { Pair } from './comparisons.ts'
 import { correctConversation } from './messages.ts'
 import type { Conversation, Dropped, TrainingMessage } from './messages.ts'
-import type { Recipe } from './recipe.ts'
-import { finishRow, longestOf, readTrained } from './rows.ts'
-import type { Row } from './rows.ts'
+import type { Row, RowWriter } from './row-writer.ts'
+import { longestOf, readTrained } from './rows.ts'
 import { toolsOf } from './tools.ts'
 import type { Toolbox } from './tools.ts'
 
 /** The row of a pair of attempts. That of a trace and its replay says what the replay was given. */
-export function pairRow(pair: Pair, recipe: Recipe): Row | Dropped {
+export function pairRow(pair: Pair, write: RowWriter): Row | Dropped {
   const { chosen, rejected, replay, turn, chosenTurn, rejectedTurn } = pair
   const given = replay ?? chosen
   const prompt = given.messages.slice(0, given.start + turn)
@@ -21,7 +20,7 @@ export function pairRow(pair: Pair, recipe: Recipe): Row | Dropped {
     (sum, side) => sum + countBehind(side.start + turn, side),
     0,
   )
-  return writeRow({ prompt, chosenTurn, rejectedTurn, tools, leftOut, corrected: false }, recipe)
+  return writeRow({ prompt, chosenTurn, rejectedTurn, tools, leftOut, corrected: false }, write)
 }
 
 /** The row of what a person wrote, which is chosen, and what the trace said instead. */
@@ -29,7 +28,7 @@ export function correctedRow(
   content: CandidateContent,
   corrected_output: string,
   declared: Toolbox,
-  recipe: Recipe,
+  write: RowWriter,
 ): Row | Dropped {
   const messages = longestOf(content)
   if ('reason' in messages) return messages
@@ -43,7 +42,7 @@ export function correctedRow(
   const prompt = corrected.messages.slice(0, turn)
   const tools = toolsOf(declared, [...prompt, chosenTurn, rejectedTurn])
   const leftOut = countBehind(turn, said)
-  return writeRow({ prompt, chosenTurn, rejectedTurn, tools, leftOut, corrected: true }, recipe)
+  return writeRow({ prompt, chosenTurn, rejectedTurn, tools, leftOut, corrected: true }, write)
 }
 
 /** How many messages of a conversation come after a turn. */
@@ -51,10 +50,10 @@ function countBehind(turn: number, { messages, leftOut }: Conversation) {
   return messages.length - turn - 1 + leftOut
 }
 
-function writeRow({ prompt, chosenTurn, rejectedTurn, ...others }: Written, recipe: Recipe) {
+function writeRow({ prompt, chosenTurn, rejectedTurn, ...others }: Written, write: RowWriter) {
   const given = prompt.map((message) => ({ ...message, weight: 0 as const }))
   const lists = { prompt: given, chosen: [chosenTurn], rejected: [rejectedTurn] }
-  return finishRow({ ...others, parts: { lists } }, recipe)
+  return write({ ...others, parts: { lists } })
 }
 
 interface Written {

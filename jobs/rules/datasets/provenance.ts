@@ -1,6 +1,6 @@
 import type { Recipe } from './recipe.ts'
 import type { Candidate, Repair, ReplayResult } from './candidates.ts'
-import type { Row } from './rows.ts'
+import type { Row } from './row-writer.ts'
 import { trainingJson } from '../core/training-json.ts'
 
 /** Where the rejected side of a pair comes from, and who made it a pair. */

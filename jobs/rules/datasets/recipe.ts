@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
-import { canonicalJson } from '../core/canonical-json.ts'
-import { EVAL_VERDICTS, VERDICTS } from '../core/verdicts.ts'
-import type { EvalVerdict, Verdict } from '../core/verdicts.ts'
-import type { Trace } from '../traces/trace.ts'
+import { SENSITIVE_CLASSES } from '../core/sensitive.ts'
+import { VERDICTS } from '../core/verdicts.ts'
+import type { Verdict } from '../core/verdicts.ts'
+import { completeFilters, RecipeError } from './filters.ts'
+import type { Filters, Loose, RequestedFilters } from './filters.ts'
 
 /** How a version is made, every default filled in: the same recipe over the same traces gives the same bytes. */
 export interface Recipe {
@@ -15,35 +15,21 @@ export interface Recipe {
   readonly options: Options
 }
 
-/** Which traces are looked at; null or an empty list lets all pass. */
-export interface Filters {
-  readonly agent_name: string | null
-  readonly manifest_ids: readonly string[]
-  readonly verdicts: readonly Verdict[]
-  readonly eval_verdict: EvalVerdict | null
-  /** Least quality, 0 to 1. */
-  readonly min_eval_score: number | null
-  /** A trace must have all of them. */
-  readonly tags: readonly string[]
-  /** By when the trace started, RFC 3339; `since` is in, `until` is not. */
-  readonly since: string | null
-  readonly until: string | null
-  readonly status: Trace['status'] | null
-  /** A tool that was called. */
-  readonly tool: string | null
-  readonly source_type: Trace['source_type'] | null
-  /** Where there are more, the rows with the least hash stay: a fair sample that another build draws again. */
-  readonly max_rows: number | null
-}
-
 export interface Options {
   readonly format: RowFormat
   /** One row a trace, or one row an LLM call. */
   readonly rows: RowStyle
   readonly dedupe: Dedupe
-  /** Bound of a row, by the estimate of `finishRow`; null for no limit. */
+  /** Bound of a row, by the estimate of `openRowWriter`; null for no limit. */
   readonly max_tokens: number | null
+  /** Bounds of the turns of the assistant with weight; null for none. */
+  readonly max_turns: number | null
+  readonly min_turns: number | null
+  /** What is taken out of the texts of a row, in the order of the list; empty for nothing. */
+  readonly redact: readonly Redacted[]
   readonly include_needs_review: boolean
+  /** Corrections by people take the place of what the trace said. */
+  readonly include_corrected: boolean
   /** What becomes of what the assistant thought. */
   readonly reasoning: Reasoning
   /** Pairs are left out until chosen turns are about as long as rejected ones. */
@@ -55,7 +41,7 @@ export interface RecipeRequest {
   readonly filters?: RequestedFilters | undefined
   readonly split?: Loose<Recipe['split']> | undefined
   readonly seed?: number | undefined
-  readonly options?: Loose<Options> | undefined
+  readonly options?: RequestedOptions | undefined
 }
 
 /**
@@ -78,7 +64,11 @@ export function completeRecipe(
       rows: options.rows ?? 'conversation',
       dedupe: options.dedupe ?? 'exact',
       max_tokens: options.max_tokens ?? null,
+      max_turns: options.max_turns ?? null,
+      min_turns: options.min_turns ?? null,
+      redact: completeRedact(options.redact),
       include_needs_review: options.include_needs_review ?? true,
+      include_corrected: options.include_corrected ?? true,
       reasoning: options.reasoning ?? 'drop',
       length_balance: options.length_balance ?? true,
     },
@@ -87,64 +77,21 @@ export function completeRecipe(
   return recipe
 }
 
-/**
- * Fills in what is left out of filters.
- * @param defaults whose traces are meant, and with which verdicts, where the request does not say
- * @throws RecipeError where they do not go together
- */
-export function completeFilters(
-  requested: RequestedFilters,
-  defaults: { agentName: string | null; verdicts: readonly Verdict[] },
-): Filters {
-  const filters: Filters = {
-    agent_name: requested.agent_name ?? defaults.agentName,
-    manifest_ids: [...new Set(requested.manifest_ids)].sort(),
-    ...verdictsIn(requested, defaults.verdicts),
-    min_eval_score: requested.min_eval_score ?? null,
-    tags: [...new Set(requested.tags)].sort(),
-    since: requested.since?.toISOString() ?? null,
-    until: requested.until?.toISOString() ?? null,
-    status: requested.status ?? null,
-    tool: requested.tool ?? null,
-    source_type: requested.source_type ?? null,
-    max_rows: requested.max_rows ?? null,
-  }
-  if (filters.since !== null && filters.until !== null && filters.since >= filters.until) {
-    throw new RecipeError('filters.since must be before filters.until')
-  }
-  return filters
-}
-
-/** SHA-256 of the filters in canonical JSON, hexadecimal. */
-export function hashFilters(filters: Filters) {
-  return createHash('sha256').update(canonicalJson(filters)).digest('hex')
-}
-
-/** Parts of a request that cannot be had together; the message is for the client. */
-export class RecipeError extends Error {}
-
-/** Clients ask for a verdict under `eval_verdict` too. */
-function verdictsIn(
-  { verdicts, eval_verdict }: RequestedFilters,
-  defaults: readonly Verdict[],
-): Pick<Filters, 'verdicts' | 'eval_verdict'> {
-  const verdict = VERDICTS.find((word) => word === eval_verdict)
-  if (verdict && verdicts?.some((word) => word !== verdict)) {
-    throw new RecipeError(
-      'filters.eval_verdict asks for another verdict than filters.verdicts: give one of them',
-    )
-  }
-  if (verdict) return { verdicts: [verdict], eval_verdict: null }
-  return {
-    verdicts: verdicts ? [...new Set(verdicts)].sort() : defaults,
-    eval_verdict: EVAL_VERDICTS.find((word) => word === eval_verdict) ?? null,
-  }
+/** Fills in what recipes did not have yet when an earlier release stored this one. */
+export function completeStored(stored: StoredRecipe): Recipe {
+  return { ...stored, options: { ...LATER_OPTIONS, ...stored.options } }
 }
 
 function completeSplit(split: Loose<Recipe['split']>): Recipe['split'] {
   if (SPLITS.every((name) => split[name] === undefined)) return { train: 1, validation: 0, test: 0 }
   const { train = 0, validation = 0, test = 0 } = split
   return { train, validation, test }
+}
+
+function completeRedact(words: readonly RedactWord[] = []): readonly Redacted[] {
+  return REDACTED.filter(
+    (name) => words.includes(name) || (words.includes('default') && DEFAULT_REDACTED.has(name)),
+  )
 }
 
 function checkRecipe({ dataset_type: type, split, options }: Recipe) {
@@ -158,6 +105,10 @@ function checkRecipe({ dataset_type: type, split, options }: Recipe) {
   if (type === 'dpo' && options.rows === 'call') {
     throw new RecipeError('Pairs are made of conversations: rows must be conversation')
   }
+  const { min_turns: min, max_turns: max } = options
+  if (min !== null && max !== null && min > max) {
+    throw new RecipeError('options.min_turns must not be more than options.max_turns')
+  }
 }
 
 export const DATASET_TYPES = ['sft', 'dpo', 'kto'] as const
@@ -165,15 +116,24 @@ export const DATASET_TYPES = ['sft', 'dpo', 'kto'] as const
 export const SPLITS = ['train', 'validation', 'test'] as const
 export const ROW_FORMATS = ['openai', 'trl', 'sharegpt'] as const
 export const ROW_STYLES = ['conversation', 'call'] as const
-export const DEDUPES = ['exact', 'none'] as const
+export const DEDUPES = ['exact', 'near', 'none'] as const
+/** What redaction takes out: classes of values, and what the patterns of the project match. */
+export const REDACTED = [...SENSITIVE_CLASSES, 'custom'] as const
+/** What a request may name: `default` are the usual classes. */
+export const REDACT_WORDS = [...REDACTED, 'default'] as const
 export const REASONINGS = ['drop', 'keep'] as const
 export type DatasetType = (typeof DATASET_TYPES)[number]
 export type Split = (typeof SPLITS)[number]
 export type RowFormat = (typeof ROW_FORMATS)[number]
 export type RowStyle = (typeof ROW_STYLES)[number]
 export type Dedupe = (typeof DEDUPES)[number]
+export type Redacted = (typeof REDACTED)[number]
+export type RedactWord = (typeof REDACT_WORDS)[number]
 export type Reasoning = (typeof REASONINGS)[number]
 
+const DEFAULT_REDACTED: ReadonlySet<Redacted> = new Set(
+  SENSITIVE_CLASSES.filter((name) => name !== 'ssn_us'),
+)
 const ALL_VERDICTS: readonly Verdict[] = [...VERDICTS].sort()
 /** What was dropped is what pairs reject, and the bad examples of kto. */
 const DEFAULT_VERDICTS: Readonly<Record<DatasetType, readonly Verdict[]>> = {
@@ -184,10 +144,20 @@ const DEFAULT_VERDICTS: Readonly<Record<DatasetType, readonly Verdict[]>> = {
 /** Fractions are written in decimals, whose sum may miss 1 by a rounding. */
 const SUM_TOLERANCE = 1e-9
 
-interface RequestedFilters extends Loose<Omit<Filters, 'since' | 'until' | 'eval_verdict'>> {
-  readonly eval_verdict?: EvalVerdict | Verdict | undefined
-  readonly since?: Date | undefined
-  readonly until?: Date | undefined
+/** The options that came after the first release, with what recipes without them mean. */
+const LATER_OPTIONS = {
+  max_turns: null,
+  min_turns: null,
+  redact: [],
+  include_corrected: true,
+} satisfies Partial<Options>
+type LaterOption = keyof typeof LATER_OPTIONS
+
+/** A recipe as the database has it. */
+export interface StoredRecipe extends Omit<Recipe, 'options'> {
+  readonly options: Omit<Options, LaterOption> & Partial<Pick<Options, LaterOption>>
 }
 
-type Loose<T> = { readonly [K in keyof T]?: T[K] | undefined }
+interface RequestedOptions extends Loose<Omit<Options, 'redact'>> {
+  readonly redact?: readonly RedactWord[] | undefined
+}

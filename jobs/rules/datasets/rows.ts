@@ -1,45 +1,28 @@
-import { createHash, hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { isMasked } from './candidates.ts'
 import type { Candidate, CandidateContent } from './candidates.ts'
-import { lossesOf, rareMembersOf, rowText } from './formats.ts'
-import type { RareMember, RowParts } from './formats.ts'
-import { hasUnfitText } from '../core/training-json.ts'
+import type { RowParts } from './formats.ts'
 import { correctConversation, readConversation } from './messages.ts'
 import type { Conversation, Dropped, TrainingMessage } from './messages.ts'
 import type { Recipe } from './recipe.ts'
+import { openRowWriter } from './row-writer.ts'
+import type { Row } from './row-writer.ts'
 import { faultOfCalls, openToolReader, toolsOf } from './tools.ts'
 import type { Toolbox } from './tools.ts'
 import { conversationOf, longestCall, messagesOf } from '../traces/conversation.ts'
 import { mayBeCut } from '../traces/trace.ts'
 import type { LlmCall, Message } from '../traces/trace.ts'
 
-export interface Row {
-  /** Canonical JSON of the training part. */
-  readonly training: Buffer
-  /** SHA-256 of `training`. */
-  readonly hash: Buffer
-  readonly tokens: number
-  /** It holds the corrected output. */
-  readonly corrected: boolean
-  readonly tools_from: Toolbox['from']
-  readonly rareMembers: Readonly<Record<RareMember, boolean>>
-  readonly losses: Losses
-}
-
-/** What a row does not tell of its trace, by word: how many messages it concerns. */
-export type Losses = Readonly<Record<Loss, number>>
-export const LOSSES = ['members_dropped', 'messages_dropped', 'reasoning_dropped'] as const
-export type Loss = (typeof LOSSES)[number]
-
 /** Makes the rows of traces one after the other: of a version of type sft or kto. */
 export function openRowMaker(recipe: Recipe) {
   const { options, dataset_type: type } = recipe
   const readTools = openToolReader()
+  const write = openRowWriter(recipe)
 
   function rowOf(read: Trained, candidate: Candidate, corrected: boolean) {
     const messages = options.rows === 'call' ? lastTurnOnly(read.messages) : read.messages
     const parts = type === 'kto' ? labelled(messages, candidate) : { lists: { messages } }
-    return finishRow({ ...read, parts, corrected }, recipe)
+    return write({ ...read, parts, corrected })
   }
 
   return (candidate: Candidate, content: CandidateContent, tools?: string): (Row | Dropped)[] => {
@@ -73,31 +56,6 @@ export function longestOf(content: CandidateContent): readonly Message[] | Dropp
     return { reason: 'invalid.preview_cut' }
   }
   return conversationOf(content)
-}
-
-/** Writes a row and checks it as a whole. */
-export function finishRow(
-  { parts, tools, leftOut, corrected }: Finishing,
-  { options }: Recipe,
-): Row | Dropped {
-  if (!isTrained(parts)) return { reason: 'no_trainable_turn' }
-  const text = rowText(parts, tools, options)
-  if (typeof text !== 'string') return text
-  if (hasUnfitText(text)) return { reason: 'invalid.text' }
-  if (text.length > MAX_ROW_LENGTH) return { reason: 'too_long' }
-  // Four characters of JSON a token: right within a third for English, code and JSON.
-  const tokens = Math.ceil(text.length / 4)
-  if (options.max_tokens !== null && tokens > options.max_tokens) return { reason: 'too_long' }
-  const training = Buffer.from(text)
-  return {
-    training,
-    hash: hash('sha256', training, 'buffer'),
-    tokens,
-    corrected,
-    tools_from: tools.from,
-    rareMembers: rareMembersOf(parts, options),
-    losses: { ...lossesOf(parts, options), messages_dropped: leftOut },
-  }
 }
 
 /**
@@ -156,19 +114,7 @@ function labelled(messages: readonly TrainingMessage[], { eval_verdict }: Candid
   return { lists: { prompt, completion: messages.slice(at) }, label: eval_verdict === 'pass' }
 }
 
-function isTrained({ lists }: RowParts) {
-  const said = Object.values(lists).flat()
-  return said.some(({ weight }) => weight === 1)
-}
-
-/** Characters of a row's text; what reads the rows needs a bound for its buffers. */
-const MAX_ROW_LENGTH = 4 << 20
-
 type Trained = Conversation & { readonly tools: Toolbox }
-interface Finishing extends Pick<Trained, 'tools' | 'leftOut'> {
-  readonly parts: RowParts
-  readonly corrected: boolean
-}
 interface Said {
   readonly messages: readonly Message[]
   readonly corrected: boolean

@@ -2,7 +2,7 @@ import t from 'tap'
 import { completeRecipe, ROW_FORMATS } from '../../../../jobs/rules/datasets/recipe.ts'
 import type { Options, Reasoning, RowFormat } from '../../../../jobs/rules/datasets/recipe.ts'
 import { openRowMaker } from '../../../../jobs/rules/datasets/rows.ts'
-import type { Row } from '../../../../jobs/rules/datasets/rows.ts'
+import type { Row } from '../../../../jobs/rules/datasets/row-writer.ts'
 import { manifestTools } from '../../../../jobs/rules/datasets/tools.ts'
 import type { Component } from '../../../../jobs/rules/manifests/manifest.ts'
 import {

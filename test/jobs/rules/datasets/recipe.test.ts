@@ -1,10 +1,7 @@
 import t from 'tap'
 import { VERDICTS } from '../../../../jobs/rules/core/verdicts.ts'
-import {
-  completeRecipe,
-  DATASET_TYPES,
-  hashFilters,
-} from '../../../../jobs/rules/datasets/recipe.ts'
+import { hashFilters } from '../../../../jobs/rules/datasets/filters.ts'
+import { completeRecipe, DATASET_TYPES } from '../../../../jobs/rules/datasets/recipe.ts'
 import type { DatasetType, RecipeRequest } from '../../../../jobs/rules/datasets/recipe.ts'
 
 t.test('what a request leaves out is filled in', async (t) => {

@@ -8,7 +8,7 @@ import { provenanceText } from '../../../../jobs/rules/datasets/provenance.ts'
 import { ineligibility } from '../../../../jobs/rules/datasets/candidates.ts'
 import type { Candidate } from '../../../../jobs/rules/datasets/candidates.ts'
 import { openRowMaker } from '../../../../jobs/rules/datasets/rows.ts'
-import type { Row } from '../../../../jobs/rules/datasets/rows.ts'
+import type { Row } from '../../../../jobs/rules/datasets/row-writer.ts'
 import fc from '../../../support/property.ts'
 import {
   assistant,

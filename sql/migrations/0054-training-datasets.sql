@@ -1,0 +1,56 @@
+-- serves: 16
+alter table datasets add column license text not null default 'other';
+
+alter table dataset_versions
+  -- What redaction took out: its ruleset, a count for each class, how many rows; null where none was asked.
+  add column redaction jsonb,
+  -- At most 1,000 samples of rows that were left out because they were near to a row that was kept.
+  add column near_duplicates jsonb not null default '[]';
+
+-- What a project has redacted besides the classes, and what it never wants redacted.
+create table redaction_settings (
+  org_id uuid not null references organizations (id) on delete cascade,
+  project_id uuid not null,
+  patterns jsonb not null default '[]',
+  keep text[] not null default '{}',
+  updated_by uuid,
+  updated_at timestamptz not null default now(),
+  primary key (org_id, project_id),
+  foreign key (org_id, project_id) references projects (org_id, id) on delete cascade
+);
+
+-- What a job needs and nobody may read, sealed with the master key; gone with the end of the job.
+create table job_secrets (
+  org_id uuid not null,
+  job_id uuid not null,
+  sealed bytea not null,
+  created_at timestamptz not null default now(),
+  primary key (org_id, job_id),
+  foreign key (org_id, job_id) references jobs (org_id, id) on delete cascade
+);
+create index job_secrets_age on job_secrets (created_at);
+
+-- Versions sent to a hub. What became of a push is the state of its job.
+create table dataset_pushes (
+  org_id uuid not null,
+  id uuid not null,
+  version_id uuid not null,
+  job_id uuid not null,
+  repo_id text not null,
+  revision text not null,
+  private boolean not null,
+  create_pr boolean not null,
+  commit_message text,
+  hub_url text not null,
+  commit_oid text,
+  commit_url text,
+  files_total int,
+  files_done int not null default 0,
+  bytes_done bigint not null default 0,
+  created_at timestamptz not null default now(),
+  primary key (org_id, id),
+  foreign key (org_id, version_id) references dataset_versions (org_id, id) on delete cascade,
+  foreign key (org_id, job_id) references jobs (org_id, id) on delete cascade
+);
+create index dataset_pushes_of_version on dataset_pushes (org_id, version_id, id);
+create index dataset_pushes_of_job on dataset_pushes (org_id, job_id);
