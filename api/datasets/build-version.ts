@@ -43,10 +43,16 @@ const options = shape(
     dedupe: oneOf(...DEDUPES),
     redact: listOf(oneOf(...REDACT_WORDS)).max(REDACT_WORDS.length),
     max_tokens: int(1, 10_000_000).description('Longer rows are left out'),
-    max_turns: int(1, 100_000).description('Rows with more turns of the assistant are left out'),
-    min_turns: int(1, 100_000).description('Rows with fewer turns of the assistant are left out'),
+    max_turns: int(1, 100_000).description(
+      'Rows that train more turns of the assistant are left out, counted `too_many_turns`. Turns with weight 1 count: of a kto row those of its completion; a pair and a row of a call train one',
+    ),
+    min_turns: int(1, 100_000).description(
+      'Rows that train fewer turns of the assistant are left out, counted `too_few_turns`',
+    ),
     include_needs_review: bool(),
-    include_corrected: bool(),
+    include_corrected: bool().description(
+      'Corrected outputs take the place of what the traces said, and `min_eval_score` and `eval_verdict` do not apply to corrected traces; default true, not for kto',
+    ),
     reasoning: oneOf(...REASONINGS).description(
       '`reasoning_content` of messages; default drop, counted in `losses`',
     ),
@@ -59,7 +65,7 @@ const options = shape(
 export const buildVersion = endpoint('POST', '/datasets/{dataset_id}/build', {
   summary: 'Build a version of a dataset',
   description:
-    'Filters are frozen with the version. Filters that select nothing give a version without rows and the counts of what left the traces out. Traces to repair give rows of type sft where every reason has its patch: failed steps are masked, calls that do not fit the target manifest need a repair applied for it; the others are counted `unrepaired`. A trace and its replay make a pair with the prompt and tools of the replay. Answers 202 when the build takes longer than the client waits (`Prefer: wait=<seconds>`).',
+    'Filters are frozen with the version. Filters that select nothing give a version without rows and the counts of what left the traces out. Traces to repair give rows of type sft where every reason has its patch: failed steps are masked, a corrected output takes the place of the one that was bad, calls that do not fit the target manifest need a repair applied for it; the others are counted `unrepaired`. A trace and its replay make a pair with the prompt and tools of the replay. Answers 202 when the build takes longer than the client waits (`Prefer: wait=<seconds>`).',
   access: 'key',
   params: datasetPath,
   body: shape(
@@ -67,7 +73,7 @@ export const buildVersion = endpoint('POST', '/datasets/{dataset_id}/build', {
     {
       filters: traceFilters({
         agent_name: "Default the dataset's target agent",
-        verdicts: 'Default keep for sft, all four for dpo and kto',
+        verdicts: 'Default keep and repair for sft, all four for dpo and kto',
         max_rows: 'Of more rows, a fair sample stays',
       }).label('DatasetFilters'),
       split: split,

@@ -24,7 +24,9 @@ export const decisionBody = Joi.object({
   eval_verdict: nullable(Joi.string().valid(...EVAL_VERDICTS)).required(),
   reasons: listOf(reasonBody)
     .required()
-    .description('Every rule that matched, the deciding one first'),
+    .description(
+      'Every rule that matched, the deciding one first. A correction (`output.corrected`, its subject an annotation) decides only where it makes the verdict better',
+    ),
   counterfactual: nullable(Joi.string())
     .required()
     .description('The smallest single change after which another rule decides'),

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import Joi from 'joi'
 import { judgeTraces } from '../../jobs/judge-traces.ts'
-import { scoreOfAnnotation } from '../../jobs/rules/evals/annotation.ts'
+import { scoreOfAnnotation, speaksOfCorrection } from '../../jobs/rules/evals/annotation.ts'
 import type { Annotation } from '../../jobs/rules/evals/annotation.ts'
 import { int, listOf, shape, text } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
@@ -35,6 +35,9 @@ const members = {
   corrected_output: text(100_000)
     .empty([null, ''])
     .description('What the trace should have ended in'),
+  correction_withdrawn: Joi.boolean<boolean>()
+    .empty([null, '', false])
+    .description('true takes the corrected output back that was given before; false says nothing'),
   tags: words().description('Of the annotation, not of the trace'),
   notes: text(10_000).empty([null, '']),
   score: Joi.number<number>().min(0).max(1).description('Goes before the rating'),
@@ -45,6 +48,7 @@ const members = {
 
 const body = shape({}, members)
   .or(...Object.keys(members))
+  .oxor('corrected_output', 'correction_withdrawn')
   .label('AnnotationRequest')
   .example({
     rating: 2,
@@ -55,7 +59,7 @@ const body = shape({}, members)
 export const annotateTrace = endpoint('POST', '/traces/{trace_id}/annotations', {
   summary: 'Say what a person thinks of a trace',
   description:
-    'At least one member must say something. A score or rating becomes the human score `annotation` of the key, in the place of its last one, and the trace is judged anew by the job that is named. Of several corrected outputs the newest holds: in a dataset it is the chosen side of a pair whose rejected side is the output of the trace (dpo), and the last turn of the row of the trace (sft). Read annotations back with the trace.',
+    'At least one member must say something. A score or rating becomes the human score `annotation` of the key, in the place of its last one, and the trace is judged anew by the job that is named; so it is where an output is corrected, a correction is withdrawn, or a flag is set. Of several corrected outputs the newest holds, until `correction_withdrawn`: in a dataset it is the chosen side of a pair whose rejected side is the output of the trace (dpo), and the last turn of the row of the trace (sft). A trace that would be dropped or replayed for what it ended in is one to repair by its correction. Read annotations back with the trace.',
   access: 'key',
   params: tracePath,
   query: traceQuery,
@@ -106,6 +110,7 @@ function readAnnotation({ correctness, ...given }: Valid<typeof body>): Annotati
         : (correctness ?? null),
     error_categories: given.error_categories ?? [],
     corrected_output: given.corrected_output ?? null,
+    correction_withdrawn: given.correction_withdrawn ?? false,
     tags: given.tags ?? [],
     notes: given.notes ?? null,
     score: given.score ?? null,
@@ -126,7 +131,7 @@ async function judgeAnew(
     const [jobId] = await storeScores(context, tx, principal, project_id, [{ ...score, trace_id }])
     return jobId
   }
-  if (annotation.flagged_for_review === null) return null
+  if (annotation.flagged_for_review === null && !speaksOfCorrection(annotation)) return null
   const payload = { project_id, trace_ids: [trace_id] }
   return admitJob(context, tx, principal, judgeTraces, payload, { projectId: project_id })
 }

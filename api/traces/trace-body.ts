@@ -182,6 +182,9 @@ export const annotationBody = Joi.object({
   correctness: nullable(Joi.string()).required(),
   error_categories: listOf(Joi.string()).required(),
   corrected_output: nullable(Joi.string()).required(),
+  correction_withdrawn: Joi.boolean()
+    .required()
+    .description('It takes back the corrected output that was given before'),
   tags: listOf(Joi.string()).required(),
   notes: nullable(Joi.string()).required(),
   score: nullable(Joi.number()).required(),

@@ -99,7 +99,7 @@ const verdicts = (rows: number) => `
       when ${chance(1)} < 0.7 then 'keep' when ${chance(1)} < 0.8 then 'repair' else 'drop' end,
     ${chance(2)} < 0.1, ${chance(3)},
     case when ${chance(3)} > 0.7 then 'pass' when ${chance(3)} > 0.4 then 'review' else 'fail' end,
-    'score.good', '[{"code": "score.good", "rule": 11}]', '', 0
+    'score.good', '[{"code": "score.good", "rule": 12}]', '', 0
   from stored`
 
 const SCORES = `

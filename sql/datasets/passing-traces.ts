@@ -5,7 +5,7 @@ import { sourceTraceId } from '../traces/replays.ts'
 import { isSameTrace } from '../traces/traces.ts'
 import { attemptedTask, firstTrace, replayResult } from './attempted-tasks.ts'
 import type { Judged } from './revisions.ts'
-import { judgedTraces, ofProject, passing } from './trace-filters.ts'
+import { correctionOf, judgedTraces, ofProject, passing } from './trace-filters.ts'
 import type { Selection } from './trace-filters.ts'
 import { meansOf, scoresOf, UNSCORED } from './trace-scores.ts'
 
@@ -53,7 +53,7 @@ export async function declarePassing(tx: Transaction, selection: Selection, shar
       ${attempt(tx, selection)}
       ${untiedManifest(tx)}
       ${replayResult(tx, selection)}
-      ${newestCorrection(tx, selection, areMost)}
+      ${correctionOf(tx, selection, { areMost })}
       ${scoresOf(tx, selection, areMost)}
     where ${ofProject(tx, selection)} ${passing(tx, selection)}`
 }
@@ -149,23 +149,6 @@ function parent(sql: Queryable) {
     from trace_ids i cross join lateral (
       select p.task_id, p.session_id from traces p where ${isSameTrace(sql, sql`p`, sql`i`)} limit 1) p
     where i.org_id = t.org_id and i.project_id = t.project_id and i.trace_id = t.parent_trace_id) end`
-}
-
-/** Joins to trace `t` its newest `correction`. A kto row labels the recorded output, so it takes none. */
-function newestCorrection(
-  sql: Queryable,
-  { orgId, projectId, recipe }: Selection,
-  areMost: boolean,
-) {
-  if (recipe.dataset_type === 'kto') {
-    return sql`cross join (select null::uuid as id, null::int as bytes) correction`
-  }
-  return sql`left join lateral (
-    select distinct on (trace_id) trace_id, id, octet_length(corrected_output) as bytes
-    from annotations
-    where org_id = ${orgId} and project_id = ${projectId} and corrected_output is not null
-      ${areMost ? sql`` : sql`and trace_id = t.trace_id`}
-    order by trace_id, created_at desc, id desc) correction on correction.trace_id = t.trace_id`
 }
 
 /** To look up the scores of a trace takes two to three times as long as to sort them with all others. */

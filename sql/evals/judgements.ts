@@ -1,6 +1,8 @@
+import { OUTPUT_CORRECTED } from '../../jobs/rules/core/verdicts.ts'
 import type { JudgedTrace } from '../../jobs/rules/evals/judgement.ts'
 import type { JudgedScore } from '../../jobs/rules/evals/quality.ts'
 import { arrayText, byteaText } from '../core/array-text.ts'
+import { jsonText } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { ofTraces } from '../traces/traces.ts'
 import type { TraceKey } from '../traces/traces.ts'
@@ -9,7 +11,7 @@ import { isSkillRating } from './skill-ratings.ts'
 /** What judging a trace reads from its columns. */
 export type LockedTrace = Omit<
   JudgedTrace,
-  'duplicate_of' | 'fit' | 'broken_output' | 'flagged'
+  'duplicate_of' | 'fit' | 'broken_output' | 'flagged' | 'correction'
 > & {
   content_hash: Buffer | null
   /** Size of the compressed content. */
@@ -45,7 +47,8 @@ export async function lockJudged(
 /**
  * Lists for each trace the oldest one that has the same conversation, by start, arrival and id. For
  * traces that are the oldest themselves, also lists the copies whose verdict does not name them yet:
- * these may have been judged before the older one was there, or not at all.
+ * these may have been judged before the older one was there, or not at all. Those that are judged by a
+ * correction name none, whichever is the oldest.
  */
 export async function listOldest(
   sql: Queryable,
@@ -69,7 +72,8 @@ export async function listOldest(
     left join verdicts v on v.org_id = ${orgId} and v.project_id = ${projectId}
       and v.period = c.period and v.trace_id = c.trace_id
     where c.oldest = any(${ids}::text[]) and c.trace_id <> all(${ids}::text[])
-      and v.duplicate_of is distinct from c.oldest`
+      and v.duplicate_of is distinct from c.oldest
+      and (v.reasons @> ${jsonText([{ code: OUTPUT_CORRECTED }])}::text::jsonb) is not true`
 }
 
 /**

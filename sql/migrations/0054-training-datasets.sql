@@ -54,3 +54,6 @@ create table dataset_pushes (
 );
 create index dataset_pushes_of_version on dataset_pushes (org_id, version_id, id);
 create index dataset_pushes_of_job on dataset_pushes (org_id, job_id);
+
+-- The correction that was given before does not hold any more.
+alter table annotations add column correction_withdrawn boolean not null default false;

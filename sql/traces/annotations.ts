@@ -1,5 +1,5 @@
 import type { Annotation } from '../../jobs/rules/evals/annotation.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Fragment, Queryable } from '../core/db.ts'
 import { storableText } from '../core/db.ts'
 import { aboutTrace, aboutTraces } from './traces.ts'
 import type { TraceKey } from './traces.ts'
@@ -19,10 +19,11 @@ export async function insertAnnotation(
 ) {
   const [row] = await sql<[AnnotationRow]>`
     insert into annotations (org_id, project_id, trace_id, id, label, rating, correctness,
-      error_categories, corrected_output, tags, notes, score, flagged_for_review, created_by)
+      error_categories, corrected_output, correction_withdrawn, tags, notes, score,
+      flagged_for_review, created_by)
     values (${org_id}, ${project_id}, ${trace_id}, ${id}, ${said.label}, ${said.rating},
       ${said.correctness}, ${said.error_categories}::text[], ${said.corrected_output},
-      ${said.tags}::text[], ${said.notes}, ${said.score}, ${said.flagged_for_review},
+      ${said.correction_withdrawn}, ${said.tags}::text[], ${said.notes}, ${said.score}, ${said.flagged_for_review},
       ${created_by})
     returning ${shownColumns(sql)}`
   return row
@@ -40,7 +41,7 @@ export interface CorrectionRow {
 
 /**
  * Inserts corrections as annotations, those that are not there yet, and no more of a trace than it may
- * have. The caller has locked the traces, so that they exist.
+ * have. The caller has locked the traces, so that they exist. Returns the traces of those inserted.
  */
 export async function insertCorrections(
   sql: Queryable,
@@ -48,8 +49,8 @@ export async function insertCorrections(
   projectId: string,
   rows: readonly CorrectionRow[],
 ) {
-  if (rows.length === 0) return
-  await sql`
+  if (rows.length === 0) return []
+  const inserted = await sql<{ trace_id: string }[]>`
     insert into annotations (org_id, project_id, trace_id, id, corrected_output, created_by, created_at,
       error_categories, tags)
     select ${orgId}, ${projectId}, trace_id, id, corrected_output, created_by, created_at, '{}', '{}'
@@ -68,7 +69,9 @@ export async function insertCorrections(
         where a.org_id = ${orgId} and a.project_id = ${projectId} and a.trace_id = c.trace_id
           and a.id = c.id)) as new
     where n <= ${MAX_ANNOTATIONS}
-    on conflict (org_id, project_id, trace_id, id) do nothing`
+    on conflict (org_id, project_id, trace_id, id) do nothing
+    returning trace_id`
+  return inserted.map(({ trace_id }) => trace_id)
 }
 
 /** Newest first. */
@@ -82,6 +85,32 @@ export async function countAnnotations(sql: Queryable, key: TraceKey) {
   const [row] = await sql<[{ n: number }]>`
     select count(*)::int as n from annotations where ${aboutTrace(sql, key)}`
   return row.n
+}
+
+/** Of these traces those that a person corrected, with the annotation whose correction holds. */
+export async function listCorrected(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  return sql<{ trace_id: string; id: string }[]>`
+    select trace_id, id from (${newestCorrections(sql, aboutTraces(sql, orgId, projectId, traceIds))}) as c`
+}
+
+/**
+ * The query for `trace_id, id, bytes` of the corrections that hold: the newest annotation of each trace
+ * that gives a correction or takes one back, where it gives one.
+ * @param condition which annotations are looked at
+ */
+export function newestCorrections(sql: Queryable, condition: Fragment) {
+  return sql`
+    select trace_id, id, bytes from (
+      select distinct on (trace_id) trace_id, id, octet_length(corrected_output) as bytes
+      from annotations
+      where ${condition} and (corrected_output is not null or correction_withdrawn)
+      order by trace_id, created_at desc, id desc) as spoken
+    where bytes is not null`
 }
 
 /** Those of these traces whose newest annotation about review flags them for it. */
@@ -101,8 +130,8 @@ export async function listFlagged(
 }
 
 function shownColumns(sql: Queryable) {
-  return sql`id, label, rating, correctness, error_categories, corrected_output, tags, notes,
-    score, flagged_for_review, created_by, created_at`
+  return sql`id, label, rating, correctness, error_categories, corrected_output,
+    correction_withdrawn, tags, notes, score, flagged_for_review, created_by, created_at`
 }
 
 /** The most annotations one trace may have; all of them are shown with it. */

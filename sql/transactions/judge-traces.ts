@@ -5,6 +5,8 @@ import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import { judgeTrace, needsOutput } from '../../jobs/rules/evals/judgement.ts'
 import type { Judgement, JudgedTrace } from '../../jobs/rules/evals/judgement.ts'
+import { COPY } from '../../jobs/rules/evals/verdict-rules.ts'
+import type { Decision } from '../../jobs/rules/evals/verdict.ts'
 import type { Verdict } from '../../jobs/rules/core/verdicts.ts'
 import type { Transaction } from '../core/db.ts'
 import { listCurrentPolicies } from '../evals/decision-policies.ts'
@@ -20,7 +22,7 @@ import type { VerdictRow } from '../evals/verdicts.ts'
 import { listBrokenOutputs } from '../manifests/contract-violations.ts'
 import { listFits } from '../manifests/trace-examinations.ts'
 import { markScoresDue } from '../skills/scores-due.ts'
-import { listFlagged } from '../traces/annotations.ts'
+import { listCorrected, listFlagged } from '../traces/annotations.ts'
 import { indexTraces } from '../traces/trace-search.ts'
 
 /**
@@ -67,16 +69,18 @@ async function readEvidence(
   locked: readonly LockedTrace[],
 ) {
   const ids = locked.map(({ trace_id }) => trace_id)
-  const [family, given, decided, checks, policies, fits, broken, flagged] = await Promise.all([
-    listOldest(tx, orgId, projectId, locked),
-    listJudgedScores(tx, orgId, projectId, ids),
-    listDecided(tx, orgId, projectId, ids),
-    listChecks(tx, orgId, projectId),
-    listCurrentPolicies(tx, orgId, projectId),
-    listFits(tx, orgId, projectId, ids),
-    listBrokenOutputs(tx, orgId, projectId, ids),
-    listFlagged(tx, orgId, projectId, ids),
-  ])
+  const [family, given, decided, checks, policies, fits, broken, flagged, corrected] =
+    await Promise.all([
+      listOldest(tx, orgId, projectId, locked),
+      listJudgedScores(tx, orgId, projectId, ids),
+      listDecided(tx, orgId, projectId, ids),
+      listChecks(tx, orgId, projectId),
+      listCurrentPolicies(tx, orgId, projectId),
+      listFits(tx, orgId, projectId, ids),
+      listBrokenOutputs(tx, orgId, projectId, ids),
+      listFlagged(tx, orgId, projectId, ids),
+      listCorrected(tx, orgId, projectId, ids),
+    ])
   return {
     /** The traces, and the copies that are to be judged anew. */
     family,
@@ -94,6 +98,8 @@ async function readEvidence(
     fits: new Map(fits.map((fit) => [fit.trace_id, fit])),
     broken: new Map(broken.map(({ trace_id, subject }) => [trace_id, subject])),
     flagged,
+    /** By trace, the annotation that corrects it. */
+    corrected: new Map(corrected.map(({ trace_id, id }) => [trace_id, id])),
   }
 }
 
@@ -102,7 +108,7 @@ async function judge(
   orgId: string,
   projectId: string,
   locked: readonly LockedTrace[],
-  { oldest, scores, fits, broken, flagged, checks, policies }: Evidence,
+  { oldest, scores, fits, broken, flagged, corrected, checks, policies }: Evidence,
 ) {
   const isRead = ({ agent_name }: LockedTrace) => needsOutput(checks, agent_name)
   const judgements: TraceJudgement[] = []
@@ -115,6 +121,7 @@ async function judge(
       fit: fits.get(trace_id) ?? null,
       broken_output: broken.get(trace_id) ?? null,
       flagged: flagged.has(trace_id),
+      correction: corrected.get(trace_id) ?? null,
     }
     const given = scores.get(trace_id) ?? []
     judgements.push({ trace, ...judgeTrace(trace, given, checks, policies, output) })
@@ -176,11 +183,16 @@ function toVerdictRow(judgement: TraceJudgement): VerdictRow {
     trace_id: trace.trace_id,
     ...decision,
     counterfactual: judgement.counterfactual,
-    duplicate_of: trace.duplicate_of,
+    duplicate_of: copiedFrom(decision),
     policy_agent_name: policy.agent_name,
     policy_version: policy.version,
     target_manifest_id: trace.fit?.target_manifest_id ?? null,
   }
+}
+
+/** The older trace that the reasons name; none for a copy that a person corrected. */
+function copiedFrom({ reasons }: Decision) {
+  return reasons.find(({ code }) => code === COPY)?.subject ?? null
 }
 
 type TraceJudgement = Judgement & { trace: JudgedTrace }

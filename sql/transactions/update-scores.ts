@@ -13,12 +13,13 @@ import { lockTraces } from '../traces/traces.ts'
 /** What was said of traces of one project after they were stored. */
 export interface SaidLater {
   readonly scores: readonly TraceScore[]
-  readonly corrections: readonly CorrectionRow[]
+  /** Those of traces that this transaction stores have these judged by it already: not `isKnown`. */
+  readonly corrections: readonly (CorrectionRow & { readonly isKnown: boolean })[]
 }
 
 /**
- * Stores scores and corrections of traces that were there before. Traces of which a score is new or
- * differs are judged anew, and no others.
+ * Stores scores and corrections of traces. Those that were there before are judged anew where a score is
+ * new or differs, or a correction is new, and no others.
  * @returns how many scores are new or differ, and the traces that are gone
  */
 export async function updateScores(
@@ -31,14 +32,17 @@ export async function updateScores(
   const ids = [...new Set([...scores, ...corrections].map(({ trace_id }) => trace_id))]
   const there = ids.length > 0 ? await lockTraces(tx, orgId, projectId, ids) : new Set<string>()
   const isThere = ({ trace_id }: { trace_id: string }) => there.has(trace_id)
-  await insertCorrections(tx, orgId, projectId, corrections.filter(isThere))
+  const corrected = await insertCorrections(tx, orgId, projectId, corrections.filter(isThere))
+  const known = new Set(corrections.flatMap(({ isKnown, trace_id }) => (isKnown ? trace_id : [])))
   const kept = scores.filter(isThere)
   const changed: string[] = []
   for (let at = 0; at < kept.length; at += SCORES_TOGETHER) {
     const together = kept.slice(at, at + SCORES_TOGETHER)
     for (const id of await upsertEachScore(tx, orgId, projectId, together)) changed.push(id)
   }
-  await judgeAgain(tx, queue, orgId, projectId, [...new Set(changed)])
+  const judged = new Set(corrected.filter((id) => known.has(id)))
+  for (const id of changed) judged.add(id)
+  await judgeAgain(tx, queue, orgId, projectId, [...judged])
   return { changedCount: changed.length, missing: new Set(ids.filter((id) => !there.has(id))) }
 }
 

@@ -1,7 +1,8 @@
 import { evaluate } from '../../jobs/rules/evals/evaluators.ts'
 import type { Evaluated } from '../../jobs/rules/evals/evaluators.ts'
 import type { JudgedScore } from '../../jobs/rules/evals/quality.ts'
-import type { Evidence } from '../../jobs/rules/evals/evidence.ts'
+import type { Verdict } from '../../jobs/rules/core/verdicts.ts'
+import type { CompatibilityEvidence, Evidence } from '../../jobs/rules/evals/evidence.ts'
 
 /** A score as the decision sees it: a third-party one named `judge` unless told. */
 export function scoreOf(value: number | null, more: Partial<JudgedScore> = {}): JudgedScore {
@@ -51,6 +52,7 @@ export function evidenceOf(scores: readonly JudgedScore[], more: Partial<Evidenc
     malformed: null,
     forbidden: null,
     duplicate_of: null,
+    correction: null,
     compatibility: null,
     contract: null,
     tool_error_count: 0,
@@ -58,4 +60,16 @@ export function evidenceOf(scores: readonly JudgedScore[], more: Partial<Evidenc
     scores: [...builtIns(), ...scores],
     ...more,
   }
+}
+
+/** How a trace fits the target manifest. */
+export function fit(verdict: Verdict, needs_review = false) {
+  const compatibility: CompatibilityEvidence = {
+    verdict,
+    needs_review,
+    code: `compat.${verdict}`,
+    subject: 'search',
+    message: 'The tool changed',
+  }
+  return { compatibility }
 }

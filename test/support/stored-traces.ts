@@ -84,7 +84,7 @@ function asVerdict(judged: JudgedTrace) {
     needs_review,
     quality_avg: quality,
     eval_verdict: quality === null ? null : good ? 'pass' : bad ? 'fail' : 'review',
-    reasons: reasons ?? [{ rule: 11, code: 'score.good', subject: 'quality', message: '' }],
+    reasons: reasons ?? [{ rule: 12, code: 'score.good', subject: 'quality', message: '' }],
     target_manifest_id: judged.target_manifest_id ?? null,
   }
 }

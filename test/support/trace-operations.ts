@@ -122,7 +122,7 @@ export async function judge(
     compat_avg: null,
     eval_verdict: pick([null, 'pass', 'fail'] as const, seed + 2 * n),
     reasons: [
-      { rule: 11, code: pick(['score.good', 'score.bad'], seed), subject: 'quality', message: '' },
+      { rule: 12, code: pick(['score.good', 'score.bad'], seed), subject: 'quality', message: '' },
     ],
     counterfactual: null,
     duplicate_of: null,

@@ -1,3 +1,4 @@
+import { OUTPUT_CORRECTED, STEPS_MASKED } from '../core/verdicts.ts'
 import type { EvalVerdict, Verdict } from '../core/verdicts.ts'
 import type { TraceContent } from '../traces/trace.ts'
 import { isMiddling } from './pairs.ts'
@@ -88,18 +89,22 @@ export function isMasked({ verdict, reasons }: Candidate) {
 }
 
 /**
- * Whether a reason to repair the trace is without its patch. Failed steps can always be masked; calls
- * that do not fit the target manifest need a revision, also where another reason decided.
+ * Whether the reason that decided to repair the trace is without its patch. Calls that do not fit the
+ * target manifest need theirs also where another reason decided.
  */
-function isUnrepaired({ verdict, reasons, repair }: Candidate) {
+function isUnrepaired({ verdict, reasons: [deciding = '', ...others], ...candidate }: Candidate) {
   if (verdict !== 'repair') return false
-  const [deciding = ''] = reasons
-  if (deciding !== STEPS_MASKED && !isOfCalls(deciding)) return true
-  return repair === null && reasons.some(isOfCalls)
+  return ![deciding, ...others.filter(isOfCalls)].every((code) => hasPatch(code, candidate))
+}
+
+/** Failed steps can always be masked. */
+function hasPatch(code: string, { repair, annotation_id }: Patches) {
+  if (isOfCalls(code)) return repair !== null
+  return code === STEPS_MASKED || (code === OUTPUT_CORRECTED && annotation_id !== null)
 }
 
 function isOfCalls(code: string) {
   return code.startsWith('compat.')
 }
 
-const STEPS_MASKED = 'step.masked'
+type Patches = Pick<Candidate, 'repair' | 'annotation_id'>

@@ -22,7 +22,7 @@ export interface Options {
   readonly dedupe: Dedupe
   /** Bound of a row, by the estimate of `openRowWriter`; null for no limit. */
   readonly max_tokens: number | null
-  /** Bounds of the turns of the assistant with weight; null for none. */
+  /** Bounds of the turns that a row trains: those with weight, of a pair the chosen one; null for none. */
   readonly max_turns: number | null
   readonly min_turns: number | null
   /** What is taken out of the texts of a row, in the order of the list; empty for nothing. */
@@ -82,6 +82,14 @@ export function completeStored(stored: StoredRecipe): Recipe {
   return { ...stored, options: { ...LATER_OPTIONS, ...stored.options } }
 }
 
+/**
+ * Whether a row says what a person wrote in the place of the output. A kto row labels what was said, as it
+ * was scored.
+ */
+export function takesCorrections({ dataset_type: type, options }: Correctable) {
+  return type !== 'kto' && options.include_corrected
+}
+
 function completeSplit(split: Loose<Recipe['split']>): Recipe['split'] {
   if (SPLITS.every((name) => split[name] === undefined)) return { train: 1, validation: 0, test: 0 }
   const { train = 0, validation = 0, test = 0 } = split
@@ -135,9 +143,9 @@ const DEFAULT_REDACTED: ReadonlySet<Redacted> = new Set(
   SENSITIVE_CLASSES.filter((name) => name !== 'ssn_us'),
 )
 const ALL_VERDICTS: readonly Verdict[] = [...VERDICTS].sort()
-/** What was dropped is what pairs reject, and the bad examples of kto. */
+/** Traces to repair come in with their patches. What was dropped is what pairs reject, and the bad examples of kto. */
 const DEFAULT_VERDICTS: Readonly<Record<DatasetType, readonly Verdict[]>> = {
-  sft: ['keep'],
+  sft: ['keep', 'repair'],
   dpo: ALL_VERDICTS,
   kto: ALL_VERDICTS,
 }
@@ -156,6 +164,10 @@ type LaterOption = keyof typeof LATER_OPTIONS
 /** A recipe as the database has it. */
 export interface StoredRecipe extends Omit<Recipe, 'options'> {
   readonly options: Omit<Options, LaterOption> & Partial<Pick<Options, LaterOption>>
+}
+
+interface Correctable extends Pick<Recipe, 'dataset_type'> {
+  readonly options: Pick<Options, 'include_corrected'>
 }
 
 interface RequestedOptions extends Loose<Omit<Options, 'redact'>> {

@@ -35,7 +35,8 @@ export interface UnwrittenRow extends Pick<Conversation, 'leftOut'> {
 /** Returns a function that writes a row and checks it as a whole. */
 export function openRowWriter({ options }: Recipe): RowWriter {
   return ({ parts, tools, leftOut, corrected }) => {
-    if (!isTrained(parts)) return { reason: 'no_trainable_turn' }
+    const reason = faultOfTurns(countTrained(parts), options)
+    if (reason !== undefined) return { reason }
     const text = rowText(parts, tools, options)
     if (typeof text !== 'string') return text
     if (hasUnfitText(text)) return { reason: 'invalid.text' }
@@ -56,9 +57,16 @@ export function openRowWriter({ options }: Recipe): RowWriter {
   }
 }
 
-function isTrained({ lists }: RowParts) {
+/** The turns a row trains. The rejected one of a pair is what the chosen one stands against. */
+function countTrained({ lists: { rejected: _, ...lists } }: RowParts) {
   const said = Object.values(lists).flat()
-  return said.some(({ weight }) => weight === 1)
+  return said.filter(({ weight }) => weight === 1).length
+}
+
+function faultOfTurns(count: number, { max_turns, min_turns }: Recipe['options']) {
+  if (count === 0) return 'no_trainable_turn'
+  if (max_turns !== null && count > max_turns) return 'too_many_turns'
+  return min_turns !== null && count < min_turns ? 'too_few_turns' : undefined
 }
 
 /** Characters of a row's text; what reads the rows needs a bound for its buffers. */

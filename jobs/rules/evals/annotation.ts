@@ -11,11 +11,18 @@ export interface Annotation {
   readonly error_categories: readonly string[]
   /** What the trace should have ended in. */
   readonly corrected_output: string | null
+  /** The correction that was given before does not hold any more. */
+  readonly correction_withdrawn: boolean
   readonly tags: readonly string[]
   readonly notes: string | null
   /** 0 to 1. */
   readonly score: number | null
   readonly flagged_for_review: boolean | null
+}
+
+/** Whether it corrects the output, or takes back what did. */
+export function speaksOfCorrection(annotation: Annotation) {
+  return annotation.corrected_output !== null || annotation.correction_withdrawn
 }
 
 /**

@@ -9,6 +9,8 @@ export interface Evidence {
   readonly forbidden: string | null
   /** The older trace with the same conversation. */
   readonly duplicate_of: string | null
+  /** The annotation in which a person wrote another output; null where none holds. */
+  readonly correction: string | null
   /** How the trace fits the target manifest; null without an analysis. */
   readonly compatibility: CompatibilityEvidence | null
   /** How the outcome broke the output contract; null when it did not, or there is none. */

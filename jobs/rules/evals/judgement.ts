@@ -25,6 +25,8 @@ export interface JudgedTrace extends Evaluated {
   broken_output: string | null
   /** An annotation asks for a review. */
   flagged: boolean
+  /** The annotation that corrects its output, see `Evidence`. */
+  correction: string | null
   /** Somebody said something that it could be run again with. */
   has_input: boolean
 }
@@ -63,6 +65,7 @@ export function judgeTrace(
     malformed: trace.malformed,
     forbidden: trace.forbidden,
     duplicate_of: trace.duplicate_of,
+    correction: trace.correction,
     compatibility: fit && fitEvidence(fit),
     contract:
       broken_output === null ? null : { subject: broken_output, rerunnable: trace.has_input },

@@ -1,10 +1,8 @@
-import { order } from '../core/order.ts'
+import { OUTPUT_CORRECTED, STEPS_MASKED } from '../core/verdicts.ts'
 import type { Verdict } from '../core/verdicts.ts'
 import type { PolicySettings } from './decision-policy.ts'
 import type { Evidence } from './evidence.ts'
-import { trustOf } from './quality.ts'
-import type { JudgedScore } from './quality.ts'
-import { isPass, PASS_AT } from './score.ts'
+import { findConflict } from './score-conflict.ts'
 
 /** One way to decide on a trace. Its number on the wire is its index in `RULES`, counted from 1. */
 export interface Rule {
@@ -34,6 +32,8 @@ export interface Finding {
   readonly code?: string
   /** Kept for a review, or replayed, as the policy has it. */
   readonly isDoubted?: boolean
+  /** It decides only where what is found behind it comes to a worse verdict. */
+  readonly onlyLifts?: boolean
 }
 
 /** A change of the evidence, and the condition under which it would be so. */
@@ -41,6 +41,9 @@ export interface Change {
   readonly evidence: Evidence
   readonly condition: string
 }
+
+/** Code of the rule whose subject is the older trace with the same conversation. */
+export const COPY = 'duplicate.exact'
 
 /** Rules on the trace itself. Without an analysis of its compatibility two of them never match. */
 const RULES_ON_TRACE: readonly Rule[] = [
@@ -67,9 +70,10 @@ const RULES_ON_TRACE: readonly Rule[] = [
     }),
   },
   {
-    code: 'duplicate.exact',
-    decides: ({ duplicate_of: older }) =>
-      older === null
+    code: COPY,
+    // A corrected trace gives another row than what it is a copy of.
+    decides: ({ duplicate_of: older, correction }) =>
+      older === null || correction !== null
         ? undefined
         : drop(older, `The older trace ${older} has the same conversation`),
     without: (evidence) => ({
@@ -79,6 +83,24 @@ const RULES_ON_TRACE: readonly Rule[] = [
   },
   compatibilityRule('drop'),
   compatibilityRule('replay'),
+  {
+    // Calls that no longer exist are not mended by another ending. The outcome and the quality, which
+    // are looked at next, are of the output that was replaced.
+    code: OUTPUT_CORRECTED,
+    decides: ({ correction }) =>
+      correction === null
+        ? undefined
+        : {
+            verdict: 'repair',
+            subject: correction,
+            message: 'A person wrote what the trace should have ended in',
+            onlyLifts: true,
+          },
+    without: (evidence) => ({
+      evidence: { ...evidence, correction: null },
+      condition: 'nobody had corrected the output',
+    }),
+  },
   {
     code: 'contract.outcome',
     decides: ({ contract }) =>
@@ -109,7 +131,7 @@ const RULES_ON_SCORES: readonly Rule[] = [
   },
   compatibilityRule('repair'),
   {
-    code: 'step.masked',
+    code: STEPS_MASKED,
     decides: ({ tool_error_count: errors, quality, policy }) =>
       errors === 0 || quality === null || quality < policy.keep_at
         ? undefined
@@ -123,7 +145,14 @@ const RULES_ON_SCORES: readonly Rule[] = [
       condition: 'no tool call had failed',
     }),
   },
-  { code: 'score.conflict', decides: findConflict },
+  {
+    code: 'score.conflict',
+    decides: ({ scores, best, policy }) => {
+      const isKept = best === null || best >= policy.drop_at
+      const conflict = findConflict(scores, policy, { isKept })
+      return conflict && doubt(conflict.subject, conflict.message)
+    },
+  },
   {
     code: 'score.good',
     decides: ({ quality, policy }) =>
@@ -178,37 +207,6 @@ function describeMiddling(quality: number, { keep_at, drop_at }: PolicySettings)
     : `Quality ${quality} is below ${keep_at}, yet not bad enough to drop`
 }
 
-/** What speaks against another one, or says of a trace that would be kept that it failed. */
-function findConflict({ scores, best, policy }: Facts): Finding | undefined {
-  const trusted = scores.filter(
-    (score) => score.category === 'quality' && policy.source_weights[trustOf(score)] >= TRUSTED,
-  )
-  const passing = least(trusted.filter(isPass))
-  const failing = least(trusted.filter((score) => isFail(score, policy)))
-  if (passing && failing) return doubt(failing.name, describeConflict(passing, failing))
-  const wouldBeKept = best === null || best >= policy.drop_at
-  const told = least(trusted.filter(({ passed }) => passed === false))
-  if (!told || !wouldBeKept) return undefined
-  return doubt(told.name, `${told.name} says that the trace did not pass`)
-}
-
-/** By their names where these tell them apart, else with their sources. */
-function describeConflict(passing: JudgedScore, failing: JudgedScore) {
-  if (passing.name !== failing.name) return `${passing.name} passes and ${failing.name} fails`
-  const [one, other] = [passing, failing].map(({ name, source }) => `${name} (${source})`)
-  if (one === other) return `One score of ${one} passes and another fails`
-  return `${one} passes and ${other} fails`
-}
-
-function isFail({ value, passed }: JudgedScore, { drop_at }: PolicySettings) {
-  return passed === null ? value !== null && value < Math.min(drop_at, PASS_AT) : !passed
-}
-
-/** The first by name and source, so that the order of arrival does not matter. */
-function least(scores: readonly JudgedScore[]) {
-  return [...scores].sort((a, b) => order(a.name, b.name) || order(a.source, b.source))[0]
-}
-
 function drop(subject: string, message: string, code?: string): Finding {
   return { verdict: 'drop', subject, message, ...(code !== undefined && { code }) }
 }
@@ -216,6 +214,3 @@ function drop(subject: string, message: string, code?: string): Finding {
 function doubt(subject: string, message: string): Finding {
   return { verdict: 'keep', subject, message, isDoubted: true }
 }
-
-/** Evaluators whose kind weighs at least this much. */
-const TRUSTED = 0.6

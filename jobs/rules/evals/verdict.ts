@@ -1,3 +1,4 @@
+import { VERDICTS } from '../core/verdicts.ts'
 import type { EvalVerdict, Verdict } from '../core/verdicts.ts'
 import type { PolicySettings } from './decision-policy.ts'
 import type { Evidence } from './evidence.ts'
@@ -20,30 +21,29 @@ export interface Decision {
   readonly compat_avg: number | null
   /** What the scores alone say; null without any. */
   readonly eval_verdict: EvalVerdict | null
-  /** Every rule that matched, the deciding one first. */
+  /** Every rule that matched, the deciding one first, the others in the order of the rules. */
   readonly reasons: readonly Reason[]
 }
 
 /**
- * Decides on a trace: the first rule that matches sets the verdict. The result depends on what the
- * evidence is and never on the order it came in. A further score that passes never turns keep into
- * drop; raising `keep_at` never makes a trace one to keep without a review.
+ * Decides on a trace: the first rule that matches sets the verdict, but a correction only where it makes
+ * it better. The result depends on what the evidence is and never on the order it came in. A further score
+ * that passes never turns keep into drop; raising `keep_at` never makes a trace one to keep without a review.
  */
 export function decide(evidence: Evidence, policy: PolicySettings): Decision {
   const facts = factsOf(evidence, policy)
   const matches = findMatches(facts)
-  const [{ rule, finding }] = matches
-  const isDoubted = finding.isDoubted || (facts.onlyBuiltIns && isOnScores(rule))
-  const isReplayed = isDoubted && policy.on_doubt === 'replay'
-  const verdict = isReplayed ? 'replay' : finding.verdict
+  const { deciding, verdict, isDoubted } = settle(matches, facts)
+  const others = matches.filter((match) => match !== deciding)
   const flagged = (evidence.flagged || evidence.compatibility?.needs_review) && USABLE.has(verdict)
   return {
     verdict,
-    needs_review: (isDoubted && !isReplayed) || flagged === true,
+    // Who corrected a trace has looked at it.
+    needs_review: (isDoubted && evidence.correction === null) || flagged === true,
     quality_avg: facts.quality,
     compat_avg: compatibilityAverage(evidence.scores),
     eval_verdict: evalVerdict(facts.quality, policy),
-    reasons: matches.map(reasonOf),
+    reasons: [deciding, ...others].map(reasonOf),
   }
 }
 
@@ -82,6 +82,20 @@ function findMatches(facts: Facts): [Match, ...Match[]] {
   return [first, ...others]
 }
 
+/** The first match decides, unless it only lifts and those behind it come to no worse verdict. */
+function settle([first, ...behind]: readonly [Match, ...Match[]], facts: Facts): Settled {
+  const { rule, finding } = first
+  const [next, ...others] = behind
+  if (finding.onlyLifts && next) {
+    const settled = settle([next, ...others], facts)
+    if (VERDICTS.indexOf(settled.verdict) <= VERDICTS.indexOf(finding.verdict)) return settled
+  }
+  const isDoubted = finding.isDoubted || (facts.onlyBuiltIns && isOnScores(rule))
+  const isReplayed = isDoubted && facts.policy.on_doubt === 'replay'
+  const verdict = isReplayed ? 'replay' : finding.verdict
+  return { deciding: first, verdict, isDoubted: isDoubted && !isReplayed }
+}
+
 function reasonOf({ rule, number, finding }: Match): Reason {
   const { code = rule.code, subject, message } = finding
   return { rule: number, code, subject, message }
@@ -89,6 +103,12 @@ function reasonOf({ rule, number, finding }: Match): Reason {
 
 const USABLE: ReadonlySet<Verdict> = new Set(['keep', 'repair'])
 
+interface Settled {
+  readonly deciding: Match
+  readonly verdict: Verdict
+  /** The trace is usable, and somebody should have a look. */
+  readonly isDoubted: boolean
+}
 interface Match {
   readonly rule: Rule
   /** The rule's number on the wire. */

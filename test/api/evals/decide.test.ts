@@ -23,7 +23,7 @@ t.test('decisions', async (t) => {
       quality_avg: 1,
       compat_avg: null,
       eval_verdict: 'pass',
-      reasons: [{ code: 'score.good', rule: 11, subject: 'quality', message: String }],
+      reasons: [{ code: 'score.good', rule: 12, subject: 'quality', message: String }],
       counterfactual: 'keep with review if reward < 0.62',
       policy: { name: 'default', version: 0, agent_name: null },
       target_manifest_id: null,

@@ -203,7 +203,7 @@ t.test('scores', async (t) => {
       ['llm_judge', 0.85, 0],
     ])
     t.equal(body.quality_avg, 0.6, 'a person decides alone')
-    t.match(body.decision_reasons[0], { code: 'score.conflict', rule: 10 })
+    t.match(body.decision_reasons[0], { code: 'score.conflict', rule: 11 })
   })
 
   t.test('of several sources add up by their weights, all shown to six digits', async (t) => {

@@ -15,8 +15,8 @@ import { hello, storeJudged } from '../../support/stored-traces.ts'
 import type { JudgedTrace } from '../../support/stored-traces.ts'
 import { tool } from '../../support/training-rows.ts'
 
-const UNFIT = { rule: 8, code: 'compat.tool_renamed', subject: 'find', message: '' }
-const FAILED = { rule: 9, code: 'step.masked', subject: 'tool_calls', message: '' }
+const UNFIT = { rule: 9, code: 'compat.tool_renamed', subject: 'find', message: '' }
+const FAILED = { rule: 10, code: 'step.masked', subject: 'tool_calls', message: '' }
 const WANTED = { filters: { verdicts: ['keep', 'repair'] } }
 const OLD_TOOL = tool('find', { type: 'object', properties: { order: { type: 'string' } } })
 const NEW_TOOL = tool('search', { type: 'object', properties: { order_id: { type: 'string' } } })

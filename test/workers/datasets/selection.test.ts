@@ -223,7 +223,7 @@ t.test('what a dataset is made of', async (t) => {
       role: 'assistant',
       tool_calls: [{ id, function: { name: 'f', arguments: '{}' } }],
     })
-    const masked = [{ rule: 9, code: 'step.masked', subject: 'tool_calls', message: '' }]
+    const masked = [{ rule: 10, code: 'step.masked', subject: 'tool_calls', message: '' }]
     const llm_calls = [
       {
         rendered_input: [
@@ -235,7 +235,7 @@ t.test('what a dataset is made of', async (t) => {
         tool_calls: [{ id: '1', tool_name: 'f', status: 'error' }],
       },
     ]
-    const other = [{ rule: 8, code: 'compat.repair', subject: 'f', message: '' }]
+    const other = [{ rule: 9, code: 'compat.repair', subject: 'f', message: '' }]
     const { api } = await openOrganization([
       { trace_id: 'masked', verdict: 'repair', reasons: masked, llm_calls },
       { trace_id: 'other', verdict: 'repair', reasons: other, messages: hello('other') },

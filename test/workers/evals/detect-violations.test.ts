@@ -175,7 +175,7 @@ t.test('detection in traces', async (t) => {
     t.match(await decision(good), { verdict: 'keep' })
     t.match(await decision(broken), {
       verdict: 'replay',
-      reasons: [{ code: 'contract.outcome', subject: 'final_output', rule: 6 }],
+      reasons: [{ code: 'contract.outcome', subject: 'final_output', rule: 7 }],
     })
   })
 

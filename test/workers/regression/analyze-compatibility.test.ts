@@ -122,7 +122,7 @@ t.test('compatibility of recorded traces', async (t) => {
       verdict: 'repair',
       compat_avg: 0.75,
       target_manifest_id: after.manifest_id,
-      reasons: [{ rule: 8, code: 'compat.tool_schema_changed_repairable', subject: 'refund' }],
+      reasons: [{ rule: 9, code: 'compat.tool_schema_changed_repairable', subject: 'refund' }],
     })
     t.match(await decision(traces.replay), {
       verdict: 'replay',

@@ -1,11 +1,16 @@
 import t from 'tap'
 import { DEFAULT_POLICY, resolvePolicy } from '../../../../jobs/rules/evals/decision-policy.ts'
-import type { PolicySettings, Preset } from '../../../../jobs/rules/evals/decision-policy.ts'
+import type { PolicySettings } from '../../../../jobs/rules/evals/decision-policy.ts'
 import type { JudgedScore } from '../../../../jobs/rules/evals/quality.ts'
 import { PASS_AT } from '../../../../jobs/rules/evals/score.ts'
 import { decide } from '../../../../jobs/rules/evals/verdict.ts'
-import type { CompatibilityEvidence, Evidence } from '../../../../jobs/rules/evals/evidence.ts'
-import { custom, evidenceOf, human, scoreOf, verifier } from '../../../support/evidence.ts'
+import type { Evidence } from '../../../../jobs/rules/evals/evidence.ts'
+import { custom, evidenceOf, fit, human, scoreOf, verifier } from '../../../support/evidence.ts'
+import {
+  anyEvidence as evidence,
+  anyPolicy as settings,
+  kinds,
+} from '../../../support/any-evidence.ts'
 import fc from '../../../support/property.ts'
 
 const policy = DEFAULT_POLICY.settings
@@ -23,15 +28,6 @@ t.test('a verdict', async (t) => {
   }
   const good = [scoreOf(0.9)]
   const bad = [scoreOf(0.1)]
-  const fit = (verdict: CompatibilityEvidence['verdict']): Partial<Evidence> => ({
-    compatibility: {
-      verdict,
-      needs_review: false,
-      code: `compat.${verdict}`,
-      subject: 'search',
-      message: 'The tool changed',
-    },
-  })
 
   t.test('is that of the first rule that matches, and every match is a reason', async (t) => {
     t.same(judged(good), ['keep', false, 'score.good'])
@@ -188,40 +184,6 @@ t.test('a verdict', async (t) => {
 })
 
 t.test('for any evidence', async (t) => {
-  const kinds = [{}, human, custom, verifier, { name: 'other', source: 'external' as const }]
-  const score = fc
-    .record({
-      kind: fc.constantFrom(...kinds),
-      name: fc.constantFrom('a', 'b', 'c', 'completion', 'latency'),
-      value: fc.oneof(fc.double({ min: 0, max: 1, noNaN: true }), fc.constant(null)),
-      passed: fc.constantFrom(null, null, true, false),
-      family: fc.constantFrom(null, null, 'gpt'),
-      category: fc.constantFrom('quality' as const, 'quality' as const, 'compatibility' as const),
-    })
-    .map(({ kind, ...score }) => scoreOf(null, { ...kind, ...score }))
-  const scores = fc.array(score, { maxLength: 6 })
-  const evidence = fc
-    .record({ scores, own: fc.boolean(), tool_error_count: fc.constantFrom(0, 0, 2) })
-    .map(({ scores, own, tool_error_count }) =>
-      evidenceOf(scores, { tool_error_count, ...(!own && { scores }) }),
-    )
-  const settings = fc
-    .record({
-      preset: fc.constantFrom<Preset>('strict', 'default', 'permissive'),
-      bounds: fc.tuple(
-        fc.double({ min: 0, max: 1, noNaN: true }),
-        fc.double({ min: 0, max: 1, noNaN: true }),
-      ),
-      source_weights: fc.constantFrom({}, { human: 0 }, { human: 0.2, builtin: 0.9 }),
-    })
-    .map(({ preset, bounds, source_weights }) =>
-      resolvePolicy({
-        preset,
-        thresholds: { drop_at: Math.min(...bounds), keep_at: Math.max(...bounds) },
-        source_weights,
-      }),
-    )
-
   t.test('a further score that passes never turns keep into drop', async () => {
     const passing = fc.record({
       kind: fc.constantFrom(...kinds),
