@@ -133,6 +133,33 @@ t.test('annotations', async (t) => {
     },
   )
 
+  t.test('that give a correction or withdraw it have the trace judged anew', async (t) => {
+    const path = await store({ scores: { reward: 0 } })
+    const verdict = async () => (await client.get(`${path}/decision`)).body.verdict
+    await annotate(path, { rating: 1 })
+    t.equal(await verdict(), 'drop')
+    for (const [said, after] of [
+      [{ corrected_output: 'better' }, 'repair'],
+      [{ corrected_output: 'best', rating: 1 }, 'repair'],
+      [{ correction_withdrawn: true, rating: 1 }, 'drop'],
+      [{ corrected_output: 'better', correction_withdrawn: null }, 'repair'],
+      [{ correction_withdrawn: true, corrected_output: '' }, 'drop'],
+    ] as const) {
+      const { verdict_job_id, correction_withdrawn } = await annotate(path, said)
+      t.type(verdict_job_id, 'string')
+      t.equal(correction_withdrawn, 'correction_withdrawn' in said && !!said.correction_withdrawn)
+      t.equal(await verdict(), after, JSON.stringify(said))
+    }
+    await annotate(path, { corrected_output: 'better' })
+    const silent = { notes: 'x', corrected_output: null, correction_withdrawn: false }
+    t.match(await annotate(path, silent), { correction_withdrawn: false, verdict_job_id: null })
+    await client.post(`${path}/decision`)
+    t.equal(await verdict(), 'repair', 'it said nothing of the correction')
+    const both = { corrected_output: 'x', correction_withdrawn: true }
+    const { status, body } = await client.post(`${path}/annotations`, both)
+    t.match({ status, body }, { status: 422, body: { code: 'validation_error' } })
+  })
+
   t.test('are refused when they say nothing, or what cannot be', async (t) => {
     const path = await store()
     const fieldsOf = async (body: unknown) => {
@@ -140,13 +167,22 @@ t.test('annotations', async (t) => {
       t.equal(answer.status, 422, JSON.stringify(body).slice(0, 99))
       return answer.body.details.errors.map(({ field }: { field: string }) => field)
     }
-    const silent = [{}, { label: '' }, { rating: null, tags: [], notes: '' }, { unknown: 1 }]
+    const silent = [
+      {},
+      { label: '' },
+      { rating: null, tags: [], notes: '' },
+      { unknown: 1 },
+      { corrected_output: '', correction_withdrawn: false },
+      { correction_withdrawn: null },
+      { correction_withdrawn: '' },
+    ]
     for (const body of silent) t.same(await fieldsOf(body), ['body'])
     const wrong: [string, unknown[]][] = [
       ['rating', [0, 6, 2.5, 'good']],
       ['score', [-0.1, 1.1, 'x']],
       ['correctness', [7, {}, 'x'.repeat(65)]],
       ['flagged_for_review', ['maybe']],
+      ['correction_withdrawn', ['maybe']],
       ['error_categories', ['tone', [''], Array.from({ length: 51 }, () => 'x')]],
       ['corrected_output', [{ content: 'x' }, 'x'.repeat(100_001)]],
     ]

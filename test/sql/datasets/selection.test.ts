@@ -88,19 +88,21 @@ t.test('what is selected with a trace', async (t) => {
     const { orgId, projectId } = await open()
     await sql`
       insert into annotations (org_id, project_id, trace_id, id, corrected_output, error_categories, tags,
-        created_by, created_at)
+        created_by, created_at, correction_withdrawn)
       select ${orgId}, ${projectId}, trace_id, gen_random_uuid(), text, '{}', '{}', gen_random_uuid(),
-        '2026-01-01'::timestamptz + age * interval '1 h'
-      from (values ('a', 'old', 1), ('a', 'newest', 3), ('a', null, 4), ('a', 'newer', 2), ('é', null, 1))
-        as said (trace_id, text, age)`
-    const told = async (type: DatasetType) => {
-      const selected = await select(sql, { orgId, projectId }, type)
+        '2026-01-01'::timestamptz + age * interval '1 h', withdrawn
+      from (values ('a', null, 1, true), ('a', 'old', 1.5, false), ('a', 'newest', 3, false),
+        ('a', null, 4, false), ('a', 'newer', 2, false), ('é', null, 1, false),
+        ('ab', 'withdrawn', 1, false), ('ab', null, 2, true)) as said (trace_id, text, age, withdrawn)`
+    const told = async (type: DatasetType, batching?: Parameters<typeof select>[3]) => {
+      const selected = await select(sql, { orgId, projectId }, type, batching)
       const corrected = selected.flatMap(({ annotation_id }) => annotation_id ?? [])
       const texts = await sql<{ text: string }[]>`
         select corrected_output as text from annotations where id = any(${corrected}::uuid[])`
       return texts.map(({ text }) => text)
     }
     t.same(await told('sft'), ['newest'])
+    t.same(await told('sft', { batch: 3, share: 0 }), ['newest'])
     t.same(await told('dpo'), ['newest'])
     t.same(await told('kto'), [])
     const bytes = async (type: DatasetType) => {

@@ -116,7 +116,7 @@ t.test('corrected outputs in datasets', async (t) => {
     t.same(contents(good.messages), ['good', 'Hi!'])
     t.equal(annotationOf(good), id)
     t.equal(rows.filter((row) => annotationOf(row) !== null).length, 1)
-    t.equal(version.dropped_counts['filtered.verdicts'], 1, 'a correction changes no verdict')
+    t.equal(version.dropped_counts['filtered.verdicts'], 1, 'nobody judged the bad one anew')
     t.same(withoutNulls(await readParquet(service, key, version)), withoutNulls(rows))
     const kto = await readJsonl(api, await buildDataset(api, 'kto'))
     t.same(
@@ -128,6 +128,69 @@ t.test('corrected outputs in datasets', async (t) => {
         [['Hello, good'], true, undefined],
       ],
     )
+  })
+
+  t.test('pass the filters on scores, which are of what was replaced', async (t) => {
+    const { api } = await openOrganization([
+      { trace_id: 'lifted', messages: hello('lifted'), quality: 0.1, ...LIFTED },
+      { trace_id: 'low', messages: hello('low'), quality: 0.5 },
+      { trace_id: 'high', messages: hello('high'), quality: 0.9 },
+    ])
+    await correct(api, 'lifted', 'Hi!')
+    const build = async (type: 'sft' | 'dpo' | 'kto', filters: object, options: object = {}) => {
+      const { dropped_counts, ...version } = await buildDataset(api, type, { filters, options })
+      const rows = await readJsonl(api, { dropped_counts, ...version })
+      return [rows.map(({ provenance }) => provenance.trace_id), dropped_counts]
+    }
+    const passing = { min_eval_score: 0.8 }
+    t.same(await build('sft', passing), [['high', 'lifted'], { 'filtered.min_eval_score': 1 }])
+    t.same(await build('sft', { eval_verdict: 'pass' }), [
+      ['high', 'lifted'],
+      { 'filtered.eval_verdict': 1 },
+    ])
+    t.same(await build('dpo', passing), [['lifted'], { 'filtered.min_eval_score': 1, no_task: 1 }])
+    t.same(await build('kto', passing), [['high'], { 'filtered.min_eval_score': 2 }])
+    t.same(await build('sft', { ...passing, verdicts: ['keep'] }), [
+      ['high'],
+      { 'filtered.min_eval_score': 1, 'filtered.verdicts': 1 },
+    ])
+    const without = { include_corrected: false }
+    t.same(await build('sft', passing, without), [['high'], { 'filtered.min_eval_score': 2 }])
+    t.same(await build('dpo', passing, without), [[], { 'filtered.min_eval_score': 2, no_task: 1 }])
+  })
+
+  t.test('stay out of versions that do not include them', async (t) => {
+    const { api } = await openOrganization([
+      { trace_id: 'kept', messages: hello('kept') },
+      { trace_id: 'lifted', messages: hello('lifted'), quality: 0, ...LIFTED },
+    ])
+    await correct(api, 'kept', 'Hi!')
+    await correct(api, 'lifted', 'Hi there!')
+    const options = { include_corrected: false }
+    const sft = await buildDataset(api, 'sft', { options })
+    const rows = await readJsonl(api, sft)
+    t.same(
+      rows.map(({ messages }) => contents(messages)),
+      [['kept', 'Hello, kept']],
+    )
+    t.same(rows.map(annotationOf), [null])
+    t.same(sft.dropped_counts, { unrepaired: 1 }, 'what was bad is not learned')
+    const dpo = await buildDataset(api, 'dpo', { options })
+    t.same([dpo.row_count, dpo.dropped_counts], [0, { no_task: 2 }])
+  })
+
+  t.test('lift a trace whose calls fit once these are repaired', async (t) => {
+    const unfit = { rule: 9, code: 'compat.tool_renamed', subject: 'find', message: '' }
+    const { api } = await openOrganization([
+      {
+        trace_id: 'unfit',
+        messages: hello('unfit'),
+        verdict: 'repair',
+        reasons: [...LIFTED.reasons, unfit],
+      },
+    ])
+    await correct(api, 'unfit', 'Hi!')
+    t.same((await buildDataset(api, 'sft')).dropped_counts, { unrepaired: 1 })
   })
 
   t.test('are those of the build: the newest there was', async (t) => {
@@ -150,6 +213,15 @@ t.test('corrected outputs in datasets', async (t) => {
     t.equal((await buildVersion(api, once.dataset_id)).row_count, 0)
   })
 })
+
+/** As a trace is judged that a person corrected and that would be dropped. */
+const LIFTED = {
+  verdict: 'repair',
+  reasons: [
+    { rule: 6, code: 'output.corrected', subject: 'annotation', message: '' },
+    { rule: 8, code: 'score.bad', subject: 'quality', message: '' },
+  ],
+} as const
 
 function said(content: string) {
   return [

@@ -294,9 +294,20 @@ t.test('importing pieces of traces', async (t) => {
     const workers = await startWorkers()
     const first = await submit(linesOf([observation, correction('k1', 'better')]))
     t.match(await first.ended(), { imported_count: 1, error_count: 0, source: 'langfuse' })
+    const judging = async () => {
+      const [row] = await sql<[{ n: number }]>`
+        select count(*)::int as n from pgboss.job
+        where name = 'evals.judge' and data ->> 'org_id' = ${first.orgId}`
+      return row.n
+    }
+    t.equal(await judging(), 1, 'a new trace is judged once')
     const records = [observation, correction('k1', 'better'), correction('k2', 'best')]
     const later = await submit(linesOf(records), '', first)
     t.match(await later.ended(), { imported_count: 0, skipped_count: 1, losses: {} })
+    t.equal(await judging(), 2, 'and anew by a new correction')
+    const again = await submit(linesOf(records), '', first)
+    await again.ended()
+    t.equal(await judging(), 2, 'not by those that it had')
     const rows = await sql`
       select corrected_output, created_by, created_at from annotations
       where org_id = ${first.orgId} and trace_id = 'c1' order by id`

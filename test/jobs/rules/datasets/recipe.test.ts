@@ -6,7 +6,7 @@ import type { DatasetType, RecipeRequest } from '../../../../jobs/rules/datasets
 
 t.test('what a request leaves out is filled in', async (t) => {
   t.match(completeRecipe('sft', null, {}), {
-    filters: { verdicts: ['keep'], agent_name: null, max_rows: null },
+    filters: { verdicts: ['keep', 'repair'], agent_name: null, max_rows: null },
     split: { train: 1, validation: 0, test: 0 },
     seed: 0,
     options: {
@@ -14,6 +14,9 @@ t.test('what a request leaves out is filled in', async (t) => {
       rows: 'conversation',
       dedupe: 'exact',
       include_needs_review: true,
+      include_corrected: true,
+      max_turns: null,
+      min_turns: null,
       reasoning: 'drop',
       length_balance: true,
     },
@@ -46,7 +49,7 @@ t.test('a verdict under eval_verdict means the traces of that verdict', async (t
     t.equal(hashFilters(filters), hashFilters(named.filters))
   }
   const { filters } = completeRecipe('sft', null, { filters: { eval_verdict: 'pass' } })
-  t.match(filters, { verdicts: ['keep'], eval_verdict: 'pass' })
+  t.match(filters, { verdicts: ['keep', 'repair'], eval_verdict: 'pass' })
 })
 
 t.test('naming the defaults makes no other recipe', async (t) => {

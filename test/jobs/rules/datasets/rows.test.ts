@@ -3,10 +3,8 @@ import canonicalize from 'canonicalize'
 import t from 'tap'
 import { trainingJson } from '../../../../jobs/rules/core/training-json.ts'
 import { completeRecipe } from '../../../../jobs/rules/datasets/recipe.ts'
-import type { DatasetType, Options } from '../../../../jobs/rules/datasets/recipe.ts'
+import type { Options } from '../../../../jobs/rules/datasets/recipe.ts'
 import { provenanceText } from '../../../../jobs/rules/datasets/provenance.ts'
-import { ineligibility } from '../../../../jobs/rules/datasets/candidates.ts'
-import type { Candidate } from '../../../../jobs/rules/datasets/candidates.ts'
 import { openRowMaker } from '../../../../jobs/rules/datasets/rows.ts'
 import type { Row } from '../../../../jobs/rules/datasets/row-writer.ts'
 import fc from '../../../support/property.ts'
@@ -375,24 +373,6 @@ t.test('the completion of kto is what the model said since anybody else spoke', 
     [['user', 'assistant'], ['assistant'], [1]],
     'of a row a call it is what that call gave',
   )
-})
-
-t.test('traces that may not be used, or tell nothing, are not eligible', async (t) => {
-  const reason = (type: DatasetType, of: Partial<Candidate>) =>
-    ineligibility({ ...candidate, ...of }, completeRecipe(type, null, {}))
-  t.equal(reason('sft', {}), undefined)
-  t.equal(reason('sft', { verdict: 'drop', reasons: ['policy.consent'] }), 'policy.consent')
-  t.equal(reason('kto', { verdict: 'drop', reasons: ['malformed.role'] }), 'malformed.role')
-  t.equal(reason('sft', { verdict: 'repair', reasons: ['compat.repair'] }), 'unrepaired')
-  t.equal(reason('sft', { verdict: 'repair', reasons: ['step.masked'] }), undefined)
-  t.equal(reason('kto', { eval_verdict: null }), 'unscored')
-  t.equal(reason('kto', { eval_verdict: 'review' }), 'middling')
-  t.equal(reason('kto', { eval_verdict: 'fail', verdict: 'drop' }), undefined)
-  t.equal(reason('dpo', { quality: null }), 'unscored')
-  t.equal(reason('dpo', { attempted: null }), 'no_task')
-  t.equal(reason('dpo', { quality: 0.5 }), 'middling')
-  t.equal(reason('dpo', { quality: null, attempted: null, annotation_id: 'a' }), undefined)
-  t.equal(reason('dpo', { annotation_id: 'a', reasons: ['policy.consent'] }), 'policy.consent')
 })
 
 t.test('the row hash is the SHA-256 of the canonical JSON of the training part', async (t) => {
