@@ -1,5 +1,6 @@
 import { resolvePolicy } from '../../jobs/rules/evals/decision-policy.ts'
 import type { Preset } from '../../jobs/rules/evals/decision-policy.ts'
+import type { Evidence } from '../../jobs/rules/evals/evidence.ts'
 import { custom, evidenceOf, human, scoreOf, verifier } from './evidence.ts'
 import fc from './property.ts'
 
@@ -44,3 +45,13 @@ export const anyPolicy = fc
       source_weights,
     }),
   )
+
+/** Evidence, and its scores in another order. */
+export function shuffled(evidence: fc.Arbitrary<Evidence>) {
+  return evidence.chain((one) =>
+    fc.tuple(
+      fc.constant(one),
+      fc.shuffledSubarray([...one.scores], { minLength: one.scores.length }),
+    ),
+  )
+}

@@ -5,7 +5,7 @@ import { DEFAULT_POLICY, resolvePolicy } from '../../../../jobs/rules/evals/deci
 import type { Evidence } from '../../../../jobs/rules/evals/evidence.ts'
 import type { JudgedScore } from '../../../../jobs/rules/evals/quality.ts'
 import { decide } from '../../../../jobs/rules/evals/verdict.ts'
-import { anyEvidence, anyPolicy } from '../../../support/any-evidence.ts'
+import { anyEvidence, anyPolicy, shuffled } from '../../../support/any-evidence.ts'
 import { evidenceOf, fit, scoreOf } from '../../../support/evidence.ts'
 import fc from '../../../support/property.ts'
 
@@ -180,14 +180,8 @@ t.test('a correction of any trace', async (t) => {
   })
 
   t.test('decides the same in whatever order the scores came', async () => {
-    const shuffled = trace.chain((evidence) =>
-      fc.tuple(
-        fc.constant(evidence),
-        fc.shuffledSubarray([...evidence.scores], { minLength: evidence.scores.length }),
-      ),
-    )
     fc.assert(
-      fc.property(shuffled, anyPolicy, ([evidence, scores], settings) => {
+      fc.property(shuffled(trace), anyPolicy, ([evidence, scores], settings) => {
         const one = JSON.stringify(decide({ ...evidence, ...corrected }, settings))
         return one === JSON.stringify(decide({ ...evidence, ...corrected, scores }, settings))
       }),
