@@ -32,7 +32,7 @@ export interface Finding {
   readonly code?: string
   /** Kept for a review, or replayed, as the policy has it. */
   readonly isDoubted?: boolean
-  /** It decides only where what is found behind it comes to a worse verdict. */
+  /** It decides only where the next rule that matches comes to a worse verdict. */
   readonly onlyLifts?: boolean
 }
 

@@ -28,7 +28,8 @@ export interface Decision {
 /**
  * Decides on a trace: the first rule that matches sets the verdict, but a correction only where it makes
  * it better. The result depends on what the evidence is and never on the order it came in. A further score
- * that passes never turns keep into drop; raising `keep_at` never makes a trace one to keep without a review.
+ * that passes never turns keep into drop. Raising `keep_at` never makes a trace that nobody corrected one
+ * to keep without a review.
  */
 export function decide(evidence: Evidence, policy: PolicySettings): Decision {
   const facts = factsOf(evidence, policy)
@@ -82,18 +83,22 @@ function findMatches(facts: Facts): [Match, ...Match[]] {
   return [first, ...others]
 }
 
-/** The first match decides, unless it only lifts and those behind it come to no worse verdict. */
-function settle([first, ...behind]: readonly [Match, ...Match[]], facts: Facts): Settled {
-  const { rule, finding } = first
-  const [next, ...others] = behind
-  if (finding.onlyLifts && next) {
-    const settled = settle([next, ...others], facts)
-    if (VERDICTS.indexOf(settled.verdict) <= VERDICTS.indexOf(finding.verdict)) return settled
+/** The first match decides, unless it only lifts and the one behind it comes to no worse verdict. */
+function settle([first, next]: readonly [Match, ...Match[]], facts: Facts): Settled {
+  const settled = settleBy(first, facts)
+  if (!first.finding.onlyLifts || !next) return settled
+  const otherwise = settleBy(next, facts)
+  const isLifted = VERDICTS.indexOf(settled.verdict) < VERDICTS.indexOf(otherwise.verdict)
+  return isLifted ? settled : otherwise
+}
+
+function settleBy(deciding: Match, { onlyBuiltIns, policy }: Facts): Settled {
+  const { rule, finding } = deciding
+  const isDoubted = finding.isDoubted || (onlyBuiltIns && isOnScores(rule))
+  if (isDoubted && policy.on_doubt === 'replay') {
+    return { deciding, verdict: 'replay', isDoubted: false }
   }
-  const isDoubted = finding.isDoubted || (facts.onlyBuiltIns && isOnScores(rule))
-  const isReplayed = isDoubted && facts.policy.on_doubt === 'replay'
-  const verdict = isReplayed ? 'replay' : finding.verdict
-  return { deciding: first, verdict, isDoubted: isDoubted && !isReplayed }
+  return { deciding, verdict: finding.verdict, isDoubted }
 }
 
 function reasonOf({ rule, number, finding }: Match): Reason {
