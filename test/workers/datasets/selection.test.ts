@@ -218,6 +218,20 @@ t.test('what a dataset is made of', async (t) => {
     t.same(version.dropped_counts, { 'invalid.content': 1, 'invalid.text': 2, too_long: 1 })
   })
 
+  t.test('rows with too many or too few turns are left out and counted', async (t) => {
+    const turns = (n: number) => Array.from({ length: n }, () => hello(`of ${n}`)).flat()
+    const { api } = await openOrganization(
+      [1, 2, 3].map((n) => ({ trace_id: `turns-${n}`, messages: turns(n) })),
+    )
+    const version = await buildDataset(api, 'sft', { options: { min_turns: 2, max_turns: 2 } })
+    const rows = await readJsonl(api, version)
+    t.same(
+      rows.map(({ provenance }) => provenance.trace_id),
+      ['turns-2'],
+    )
+    t.same(version.dropped_counts, { too_few_turns: 1, too_many_turns: 1 })
+  })
+
   t.test('failed steps of a trace to repair are masked', async (t) => {
     const call = (id: string) => ({
       role: 'assistant',

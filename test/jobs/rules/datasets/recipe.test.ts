@@ -66,6 +66,7 @@ t.test('parts that do not go together are refused', async (t) => {
     ['sft', { filters: { since: new Date(2000), until: new Date(1000) } }, /since must be before/],
     ['kto', { options: { format: 'sharegpt' } }, /sharegpt/],
     ['dpo', { options: { rows: 'call' } }, /conversation/],
+    ['sft', { options: { min_turns: 3, max_turns: 2 } }, /min_turns must not be more/],
   ]
   for (const [type, request, message] of cases) {
     t.throws(() => completeRecipe(type, null, request), { message }, String(message))
