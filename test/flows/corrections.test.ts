@@ -126,8 +126,17 @@ t.test('what people correct', async (t) => {
       verdict: 'keep',
       reasons: [{}, { code: 'output.corrected' }],
     })
+    const judgings = async () => {
+      const [row] = await service.sql<[{ n: number }]>`
+        select count(*)::int as n from pgboss.job
+        where name = 'evals.judge' and data -> 'payload' -> 'trace_ids' ? ${second}`
+      return row.n
+    }
+    const before = await judgings()
+    t.ok(before > 0)
     await annotate(first, { rating: 5 })
     await settled()
+    t.equal(await judgings(), before, 'the oldest no longer concerns it')
     t.match(await decision(second), { verdict: 'keep' }, 'also when the oldest is judged anew')
     t.match(await decision(third), copyOfFirst)
     t.same(await storedCopies(), { [first]: null, [second]: null, [third]: first })
