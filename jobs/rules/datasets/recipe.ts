@@ -3,6 +3,8 @@ import { VERDICTS } from '../core/verdicts.ts'
 import type { Verdict } from '../core/verdicts.ts'
 import { completeFilters, RecipeError } from './filters.ts'
 import type { Filters, Loose, RequestedFilters } from './filters.ts'
+import { freezeRedaction, NO_SETTINGS } from './redaction.ts'
+import type { Redaction } from './redaction.ts'
 
 /** How a version is made, every default filled in: the same recipe over the same traces gives the same bytes. */
 export interface Recipe {
@@ -13,6 +15,8 @@ export interface Recipe {
   /** Salt of the splits: another seed deals the units anew. */
   readonly seed: number
   readonly options: Options
+  /** How `options.redact` is done; null where nothing is taken out. */
+  readonly redaction: Redaction | null
 }
 
 export interface Options {
@@ -47,13 +51,16 @@ export interface RecipeRequest {
 /**
  * Fills in what a request leaves out.
  * @param target the agent a dataset is for, whose traces are meant when no agent is named
+ * @param settings of the project, for what is redacted
  * @throws RecipeError where its parts do not go together
  */
 export function completeRecipe(
   type: DatasetType,
   target: string | null,
   { filters = {}, split = {}, seed, options = {} }: RecipeRequest,
+  settings = NO_SETTINGS,
 ): Recipe {
+  const redact = completeRedact(options.redact)
   const recipe: Recipe = {
     dataset_type: type,
     filters: completeFilters(filters, { agentName: target, verdicts: DEFAULT_VERDICTS[type] }),
@@ -66,12 +73,13 @@ export function completeRecipe(
       max_tokens: options.max_tokens ?? null,
       max_turns: options.max_turns ?? null,
       min_turns: options.min_turns ?? null,
-      redact: completeRedact(options.redact),
+      redact,
       include_needs_review: options.include_needs_review ?? true,
       include_corrected: options.include_corrected ?? true,
       reasoning: options.reasoning ?? 'drop',
       length_balance: options.length_balance ?? true,
     },
+    redaction: freezeRedaction(redact, settings),
   }
   checkRecipe(recipe)
   return recipe
@@ -79,7 +87,7 @@ export function completeRecipe(
 
 /** Fills in what recipes did not have yet when an earlier release stored this one. */
 export function completeStored(stored: StoredRecipe): Recipe {
-  return { ...stored, options: { ...LATER_OPTIONS, ...stored.options } }
+  return { redaction: null, ...stored, options: { ...LATER_OPTIONS, ...stored.options } }
 }
 
 function completeSplit(split: Loose<Recipe['split']>): Recipe['split'] {
@@ -154,7 +162,8 @@ const LATER_OPTIONS = {
 type LaterOption = keyof typeof LATER_OPTIONS
 
 /** A recipe as the database has it. */
-export interface StoredRecipe extends Omit<Recipe, 'options'> {
+export interface StoredRecipe extends Omit<Recipe, 'options' | 'redaction'> {
+  readonly redaction?: Redaction | null
   readonly options: Omit<Options, LaterOption> & Partial<Pick<Options, LaterOption>>
 }
 
