@@ -60,8 +60,12 @@ const API_KEYS = [
 const KEY_MARK = /[-_.:/](?=[\w+/-]{12})/
 
 /** Keys whose value is secret, also at the end of longer ones such as `aws_secret_access_key`. */
-const SECRET_KEYS = 'password|passwd|secret|token|authorization|api[-_]?key|access[-_]?key|cookie'
-const SECRET_WORD = new RegExp(SECRET_KEYS, 'i')
+const SECRET_KEYS =
+  'pass[-_]?word|passwd|secret|token|authorization|api[-_]?key|access[-_]?key|cookie'
+export const SECRET_WORD = new RegExp(SECRET_KEYS, 'i')
+/** Whether the value of a member of an object is secret by the member's name. */
+export const isSecretKey = (name: string) => SECRET_KEY.test(name)
+const SECRET_KEY = new RegExp(`(?:${SECRET_KEYS})$`, 'i')
 const secretValue = (value: string) =>
   new RegExp(`(?:${SECRET_KEYS})${value.replace('IS', '["\']?\\s{0,4}[:=]\\s{0,4}')}`, 'gi')
 
@@ -113,7 +117,8 @@ export const SENSITIVE_FORMS = {
     {
       mayHold: holds('@'),
       pattern:
-        /@(?<=(?<before>[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64})@)(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24}/gu,
+        /@(?<=(?<before>[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64})@)(?<!(?<![\p{L}\p{N}.+_-])git@)(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24}/gu,
+      measure: (value) => (NO_HOST.test(value) ? 0 : value.length),
     },
   ],
   iban: [
@@ -140,7 +145,9 @@ export const SENSITIVE_FORMS = {
   ip: [
     {
       mayHold: hasDigits,
-      pattern: /(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)/g,
+      // Neither the version of a program (`Chrome/120.0.0.0`) nor what is called one.
+      pattern:
+        /(?<![\w.])(?<!\b[Vv](?:er(?:sion)?)?[.:]? ?|[Ss]ection |[A-Za-z]\/(?=\d{1,3}\.0\.))(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)/g,
       measure: (value) => (isAddress(value) ? value.length : 0),
     },
     {
@@ -159,6 +166,9 @@ export const SENSITIVE_FORMS = {
     },
   ],
 } satisfies Record<string, readonly SensitiveForm[]>
+
+/** Behind an `@`: the version of a package, or the size of an image. */
+const NO_HOST = /^@(?:\d+\.\d+\.\d|[1-9]x\.(?:png|jpe?g|gif|webp|avif|svg)$)/i
 
 /** Base64 of `user:password`, as basic authentication has it. */
 function isUserAndPassword(value: string) {
