@@ -63,9 +63,12 @@ const KEY_MARK = /[-_.:/](?=[\w+/-]{12})/
 const SECRET_KEYS =
   'pass[-_]?word|passwd|secret|token|authorization|api[-_]?key|access[-_]?key|cookie'
 export const SECRET_WORD = new RegExp(SECRET_KEYS, 'i')
-/** Whether the value of a member of an object is secret by the member's name. */
+/** Whether a text is secret because of the name of its member. */
 export const isSecretKey = (name: string) => SECRET_KEY.test(name)
+/** The same of a number; behind another word, as in `max_token`, such a name has a count. */
+export const isSecretNumberKey = (name: string) => SECRET_NUMBER_KEY.test(name)
 const SECRET_KEY = new RegExp(`(?:${SECRET_KEYS})$`, 'i')
+const SECRET_NUMBER_KEY = new RegExp(`^(?:client[-_]?)?(?:${SECRET_KEYS})$`, 'i')
 const secretValue = (value: string) =>
   new RegExp(`(?:${SECRET_KEYS})${value.replace('IS', '["\']?\\s{0,4}[:=]\\s{0,4}')}`, 'gi')
 

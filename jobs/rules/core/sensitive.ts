@@ -36,10 +36,7 @@ export function findSensitive(
 }
 
 /** The values of these classes, class by class; those of several classes may overlap. */
-export function listSensitive(
-  text: string,
-  classes: readonly SensitiveClass[],
-): readonly SensitiveValue[] {
+export function listSensitive(text: string, classes: readonly SensitiveClass[]): SensitiveValue[] {
   const read = withoutEscapes(text)
   const values: SensitiveValue[] = []
   const add: Add = (name, start, end) => values.push({ class: name, start, end })

@@ -1,0 +1,58 @@
+import { compilePattern } from '../core/pattern.ts'
+import type { Pattern } from '../core/pattern.ts'
+import { joinOverlapping, listSensitive, SENSITIVE_CLASSES } from '../core/sensitive.ts'
+import type { Redacted } from './recipe.ts'
+import type { Redaction } from './redaction.ts'
+import { isInStandIn } from './stand-ins.ts'
+
+/** A value to be taken out of a text, from the offset `start` up to and without `end`. */
+export interface RedactedValue {
+  readonly class: Redacted
+  readonly start: number
+  readonly end: number
+}
+
+/** How many steps the patterns of a project may still take for a row. */
+export interface Steps {
+  left: number
+}
+
+/** Finds the values of these classes, but what the project keeps and what stands for another value. */
+export function openValueFinder(asked: readonly Redacted[], { patterns, keep }: Redaction) {
+  const classes = SENSITIVE_CLASSES.filter((name) => asked.includes(name))
+  const compiled = patterns.map(compilePattern)
+  const kept = new Set(keep)
+  const isKept = (value: string) => kept.size > 0 && kept.has(value.toLowerCase())
+  return {
+    /**
+     * The values in the order of the text, no two overlapping.
+     * @param steps go down; what is found when they are below 0 is not all there is
+     */
+    find(text: string, steps: Steps): RedactedValue[] {
+      const values: RedactedValue[] = listSensitive(text, classes)
+      for (const pattern of compiled) addMatches(values, text, pattern, steps)
+      return joinOverlapping(
+        values.filter(
+          ({ start, end }) => !isKept(text.slice(start, end)) && !isInStandIn(text, start, end),
+        ),
+      )
+    },
+    /** Whether a whole text is such a value that is left as it is. */
+    stays: (text: string) => isKept(text) || isInStandIn(text, 0, text.length),
+  }
+}
+
+/**
+ * Each search is counted as if it looked at all that is left of the text. Some patterns do so for every
+ * match, and would take quadratic time.
+ */
+function addMatches(values: RedactedValue[], text: string, pattern: Pattern, steps: Steps) {
+  let found: ReturnType<Pattern['find']>
+  let at = 0
+  do {
+    steps.left -= (text.length - at) * pattern.size
+    found = steps.left < 0 ? undefined : pattern.find(text, at)
+    if (found) values.push({ class: 'custom', ...found })
+    at = found?.end ?? at
+  } while (found)
+}
