@@ -134,8 +134,9 @@ export const SENSITIVE_FORMS = {
   card: [
     {
       mayHold: hasDigits,
+      // The groups of an account number are no card.
       pattern:
-        /(?<![\w.-])(?:\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{4}([ -])\d{6}\2\d{4,5})(?!\w|-\d)/g,
+        /(?<![\w.-]|[A-Z]{2}\d\d )(?:\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{4}([ -])\d{6}\2\d{4,5})(?!\w|-\d)/g,
       measure: (value) => (isCard(value) ? value.length : 0),
     },
   ],
@@ -162,9 +163,9 @@ export const SENSITIVE_FORMS = {
   phone: [
     {
       mayHold: hasDigits,
-      // International; three, three and four digits; or any other groups.
+      // International; three, three and four digits; or any other groups, which no others precede.
       pattern:
-        /(?<![\w.+-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,5}\)[ .-]?)?\d(?:[ .-]?\d){5,13}|(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}|(?:\(\d{2,5}\)[ .-]?)?\d(?:[ .-]?\d){4,13}(?![ .-]\d))(?!\w|[-.:]\d|:\w)/g,
+        /(?<![\w.+-])(?:(?:\(\+\d{1,3}\)|\+\d{1,3})[ .-]?(?:\(\d{1,5}\)[ .-]?)?\d(?:[ .-]?\d){5,13}|(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}|(?<!\d\d )(?:\(\d{2,5}\)[ .-]?)?\d(?:[ .-]?\d){4,13}(?![ .-]\d))(?!\w|[-.:]\d|:\w)/g,
       measure: (value) => (isPhone(value) ? value.length : 0),
     },
   ],

@@ -66,7 +66,7 @@ export function isAddress(value: string) {
 /** Written by itself: no date, address, number of a book, or numbers in a row. */
 export function isPhone(value: string) {
   const digits = value.replace(/\D/g, '')
-  if (value.startsWith('+')) return digits.length >= 8 && digits.length <= 15
+  if (/^\(?\+/.test(value)) return digits.length >= 8 && digits.length <= 15
   const groups = value.split(/[ .-]+/)
   const marks = groups.length - 1 + (value.match(/[()]/g)?.length ?? 0)
   if (digits.length < 10 || digits.length > 14 || marks < 2) return false

@@ -74,5 +74,5 @@ const JSON_START = /^\s*[[{]/
 const DATA_URI = /^data:[\w/.+;=-]{0,200};base64,[\w+/=]*$/
 /** The shortest number that is a value of a class. */
 const CARD_DIGITS = 13
-/** At some 20 ns a step this is about a minute. */
-const MAX_STEPS = 2 ** 32
+/** At 20 ns a step, which they take at worst, some 20 s. */
+const MAX_STEPS = 2 ** 30

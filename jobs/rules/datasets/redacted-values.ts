@@ -42,17 +42,27 @@ export function openValueFinder(asked: readonly Redacted[], { patterns, keep }: 
   }
 }
 
-/**
- * Each search is counted as if it looked at all that is left of the text. Some patterns do so for every
- * match, and would take quadratic time.
- */
 function addMatches(values: RedactedValue[], text: string, pattern: Pattern, steps: Steps) {
-  let found: ReturnType<Pattern['find']>
-  let at = 0
-  do {
-    steps.left -= (text.length - at) * pattern.size
-    found = steps.left < 0 ? undefined : pattern.find(text, at)
-    if (found) values.push({ class: 'custom', ...found })
-    at = found?.end ?? at
-  } while (found)
+  let found = findMatch(text, 0, pattern, steps)
+  while (found) {
+    values.push({ class: 'custom', ...found })
+    found = findMatch(text, found.end, pattern, steps)
+  }
 }
+
+/**
+ * The next match. Some patterns look at all of a text before they match a character of it, again and again:
+ * a search begins with a stretch of the text, and takes more of it where a match may go on behind that.
+ */
+function findMatch(text: string, from: number, pattern: Pattern, steps: Steps) {
+  for (let length = STRETCH; ; length *= 4) {
+    const end = Math.min(from + length, text.length)
+    steps.left -= (end - from) * pattern.size
+    if (steps.left < 0) return undefined
+    const found = pattern.find(text.slice(0, end), from)
+    if (end === text.length || (found && found.end < end)) return found
+  }
+}
+
+/** Characters. */
+const STRETCH = 4096
