@@ -33,7 +33,7 @@ export function freezeRedaction(
 }
 
 /** Whether anything is taken out of the rows of a recipe, also of one that an earlier release stored. */
-export function isRedacted({ redaction }: Pick<StoredRecipe, 'redaction'>) {
+export function isRedacted({ redaction }: StoredRecipe) {
   return (redaction ?? null) !== null
 }
 
