@@ -60,7 +60,8 @@ export function openPlantedValues(random: Random): Record<SensitiveClass, () => 
       const iban = withMod97(pick([`DE${digits(18)}`, `NL${from('ABCD', 4)}${digits(10)}`], random))
       return random.next() < 0.5 ? group4(iban) : iban
     },
-    ssn_us: () => `${100 + random.below(500)}-${10 + random.below(90)}-${1000 + random.below(9000)}`,
+    ssn_us: () =>
+      `${100 + random.below(500)}-${10 + random.below(90)}-${1000 + random.below(9000)}`,
     bearer: () => base62(30),
     jwt: () => `eyJhbGciOiJIUzI1NiJ9.eyJ${base62(20)}.${base62(30)}`,
     api_key: () =>
@@ -79,8 +80,7 @@ export const LEADS: Readonly<Partial<Record<SensitiveClass, readonly [string, st
 
 /** Texts that look like values and are none. */
 export function openLikenesses(random: Random): () => string {
-  const digits = (length: number) =>
-    Array.from({ length }, () => String(random.below(10))).join('')
+  const digits = (length: number) => Array.from({ length }, () => String(random.below(10))).join('')
   const two = (below: number) => String(1 + random.below(below)).padStart(2, '0')
   const KINDS = [
     () => `on 20${two(25)}-${two(12)}-${two(28)} at ${two(22)}:${two(58)}:${two(58)}`,
@@ -88,7 +88,8 @@ export function openLikenesses(random: Random): () => string {
     () => `version v${random.below(9)}.${random.below(9)}.${random.below(20)}.${random.below(9)}`,
     () => `release ${random.below(20)}.${random.below(20)}.${random.below(20)}`,
     () => `Chrome/1${two(30)}.0.0.0 Safari/537.36`,
-    () => `request ${random.hex(8)}-${random.hex(4)}-${random.hex(4)}-${random.hex(4)}-${random.hex(12)}`,
+    () =>
+      `request ${random.hex(8)}-${random.hex(4)}-${random.hex(4)}-${random.hex(4)}-${random.hex(12)}`,
     () => `commit ${random.hex(40)}`,
     () => `digest sha256:${random.hex(64)}`,
     () => `order ${digits(10)}`,
@@ -96,7 +97,8 @@ export function openLikenesses(random: Random): () => string {
     () => `card like ${withoutLuhn(`4${digits(15)}`)}`,
     () => `$${digits(3)},${digits(3)}.${digits(2)}`,
     () => `0.${digits(16)}`,
-    () => `${1 + random.below(9)}${digits(1)} ${digits(2)} ${digits(2)} ${digits(2)} ${digits(2)} ${digits(2)}`,
+    () =>
+      `${1 + random.below(9)}${digits(1)} ${digits(2)} ${digits(2)} ${digits(2)} ${digits(2)} ${digits(2)}`,
     () => `lodash@4.${random.below(20)}.${random.below(99)}`,
     () => `icon-${digits(2)}@2x.png`,
     () => `git@github.com:team-${digits(2)}/app.git`,
@@ -125,15 +127,18 @@ function withoutLuhn(digits: string) {
 }
 
 function luhn(digits: string) {
-  return [...digits].reverse().reduce((sum, digit, i) => {
-    const value = Number(digit) * (i % 2 === 0 ? 1 : 2)
-    return sum + (value > 9 ? value - 9 : value)
-  }, 0)
+  return digits
+    .split('')
+    .toReversed()
+    .reduce((sum, digit, i) => {
+      const value = Number(digit) * (i % 2 === 0 ? 1 : 2)
+      return sum + (value > 9 ? value - 9 : value)
+    }, 0)
 }
 
 /** Country and account with their check digits (ISO 7064). */
 function withMod97(account: string) {
   const [country, rest] = [account.slice(0, 2), account.slice(2)]
-  const numbers = [...`${rest}${country}00`].map((each) => parseInt(each, 36)).join('')
+  const numbers = `${rest}${country}00`.replace(/[A-Z]/g, (each) => String(parseInt(each, 36)))
   return `${country}${String(98n - (BigInt(numbers) % 97n)).padStart(2, '0')}${rest}`
 }

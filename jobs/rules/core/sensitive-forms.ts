@@ -17,7 +17,8 @@ const holds =
   (...words: readonly string[]) =>
   (text: string) =>
     words.some((word) => text.includes(word))
-const hasDigits = (text: string) => /\d{2}/.test(text)
+/** Four digits that at most two characters part: fewer are no value. */
+const hasDigits = (text: string) => /\d(?:[ .()-]{0,2}\d){3}/.test(text)
 const hasSecretWord = (text: string) => SECRET_WORD.test(text)
 
 /** Characters by which services mark their keys, and what follows them. */
@@ -77,19 +78,18 @@ export const SENSITIVE_FORMS = {
   jwt: [{ mayHold: holds('eyJ'), pattern: /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g }],
   api_key: [
     {
-      mayHold: (text) =>
-        KEY_MARK.test(text) || holds('KIA', 'SIA', 'BIA', 'CCA', 'AIza', 'dapi')(text),
+      mayHold: (text) => KEY_MARK.test(text) || holds('IA', 'CCA', 'AIza', 'dapi')(text),
       pattern: new RegExp(`(?<![0-9A-Za-z])(?:${API_KEYS.join('|')})`, 'g'),
     },
   ],
   bearer: [
     {
-      mayHold: holds('earer', 'EARER'),
+      mayHold: holds('Bearer', 'bearer', 'BEARER'),
       pattern: /\b(?:[Bb]earer|BEARER)[ \t]{1,4}(?<value>[\w.~+/-]{15,}[\w~+/-]={0,2})/g,
       measure: (value) => (/\d/.test(value) ? value.length : 0),
     },
     {
-      mayHold: holds('asic ', 'ASIC '),
+      mayHold: holds('Basic', 'basic', 'BASIC'),
       pattern: /\b(?:[Bb]asic|BASIC) {1,4}(?<value>[0-9A-Za-z+/]{8,}={0,2})/g,
       measure: (value) => (isUserAndPassword(value) ? value.length : 0),
     },
@@ -133,7 +133,7 @@ export const SENSITIVE_FORMS = {
   ],
   card: [
     {
-      mayHold: hasDigits,
+      mayHold: (text) => /\d{4}[ -]?\d{4}/.test(text),
       // The groups of an account number are no card.
       pattern:
         /(?<![\w.-]|[A-Z]{2}\d\d )(?:\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{4}([ -])\d{6}\2\d{4,5})(?!\w|-\d)/g,

@@ -65,13 +65,13 @@ function redactMessage(message: TrainingMessage, redacting: Redacting) {
 }
 
 function redactParts(parts: readonly string[], row: TextRedactor) {
-  const redacted = parts.map((part) => JSON.parse(row.redactJson(part)) as unknown)
+  const redacted = parts.map((part) => JSON.parse(row.redactText(part)) as unknown)
   const { text, ...others } = readContent(redacted) as Content
   return { content: text, ...others }
 }
 
 function redactCall(call: TrainingCall, { row, tools }: Redacting): TrainingCall | undefined {
-  const text = row.redactJson(call.arguments)
+  const text = row.redactText(call.arguments)
   if (text === call.arguments) return call
   const redacted = JSON.parse(text) as TrainingCall['parsed']
   const parsed = refit(redacted, call.parsed, tools.schemas.get(call.name))

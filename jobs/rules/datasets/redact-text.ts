@@ -11,8 +11,6 @@ import { openStandIns } from './stand-ins.ts'
 export interface TextRedactor {
   /** A text of words, or of a JSON object or list, which it stays. */
   redactText(text: string): string
-  /** @param json a valid text of JSON, which it stays */
-  redactJson(json: string): string
   /** How many values were taken out, by class. */
   readonly counts: ReadonlyMap<Redacted, number>
   /** Whether the patterns of the project took too many steps to look at all texts. */
@@ -56,19 +54,20 @@ export function openTextRedactors(asked: readonly Redacted[], redaction: Redacti
       }
       return redacted + text.slice(at)
     }
-    /** Whether a text of JSON may hold values that only its strings and members show. */
+    /** Whether a text of JSON may hold values that only its members and their strings show. */
     function mayHide(text: string) {
-      return text.includes('\\u') || (hasSecrets && SECRET_WORD.test(text))
+      return ESCAPE.test(text) || (hasSecrets && SECRET_WORD.test(text))
     }
     return {
       redactText,
-      redactJson: (json) => rewriteJson(json, rewriting),
       counts: standIns.counts,
       isOver: () => steps.left < 0,
     }
   }
 }
 
+/** Other escapes than those that stand between words. */
+const ESCAPE = /\\[^nrt"]/
 const JSON_START = /^\s*[[{]/
 /** Contents of files: their characters are no words. */
 const DATA_URI = /^data:[\w/.+;=-]{0,200};base64,[\w+/=]*$/

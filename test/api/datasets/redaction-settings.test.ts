@@ -53,7 +53,11 @@ t.test('the redaction settings', async (t) => {
     const many = (count: number) =>
       Array.from({ length: count }, (_, i) => ({ name: `n${i}`, pattern: 'x' }))
     const cases: [object, string, RegExp][] = [
-      [{ patterns: [{ name: 'a', pattern: '(a' }] }, 'body.patterns.0.pattern', /no pattern of RE2/],
+      [
+        { patterns: [{ name: 'a', pattern: '(a' }] },
+        'body.patterns.0.pattern',
+        /no pattern of RE2/,
+      ],
       [{ patterns: [{ name: 'a', pattern: '(?=a)' }] }, 'body.patterns.0.pattern', /no pattern/],
       [{ patterns: [{ name: 'a', pattern: 'a*' }] }, 'body.patterns.0.pattern', /an empty text/],
       [{ patterns: [{ name: 'a', pattern: 'a{900}' }] }, 'body.patterns.0.pattern', /instructions/],

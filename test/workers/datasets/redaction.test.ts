@@ -127,7 +127,11 @@ function traceOf(trace_id: string, who: string, ticket = 'none'): JudgedTrace {
     tools: [FIND],
     messages: [
       { role: 'user', content: `I am ${who} or help@example.com, with ${KEY}` },
-      { role: 'assistant', content: null, tool_calls: [{ id: 'a', type: 'function', function: call }] },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'a', type: 'function', function: call }],
+      },
       { role: 'tool', tool_call_id: 'a', content: JSON.stringify({ found: 1 }) },
       { role: 'assistant', content: `Hello ${trace_id} ${who.replace('nobody', 'a@b.de')}` },
     ],

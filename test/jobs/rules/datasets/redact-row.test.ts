@@ -49,7 +49,10 @@ t.test('the sides of pairs and completions are redacted like their prompts', asy
 })
 
 t.test('parts, refusals and reasoning that is kept are redacted', async (t) => {
-  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,QUtJ+QTMzRUdS/1jb20=' } }
+  const image = {
+    type: 'image_url',
+    image_url: { url: 'data:image/png;base64,QUtJ+QTMzRUdS/1jb20=' },
+  }
   const messages = [
     user([{ type: 'text', text: 'a@b.de\n"a@b.de"' }, image]),
     { ...assistant('See'), refusal: 'not c@d.de', reasoning_content: 'is it a@b.de?' },
@@ -105,24 +108,25 @@ t.test('arguments are redacted as the model wrote them, in every format', async 
   t.match(JSON.stringify(said), /client_secret.*\[SECRET_1\]/)
 })
 
-t.test('arguments that do not fit their schema any more drop the row, unless null fits', async (t) => {
-  const schemaOf = (type: unknown) => ({ type: 'object', properties: { card: { type } } })
-  const make = (type: unknown) =>
-    redactWith(
-      [user(), calling('pay', { card: Number(CARD), n: 1 })],
-      ['card'],
-      { call: { tools: [tool('pay', schemaOf(type))] as never } },
-    )
-  t.same(argumentsOf(make(['integer', 'null']).messages?.[1]), { card: null, n: 1 })
-  t.same(argumentsOf(make(['integer', 'string']).messages?.[1]), { card: '[CARD_1]', n: 1 })
-  t.same(argumentsOf(make(undefined).messages?.[1]), { card: '[CARD_1]', n: 1 })
-  t.equal(make('integer'), 'redact.schema')
+t.test(
+  'arguments that do not fit their schema any more drop the row, unless null fits',
+  async (t) => {
+    const schemaOf = (type: unknown) => ({ type: 'object', properties: { card: { type } } })
+    const make = (type: unknown) =>
+      redactWith([user(), calling('pay', { card: Number(CARD), n: 1 })], ['card'], {
+        call: { tools: [tool('pay', schemaOf(type))] as never },
+      })
+    t.same(argumentsOf(make(['integer', 'null']).messages?.[1]), { card: null, n: 1 })
+    t.same(argumentsOf(make(['integer', 'string']).messages?.[1]), { card: '[CARD_1]', n: 1 })
+    t.same(argumentsOf(make(undefined).messages?.[1]), { card: '[CARD_1]', n: 1 })
+    t.equal(make('integer'), 'redact.schema')
 
-  function redactWith(...given: Parameters<typeof redact>) {
-    const [row] = rowsOf(...given)
-    return row && 'training' in row ? readRow(row) : (row?.reason as never)
-  }
-})
+    function redactWith(...given: Parameters<typeof redact>) {
+      const [row] = rowsOf(...given)
+      return row && 'training' in row ? readRow(row) : (row?.reason as never)
+    }
+  },
+)
 
 t.test('values to keep stay, whole and in any case', async (t) => {
   const settings = { patterns: [], keep: ['Help@Example.com'] }

@@ -3,10 +3,33 @@ import { SENSITIVE_CLASSES } from '../../../../jobs/rules/core/sensitive.ts'
 import type { SensitiveClass } from '../../../../jobs/rules/core/sensitive.ts'
 import { openTextRedactors } from '../../../../jobs/rules/datasets/redact-text.ts'
 import { openRandom, openVocabulary, pick } from '../../../../ops/bench/random.ts'
+import { measureCpuMs } from '../../../support/cpu-time.ts'
 import { LEADS, openLikenesses, openPlantedValues } from '../../../support/planted-values.ts'
+import fc from '../../../support/property.ts'
 
 const NOTHING = { ruleset: '', patterns: [], keep: [] }
 const VALUES = 5000
+const LENGTH = 1 << 16
+
+/** What values, texts of JSON and escapes begin with, go on with and end with. */
+const PIECES = [
+  ...['{', '}', '[', ']', '"', '\\', '\\"', '\\n', '\\u0040', ':', ',', ' ', '\n', '\t', "'", '='],
+  ...['a', 'A1', '1', '0.', '-', '+1', '(1', '1 ', '1-', '4111 ', 'DE00', '1.1.', '::', 'f:'],
+  ...[
+    '@',
+    'a@a.',
+    '://',
+    'a:b@',
+    'token',
+    '"token":',
+    "password='",
+    'api_key=',
+    'Bearer ',
+    'Basic ',
+  ],
+  ...['eyJ', 'eyJaaaaaaaa.', 'sk-', 'AKIA', '-----BEGIN ', 'PRIVATE KEY-----', '-----END ', 'v1.'],
+  ...['data:', ';base64,', '[EMAIL_1]', '[', 'CARD_1]', '😀', '\ud800'],
+]
 
 /** Where values stand: in prose, in texts of JSON, in JSON within JSON, and as arguments. */
 const WAYS: readonly Way[] = [
@@ -37,7 +60,7 @@ t.test('none of 5,000 values of a class is left, and all are counted', async (t)
       const value = make()
       const { text, isJson } = pick(WAYS, random)(name, value, words)
       const row = openRow()
-      const redacted = isJson ? row.redactJson(text) : row.redactText(text)
+      const redacted = row.redactText(text)
       count += row.counts.get(name) ?? 0
       if (redacted.includes(value) || redacted.includes(JSON.stringify(value).slice(1, -1))) {
         left.push(text)
@@ -61,6 +84,21 @@ t.test('at most one in a thousand texts that look like values is touched', async
     if (openRow().redactText(text) !== text) touched.push(text)
   }
   t.ok(touched.length <= 20, `${touched.length}: ${touched.slice(0, 20).join('\n')}`)
+})
+
+t.test('no text takes long', async () => {
+  const openRow = openTextRedactors([...SENSITIVE_CLASSES], NOTHING)
+  const piece = fc.constantFrom(...PIECES)
+  const repeated = fc.array(piece, { minLength: 1, maxLength: 3 })
+  fc.assert(
+    fc.property(piece, repeated, piece, (before, pieces, after) => {
+      const text = pieces.join('')
+      const long = before + text.repeat(Math.ceil(LENGTH / text.length)) + after
+      // Quadratic time would be minutes.
+      return measureCpuMs(() => openRow().redactText(long)) < 2000
+    }),
+    { numRuns: 300 },
+  )
 })
 
 function inWords(name: SensitiveClass, value: string) {
