@@ -7,11 +7,11 @@ import {
   completeRecipe,
   DEDUPES,
   REASONINGS,
-  REDACT_WORDS,
   ROW_FORMATS,
   ROW_STYLES,
 } from '../../jobs/rules/datasets/recipe.ts'
 import type { Recipe, RecipeRequest } from '../../jobs/rules/datasets/recipe.ts'
+import { REDACT_WORDS } from '../../jobs/rules/datasets/redaction.ts'
 import type { RedactionSettings } from '../../jobs/rules/datasets/redaction.ts'
 import type { QuotaRefusal } from '../../jobs/rules/org/quota-refusal.ts'
 import type { Transaction } from '../../sql/core/db.ts'

@@ -22,7 +22,9 @@ const NO_TOOLS: Toolbox = { texts: new Map(), json: '[]', schemas: new Map(), fr
 const conversations = [...generateTraceLines({ bytes: megabytes * 1e6, calls: 'last' })].map(
   (line) => (JSON.parse(line) as { messages: readonly Message[] }).messages.map(withValue),
 )
-const texts = conversations.flat().flatMap(({ content }) => (content ? String(content) : []))
+const texts = conversations
+  .flat()
+  .flatMap(({ content }) => (typeof content === 'string' ? [content] : []))
 const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 const asked = completeRecipe('sft', null, { options: { redact: ['default'] } })
 const redactors = openTextRedactors(asked.options.redact, asked.redaction as Redaction)

@@ -1,10 +1,9 @@
-import { SENSITIVE_CLASSES } from '../core/sensitive.ts'
 import { VERDICTS } from '../core/verdicts.ts'
 import type { Verdict } from '../core/verdicts.ts'
 import { completeFilters, RecipeError } from './filters.ts'
 import type { Filters, Loose, RequestedFilters } from './filters.ts'
-import { freezeRedaction, NO_SETTINGS } from './redaction.ts'
-import type { Redaction } from './redaction.ts'
+import { completeRedact, freezeRedaction, NO_SETTINGS } from './redaction.ts'
+import type { Redacted, Redaction, RedactWord } from './redaction.ts'
 
 /** How a version is made, every default filled in: the same recipe over the same traces gives the same bytes. */
 export interface Recipe {
@@ -96,12 +95,6 @@ function completeSplit(split: Loose<Recipe['split']>): Recipe['split'] {
   return { train, validation, test }
 }
 
-function completeRedact(words: readonly RedactWord[] = []): readonly Redacted[] {
-  return REDACTED.filter(
-    (name) => words.includes(name) || (words.includes('default') && DEFAULT_REDACTED.has(name)),
-  )
-}
-
 function checkRecipe({ dataset_type: type, split, options }: Recipe) {
   const sum = split.train + split.validation + split.test
   if (Math.abs(sum - 1) > SUM_TOLERANCE) {
@@ -125,23 +118,14 @@ export const SPLITS = ['train', 'validation', 'test'] as const
 export const ROW_FORMATS = ['openai', 'trl', 'sharegpt'] as const
 export const ROW_STYLES = ['conversation', 'call'] as const
 export const DEDUPES = ['exact', 'near', 'none'] as const
-/** What redaction takes out: classes of values, and what the patterns of the project match. */
-export const REDACTED = [...SENSITIVE_CLASSES, 'custom'] as const
-/** What a request may name: `default` are the usual classes. */
-export const REDACT_WORDS = [...REDACTED, 'default'] as const
 export const REASONINGS = ['drop', 'keep'] as const
 export type DatasetType = (typeof DATASET_TYPES)[number]
 export type Split = (typeof SPLITS)[number]
 export type RowFormat = (typeof ROW_FORMATS)[number]
 export type RowStyle = (typeof ROW_STYLES)[number]
 export type Dedupe = (typeof DEDUPES)[number]
-export type Redacted = (typeof REDACTED)[number]
-export type RedactWord = (typeof REDACT_WORDS)[number]
 export type Reasoning = (typeof REASONINGS)[number]
 
-const DEFAULT_REDACTED: ReadonlySet<Redacted> = new Set(
-  SENSITIVE_CLASSES.filter((name) => name !== 'ssn_us'),
-)
 const ALL_VERDICTS: readonly Verdict[] = [...VERDICTS].sort()
 /** What was dropped is what pairs reject, and the bad examples of kto. */
 const DEFAULT_VERDICTS: Readonly<Record<DatasetType, readonly Verdict[]>> = {

@@ -1,9 +1,8 @@
 import type { SensitiveClass } from '../core/sensitive.ts'
 import { isObject } from '../core/reader.ts'
 import type { ListName } from './formats.ts'
-import type { Redacted } from './recipe.ts'
 import { openTextRedactors } from './redact-text.ts'
-import type { Redaction } from './redaction.ts'
+import type { Redacted, Redaction } from './redaction.ts'
 
 /**
  * Returns a function that tells whether a row as it is written still holds a value of the classes asked

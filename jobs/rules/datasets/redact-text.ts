@@ -2,9 +2,8 @@ import { parseJson } from '../core/parse-json.ts'
 import { rewriteJson } from '../core/rewrite-json.ts'
 import type { JsonRewriting } from '../core/rewrite-json.ts'
 import { isSecretKey, isSecretNumberKey, SECRET_WORD } from '../core/sensitive-forms.ts'
-import type { Redacted } from './recipe.ts'
 import { openValueFinder } from './redacted-values.ts'
-import type { Redaction } from './redaction.ts'
+import type { Redacted, Redaction } from './redaction.ts'
 import { openStandIns } from './stand-ins.ts'
 
 /** Takes values out of the texts of one row; equal values have one stand-in all over the row. */

@@ -1,8 +1,7 @@
 import { compilePattern } from '../core/pattern.ts'
 import type { Pattern } from '../core/pattern.ts'
 import { joinOverlapping, listSensitive, SENSITIVE_CLASSES } from '../core/sensitive.ts'
-import type { Redacted } from './recipe.ts'
-import type { Redaction } from './redaction.ts'
+import type { Redacted, Redaction } from './redaction.ts'
 import { isInStandIn } from './stand-ins.ts'
 
 /** A value to be taken out of a text, from the offset `start` up to and without `end`. */

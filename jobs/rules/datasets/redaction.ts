@@ -1,5 +1,12 @@
 import { hash } from 'node:crypto'
-import type { Redacted, StoredRecipe } from './recipe.ts'
+import { SENSITIVE_CLASSES } from '../core/sensitive.ts'
+
+/** What redaction takes out: classes of values, and what the patterns of the project match. */
+export const REDACTED = [...SENSITIVE_CLASSES, 'custom'] as const
+/** What a request may name: `default` are the usual classes. */
+export const REDACT_WORDS = [...REDACTED, 'default'] as const
+export type Redacted = (typeof REDACTED)[number]
+export type RedactWord = (typeof REDACT_WORDS)[number]
 
 /** What a project has redacted besides the classes of values, and what it never wants redacted. */
 export interface RedactionSettings {
@@ -20,6 +27,13 @@ export interface Redaction {
 
 export const NO_SETTINGS: RedactionSettings = { patterns: [], keep: [] }
 
+/** The classes that a request names, each once and in their order. */
+export function completeRedact(words: readonly RedactWord[] = []): readonly Redacted[] {
+  return REDACTED.filter(
+    (name) => words.includes(name) || (words.includes('default') && DEFAULT_REDACTED.has(name)),
+  )
+}
+
 /** The redaction of a recipe; null where no class is asked for. Patterns are those of `custom`. */
 export function freezeRedaction(
   asked: readonly Redacted[],
@@ -33,9 +47,12 @@ export function freezeRedaction(
 }
 
 /** Whether anything is taken out of the rows of a recipe, also of one that an earlier release stored. */
-export function isRedacted({ redaction }: StoredRecipe) {
+export function isRedacted({ redaction }: { readonly redaction?: Redaction | null }) {
   return (redaction ?? null) !== null
 }
 
 /** Goes up with every change of what the classes find and of how it is replaced. */
 const RULES_VERSION = 1
+const DEFAULT_REDACTED: ReadonlySet<Redacted> = new Set(
+  SENSITIVE_CLASSES.filter((name) => name !== 'ssn_us'),
+)

@@ -1,5 +1,5 @@
-import { REDACTED } from './recipe.ts'
-import type { Redacted } from './recipe.ts'
+import { REDACTED } from './redaction.ts'
+import type { Redacted } from './redaction.ts'
 
 /** Numbers the values of one row by their first appearance: `[EMAIL_1]`, `[EMAIL_2]`, `[PHONE_1]`. */
 export function openStandIns() {

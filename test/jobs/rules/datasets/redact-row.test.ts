@@ -1,9 +1,8 @@
 import t from 'tap'
 import { completeRecipe, completeStored } from '../../../../jobs/rules/datasets/recipe.ts'
 import type { DatasetType, Options, StoredRecipe } from '../../../../jobs/rules/datasets/recipe.ts'
-import type { RedactWord } from '../../../../jobs/rules/datasets/recipe.ts'
 import { isRedacted } from '../../../../jobs/rules/datasets/redaction.ts'
-import type { RedactionSettings } from '../../../../jobs/rules/datasets/redaction.ts'
+import type { RedactionSettings, RedactWord } from '../../../../jobs/rules/datasets/redaction.ts'
 import { openRowMaker } from '../../../../jobs/rules/datasets/rows.ts'
 import type { Row } from '../../../../jobs/rules/datasets/row-writer.ts'
 import {
@@ -204,7 +203,7 @@ t.test('a recipe of an earlier release redacts nothing', async (t) => {
   const { redact: __, ...options } = stored.options
   const recipe = completeStored({ ...stored, options } as StoredRecipe)
   t.equal(recipe.redaction, null)
-  t.notOk(isRedacted(stored))
+  t.notOk(isRedacted(stored as StoredRecipe))
   const [row] = openRowMaker(recipe)(candidate, contentOf({ rendered_input: SAID }))
   t.match(row && 'training' in row && readRow(row), { messages: [{ content: 'a@b.de' }, {}] })
 })

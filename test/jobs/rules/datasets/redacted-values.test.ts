@@ -13,23 +13,12 @@ const LENGTH = 1 << 16
 
 /** What values, texts of JSON and escapes begin with, go on with and end with. */
 const PIECES = [
-  ...['{', '}', '[', ']', '"', '\\', '\\"', '\\n', '\\u0040', ':', ',', ' ', '\n', '\t', "'", '='],
-  ...['a', 'A1', '1', '0.', '-', '+1', '(1', '1 ', '1-', '4111 ', 'DE00', '1.1.', '::', 'f:'],
-  ...[
-    '@',
-    'a@a.',
-    '://',
-    'a:b@',
-    'token',
-    '"token":',
-    "password='",
-    'api_key=',
-    'Bearer ',
-    'Basic ',
-  ],
-  ...['eyJ', 'eyJaaaaaaaa.', 'sk-', 'AKIA', '-----BEGIN ', 'PRIVATE KEY-----', '-----END ', 'v1.'],
-  ...['data:', ';base64,', '[EMAIL_1]', '[', 'CARD_1]', '😀', '\ud800'],
+  String.raw`{ } [ ] " \ \" \n \u0040 : , ' = a A1 1 0. - +1 (1 1- DE00 1.1. :: f: @ a@a. :// a:b@`,
+  String.raw`token "token": password=' api_key= eyJ eyJaaaaaaaa. sk- AKIA -----BEGIN PRIVATE KEY-----`,
+  String.raw`-----END v1. data: ;base64, [EMAIL_1] CARD_1]`,
 ]
+  .flatMap((pieces) => pieces.split(' '))
+  .concat(' ', '\n', '\t', '1 ', '4111 ', 'Bearer ', 'Basic ', '-----BEGIN ', '😀', '\ud800')
 
 /** Where values stand: in prose, in texts of JSON, in JSON within JSON, and as arguments. */
 const WAYS: readonly Way[] = [
