@@ -7,14 +7,16 @@ import {
   completeRecipe,
   DEDUPES,
   REASONINGS,
-  REDACT_WORDS,
   ROW_FORMATS,
   ROW_STYLES,
 } from '../../jobs/rules/datasets/recipe.ts'
 import type { Recipe, RecipeRequest } from '../../jobs/rules/datasets/recipe.ts'
+import { REDACT_WORDS } from '../../jobs/rules/datasets/redaction.ts'
+import type { RedactionSettings } from '../../jobs/rules/datasets/redaction.ts'
 import type { QuotaRefusal } from '../../jobs/rules/org/quota-refusal.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import type { DatasetRow } from '../../sql/datasets/datasets.ts'
+import { findRedactionSettings } from '../../sql/datasets/redaction-settings.ts'
 import { insertVersion } from '../../sql/datasets/versions.ts'
 import type { VersionRow } from '../../sql/datasets/versions.ts'
 import type { ApiContext } from '../context.ts'
@@ -41,7 +43,11 @@ const options = shape(
     format: oneOf(...ROW_FORMATS),
     rows: oneOf(...ROW_STYLES),
     dedupe: oneOf(...DEDUPES),
-    redact: listOf(oneOf(...REDACT_WORDS)).max(REDACT_WORDS.length),
+    redact: listOf(oneOf(...REDACT_WORDS))
+      .max(REDACT_WORDS.length)
+      .description(
+        'Takes values of these classes out of contents and arguments: `[EMAIL_1]` is the first e-mail address of a row. `default`: all but ssn_us and custom; `custom`: the patterns of `PUT /redaction-settings`. Tools, names and provenance (ids of tasks and sessions) stay as they are',
+      ),
     max_tokens: int(1, 10_000_000).description('Longer rows are left out'),
     max_turns: int(1, 100_000).description(
       'Rows that train more turns of the assistant are left out, counted `too_many_turns`. Turns with weight 1 count: of a kto row those of its completion; a pair and a row of a call train one',
@@ -87,7 +93,9 @@ export const buildVersion = endpoint('POST', '/datasets/{dataset_id}/build', {
   async handle(call) {
     const { context, principal, params, body } = call
     const dataset = await findVisibleDataset(context, principal, params.dataset_id)
-    const recipe = readRecipe(dataset, body)
+    const { sql } = context
+    const settings = await findRedactionSettings(sql, principal.orgId, dataset.project_id)
+    const recipe = readRecipe(dataset, body, settings)
     if (recipe.dataset_type === 'sft') await requireQuota(context, principal, 'sft_rows')
     const { id, jobId } = await submitBuild(context, principal, dataset, recipe)
     return answerLongWork(call, jobId, 201, async () => {
@@ -134,9 +142,13 @@ async function submitBuild(
 }
 
 /** @throws ApiError 400 */
-function readRecipe({ dataset_type, training_target_agent }: DatasetRow, request: RecipeRequest) {
+function readRecipe(
+  { dataset_type, training_target_agent }: DatasetRow,
+  request: RecipeRequest,
+  settings: RedactionSettings,
+) {
   try {
-    return completeRecipe(dataset_type, training_target_agent, request)
+    return completeRecipe(dataset_type, training_target_agent, request, settings)
   } catch (error) {
     if (error instanceof RecipeError) throw badRequest(error.message)
     throw error

@@ -7,7 +7,9 @@ import { exportVersion } from './export-version.ts'
 import { listDatasets } from './list-datasets.ts'
 import { listRows } from './list-rows.ts'
 import { listVersions } from './list-versions.ts'
+import { setRedaction } from './set-redaction.ts'
 import { showDataset } from './show-dataset.ts'
+import { showRedaction } from './show-redaction.ts'
 import { showVersion } from './show-version.ts'
 import { updateDataset } from './update-dataset.ts'
 
@@ -23,4 +25,6 @@ export const datasets: Area = [
   exportVersion,
   listRows,
   cancelBuild,
+  showRedaction,
+  setRedaction,
 ]

@@ -48,6 +48,20 @@ export const versionBody = Joi.object({
   policy: nullable(Joi.object().unknown(true)).description(
     'The policies that decided on the traces',
   ),
+  redaction: nullable(
+    Joi.object({
+      ruleset: Joi.string()
+        .required()
+        .description('SHA-256 of the rules and settings it was done by'),
+      counts: Joi.object()
+        .pattern(Joi.string(), count)
+        .required()
+        .description(
+          'How many values were taken out, by class, each as often as it stood in a row',
+        ),
+      rows: count.required().description('How many rows anything was taken out of'),
+    }).label('DatasetRedaction'),
+  ).description('What was taken out of the rows; null where `options.redact` asked for nothing'),
   files: listOf(
     Joi.object({
       format: Joi.string().valid('jsonl', 'parquet').required(),
@@ -151,6 +165,7 @@ const VERSION_MEMBERS = [
   'warnings',
   'token_estimate',
   'policy',
+  'redaction',
   'parent_version_id',
   'job_id',
   'created_by',

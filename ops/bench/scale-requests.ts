@@ -111,6 +111,7 @@ export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/projects': FEW,
   '/changelog': FEW,
   '/decision-policy': FEW,
+  '/redaction-settings': FEW,
   '/decision-policy/versions': FEW,
   '/evaluators': FEW,
   '/regression-check': FEW,

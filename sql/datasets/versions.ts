@@ -30,9 +30,19 @@ export interface VersionRow {
   warnings: VersionWarning[]
   token_estimate: number | null
   policy: VersionPolicy | null
+  /** What was taken out of the rows; null where nothing was to be, and before the version is ready. */
+  redaction: VersionRedaction | null
   /** The JSONL files of each split, and of `all` splits in their order, described as one stream each. */
   streams: Record<string, FileFacts>
   error: JobError | null
+}
+
+/** What redaction took out: how many values, by class, of how many rows. */
+export interface VersionRedaction {
+  /** SHA-256 of the rules and settings it was done by, hexadecimal. */
+  ruleset: string
+  counts: Record<string, number>
+  rows: number
 }
 
 /** A decision policy that decided on traces of the rows, and how many of them. */
@@ -155,6 +165,7 @@ export type ReadyFacts = Required<
   dropped_counts: Record<string, number>
   token_estimate: number
   policy: VersionPolicy
+  redaction: VersionRedaction | null
 }
 
 /**
@@ -176,7 +187,8 @@ export async function publishVersion(
       token_estimate = ${facts.token_estimate}, policy = ${jsonText(facts.policy)}::text::jsonb,
       streams = ${jsonText(facts.streams)}::text::jsonb,
       losses = ${jsonText(facts.losses)}::text::jsonb,
-      warnings = ${jsonText(facts.warnings)}::text::jsonb
+      warnings = ${jsonText(facts.warnings)}::text::jsonb,
+      redaction = ${facts.redaction && jsonText(facts.redaction)}::text::jsonb
     where org_id = ${orgId} and id = ${id} and ready_at is null`
   if (updated.count === 0) return false
   const rows = files.map((file) => ({ ...file, org_id: orgId, version_id: id }))
@@ -193,7 +205,8 @@ function withJob(sql: Queryable) {
 function columns(sql: Queryable) {
   return sql`v.id, v.dataset_id, d.project_id, v.version_number, v.job_id, v.ready_at, v.recipe,
     v.filter_hash, v.parent_version_id, v.created_by, v.created_at, v.manifest_ids, v.content_hash,
-    v.row_count, v.split_counts, v.dropped_counts, v.losses, v.warnings, v.token_estimate, v.policy, v.streams,
+    v.row_count, v.split_counts, v.dropped_counts, v.losses, v.warnings, v.token_estimate, v.policy,
+    v.redaction, v.streams,
     case when v.ready_at is not null then 'ready'
       when j.state in ('queued', 'failed', 'canceled') then j.state
       else 'building' end as status,

@@ -17,6 +17,7 @@ import { openDuck } from '../runtime/duckdb.ts'
 import type { Duck } from '../runtime/duckdb.ts'
 import { describeStreams, finishFiles } from './finish-files.ts'
 import { makeRows } from './make-rows.ts'
+import { refuseIncomplete } from './refuse-incomplete.ts'
 import { openRowThread } from './open-row-thread.ts'
 import { publish, versionGone } from './publish-version.ts'
 import { openRowList } from './row-list.ts'
@@ -73,6 +74,7 @@ async function build(building: Building) {
   const convert = await openParquetWriter(duck, recipe)
   const made = await makeFiles({ ...building, list, drop, total, convert })
   run.signal.throwIfAborted()
+  await refuseIncomplete(list.connection, recipe, counts())
   const warnings = await settleRows(list.connection, recipe, drop)
   const jsonl = await finishFiles(list, made.files, building.folder)
   const rare = await listRareMembers(list.connection)
@@ -82,7 +84,7 @@ async function build(building: Building) {
   const streams = await describeStreams(jsonl)
   const files = { jsonl, parquet: await converting }
   await refuseLeaks(list, version)
-  const described = await describeRows(list.connection)
+  const described = await describeRows(list.connection, recipe)
   const facts = { ...described, warnings, streams, content_hash, dropped_counts: counts() }
   await publish({ versionId: version.id, recipe, facts, files, traceCount: total }, run)
   return { version_id: version.id, row_count: facts.row_count, content_hash }

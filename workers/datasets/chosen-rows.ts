@@ -42,6 +42,18 @@ export async function countLosses(connection: DuckDBConnection): Promise<Record<
   return Object.fromEntries(losses.filter(([, n]) => n > 0))
 }
 
+/** How many values were taken out of the chosen rows, by class, and out of how many rows. */
+export async function countRedactions(connection: DuckDBConnection) {
+  const taken = 'from redactions semi join chosen using (index)'
+  const counts: Record<string, number> = {}
+  const query = `select class, sum(count)::bigint ${taken} group by class order by class`
+  for await (const chunk of readChunks<[string, bigint]>(connection, query)) {
+    for (const [name, count] of chunk) counts[name] = Number(count)
+  }
+  const [rows] = await readOne<[bigint]>(connection, `select count(distinct index) ${taken}`)
+  return { counts, rows: Number(rows) }
+}
+
 /** The rare members that messages of the chosen rows have. */
 export async function listRareMembers(connection: DuckDBConnection) {
   const any = RARE_MEMBERS.map((name) => `coalesce(bool_or(${name}), false)`).join(', ')

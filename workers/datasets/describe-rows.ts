@@ -1,14 +1,28 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { ReadyFacts } from '../../sql/datasets/versions.ts'
-import { countChosen, countLosses, listManifests, listPolicies } from './chosen-rows.ts'
+import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
+import {
+  countChosen,
+  countLosses,
+  countRedactions,
+  listManifests,
+  listPolicies,
+} from './chosen-rows.ts'
 
-/** Counts the chosen rows, and lists the manifests and policies of their traces. */
+/** Counts the chosen rows and what they lack, and lists the manifests and policies of their traces. */
 export async function describeRows(
   connection: DuckDBConnection,
+  { redaction }: Recipe,
 ): Promise<
   Pick<
     ReadyFacts,
-    'row_count' | 'split_counts' | 'losses' | 'token_estimate' | 'manifest_ids' | 'policy'
+    | 'row_count'
+    | 'split_counts'
+    | 'losses'
+    | 'token_estimate'
+    | 'manifest_ids'
+    | 'policy'
+    | 'redaction'
   >
 > {
   const { rows, tokens, splits } = await countChosen(connection)
@@ -18,6 +32,10 @@ export async function describeRows(
     split_counts: splits,
     losses: await countLosses(connection),
     manifest_ids: await listManifests(connection),
+    redaction: redaction && {
+      ruleset: redaction.ruleset,
+      ...(await countRedactions(connection)),
+    },
     policy: { decision_policies: await listPolicies(connection) },
   }
 }

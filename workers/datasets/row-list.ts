@@ -42,6 +42,7 @@ export async function openRowList(duck: Duck): Promise<RowList> {
   const parentRows = await connection.createAppender('parent_rows')
   const traces = await connection.createAppender('traces')
   const rows = await connection.createAppender('rows')
+  const redactions = await connection.createAppender('redactions')
   let traceCount = 0
   let rowCount = 0
   let hasRareMembers = false
@@ -57,6 +58,12 @@ export async function openRowList(duck: Duck): Promise<RowList> {
     },
     addRow(row) {
       hasRareMembers ||= RARE_MEMBERS.some((member) => row.rareMembers[member])
+      for (const [name, count] of row.redactions) {
+        redactions.appendInteger(rowCount)
+        redactions.appendVarchar(name)
+        redactions.appendInteger(count)
+        redactions.endRow()
+      }
       appendRow(rows, rowCount++, row)
     },
     hasRareMembers: () => hasRareMembers,
@@ -64,6 +71,7 @@ export async function openRowList(duck: Duck): Promise<RowList> {
       parentRows.flushSync()
       traces.flushSync()
       rows.flushSync()
+      redactions.flushSync()
     },
     async *readTraces(order) {
       const query = `select ${TRACE_COLUMNS} from traces order by ${order}`
@@ -101,6 +109,7 @@ const TABLES = `
     length_ratio double, tokens integer, shard integer, byte_offset bigint, length integer,
     ${RARE_MEMBERS.map((name) => `${name} boolean`).join(', ')},
     ${LOSSES.map((name) => `${name} integer`).join(', ')});
+  create table redactions (index integer, class varchar, count integer);
   create table gone (index integer);
   create view left_rows as select * from rows anti join gone using (index);
   create table chosen (

@@ -26,6 +26,7 @@ export interface MadeRow {
   readonly tokens: number
   readonly rareMembers: Row['rareMembers']
   readonly losses: Row['losses']
+  readonly redactions: Row['redactions']
   /** Bytes of its line, line feed included. */
   readonly length: number
 }
@@ -58,6 +59,7 @@ export function openOutput(recipe: Recipe) {
         tokens: row.tokens,
         rareMembers: row.rareMembers,
         losses: row.losses,
+        redactions: row.redactions,
         length,
       })
     },

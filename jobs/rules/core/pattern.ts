@@ -4,6 +4,10 @@ import { RE2JS, RE2JSException } from 're2js'
 export interface Pattern {
   /** Whether the text has a match anywhere; null where the text is too long for the pattern. */
   test(text: string): boolean | null
+  /** Its instructions: a search takes at most so many steps for each character it looks at. */
+  readonly size: number
+  /** The first match of at least one character from an offset on. */
+  find(text: string, from: number): { readonly start: number; readonly end: number } | undefined
 }
 
 /** What is wrong with a pattern that somebody wrote, or undefined. */
@@ -20,11 +24,27 @@ export function faultOfPattern(source: string): string | undefined {
   }
 }
 
+/** Says of a pattern without fault that it matches an empty text; undefined where it does not. */
+export function emptyMatchOf(source: string): string | undefined {
+  return RE2JS.compile(source).test('') ? 'matches an empty text' : undefined
+}
+
 /** @throws RE2JSException for a pattern that `faultOfPattern` finds fault with */
 export function compilePattern(source: string): Pattern {
   const compiled = RE2JS.compile(source)
-  const maxLength = Math.floor(MAX_STEPS / compiled.programSize())
-  return { test: (text) => (text.length <= maxLength ? compiled.test(text) : null) }
+  const size = compiled.programSize()
+  const maxLength = Math.floor(MAX_STEPS / size)
+  return {
+    size,
+    test: (text) => (text.length <= maxLength ? compiled.test(text) : null),
+    find(text, from) {
+      const matcher = compiled.matcher(text)
+      for (let at = from; at <= text.length && matcher.find(at); at = matcher.end() + 1) {
+        if (matcher.end() > matcher.start()) return { start: matcher.start(), end: matcher.end() }
+      }
+      return undefined
+    },
+  }
 }
 
 /** The characters of a pattern when what is repeated is written as often as it may come. */

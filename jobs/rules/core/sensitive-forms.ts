@@ -17,7 +17,8 @@ const holds =
   (...words: readonly string[]) =>
   (text: string) =>
     words.some((word) => text.includes(word))
-const hasDigits = (text: string) => /\d{2}/.test(text)
+/** Four digits that at most two characters part: fewer are no value. */
+const hasDigits = (text: string) => /\d(?:[ .()-]{0,2}\d){3}/.test(text)
 const hasSecretWord = (text: string) => SECRET_WORD.test(text)
 
 /** Characters by which services mark their keys, and what follows them. */
@@ -60,8 +61,15 @@ const API_KEYS = [
 const KEY_MARK = /[-_.:/](?=[\w+/-]{12})/
 
 /** Keys whose value is secret, also at the end of longer ones such as `aws_secret_access_key`. */
-const SECRET_KEYS = 'password|passwd|secret|token|authorization|api[-_]?key|access[-_]?key|cookie'
-const SECRET_WORD = new RegExp(SECRET_KEYS, 'i')
+const SECRET_KEYS =
+  'pass[-_]?word|passwd|secret|token|authorization|api[-_]?key|access[-_]?key|cookie'
+export const SECRET_WORD = new RegExp(SECRET_KEYS, 'i')
+/** Whether a text is secret because of the name of its member. */
+export const isSecretKey = (name: string) => SECRET_KEY.test(name)
+/** The same of a number; behind another word, as in `max_token`, such a name has a count. */
+export const isSecretNumberKey = (name: string) => SECRET_NUMBER_KEY.test(name)
+const SECRET_KEY = new RegExp(`(?:${SECRET_KEYS})$`, 'i')
+const SECRET_NUMBER_KEY = new RegExp(`^(?:client[-_]?)?(?:${SECRET_KEYS})$`, 'i')
 const secretValue = (value: string) =>
   new RegExp(`(?:${SECRET_KEYS})${value.replace('IS', '["\']?\\s{0,4}[:=]\\s{0,4}')}`, 'gi')
 
@@ -70,19 +78,18 @@ export const SENSITIVE_FORMS = {
   jwt: [{ mayHold: holds('eyJ'), pattern: /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g }],
   api_key: [
     {
-      mayHold: (text) =>
-        KEY_MARK.test(text) || holds('KIA', 'SIA', 'BIA', 'CCA', 'AIza', 'dapi')(text),
+      mayHold: (text) => KEY_MARK.test(text) || holds('IA', 'CCA', 'AIza', 'dapi')(text),
       pattern: new RegExp(`(?<![0-9A-Za-z])(?:${API_KEYS.join('|')})`, 'g'),
     },
   ],
   bearer: [
     {
-      mayHold: holds('earer', 'EARER'),
+      mayHold: holds('Bearer', 'bearer', 'BEARER'),
       pattern: /\b(?:[Bb]earer|BEARER)[ \t]{1,4}(?<value>[\w.~+/-]{15,}[\w~+/-]={0,2})/g,
       measure: (value) => (/\d/.test(value) ? value.length : 0),
     },
     {
-      mayHold: holds('asic ', 'ASIC '),
+      mayHold: holds('Basic', 'basic', 'BASIC'),
       pattern: /\b(?:[Bb]asic|BASIC) {1,4}(?<value>[0-9A-Za-z+/]{8,}={0,2})/g,
       measure: (value) => (isUserAndPassword(value) ? value.length : 0),
     },
@@ -113,7 +120,8 @@ export const SENSITIVE_FORMS = {
     {
       mayHold: holds('@'),
       pattern:
-        /@(?<=(?<before>[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64})@)(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24}/gu,
+        /@(?<=(?<before>[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64})@)(?<!(?<![\p{L}\p{N}.+_-])git@)(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24}/gu,
+      measure: (value) => (NO_HOST.test(value) ? 0 : value.length),
     },
   ],
   iban: [
@@ -125,9 +133,10 @@ export const SENSITIVE_FORMS = {
   ],
   card: [
     {
-      mayHold: hasDigits,
+      mayHold: (text) => /\d{4}[ -]?\d{4}/.test(text),
+      // The groups of an account number are no card.
       pattern:
-        /(?<![\w.-])(?:\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{4}([ -])\d{6}\2\d{4,5})(?!\w|-\d)/g,
+        /(?<![\w.-]|[A-Z]{2}\d\d )(?:\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{4}([ -])\d{6}\2\d{4,5})(?!\w|-\d)/g,
       measure: (value) => (isCard(value) ? value.length : 0),
     },
   ],
@@ -140,7 +149,9 @@ export const SENSITIVE_FORMS = {
   ip: [
     {
       mayHold: hasDigits,
-      pattern: /(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)/g,
+      // Neither the version of a program (`Chrome/120.0.0.0`) nor what is called one.
+      pattern:
+        /(?<![\w.])(?<!\b[Vv](?:er(?:sion)?)?[.:]? ?|[Ss]ection |[A-Za-z]\/(?=\d{1,3}\.0\.))(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)/g,
       measure: (value) => (isAddress(value) ? value.length : 0),
     },
     {
@@ -152,13 +163,16 @@ export const SENSITIVE_FORMS = {
   phone: [
     {
       mayHold: hasDigits,
-      // International; three, three and four digits; or any other groups.
+      // International; three, three and four digits; or any other groups, which no others precede.
       pattern:
-        /(?<![\w.+-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,5}\)[ .-]?)?\d(?:[ .-]?\d){5,13}|(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}|(?:\(\d{2,5}\)[ .-]?)?\d(?:[ .-]?\d){4,13}(?![ .-]\d))(?!\w|[-.:]\d|:\w)/g,
+        /(?<![\w.+-])(?:(?:\(\+\d{1,3}\)|\+\d{1,3})[ .-]?(?:\(\d{1,5}\)[ .-]?)?\d(?:[ .-]?\d){5,13}|(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}|(?<!\d\d )(?:\(\d{2,5}\)[ .-]?)?\d(?:[ .-]?\d){4,13}(?![ .-]\d))(?!\w|[-.:]\d|:\w)/g,
       measure: (value) => (isPhone(value) ? value.length : 0),
     },
   ],
 } satisfies Record<string, readonly SensitiveForm[]>
+
+/** Behind an `@`: the version of a package, or the size of an image. */
+const NO_HOST = /^@(?:\d+\.\d+\.\d|[1-9]x\.(?:png|jpe?g|gif|webp|avif|svg)$)/i
 
 /** Base64 of `user:password`, as basic authentication has it. */
 function isUserAndPassword(value: string) {

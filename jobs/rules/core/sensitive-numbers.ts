@@ -31,10 +31,10 @@ const IBAN_LENGTHS = new Map(
     .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
 )
 
-/** A first digit and a length that cards have, and Luhn's check (ISO/IEC 7812-1). */
+/** First digits and a length that cards of one issuer have, and Luhn's check (ISO/IEC 7812-1). */
 export function isCard(value: string) {
   const digits = value.replace(/\D/g, '')
-  if (!/^[2-6]/.test(digits) || ![13, 14, 15, 16, 19].includes(digits.length)) return false
+  if (!CARDS.test(digits)) return false
   let sum = 0
   for (let i = 0; i < digits.length; i++) {
     const digit = Number(digits.charAt(digits.length - 1 - i))
@@ -42,6 +42,18 @@ export function isCard(value: string) {
   }
   return sum % 10 === 0
 }
+
+/** Visa, American Express, Diners Club, Mastercard, JCB, Maestro, Discover, UnionPay, Mir. */
+const CARDS = new RegExp(
+  `^(?:${[
+    '4(?:\\d{12}|\\d{15}|\\d{18})',
+    '3[47]\\d{13}',
+    '3(?:0[0-5]|[689]\\d)(?:\\d{11}|\\d{13})',
+    '(?:5[1-5]|22[2-9]|2[3-6]|27[0-2]|220[0-4])\\d*(?<=^\\d{16})',
+    '(?:35|2131|1800)\\d*(?<=^\\d{15,16})',
+    '(?:50|5[6-8]|6)\\d*(?<=^(?:\\d{16}|\\d{19}))',
+  ].join('|')})$`,
+)
 
 /** Neither the address of every machine itself nor something that merely has colons. */
 export function isAddress(value: string) {
@@ -54,11 +66,13 @@ export function isAddress(value: string) {
 /** Written by itself: no date, address, number of a book, or numbers in a row. */
 export function isPhone(value: string) {
   const digits = value.replace(/\D/g, '')
-  if (value.startsWith('+')) return digits.length >= 8 && digits.length <= 15
+  if (/^\(?\+/.test(value)) return digits.length >= 8 && digits.length <= 15
   const groups = value.split(/[ .-]+/)
   const marks = groups.length - 1 + (value.match(/[()]/g)?.length ?? 0)
   if (digits.length < 10 || digits.length > 14 || marks < 2) return false
   if (DATE.test(value) || ADDRESS.test(value) || BOOK.test(digits)) return false
+  // The check digit of a book's older number.
+  if (groups.at(-1)?.length === 1) return false
   // Numbers in a row are no phone number only because blanks part them.
   return /^[0(]/.test(value) || /[.-]/.test(value) || NORTH_AMERICAN.test(value)
 }

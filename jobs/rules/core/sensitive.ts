@@ -32,10 +32,36 @@ export function findSensitive(
   text: string,
   classes: readonly SensitiveClass[] = SENSITIVE_CLASSES,
 ): SensitiveValue[] {
-  const rank = (value: SensitiveValue) => SENSITIVE_CLASSES.indexOf(value.class)
-  const values = classes.flatMap((name) => findClass(text, name))
-  const apart: SensitiveValue[] = []
-  for (const value of values.sort((a, b) => a.start - b.start || rank(a) - rank(b))) {
+  return joinOverlapping(listSensitive(text, classes))
+}
+
+/** The values of these classes, class by class; those of several classes may overlap. */
+export function listSensitive(text: string, classes: readonly SensitiveClass[]): SensitiveValue[] {
+  const read = withoutEscapes(text)
+  const values: SensitiveValue[] = []
+  const add: Add = (name, start, end) => values.push({ class: name, start, end })
+  let mayHold: SensitiveForm['mayHold'] | undefined
+  let may = false
+  for (const name of classes) {
+    if (name === 'private_key') {
+      for (const { start, end } of findPrivateKeys(read)) add(name, start, end)
+      continue
+    }
+    for (const form of SENSITIVE_FORMS[name]) {
+      // Forms that follow each other often have the same test.
+      if (form.mayHold !== mayHold) may = (mayHold = form.mayHold)(read)
+      if (may) findForm(read, name, form, add)
+    }
+  }
+  return values
+}
+
+/** In the order of the text, those that overlap as one. What is of no class comes before the classes. */
+export function joinOverlapping<Value extends Located>(values: readonly Value[]): Value[] {
+  if (values.length < 2) return [...values]
+  const rank = (value: Value) => (SENSITIVE_CLASSES as readonly string[]).indexOf(value.class)
+  const apart: Value[] = []
+  for (const value of values.toSorted((a, b) => a.start - b.start || rank(a) - rank(b))) {
     const last = apart.at(-1)
     if (!last || last.end <= value.start) apart.push(value)
     else if (last.end < value.end) apart[apart.length - 1] = { ...last, end: value.end }
@@ -43,17 +69,20 @@ export function findSensitive(
   return apart
 }
 
-function findClass(text: string, name: SensitiveClass): SensitiveValue[] {
-  const found =
-    name === 'private_key'
-      ? findPrivateKeys(text)
-      : SENSITIVE_FORMS[name].flatMap((form) => findForm(text, form))
-  return found.map((at) => ({ class: name, ...at }))
+/**
+ * The text with blanks for the escapes of line feeds and tabs, which texts of JSON and code have right
+ * before a value: their letters would be taken for its beginning.
+ */
+function withoutEscapes(text: string) {
+  return text.includes('\\') ? text.replace(/\\[nrt]/g, '  ') : text
 }
 
-function findForm(text: string, { mayHold, pattern, measure }: SensitiveForm): Stretch[] {
-  const found: Stretch[] = []
-  if (!mayHold(text)) return found
+function findForm(
+  text: string,
+  name: SensitiveClass,
+  { pattern, measure }: SensitiveForm,
+  add: Add,
+) {
   pattern.lastIndex = 0
   for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
     const { before = '', value = match[0] } = match.groups ?? {}
@@ -61,9 +90,9 @@ function findForm(text: string, { mayHold, pattern, measure }: SensitiveForm): S
     const length = measure ? measure(value) : value.length
     // What was taken for too much of a value, or for one at all, may hold another.
     pattern.lastIndex = length > 0 ? start + length : match.index + 1
-    if (length > 0) found.push({ start: start - before.length, end: start + length })
+    if (length > 0) add(name, start - before.length, start + length)
   }
-  return found
 }
 
-type Stretch = Omit<SensitiveValue, 'class'>
+type Located = Omit<SensitiveValue, 'class'> & { readonly class: string }
+type Add = (name: SensitiveClass, start: number, end: number) => void

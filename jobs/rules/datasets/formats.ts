@@ -94,6 +94,7 @@ export function lossesOf({ lists }: RowParts, writing: Writing) {
   }
 }
 
-function keepsReasoning({ format, reasoning }: Writing) {
+/** Whether rows tell what the assistant thought. */
+export function keepsReasoning({ format, reasoning }: Writing) {
   return reasoning === 'keep' && format !== 'sharegpt'
 }

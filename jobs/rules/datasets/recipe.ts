@@ -1,8 +1,9 @@
-import { SENSITIVE_CLASSES } from '../core/sensitive.ts'
 import { VERDICTS } from '../core/verdicts.ts'
 import type { Verdict } from '../core/verdicts.ts'
 import { completeFilters, RecipeError } from './filters.ts'
 import type { Filters, Loose, RequestedFilters } from './filters.ts'
+import { completeRedact, freezeRedaction, NO_SETTINGS } from './redaction.ts'
+import type { Redacted, Redaction, RedactWord } from './redaction.ts'
 
 /** How a version is made, every default filled in: the same recipe over the same traces gives the same bytes. */
 export interface Recipe {
@@ -13,6 +14,8 @@ export interface Recipe {
   /** Salt of the splits: another seed deals the units anew. */
   readonly seed: number
   readonly options: Options
+  /** How `options.redact` is done; null where nothing is taken out. */
+  readonly redaction: Redaction | null
 }
 
 export interface Options {
@@ -47,13 +50,16 @@ export interface RecipeRequest {
 /**
  * Fills in what a request leaves out.
  * @param target the agent a dataset is for, whose traces are meant when no agent is named
+ * @param settings of the project, for what is redacted
  * @throws RecipeError where its parts do not go together
  */
 export function completeRecipe(
   type: DatasetType,
   target: string | null,
   { filters = {}, split = {}, seed, options = {} }: RecipeRequest,
+  settings = NO_SETTINGS,
 ): Recipe {
+  const redact = completeRedact(options.redact)
   const recipe: Recipe = {
     dataset_type: type,
     filters: completeFilters(filters, { agentName: target, verdicts: DEFAULT_VERDICTS[type] }),
@@ -66,12 +72,13 @@ export function completeRecipe(
       max_tokens: options.max_tokens ?? null,
       max_turns: options.max_turns ?? null,
       min_turns: options.min_turns ?? null,
-      redact: completeRedact(options.redact),
+      redact,
       include_needs_review: options.include_needs_review ?? true,
       include_corrected: options.include_corrected ?? true,
       reasoning: options.reasoning ?? 'drop',
       length_balance: options.length_balance ?? true,
     },
+    redaction: freezeRedaction(redact, settings),
   }
   checkRecipe(recipe)
   return recipe
@@ -79,7 +86,7 @@ export function completeRecipe(
 
 /** Fills in what recipes did not have yet when an earlier release stored this one. */
 export function completeStored(stored: StoredRecipe): Recipe {
-  return { ...stored, options: { ...LATER_OPTIONS, ...stored.options } }
+  return { redaction: null, ...stored, options: { ...LATER_OPTIONS, ...stored.options } }
 }
 
 /**
@@ -94,12 +101,6 @@ function completeSplit(split: Loose<Recipe['split']>): Recipe['split'] {
   if (SPLITS.every((name) => split[name] === undefined)) return { train: 1, validation: 0, test: 0 }
   const { train = 0, validation = 0, test = 0 } = split
   return { train, validation, test }
-}
-
-function completeRedact(words: readonly RedactWord[] = []): readonly Redacted[] {
-  return REDACTED.filter(
-    (name) => words.includes(name) || (words.includes('default') && DEFAULT_REDACTED.has(name)),
-  )
 }
 
 function checkRecipe({ dataset_type: type, split, options }: Recipe) {
@@ -125,23 +126,14 @@ export const SPLITS = ['train', 'validation', 'test'] as const
 export const ROW_FORMATS = ['openai', 'trl', 'sharegpt'] as const
 export const ROW_STYLES = ['conversation', 'call'] as const
 export const DEDUPES = ['exact', 'near', 'none'] as const
-/** What redaction takes out: classes of values, and what the patterns of the project match. */
-export const REDACTED = [...SENSITIVE_CLASSES, 'custom'] as const
-/** What a request may name: `default` are the usual classes. */
-export const REDACT_WORDS = [...REDACTED, 'default'] as const
 export const REASONINGS = ['drop', 'keep'] as const
 export type DatasetType = (typeof DATASET_TYPES)[number]
 export type Split = (typeof SPLITS)[number]
 export type RowFormat = (typeof ROW_FORMATS)[number]
 export type RowStyle = (typeof ROW_STYLES)[number]
 export type Dedupe = (typeof DEDUPES)[number]
-export type Redacted = (typeof REDACTED)[number]
-export type RedactWord = (typeof REDACT_WORDS)[number]
 export type Reasoning = (typeof REASONINGS)[number]
 
-const DEFAULT_REDACTED: ReadonlySet<Redacted> = new Set(
-  SENSITIVE_CLASSES.filter((name) => name !== 'ssn_us'),
-)
 const ALL_VERDICTS: readonly Verdict[] = [...VERDICTS].sort()
 /** Traces to repair come in with their patches. What was dropped is what pairs reject, and the bad examples of kto. */
 const DEFAULT_VERDICTS: Readonly<Record<DatasetType, readonly Verdict[]>> = {
@@ -162,7 +154,8 @@ const LATER_OPTIONS = {
 type LaterOption = keyof typeof LATER_OPTIONS
 
 /** A recipe as the database has it. */
-export interface StoredRecipe extends Omit<Recipe, 'options'> {
+export interface StoredRecipe extends Omit<Recipe, 'options' | 'redaction'> {
+  readonly redaction?: Redaction | null
   readonly options: Omit<Options, LaterOption> & Partial<Pick<Options, LaterOption>>
 }
 

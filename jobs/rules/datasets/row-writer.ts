@@ -4,6 +4,8 @@ import { lossesOf, rareMembersOf, rowText } from './formats.ts'
 import type { RareMember, RowParts } from './formats.ts'
 import type { Conversation, Dropped } from './messages.ts'
 import type { Recipe } from './recipe.ts'
+import { openRowRedaction } from './redact-row.ts'
+import type { RedactionCounts } from './redact-row.ts'
 import type { Toolbox } from './tools.ts'
 
 export interface Row {
@@ -17,6 +19,7 @@ export interface Row {
   readonly tools_from: Toolbox['from']
   readonly rareMembers: Readonly<Record<RareMember, boolean>>
   readonly losses: Losses
+  readonly redactions: RedactionCounts
 }
 
 /** What a row does not tell of its trace, by word: how many messages it concerns. */
@@ -33,10 +36,15 @@ export interface UnwrittenRow extends Pick<Conversation, 'leftOut'> {
 }
 
 /** Returns a function that writes a row and checks it as a whole. */
-export function openRowWriter({ options }: Recipe): RowWriter {
-  return ({ parts, tools, leftOut, corrected }) => {
-    const reason = faultOfTurns(countTrained(parts), options)
+export function openRowWriter(recipe: Recipe): RowWriter {
+  const { options } = recipe
+  const { redact, check } = openRowRedaction(recipe)
+  return ({ parts: said, tools, leftOut, corrected }) => {
+    const reason = faultOfTurns(countTrained(said), options)
     if (reason !== undefined) return { reason }
+    const redacted = redact(said, tools)
+    if ('reason' in redacted) return redacted
+    const { parts, counts: redactions } = redacted
     const text = rowText(parts, tools, options)
     if (typeof text !== 'string') return text
     if (hasUnfitText(text)) return { reason: 'invalid.text' }
@@ -44,6 +52,8 @@ export function openRowWriter({ options }: Recipe): RowWriter {
     // Four characters of JSON a token: right within a third for English, code and JSON.
     const tokens = Math.ceil(text.length / 4)
     if (options.max_tokens !== null && tokens > options.max_tokens) return { reason: 'too_long' }
+    const residue = check(text)
+    if (residue) return residue
     const training = Buffer.from(text)
     return {
       training,
@@ -53,6 +63,7 @@ export function openRowWriter({ options }: Recipe): RowWriter {
       tools_from: tools.from,
       rareMembers: rareMembersOf(parts, options),
       losses: { ...lossesOf(parts, options), messages_dropped: leftOut },
+      redactions,
     }
   }
 }

@@ -1,6 +1,7 @@
 import { readTool as readContract, toolDescription } from '../manifests/contract.ts'
 import type { Component } from '../manifests/manifest.ts'
 import { trainingJson } from '../core/training-json.ts'
+import type { TrainingCall } from './call-book.ts'
 import type { TrainingMessage } from './messages.ts'
 import { isObject } from '../core/reader.ts'
 import type { LlmCall } from '../traces/trace.ts'
@@ -93,6 +94,21 @@ export function faultOfCalls(messages: readonly TrainingMessage[], tools: Toolbo
   return undefined
 }
 
+/**
+ * Redacted arguments that fit their schema where the original ones did: a text in the place of another value
+ * becomes null where the schema wants no text. Undefined where that does not fit either; the same object
+ * where nothing became null.
+ */
+export function refit(redacted: Arguments, original: Arguments, schema: Schema | undefined) {
+  if (!schema || !fits(original, schema) || fits(redacted, schema)) return redacted
+  const members = Object.entries(redacted).map(([name, value]) => {
+    const isReplaced = typeof value === 'string' && typeof original[name] !== 'string'
+    return [name, isReplaced && !isAdmitted(name, value, schema) ? null : value]
+  })
+  const refitted = Object.fromEntries(members) as Arguments
+  return fits(refitted, schema) ? refitted : undefined
+}
+
 function fill(tools: readonly Tool[], from: Toolbox['from']): Toolbox {
   const first = new Map<string, Tool>()
   for (const tool of tools) if (!first.has(tool.name)) first.set(tool.name, tool)
@@ -134,20 +150,22 @@ function readTool(tool: Record<string, unknown>): Tool[] {
  * Whether arguments have the members a schema requires, none that it forbids, and each of the type it
  * says. Deeper rules are not looked at: a schema may hold patterns that take for ever to run.
  */
-function fits(args: Readonly<Record<string, unknown>>, schema: Schema) {
-  const { required, additionalProperties } = schema
-  const properties = isObject(schema['properties']) ? schema['properties'] : {}
+function fits(args: Arguments, schema: Schema) {
+  const { required } = schema
   if (
     Array.isArray(required) &&
     !required.every((name) => typeof name !== 'string' || Object.hasOwn(args, name))
   ) {
     return false
   }
-  return Object.entries(args).every(([name, value]) => {
-    if (!Object.hasOwn(properties, name)) return additionalProperties !== false
-    const property = properties[name]
-    return !isObject(property) || isOfType(value, property['type'])
-  })
+  return Object.entries(args).every(([name, value]) => isAdmitted(name, value, schema))
+}
+
+function isAdmitted(name: string, value: unknown, schema: Schema) {
+  const properties = isObject(schema['properties']) ? schema['properties'] : {}
+  if (!Object.hasOwn(properties, name)) return schema['additionalProperties'] !== false
+  const property = properties[name]
+  return !isObject(property) || isOfType(value, property['type'])
 }
 
 /** Types that JSON Schema does not know accept everything. */
@@ -178,6 +196,7 @@ const KNOWN_LISTS = 64
 const KNOWN_LENGTH = 1 << 20
 
 type Schema = Readonly<Record<string, unknown>>
+type Arguments = TrainingCall['parsed']
 interface Tool {
   readonly name: string
   readonly text: string

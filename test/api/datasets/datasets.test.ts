@@ -75,7 +75,7 @@ t.test('datasets', async (t) => {
       [{ seed: -1 }, 'body.seed'],
       [{ options: { format: 'csv' } }, 'body.options.format'],
       [{ options: { dedupe: 'near' } }, 'body.options.dedupe'],
-      [{ options: { redact: ['email'] } }, 'body.options.redact'],
+      [{ options: { redact: ['names'] } }, 'body.options.redact.0'],
     ]
     for (const [request, field] of cases) {
       const answer = await build(request)
@@ -84,7 +84,6 @@ t.test('datasets', async (t) => {
     }
     const near = await build({ options: { dedupe: 'near' } })
     t.match(near.body.detail, /near duplicates cannot be removed yet/)
-    t.match((await build({ options: { redact: ['email'] } })).body.detail, /cannot be redacted yet/)
   })
 
   t.test('400: parts of a request that do not go together', async (t) => {
