@@ -1,14 +1,21 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { ReadyFacts } from '../../sql/datasets/versions.ts'
 import { countChosen, countLosses, listManifests, listPolicies } from './chosen-rows.ts'
+import { listNearSamples } from './near-rows.ts'
 
-/** Counts the chosen rows, and lists the manifests and policies of their traces. */
+/** Counts the chosen rows, and lists the manifests and policies of their traces and what was near to them. */
 export async function describeRows(
   connection: DuckDBConnection,
 ): Promise<
   Pick<
     ReadyFacts,
-    'row_count' | 'split_counts' | 'losses' | 'token_estimate' | 'manifest_ids' | 'policy'
+    | 'row_count'
+    | 'split_counts'
+    | 'losses'
+    | 'token_estimate'
+    | 'manifest_ids'
+    | 'policy'
+    | 'near_duplicates'
   >
 > {
   const { rows, tokens, splits } = await countChosen(connection)
@@ -19,5 +26,6 @@ export async function describeRows(
     losses: await countLosses(connection),
     manifest_ids: await listManifests(connection),
     policy: { decision_policies: await listPolicies(connection) },
+    near_duplicates: await listNearSamples(connection),
   }
 }

@@ -3,6 +3,8 @@ import { hasUnfitText } from '../core/training-json.ts'
 import { lossesOf, rareMembersOf, rowText } from './formats.ts'
 import type { RareMember, RowParts } from './formats.ts'
 import type { Conversation, Dropped } from './messages.ts'
+import { nearScope } from './near-scope.ts'
+import { openRowSigner } from './near-text.ts'
 import type { Recipe } from './recipe.ts'
 import type { Toolbox } from './tools.ts'
 
@@ -17,6 +19,8 @@ export interface Row {
   readonly tools_from: Toolbox['from']
   readonly rareMembers: Readonly<Record<RareMember, boolean>>
   readonly losses: Losses
+  /** See `signature.ts`; null where no near-duplicates are looked for. */
+  readonly signature: Int32Array | null
 }
 
 /** What a row does not tell of its trace, by word: how many messages it concerns. */
@@ -33,7 +37,9 @@ export interface UnwrittenRow extends Pick<Conversation, 'leftOut'> {
 }
 
 /** Returns a function that writes a row and checks it as a whole. */
-export function openRowWriter({ options }: Recipe): RowWriter {
+export function openRowWriter(recipe: Recipe): RowWriter {
+  const { options } = recipe
+  const sign = nearScope(recipe) === 'none' ? undefined : openRowSigner()
   return ({ parts, tools, leftOut, corrected }) => {
     if (!isTrained(parts)) return { reason: 'no_trainable_turn' }
     const text = rowText(parts, tools, options)
@@ -52,6 +58,7 @@ export function openRowWriter({ options }: Recipe): RowWriter {
       tools_from: tools.from,
       rareMembers: rareMembersOf(parts, options),
       losses: { ...lossesOf(parts, options), messages_dropped: leftOut },
+      signature: sign?.(parts) ?? null,
     }
   }
 }
