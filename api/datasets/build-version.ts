@@ -40,7 +40,9 @@ const options = shape(
   {
     format: oneOf(...ROW_FORMATS),
     rows: oneOf(...ROW_STYLES),
-    dedupe: oneOf(...DEDUPES),
+    dedupe: oneOf(...DEDUPES).description(
+      'Default exact: of rows with the same text one stays. near: of rows that share about four fifths of their runs of five words as well. Unless none, no row is near to one of another split',
+    ),
     redact: listOf(oneOf(...REDACT_WORDS)).max(REDACT_WORDS.length),
     max_tokens: int(1, 10_000_000).description('Longer rows are left out'),
     max_turns: int(1, 100_000).description('Rows with more turns of the assistant are left out'),
