@@ -23,7 +23,11 @@ export async function findNear({ list, folder, run, told }: Finding, scope: Near
 }
 
 /** Compares rows in a thread, which ends with the signal. */
-export async function searchInThread(search: NearSearch, signal: AbortSignal, told: Finding['told']) {
+export async function searchInThread(
+  search: NearSearch,
+  signal: AbortSignal,
+  told: Finding['told'],
+) {
   signal.throwIfAborted()
   const { rows, traces, splits } = search
   const thread = new Worker(new URL('./near-thread.ts', import.meta.url), {

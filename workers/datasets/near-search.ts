@@ -9,8 +9,9 @@ import {
   NEAR_BINS,
   SIGNATURE_BINS,
 } from '../../jobs/rules/datasets/signature.ts'
-import { openSignatures, readBand, writeBands } from './near-bands.ts'
-import type { SignatureReader } from './near-bands.ts'
+import { readBand, writeBands } from './near-bands.ts'
+import { openSignatureReader } from './signature-file.ts'
+import type { SignatureReader } from './signature-file.ts'
 
 /** The rows to compare, by rank: the better one of two comes first. */
 export interface RankedRows {
@@ -35,14 +36,13 @@ export interface NearSearch extends RankedRows {
  * @param told called with the share of the bands that are done, 0 to 1
  */
 export function searchNear({ folder, scope, ...ranked }: NearSearch, told: (part: number) => void) {
-  const rowsOfBands = writeBands(folder, ranksOf(ranked.rows))
   const pairs = openNearPairs(ranked.rows.length)
-  const signatures = openSignatures(folder)
+  const signatures = openSignatureReader(folder)
   try {
+    const count = writeBands(folder, signatures, ranksOf(ranked.rows))
     const compare = openComparison({ ...ranked, scope, pairs, signatures })
-    const whole = new BigUint64Array(Math.max(...rowsOfBands))
-    for (const [band, count] of rowsOfBands.entries()) {
-      const entries = whole.subarray(0, count)
+    const entries = new BigUint64Array(count)
+    for (let band = 0; band < BANDS; band++) {
       readBand(folder, band, entries)
       for (const ranks of bucketsOf(entries)) compare(ranks)
       told((band + 1) / BANDS)

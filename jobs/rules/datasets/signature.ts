@@ -107,9 +107,9 @@ function addShingle(shingle: number, { salt, bins }: Signing) {
 /** Each empty bin takes the value of the first full one in its own fixed order of the bins. */
 function fillEmpty(bins: Int32Array, full: Int32Array) {
   for (let bin = 0; bin < SIGNATURE_BINS; bin++) {
+    if (full[bin] !== EMPTY) continue
     let probe = bin * SIGNATURE_BINS
     const end = probe + SIGNATURE_BINS
-    if (full[bin] !== EMPTY) continue
     while (probe < end && full[PROBES[probe] as number] === EMPTY) probe++
     if (probe < end) bins[bin] = full[PROBES[probe] as number] as number
   }
