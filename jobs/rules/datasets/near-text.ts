@@ -6,15 +6,20 @@ import { openSigner } from './signature.ts'
 /**
  * Returns a function that signs what is told by a row: contents and arguments of calls of a conversation
  * without its system prompts, of a pair its two turns, and of a kto row the completion with the last
- * message of the user before it. Good and bad kto rows have nothing in common. What is not text tells rows
- * apart that read the same: a row with an image, a sound or a file is not signed.
+ * message of the user before it. Good and bad kto rows have nothing in common.
+ *
+ * Not signed, and so equal only to rows with the same hash, are rows that others may read like without
+ * being the same: one with an image, a sound or a file, and a pair or completion of few words, which may
+ * well answer to something else.
  */
 export function openRowSigner() {
   const sign = openSigner()
   return (parts: RowParts) => {
     const told = toldOf(parts)
     const isText = !told.some(({ hasMedia }) => hasMedia)
-    return sign(isText ? textsOf(told) : [], parts.label === false ? BAD_SALT : 0)
+    const salt = parts.label === false ? BAD_SALT : 0
+    const least = parts.lists.messages ? 1 : LEAST_WORDS
+    return sign(isText ? textsOf(told) : [], { salt, least })
   }
 }
 
@@ -38,3 +43,5 @@ function textsOf(messages: readonly TrainingMessage[]) {
 }
 
 const BAD_SALT = 0x5bd1_e995
+/** Of what is answered without all that was said before. */
+const LEAST_WORDS = 20

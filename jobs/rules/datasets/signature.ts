@@ -18,26 +18,28 @@ export const BANDS = 16
  * Returns a function that signs texts, which it takes for one text. Words are runs of letters and digits, in
  * lower case. A text of less than five words is one shingle.
  * @param salt texts under different salts have nothing in common
- * @returns the signature; one of a text without a word is not `isSigned`
+ * @param least how many words there must be, 1 at least
+ * @returns the signature; one of a text of fewer words is not `isSigned`
  */
 export function openSigner() {
   const letters = letterTable()
   const last = new Int32Array(SHINGLE_WORDS - 1)
   const full = new Int32Array(SIGNATURE_BINS)
-  return (texts: readonly string[], salt = 0): Int32Array => {
+  return (texts: readonly string[], { salt = 0, least = 1 } = {}): Int32Array => {
     const bins = new Int32Array(SIGNATURE_BINS).fill(EMPTY)
     const signing = { letters, last: last.fill(0), salt, bins }
     let words = 0
     for (const text of texts) words += addText(text, words, signing)
+    if (words < least) return bins.fill(EMPTY)
     // Fewer words than a shingle has are all among the last ones.
-    if (words > 0 && words < SHINGLE_WORDS) addShingle(last.reduce(mergeWord, 0), signing)
+    if (words < SHINGLE_WORDS) addShingle(last.reduce(mergeWord, 0), signing)
     full.set(bins)
     fillEmpty(bins, full)
     return bins
   }
 }
 
-/** Whether the text of a signature has any word. */
+/** Whether it is the signature of a text that had words enough. */
 export function isSigned(signature: Int32Array) {
   return signature[0] !== EMPTY
 }

@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import type { RowParts } from '../../../../jobs/rules/datasets/formats.ts'
 import type { TrainingMessage } from '../../../../jobs/rules/datasets/messages.ts'
 import { openRowSigner } from '../../../../jobs/rules/datasets/near-text.ts'
+import { openTexts } from '../../../../ops/bench/near-texts.ts'
 import { isSigned, openSigner } from '../../../../jobs/rules/datasets/signature.ts'
 
 const sign = openSigner()
@@ -35,21 +36,35 @@ t.test('a conversation counts without its system prompts and names of tools', as
 })
 
 t.test('a pair counts with its two turns', async (t) => {
-  const chosen = [said('assistant', 'This is the better one of them')]
-  const rejected = [said('assistant', 'And that is what was worse')]
+  const texts = openTexts(1)
+  const [better, worse] = [texts.text(12), texts.text(8)]
+  const chosen = [said('assistant', better)]
+  const rejected = [said('assistant', worse)]
   const prompt = [said('user', 'Which one is better?')]
-  const texts = ['This is the better one of them', 'And that is what was worse']
-  signsOnly(t, { lists: { prompt, chosen, rejected } }, ...texts)
+  signsOnly(t, { lists: { prompt, chosen, rejected } }, better, worse)
 })
 
 t.test('a completion counts with the last message of the user, apart by its label', async (t) => {
   const prompt = [said('user', 'first'), said('assistant', 'one'), said('user', 'and the second')]
-  const completion = [said('assistant', 'two of them and no more')]
+  const answer = openTexts(2).text(20)
+  const completion = [said('assistant', answer)]
   const lists = { prompt, completion }
-  signsOnly(t, { lists, label: true }, 'and the second', 'two of them and no more')
+  signsOnly(t, { lists, label: true }, 'and the second', answer)
   const [good, bad] = [signRow({ lists, label: true }), signRow({ lists, label: false })]
   t.ok(isSigned(bad))
   t.equal(good.filter((value, bin) => value === bad[bin]).length, 0)
+})
+
+t.test('a pair or completion of few words may answer to something else', async (t) => {
+  const [prompt, short] = [[said('user', 'Shall we?')], openTexts(3).text(17)]
+  const completion = [said('assistant', short)]
+  const long = [said('assistant', `${short} then`)]
+  t.notOk(isSigned(signRow({ lists: { prompt, completion }, label: true })))
+  t.ok(isSigned(signRow({ lists: { prompt, completion: long }, label: true })))
+  const [chosen, rejected] = [completion, [said('assistant', 'no no')]]
+  t.notOk(isSigned(signRow({ lists: { prompt, chosen, rejected } })))
+  t.ok(isSigned(signRow({ lists: { prompt, chosen: long, rejected } })))
+  t.ok(isSigned(signRow({ lists: { messages: [...prompt, said('assistant', 'Yes')] } })))
 })
 
 t.test('a row with what is not text is not signed', async (t) => {

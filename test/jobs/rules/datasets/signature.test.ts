@@ -69,6 +69,8 @@ t.test(
   async (t) => {
     for (const text of ['', ' -- ', '😀', '\ud83d', '\ude00']) t.notOk(isSigned(sign([text])), text)
     t.notOk(isSigned(sign([])))
+    t.notOk(isSigned(sign(['a b c', 'd'], { least: 5 })))
+    t.ok(isSigned(sign(['a b c', 'd e'], { least: 5 })))
     const texts = ['a', 'b', 'a b', 'b a', 'a a', 'a b c', 'a b c d', 'a b c d e']
     const signed = texts.map((text) => sign([text]))
     for (const [i, one] of signed.entries()) {
@@ -81,7 +83,7 @@ t.test(
 
 t.test('texts under other salts have nothing in common', async (t) => {
   const text = openTexts(3).text(100)
-  const [one, other] = [sign([text], 0), sign([text], 7)]
+  const [one, other] = [sign([text]), sign([text], { salt: 7 })]
   t.equal(one.filter((value, bin) => value === other[bin]).length, 0)
 })
 
