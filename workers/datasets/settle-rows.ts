@@ -31,9 +31,9 @@ export async function settleTraces(connection: DuckDBConnection, drop: Drop) {
 }
 
 /**
- * Decides which of the made rows stay, and where they stand. Near-duplicates are looked for among rows that
- * differ, and before a fair sample is drawn: of it nothing has to be taken away, nor repeats a row what
- * another one of it says.
+ * Decides which of the made rows stay, and where they stand. Near-duplicates are removed after equal rows,
+ * which are found exactly, and before `max_rows`, so that no more is taken from that sample; pairs are
+ * balanced last, as they then are.
  * @param findNear fills the table `near`
  * @returns what is doubtful about the rows
  */

@@ -1,6 +1,6 @@
 /**
- * Which rows were found near to which better ones. Rows go by their rank, the best has 0. Takes 40 bytes a
- * row at most, of which the system gives only what is used.
+ * Which rows were found near to which better ones. A row is named by its rank; the best has 0. Takes 40 bytes
+ * a row of address space, and as much memory as pages of it are used.
  */
 export interface NearPairs {
   /** The row has `MOST_NEAR` better ones; no more are looked for. */
@@ -9,8 +9,8 @@ export interface NearPairs {
   /** @param equal bins of the two signatures, `NEAR_BINS` at least */
   add(rank: number, better: number, equal: number): void
   /**
-   * Tells every pair, and which of them leaves the worse row out: one with a row that stays. A row near to
-   * none that stays does so too, and the best of several leads. So nothing is merged over a chain.
+   * Tells every pair. A row is left out when it is near to a better one that stays; where there are
+   * several, the best of them leads. A row that is near only to rows that are left out stays.
    */
   settle(tell: (pair: SettledPair) => void): void
 }
