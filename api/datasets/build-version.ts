@@ -42,7 +42,9 @@ const options = shape(
   {
     format: oneOf(...ROW_FORMATS),
     rows: oneOf(...ROW_STYLES),
-    dedupe: oneOf(...DEDUPES),
+    dedupe: oneOf(...DEDUPES).description(
+      'Default exact: of rows with the same text the best one stays. near: so it is with rows that share about four fifths of their runs of five words, and rows of the version before stay first. Unless none, a row near to a better one of another split is left out',
+    ),
     redact: listOf(oneOf(...REDACT_WORDS))
       .max(REDACT_WORDS.length)
       .description(

@@ -2,6 +2,7 @@ import Joi from 'joi'
 import { listOf, oneOf, shape } from '../../jobs/shape.ts'
 import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
 import type { Storage } from '../../jobs/storage.ts'
+import { findNearDuplicates } from '../../sql/datasets/near-duplicates.ts'
 import * as rows from '../../sql/datasets/rows.ts'
 import type { RowPosition } from '../../sql/datasets/rows.ts'
 import { listFiles } from '../../sql/datasets/versions.ts'
@@ -11,10 +12,30 @@ import { cursorQuery, errorBody, nullable } from '../fields.ts'
 import { decodeNumberCursor, encodeCursor } from '../pagination.ts'
 import { findReadyVersion, versionPath } from './version.ts'
 
+const nearDuplicate = Joi.object({
+  row: Joi.object({ trace_id: Joi.string().required(), split: Joi.string().required() })
+    .required()
+    .description(
+      'The trace that it was made of, the chosen one of a pair; where it would have gone',
+    ),
+  kept: Joi.object({
+    trace_id: Joi.string().required(),
+    split: Joi.string().required(),
+    ordinal: Joi.number().integer().required(),
+  })
+    .required()
+    .description('The row that was kept, by its `ordinal` in the version'),
+  similarity: Joi.number()
+    .required()
+    .description(
+      'Share of equal bins of their signatures, 0.8 to 1: an estimate of what they share',
+    ),
+}).label('NearDuplicate')
+
 export const listRows = endpoint('GET', '/datasets/{dataset_id}/versions/{version}/rows', {
   summary: 'Look at the rows of a version',
   description:
-    'In their order. A page of long rows may hold fewer than `limit`; read on by cursor.',
+    'In their order. A page of long rows may hold fewer than `limit`; read on by cursor. The first page has samples of the rows that were left out because they are near to one that was kept.',
   access: 'key',
   params: versionPath,
   query: shape({}, { split: oneOf(...SPLITS), ...cursorQuery }),
@@ -30,6 +51,11 @@ export const listRows = endpoint('GET', '/datasets/{dataset_id}/versions/{versio
           .label('DatasetRow'),
       ).required(),
       total: Joi.number().integer().required().description('Rows of the version, or of the split'),
+      near_duplicates: listOf(nearDuplicate)
+        .required()
+        .description(
+          'At most 1,000, on the first page, whatever its split; `dropped_counts` has them all under `near_duplicate` and `split.near_duplicate`',
+        ),
       limit: Joi.number().integer().required(),
       next_cursor: nullable(Joi.string()).description('Give it as `cursor` to read on'),
     }).label('DatasetRowList'),
@@ -49,6 +75,9 @@ export const listRows = endpoint('GET', '/datasets/{dataset_id}/versions/{versio
     return {
       rows: await readRows(storage, files, shown),
       total: split ? version.split_counts?.[split] : version.row_count,
+      near_duplicates: query.cursor
+        ? []
+        : await findNearDuplicates(sql, principal.orgId, version.id),
       limit,
       next_cursor: next ? encodeCursor([next.ordinal]) : null,
     }

@@ -31,7 +31,7 @@ export const versionBody = Joi.object({
   row_count: nullable(count),
   split_counts: nullable(Joi.object().pattern(Joi.string(), count)),
   dropped_counts: nullable(Joi.object().pattern(Joi.string(), count)).description(
-    'What gave no row, by reason; `filtered.<name>` counts the traces a filter left out',
+    'What gave no row, by reason; `filtered.<name>` counts the traces a filter left out, `near_duplicate` and `split.near_duplicate` the rows near to a better one of their split and of another one',
   ),
   losses: Joi.object()
     .pattern(Joi.string(), count)

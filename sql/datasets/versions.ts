@@ -3,6 +3,7 @@ import type { Recipe, Split } from '../../jobs/rules/datasets/recipe.ts'
 import { jsonText } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import type { JobError } from '../jobs/jobs.ts'
+import type { NearDuplicate } from './near-duplicates.ts'
 
 export type VersionStatus = 'queued' | 'building' | 'ready' | 'failed' | 'canceled'
 
@@ -166,6 +167,7 @@ export type ReadyFacts = Required<
   token_estimate: number
   policy: VersionPolicy
   redaction: VersionRedaction | null
+  near_duplicates: readonly NearDuplicate[]
 }
 
 /**
@@ -188,7 +190,8 @@ export async function publishVersion(
       streams = ${jsonText(facts.streams)}::text::jsonb,
       losses = ${jsonText(facts.losses)}::text::jsonb,
       warnings = ${jsonText(facts.warnings)}::text::jsonb,
-      redaction = ${facts.redaction && jsonText(facts.redaction)}::text::jsonb
+      redaction = ${facts.redaction && jsonText(facts.redaction)}::text::jsonb,
+      near_duplicates = ${jsonText(facts.near_duplicates)}::text::jsonb
     where org_id = ${orgId} and id = ${id} and ready_at is null`
   if (updated.count === 0) return false
   const rows = files.map((file) => ({ ...file, org_id: orgId, version_id: id }))

@@ -15,6 +15,7 @@ import { listRareMembers } from './chosen-rows.ts'
 import { describeRows } from './describe-rows.ts'
 import { openDuck } from '../runtime/duckdb.ts'
 import type { Duck } from '../runtime/duckdb.ts'
+import { findNear } from './find-near.ts'
 import { describeStreams, finishFiles } from './finish-files.ts'
 import { makeRows } from './make-rows.ts'
 import { refuseIncomplete } from './refuse-incomplete.ts'
@@ -27,6 +28,7 @@ import { countLeaks, settleRows, settlesMore, settleTraces } from './settle-rows
 import type { Drop } from './settle-rows.ts'
 import { openShardFiles } from './shard-files.ts'
 import type { Shard, ShardFiles } from './shard-files.ts'
+import { openSignatureFile } from './signature-file.ts'
 import { storeRows } from './store-rows.ts'
 import { openParquetWriter } from './write-parquet.ts'
 import type { ConvertShard } from './write-parquet.ts'
@@ -63,7 +65,7 @@ export function makeBuildHandler({ shardBytes }: { shardBytes: number }) {
 export const buildDatasetHandler = makeBuildHandler({ shardBytes: 256_000_000 })
 
 async function build(building: Building) {
-  const { version, run, duck } = building
+  const { version, run, duck, folder } = building
   const { recipe } = version
   const { drop, counts } = countDropped()
   const list = await openRowList(duck)
@@ -75,8 +77,11 @@ async function build(building: Building) {
   const made = await makeFiles({ ...building, list, drop, total, convert })
   run.signal.throwIfAborted()
   await refuseIncomplete(list.connection, recipe, counts())
-  const warnings = await settleRows(list.connection, recipe, drop)
-  const jsonl = await finishFiles(list, made.files, building.folder)
+  const told = (part: number) => run.progress(buildProgress('comparing rows', part, total))
+  const warnings = await settleRows(list.connection, recipe, drop, (scope) =>
+    findNear({ list, folder, run, told }, scope),
+  )
+  const jsonl = await finishFiles(list, made.files, folder)
   const rare = await listRareMembers(list.connection)
   const converting = convertAll(jsonl, made.converted, rare, convert)
   const content_hash = await storeRows(list, run, { versionId: version.id, traceCount: total })
@@ -107,14 +112,16 @@ async function makeFiles({ version, run, folder, shardBytes, list, drop, total, 
   for (const [splitIndex, split] of SPLITS.entries()) {
     writers.set(splitIndex, await openShardFiles(folder, split, shardBytes, isFull))
   }
+  const signatures = await openSignatureFile(folder)
   const thread = openRowThread(version.recipe)
   try {
-    await makeRows({ version, run, list, thread, files: writers, drop, total })
+    await makeRows({ version, run, list, thread, files: writers, signatures, drop, total })
     const last = await Promise.all([...writers.values()].map((writer) => writer.finish()))
     const files = SPLITS.flatMap((name) => [...full, ...last].filter(({ split }) => split === name))
     return { files, converted }
   } finally {
     await thread.close()
+    await signatures.close()
     await Promise.all([...writers.values()].map((writer) => writer.close()))
   }
 }
@@ -158,7 +165,8 @@ async function clearRows({ version, run }: Building) {
 
 async function refuseLeaks(list: RowList, { id, recipe }: VersionRow) {
   const leaks = await countLeaks(list.connection, recipe)
-  if (leaks > 0) throw new Error(`Version ${id} has ${leaks} units in two splits or rows twice`)
+  if (leaks > 0)
+    throw new Error(`Version ${id} has ${leaks} units in two splits or rows twice or almost`)
 }
 
 interface Building {

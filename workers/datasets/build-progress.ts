@@ -11,7 +11,8 @@ export function buildProgress(phase: Phase, part: number, traceCount: number): P
 }
 
 const SHARES = {
-  'making rows': [0, 0.7],
+  'making rows': [0, 0.65],
+  'comparing rows': [0.65, 0.7],
   'storing rows': [0.7, 0.9],
   converting: [0.9, 1],
 } as const

@@ -8,8 +8,9 @@ import {
   listManifests,
   listPolicies,
 } from './chosen-rows.ts'
+import { listNearSamples } from './near-rows.ts'
 
-/** Counts the chosen rows and what they lack, and lists the manifests and policies of their traces. */
+/** Counts the chosen rows and what they lack, and lists the manifests and policies of their traces and what was near to them. */
 export async function describeRows(
   connection: DuckDBConnection,
   { redaction }: Recipe,
@@ -23,6 +24,7 @@ export async function describeRows(
     | 'manifest_ids'
     | 'policy'
     | 'redaction'
+    | 'near_duplicates'
   >
 > {
   const { rows, tokens, splits } = await countChosen(connection)
@@ -37,5 +39,6 @@ export async function describeRows(
       ...(await countRedactions(connection)),
     },
     policy: { decision_policies: await listPolicies(connection) },
+    near_duplicates: await listNearSamples(connection),
   }
 }

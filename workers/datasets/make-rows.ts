@@ -4,6 +4,7 @@ import type { Run } from '../runtime/handler.ts'
 import { buildProgress } from './build-progress.ts'
 import type { MadeRows } from './row-output.ts'
 import type { RowThread } from './open-row-thread.ts'
+import type { SignatureFile } from './signature-file.ts'
 import { readContents } from './read-contents.ts'
 import type { RowList } from './row-list.ts'
 import type { Drop } from './settle-rows.ts'
@@ -16,6 +17,8 @@ export interface Making {
   readonly thread: RowThread
   /** By index in `SPLITS`; the lines of every row made go into them. */
   readonly files: ReadonlyMap<number, ShardFiles>
+  /** The signatures of the rows made go into it. */
+  readonly signatures: SignatureFile
   readonly drop: Drop
   /** How many traces are listed. */
   readonly total: number
@@ -51,7 +54,8 @@ export async function makeRows(making: Making) {
   list.flush()
 }
 
-async function take({ lines, rows, dropped }: MadeRows, { list, files, drop }: Making) {
+async function take(made: MadeRows, { list, files, signatures, drop }: Making) {
+  const { lines, rows, dropped } = made
   for (const reason of dropped) drop(reason)
   let at = 0
   for (const row of rows) {
@@ -61,4 +65,5 @@ async function take({ lines, rows, dropped }: MadeRows, { list, files, drop }: M
     if (!file) throw new TypeError('A row is of a split that the recipe leaves out')
     list.addRow({ ...row, ...(await file.write(line)) })
   }
+  await signatures.add(made.signatures)
 }

@@ -98,7 +98,8 @@ function appendRow(to: DuckDBAppender, index: number, row: ListedRow) {
 }
 
 /**
- * `gone` lists the rows that do not stay. `chosen` has those that do, in their order: where they were
+ * `gone` lists the rows that do not stay. `near` has the rows that are near-duplicates of better ones, and
+ * for which of these one was left out. `chosen` has those that do, in their order: where they were
  * made, and where they stand in the files that hold nothing else.
  */
 const TABLES = `
@@ -111,6 +112,7 @@ const TABLES = `
     ${LOSSES.map((name) => `${name} integer`).join(', ')});
   create table redactions (index integer, class varchar, count integer);
   create table gone (index integer);
+  create table near (index integer, better integer, equal_bins utinyint, leads boolean);
   create view left_rows as select * from rows anti join gone using (index);
   create table chosen (
     ordinal bigint, index integer, trace_index integer, rejected_index integer, hash blob,

@@ -3,12 +3,15 @@ import { provenanceText } from '../../jobs/rules/datasets/provenance.ts'
 import type { PairOrigin } from '../../jobs/rules/datasets/provenance.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { Row } from '../../jobs/rules/datasets/row-writer.ts'
+import { SIGNATURE_BINS, SIGNATURE_BYTES } from '../../jobs/rules/datasets/signature.ts'
 import type { ListedTrace } from './listed-trace.ts'
 
 /** The lines of rows, one after the other, and what is known of each row. */
 export interface MadeRows {
   readonly lines: Uint8Array<ArrayBuffer>
   readonly rows: readonly MadeRow[]
+  /** Those of the rows, one after the other; empty where no near-duplicates are looked for. */
+  readonly signatures: Int32Array<ArrayBuffer>
   /** The reasons why something gave no row, each as often as it came up. */
   readonly dropped: readonly string[]
   /** How many of the traces were taken; pass the others again. */
@@ -35,6 +38,7 @@ export interface MadeRow {
 export function openOutput(recipe: Recipe) {
   const pieces: Buffer[] = []
   const rows: MadeRow[] = []
+  const signatures: Int32Array[] = []
   const dropped: string[] = []
   let bytes = 0
   function drop(reason: string, n = 1) {
@@ -42,7 +46,7 @@ export function openOutput(recipe: Recipe) {
   }
   return {
     drop,
-    bytes: () => bytes,
+    bytes: () => bytes + signatures.length * SIGNATURE_BYTES,
     put(row: Row | Dropped, { trace, pair, lengthRatio }: Origin) {
       if ('reason' in row) return drop(row.reason)
       const tail = Buffer.from(`,"provenance":${provenanceText(trace, row, recipe, pair)}}\n`)
@@ -50,6 +54,7 @@ export function openOutput(recipe: Recipe) {
       if (length > MAX_LINE_BYTES) return drop('too_long')
       pieces.push(row.training.subarray(0, -1), tail)
       bytes += length
+      if (row.signature) signatures.push(row.signature)
       rows.push({
         traceIndex: trace.index,
         rejectedIndex: pair?.rejected.index ?? null,
@@ -64,16 +69,22 @@ export function openOutput(recipe: Recipe) {
       })
     },
     finish() {
-      // An array with memory of its own, which can be transferred to another thread.
+      // Arrays with memory of their own, which can be transferred to another thread.
       const lines = new Uint8Array(bytes)
       let at = 0
       for (const piece of pieces) {
         lines.set(piece, at)
         at += piece.length
       }
-      return { lines, rows, dropped }
+      return { lines, rows, signatures: joined(signatures), dropped }
     },
   }
+}
+
+function joined(signatures: readonly Int32Array[]) {
+  const all = new Int32Array(signatures.length * SIGNATURE_BINS)
+  for (const [i, signature] of signatures.entries()) all.set(signature, i * SIGNATURE_BINS)
+  return all
 }
 
 /** Whatever reads the lines has buffers of twice this size. */

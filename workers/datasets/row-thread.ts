@@ -11,6 +11,6 @@ if (parentPort) serve(parentPort, openBatchMaker(workerData))
 function serve(port: MessagePort, maker: BatchMaker) {
   port.on('message', (batch: ThreadBatch | null) => {
     const made = batch ? maker.make(batch.traces, batch.tools) : maker.finish()
-    port.postMessage(made, [made.lines.buffer])
+    port.postMessage(made, [made.lines.buffer, made.signatures.buffer])
   })
 }

@@ -1,5 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { balanceLengths, isBiased } from '../../jobs/rules/datasets/length-balance.ts'
+import { nearScope } from '../../jobs/rules/datasets/near-scope.ts'
+import type { NearScope } from '../../jobs/rules/datasets/near-scope.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { VersionWarning } from '../../sql/datasets/versions.ts'
 import { countRepeats, countSplitLeaks } from './chosen-rows.ts'
@@ -12,6 +14,7 @@ import {
   removeDuplicates,
   removeEnds,
 } from './left-rows.ts'
+import { countNearLeaks, removeNear } from './near-rows.ts'
 
 /** Counts what was dropped for a reason; `count` is 1 by default. */
 export type Drop = (reason: string, count?: number) => void
@@ -27,14 +30,29 @@ export async function settleTraces(connection: DuckDBConnection, drop: Drop) {
   drop('split.bridging', await deleteBridgingTraces(connection))
 }
 
-/** Decides which of the made rows stay, and where they stand. Returns what is doubtful about them. */
+/**
+ * Decides which of the made rows stay, and where they stand. Near-duplicates are removed after equal rows,
+ * which are found exactly, and before `max_rows`, so that no more is taken from that sample; pairs are
+ * balanced last, as they then are.
+ * @param findNear fills the table `near`
+ * @returns what is doubtful about the rows
+ */
 export async function settleRows(
   connection: DuckDBConnection,
-  { options, filters, dataset_type: type }: Recipe,
+  recipe: Recipe,
   drop: Drop,
+  findNear: (scope: NearScope) => Promise<void>,
 ): Promise<VersionWarning[]> {
+  const { options, filters, dataset_type: type } = recipe
   drop('split.bridging', await removeBridgingRows(connection))
-  if (options.dedupe === 'exact') drop('duplicate', await removeDuplicates(connection))
+  if (options.dedupe !== 'none') drop('duplicate', await removeDuplicates(connection))
+  const scope = nearScope(recipe)
+  if (scope !== 'none') {
+    await findNear(scope)
+    const { inSplit, inOther } = await removeNear(connection)
+    drop('near_duplicate', inSplit)
+    drop('split.near_duplicate', inOther)
+  }
   if (filters.max_rows !== null) {
     drop('max_rows', await removeBeyond(connection, filters.max_rows))
   }
@@ -53,11 +71,12 @@ async function balancePairs(connection: DuckDBConnection, options: Recipe['optio
 
 /** Whether rows may be removed once all are made for another reason than that they are there twice. */
 export function settlesMore({ filters, options, dataset_type: type }: Recipe) {
-  return filters.max_rows !== null || options.rows === 'call' || type === 'dpo'
+  const isSampled = filters.max_rows !== null || options.dedupe === 'near'
+  return isSampled || options.rows === 'call' || type === 'dpo'
 }
 
-/** How many units are in two splits, and duplicates left. Unless it is 0, the version must not be used. */
+/** How many units are in two splits, and duplicates and near-duplicates left. Unless it is 0, the version must not be used. */
 export async function countLeaks(connection: DuckDBConnection, { options }: Recipe) {
-  const leaks = await countSplitLeaks(connection)
+  const leaks = (await countSplitLeaks(connection)) + (await countNearLeaks(connection))
   return options.dedupe === 'none' ? leaks : leaks + (await countRepeats(connection))
 }

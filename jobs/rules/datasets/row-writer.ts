@@ -3,6 +3,8 @@ import { hasUnfitText } from '../core/training-json.ts'
 import { lossesOf, rareMembersOf, rowText } from './formats.ts'
 import type { RareMember, RowParts } from './formats.ts'
 import type { Conversation, Dropped } from './messages.ts'
+import { nearScope } from './near-scope.ts'
+import { openRowSigner } from './near-text.ts'
 import type { Recipe } from './recipe.ts'
 import { openRowRedaction } from './redact-row.ts'
 import type { RedactionCounts } from './redact-row.ts'
@@ -20,6 +22,8 @@ export interface Row {
   readonly rareMembers: Readonly<Record<RareMember, boolean>>
   readonly losses: Losses
   readonly redactions: RedactionCounts
+  /** See `signature.ts`; null where no near-duplicates are looked for. */
+  readonly signature: Int32Array | null
 }
 
 /** What a row does not tell of its trace, by word: how many messages it concerns. */
@@ -39,6 +43,7 @@ export interface UnwrittenRow extends Pick<Conversation, 'leftOut'> {
 export function openRowWriter(recipe: Recipe): RowWriter {
   const { options } = recipe
   const { redact, check } = openRowRedaction(recipe)
+  const sign = nearScope(recipe) === 'none' ? undefined : openRowSigner()
   return ({ parts: said, tools, leftOut, corrected }) => {
     const reason = faultOfTurns(countTrained(said), options)
     if (reason !== undefined) return { reason }
@@ -64,6 +69,7 @@ export function openRowWriter(recipe: Recipe): RowWriter {
       rareMembers: rareMembersOf(parts, options),
       losses: { ...lossesOf(parts, options), messages_dropped: leftOut },
       redactions,
+      signature: sign?.(parts) ?? null,
     }
   }
 }

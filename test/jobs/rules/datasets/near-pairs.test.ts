@@ -1,0 +1,93 @@
+import t from 'tap'
+import { openNearPairs } from '../../../../jobs/rules/datasets/near-pairs.ts'
+import type { SettledPair } from '../../../../jobs/rules/datasets/near-pairs.ts'
+import { nearScope } from '../../../../jobs/rules/datasets/near-scope.ts'
+import { completeRecipe } from '../../../../jobs/rules/datasets/recipe.ts'
+import type { RecipeRequest } from '../../../../jobs/rules/datasets/recipe.ts'
+import fc from '../../../support/property.ts'
+
+const COUNT = 30
+const pair = fc
+  .tuple(fc.nat(COUNT - 1), fc.nat(COUNT - 1))
+  .filter(([rank, better]) => better < rank)
+
+t.test(
+  'of two near rows not both stay, and none goes without a better one that stays',
+  async (t) => {
+    fc.assert(
+      fc.property(fc.uniqueArray(pair, { selector: String, maxLength: 200 }), (given) => {
+        const settled = settle(given)
+        const gone = new Set(settled.filter(({ leads }) => leads).map(({ rank }) => rank))
+        for (const { rank, better, leads } of settled) {
+          t.ok(gone.has(rank) || gone.has(better))
+          if (leads) t.notOk(gone.has(better))
+        }
+        t.equal(settled.filter(({ leads }) => leads).length, gone.size, 'a row goes once')
+      }),
+    )
+  },
+)
+
+t.test('it does not matter in which order near rows are found', async (t) => {
+  const few = fc.uniqueArray(pair, { selector: String, maxLength: 30 })
+  fc.assert(
+    fc.property(few, (given) => {
+      fc.pre([...Map.groupBy(given, ([rank]) => rank).values()].every(({ length }) => length <= 8))
+      const led = (settled: readonly SettledPair[]) => settled.filter(({ leads }) => leads)
+      t.same(led(settle(given.toReversed())), led(settle(given)))
+    }),
+  )
+})
+
+t.test('nothing is merged over a chain', async (t) => {
+  const settled = settle([
+    [1, 0],
+    [2, 1],
+    [3, 2],
+  ])
+  t.same(
+    settled.map(({ rank, leads }) => [rank, leads]),
+    [
+      [1, true],
+      [2, false],
+      [3, true],
+    ],
+  )
+})
+
+t.test('a row is full with eight better ones, and the best that stays leads', async (t) => {
+  const pairs = openNearPairs(20)
+  for (let better = 9; better > 1; better--) {
+    t.notOk(pairs.isFull(15))
+    pairs.add(15, better, 100 + better)
+  }
+  t.ok(pairs.isFull(15))
+  t.notOk(pairs.isFull(14))
+  t.ok(pairs.has(15, 2))
+  t.notOk(pairs.has(15, 1))
+  const settled: SettledPair[] = []
+  pairs.settle((one) => settled.push(one))
+  t.same(
+    settled.filter(({ leads }) => leads),
+    [{ rank: 15, better: 2, equal: 102, leads: true }],
+  )
+})
+
+t.test('rows are compared for near, and across splits unless duplicates are welcome', async (t) => {
+  const scopeOf = (request: RecipeRequest) => nearScope(completeRecipe('sft', null, request))
+  const split = { train: 0.9, test: 0.1 }
+  t.equal(scopeOf({}), 'none')
+  t.equal(scopeOf({ split: { train: 1, test: 0 } }), 'none')
+  t.equal(scopeOf({ split }), 'other_split')
+  t.equal(scopeOf({ split, options: { dedupe: 'none' } }), 'none')
+  t.equal(scopeOf({ split, options: { dedupe: 'near' } }), 'any')
+  t.equal(scopeOf({ options: { dedupe: 'near' } }), 'any')
+})
+
+function settle(given: readonly (readonly [rank: number, better: number])[]) {
+  const pairs = openNearPairs(COUNT)
+  for (const [rank, better] of given) if (!pairs.isFull(rank)) pairs.add(rank, better, 110)
+  const settled: SettledPair[] = []
+  pairs.settle((one) => settled.push(one))
+  return settled
+}

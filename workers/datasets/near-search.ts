@@ -1,0 +1,139 @@
+import { closeSync, openSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openNearPairs } from '../../jobs/rules/datasets/near-pairs.ts'
+import type { NearPairs } from '../../jobs/rules/datasets/near-pairs.ts'
+import type { NearScope } from '../../jobs/rules/datasets/near-scope.ts'
+import {
+  BANDS,
+  countEqualBins,
+  NEAR_BINS,
+  SIGNATURE_BINS,
+} from '../../jobs/rules/datasets/signature.ts'
+import { readBand, writeBands } from './near-bands.ts'
+import { openSignatureReader } from './signature-file.ts'
+import type { SignatureReader } from './signature-file.ts'
+
+/** The rows to compare, by rank: the better one of two comes first. */
+export interface RankedRows {
+  /** Their numbers, by which their signatures are found. */
+  readonly rows: Uint32Array<ArrayBuffer>
+  /** Rows of one trace are never near: its calls share their beginning. */
+  readonly traces: Uint32Array<ArrayBuffer>
+  /** Indexes in `SPLITS`. */
+  readonly splits: Uint8Array<ArrayBuffer>
+}
+
+export interface NearSearch extends RankedRows {
+  /** Has the signatures; gets the files of the bands and `nearPath`. */
+  readonly folder: string
+  readonly scope: NearScope
+}
+
+/**
+ * Finds the rows that are near to better ones and writes them as lines of `row,better,equal bins,leads`
+ * into the file `nearPath`. Rows are compared that share a band, each with the best few of those in each
+ * split. Memory: 8 bytes a row for a band, 13 for ranks, and 40 at most for what is found.
+ * @param told called with the share of the bands that are done, 0 to 1
+ */
+export function searchNear({ folder, scope, ...ranked }: NearSearch, told: (part: number) => void) {
+  const pairs = openNearPairs(ranked.rows.length)
+  const signatures = openSignatureReader(folder)
+  try {
+    const count = writeBands(folder, signatures, ranksOf(ranked.rows))
+    const compare = openComparison({ ...ranked, scope, pairs, signatures })
+    const entries = new BigUint64Array(count)
+    for (let band = 0; band < BANDS; band++) {
+      readBand(folder, band, entries)
+      for (const ranks of bucketsOf(entries)) compare(ranks)
+      told((band + 1) / BANDS)
+    }
+  } finally {
+    signatures.close()
+  }
+  writePairs(folder, pairs, ranked.rows)
+}
+
+/** The file of what was found, within the scratch folder of a build. */
+export function nearPath(folder: string) {
+  return join(folder, 'near.csv')
+}
+
+function ranksOf(rows: Uint32Array) {
+  const count = rows.reduce((most, row) => Math.max(most, row + 1), 0)
+  const rankOf = new Uint32Array(count)
+  for (const [rank, row] of rows.entries()) rankOf[row] = rank + 1
+  return rankOf
+}
+
+/** The ranks of the rows with one hash, in ascending order, wherever there are several. */
+function* bucketsOf(entries: BigUint64Array) {
+  const words = new Uint32Array(entries.buffer, entries.byteOffset, 2 * entries.length)
+  const hashOf = (i: number) => words[2 * i + 1]
+  for (let from = 0, to = 0; from < entries.length; from = to) {
+    const hash = hashOf(from)
+    while (to < entries.length && hashOf(to) === hash) to++
+    if (to - from > 1) yield ranksIn(words, from, to)
+  }
+}
+
+function* ranksIn(words: Uint32Array, from: number, to: number) {
+  for (let i = from; i < to; i++) yield words[2 * i] as number
+}
+
+/** Returns a function that compares the rows of one bucket. */
+function openComparison({ rows, traces, splits, scope, pairs, signatures }: Comparing) {
+  const own = new Int32Array(SIGNATURE_BINS)
+  function mayBeNear(rank: number, head: number) {
+    if (scope === 'other_split' && splits[rank] === splits[head]) return false
+    return traces[rank] !== traces[head] && !pairs.has(rank, head)
+  }
+  return (ranks: Iterable<number>) => {
+    const heads: number[] = []
+    const read = new Map<number, Int32Array>()
+    const signatureOf = (head: number) =>
+      read.getOrInsertComputed(head, () => {
+        const signature = new Int32Array(SIGNATURE_BINS)
+        signatures.read(rows[head] as number, signature)
+        return signature
+      })
+    for (const rank of ranks) {
+      const others = pairs.isFull(rank) ? [] : heads.filter((head) => mayBeNear(rank, head))
+      if (others.length > 0) signatures.read(rows[rank] as number, own)
+      for (const head of others) {
+        if (pairs.isFull(rank)) break
+        const equal = countEqualBins(own, signatureOf(head))
+        if (equal >= NEAR_BINS) pairs.add(rank, head, equal)
+      }
+      const ofSplit = heads.filter((head) => splits[head] === splits[rank]).length
+      if (ofSplit < HEADS_A_SPLIT) heads.push(rank)
+    }
+  }
+}
+
+function writePairs(folder: string, pairs: NearPairs, rows: Uint32Array) {
+  const file = openSync(nearPath(folder), 'w')
+  let lines: string[] = []
+  function flush() {
+    writeFileSync(file, lines.join(''))
+    lines = []
+  }
+  try {
+    pairs.settle(({ rank, better, equal, leads }) => {
+      lines.push(`${rows[rank]},${rows[better]},${equal},${leads}\n`)
+      if (lines.length === WAITING_LINES) flush()
+    })
+    flush()
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** With how many rows of each split of its bucket a row is compared. */
+const HEADS_A_SPLIT = 8
+const WAITING_LINES = 4096
+
+interface Comparing extends RankedRows {
+  readonly scope: NearScope
+  readonly pairs: NearPairs
+  readonly signatures: SignatureReader
+}
