@@ -1,0 +1,72 @@
+import { isOfHub } from '../../jobs/rules/datasets/hub-address.ts'
+import { readRetryAfter } from '../../jobs/rules/datasets/hub-faults.ts'
+import type { HubRefusal } from '../../jobs/rules/datasets/hub-faults.ts'
+import { guardedFetch } from '../outbound/guarded-fetch.ts'
+import type { GuardedInit } from '../outbound/guarded-fetch.ts'
+import type { OutboundSettings } from '../runtime/context.ts'
+
+export interface HubAccess {
+  readonly outbound: Pick<OutboundSettings, 'agents' | 'hub'>
+  readonly token: string
+  /** Ends every request. */
+  readonly signal: AbortSignal
+}
+
+/** The hub, or a storage it named, answered with something else than a 2xx. */
+export class HubRefused extends Error implements HubRefusal {
+  readonly status: number
+  readonly sentence: string
+  readonly retryAfterSeconds: number | null
+  readonly isOfStorage: boolean
+
+  constructor({ status, sentence, retryAfterSeconds, isOfStorage }: HubRefusal) {
+    super(`The hub answered ${status}`)
+    this.status = status
+    this.sentence = sentence
+    this.retryAfterSeconds = retryAfterSeconds
+    this.isOfStorage = isOfStorage
+  }
+}
+
+/**
+ * A `fetch` for the hub and the addresses that it names for uploads. The hub's own are the operator's;
+ * others are reached as addresses of clients are. The token goes to the hub alone.
+ * @throws HubRefused for every answer that is not a 2xx; NoAnswer
+ */
+export function openHubFetch({ outbound, token, signal }: HubAccess) {
+  const { hub, agents } = outbound
+  const hubOrigin = new URL(hub.url).origin
+  const send = guardedFetch({
+    agentsFor: (url) => (isOfHub(hub.url, url) ? hub.agents : agents),
+    signal,
+    idleMs: IDLE_MS,
+    maxBytes: MAX_ANSWER_BYTES,
+  })
+  return async (target: string, init: GuardedInit = {}): Promise<Response> => {
+    const url = new URL(target)
+    const isOfStorage = !(url.origin === hubOrigin && init.method !== 'PUT')
+    const authorization = { authorization: `Bearer ${token}` }
+    const headers = { ...init.headers, ...(!isOfStorage && authorization) }
+    const response = await send(url, { ...init, headers })
+    if (response.ok) return response
+    throw new HubRefused({
+      status: response.status,
+      // A hub may repeat in its answer what it was sent.
+      sentence: (await readSentence(response)).replaceAll(token, '[token]'),
+      retryAfterSeconds: readRetryAfter(response.headers.get('retry-after')),
+      isOfStorage,
+    })
+  }
+}
+
+/** What an answer of the hub says went wrong; empty where it is not JSON. */
+async function readSentence(response: Response) {
+  const body: { error?: unknown; message?: unknown } = await response.json().catch(() => ({}))
+  const sentence = Object(body).error ?? Object(body).message
+  // PostgreSQL holds neither.
+  return typeof sentence === 'string' ? sentence.toWellFormed().replaceAll('\0', '') : ''
+}
+
+const IDLE_MS = 60_000
+/** Upload addresses of 100 files of many parts are the longest. */
+const MAX_ANSWER_BYTES = 16 << 20
