@@ -67,7 +67,11 @@ export const pools: Readonly<Record<string, Pool>> = {
     ],
   },
   // Two, so that a build of minutes does not keep every other organization waiting.
-  datasets: { concurrency: 2, handlers: [buildDatasetHandler, pushDatasetHandler], needsStorage: true },
+  datasets: {
+    concurrency: 2,
+    handlers: [buildDatasetHandler, pushDatasetHandler],
+    needsStorage: true,
+  },
   replay: { concurrency: 4, handlers: [prepareReplayHandler, dispatchReplayHandler] },
   skills: {
     concurrency: 2,

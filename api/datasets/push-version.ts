@@ -23,7 +23,9 @@ const pushRequest = shape(
   {
     private: bool()
       .default(true)
-      .description('A repository that strangers can read is refused, and a new one is made private'),
+      .description(
+        'A repository that strangers can read is refused, and a new one is made private',
+      ),
     revision: text().pattern(REVISION, 'the name of a branch').default('main'),
     token: text(1024)
       .pattern(HUB_TOKEN, 'a token')
@@ -83,7 +85,11 @@ async function submitPush(
       hub_url: context.hub.url,
       created_at: context.now(),
     })
-    await audit(tx, principal, 'dataset.pushed', dataset_id, { version_id, repo_id, private: isPrivate })
+    await audit(tx, principal, 'dataset.pushed', dataset_id, {
+      version_id,
+      repo_id,
+      private: isPrivate,
+    })
     return job_id
   })
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { isOfHub } from '../../jobs/rules/datasets/hub-address.ts'
 import { readRetryAfter } from '../../jobs/rules/datasets/hub-faults.ts'
 import type { HubRefusal } from '../../jobs/rules/datasets/hub-faults.ts'
@@ -28,14 +29,17 @@ export class HubRefused extends Error implements HubRefusal {
   }
 }
 
+/** What a request to the hub's API has in place of the token. */
+export const TOKEN_PLACE = 'hf_'
+
 /**
  * A `fetch` for the hub and the addresses that it names for uploads. The hub's own are the operator's;
- * others are reached as addresses of clients are. The token goes to the hub alone.
+ * others are reached as addresses of clients are. The token is put into requests to the hub that have
+ * `Authorization: Bearer hf_`.
  * @throws HubRefused for every answer that is not a 2xx; NoAnswer
  */
 export function openHubFetch({ outbound, token, signal }: HubAccess) {
   const { hub, agents } = outbound
-  const hubOrigin = new URL(hub.url).origin
   const send = guardedFetch({
     agentsFor: (url) => (isOfHub(hub.url, url) ? hub.agents : agents),
     signal,
@@ -43,26 +47,38 @@ export function openHubFetch({ outbound, token, signal }: HubAccess) {
     maxBytes: MAX_ANSWER_BYTES,
   })
   return async (target: string, init: GuardedInit = {}): Promise<Response> => {
-    const url = new URL(target)
-    const isOfStorage = !(url.origin === hubOrigin && init.method !== 'PUT')
+    const { Authorization: place, ...headers } = init.headers ?? {}
+    const isOfStorage = place === undefined || !target.startsWith(`${hub.url}/`)
     const authorization = { authorization: `Bearer ${token}` }
-    const headers = { ...init.headers, ...(!isOfStorage && authorization) }
-    const response = await send(url, { ...init, headers })
-    if (response.ok) return response
-    throw new HubRefused({
-      status: response.status,
-      // A hub may repeat in its answer what it was sent.
-      sentence: (await readSentence(response)).replaceAll(token, '[token]'),
-      retryAfterSeconds: readRetryAfter(response.headers.get('retry-after')),
-      isOfStorage,
-    })
+    try {
+      const response = await send(target, {
+        ...init,
+        headers: { ...headers, ...(!isOfStorage && authorization) },
+      })
+      if (response.ok) return response
+      throw await refusalOf(response, isOfStorage, token)
+    } catch (error) {
+      // The library loses an error that comes in the same turn as its own events.
+      await setImmediate()
+      throw error
+    }
   }
+}
+
+async function refusalOf(response: Response, isOfStorage: boolean, token: string) {
+  return new HubRefused({
+    status: response.status,
+    // A hub may repeat in its answer what it was sent.
+    sentence: (await readSentence(response)).replaceAll(token, '[token]'),
+    retryAfterSeconds: readRetryAfter(response.headers.get('retry-after')),
+    isOfStorage,
+  })
 }
 
 /** What an answer of the hub says went wrong; empty where it is not JSON. */
 async function readSentence(response: Response) {
-  const body: { error?: unknown; message?: unknown } = await response.json().catch(() => ({}))
-  const sentence = Object(body).error ?? Object(body).message
+  const { error, message } = Object(await response.json().catch(() => undefined)) as Sentences
+  const sentence = error ?? message
   // PostgreSQL holds neither.
   return typeof sentence === 'string' ? sentence.toWellFormed().replaceAll('\0', '') : ''
 }
@@ -70,3 +86,8 @@ async function readSentence(response: Response) {
 const IDLE_MS = 60_000
 /** Upload addresses of 100 files of many parts are the longest. */
 const MAX_ANSWER_BYTES = 16 << 20
+
+interface Sentences {
+  readonly error?: unknown
+  readonly message?: unknown
+}

@@ -4,8 +4,9 @@ import Joi from 'joi'
 import type { HubCommit } from '../../jobs/rules/datasets/push-commit.ts'
 import { anyText, bool, shape, text } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
+import { awaitedLater } from '../runtime/awaited-later.ts'
 import { OutsideFault } from '../runtime/give-up.ts'
-import { HubRefused, openHubFetch } from './hub-fetch.ts'
+import { HubRefused, openHubFetch, TOKEN_PLACE } from './hub-fetch.ts'
 import type { HubAccess } from './hub-fetch.ts'
 
 /** A repository of the hub, for datasets. */
@@ -47,7 +48,7 @@ export function openHubRepo(access: HubAccess, repoId: string): HubRepo {
   async function call<S extends Joi.Schema>(schema: S, target: string, body?: object) {
     const response = await fetch(`${hubUrl}${target}`, {
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', Authorization: `Bearer ${TOKEN_PLACE}` },
     })
     return read(schema, await response.json().catch(() => undefined))
   }
@@ -96,19 +97,34 @@ export function openHubRepo(access: HubAccess, repoId: string): HubRepo {
         isPullRequest,
         ...(parent !== undefined && { parentCommit: parent }),
         hubUrl,
+        accessToken: TOKEN_PLACE,
         useXet: false,
         fetch: fetch as typeof globalThis.fetch,
         abortSignal: access.signal,
       })
-      for (;;) {
-        const { done, value } = await events.next()
-        if (done) return read(COMMITTED, value?.commit)
-        const { event } = value
-        if (event !== 'fileProgress' || value.state !== 'uploading' || value.progress < 1) continue
-        onUploaded(value.path)
+      const abort = rejectedBy(access.signal)
+      try {
+        for (;;) {
+          const { done, value } = await Promise.race([events.next(), abort.promise])
+          if (done) return read(COMMITTED, value?.commit)
+          const { event } = value
+          if (event !== 'fileProgress' || value.state !== 'uploading' || value.progress < 1)
+            continue
+          onUploaded(value.path)
+        }
+      } finally {
+        abort.forget()
       }
     },
   }
+}
+
+/** A promise that fails with the reason of a signal, because the library may not notice it. */
+function rejectedBy(signal: AbortSignal) {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const stop = () => reject(signal.reason)
+  signal.addEventListener('abort', stop)
+  return { promise: awaitedLater(promise), forget: () => signal.removeEventListener('abort', stop) }
 }
 
 /** Where people see a commit. */
@@ -123,7 +139,8 @@ function isRefused(error: unknown, ...statuses: number[]) {
 /** Nothing that a hub answers is trusted to have its form. */
 function read<S extends Joi.Schema>(schema: S, value: unknown): Valid<S> {
   const { error, value: known } = schema.required().validate(value)
-  if (error) throw new OutsideFault('hub_unavailable', 'The hub answered something else than expected')
+  if (error)
+    throw new OutsideFault('hub_unavailable', 'The hub answered something else than expected')
   return known as Valid<S>
 }
 

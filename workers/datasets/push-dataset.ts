@@ -25,10 +25,10 @@ export const pushDatasetHandler = handler(pushDataset, async ({ push_id }, run) 
   const access = { outbound: run.outbound, token: await openToken(run), signal: run.signal }
   try {
     const repo = openHubRepo(access, push.repo_id)
-    const commit = await pushVersion({ push, version, repo, run })
+    const { commit, fileCount: total } = await pushVersion({ push, version, repo, run })
     await run.sql.begin(async (tx: Transaction) => {
       await setPushCommit(tx, run.orgId, push.id, commit)
-      await run.checkpoint(tx, { done: 0, note: 'committed' })
+      await run.checkpoint(tx, { done: total, total, unit: 'files', note: 'committed' })
     })
     return { push_id, commit_oid: commit.oid, commit_url: commit.url }
   } catch (error) {

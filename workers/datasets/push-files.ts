@@ -2,6 +2,7 @@ import type { CommitOperation } from '@huggingface/hub'
 import { cardOf } from '../../jobs/rules/datasets/card.ts'
 import { describeVersion } from '../../jobs/rules/datasets/version-facts.ts'
 import { VERSION_FILE } from '../../jobs/rules/datasets/push-commit.ts'
+import { findCardFacts } from '../../sql/datasets/card-facts.ts'
 import { listFiles } from '../../sql/datasets/versions.ts'
 import type { VersionRow } from '../../sql/datasets/versions.ts'
 import type { Run } from '../runtime/handler.ts'
@@ -20,9 +21,10 @@ export async function listPushedFiles(
 ): Promise<PushedFile[]> {
   const all = await listFiles(sql, orgId, [version.id])
   const files = all.filter(({ format, row_count: rows }) => format === 'parquet' && rows > 0)
-  const card = cardOf(await findCardFacts(sql, orgId, version.id))
+  const facts = await findCardFacts(sql, orgId, version.id)
+  if (!facts) throw new Error(`Version ${version.id} is not ready`)
   return [
-    { path: 'README.md', content: new Blob([card]) },
+    { path: 'README.md', content: new Blob([cardOf(facts)]) },
     { path: 'provenance.json', content: new Blob([describeVersion(version, files)]) },
     ...files.map(({ path, storage_key, size_bytes }) => ({
       path,

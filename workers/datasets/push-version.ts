@@ -18,12 +18,17 @@ export interface Pushing {
   readonly run: Run
 }
 
+export interface Pushed {
+  readonly commit: PushedCommit
+  readonly fileCount: number
+}
+
 /**
  * Brings a version into a repository, unless it is there.
- * @returns the commit it came with
+ * @returns the commit it came with, and of how many files
  * @throws HubRefused; GiveUp for a public repository where a private one was asked for
  */
-export async function pushVersion(pushing: Pushing): Promise<PushedCommit> {
+export async function pushVersion(pushing: Pushing): Promise<Pushed> {
   const { push, version, repo, run } = pushing
   await refusePublic(pushing)
   const files = await listPushedFiles(run, version)
@@ -46,7 +51,7 @@ export async function pushVersion(pushing: Pushing): Promise<PushedCommit> {
             onUploaded: uploads.add,
           })
       await uploads.complete()
-      return commit
+      return { commit, fileCount: files.length }
     } catch (error) {
       const headMoved = error instanceof HubRefused && isConflict(error)
       if (!headMoved || tries > CONFLICT_RETRIES) throw error
@@ -64,7 +69,9 @@ async function refusePublic({ push: { private: isPrivate, repo_id }, repo }: Pus
 async function findPullRequest(repo: HubRepo, identity: PushIdentity) {
   const { title } = describeCommit(identity, null)
   const all = await repo.listPullRequests()
-  for (const { revision } of all.filter((pull) => pull.title.startsWith(title)).slice(0, PULLS_READ)) {
+  for (const { revision } of all
+    .filter((pull) => pull.title.startsWith(title))
+    .slice(0, PULLS_READ)) {
     const found = findPushed(await repo.listCommits(revision), identity)
     if (found) return found
   }

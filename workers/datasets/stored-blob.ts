@@ -36,7 +36,8 @@ export class StoredBlob extends Blob {
 
   /** @throws RangeError for more than `MAX_WHOLE_BYTES`, which are read as a stream only */
   override async arrayBuffer() {
-    if (this.size > MAX_WHOLE_BYTES) throw new RangeError(`${this.#key} is too large to be read whole`)
+    if (this.size > MAX_WHOLE_BYTES)
+      throw new RangeError(`${this.#key} is too large to be read whole`)
     const bytes = new Uint8Array(this.size)
     let at = 0
     for await (const chunk of this.#read()) {

@@ -58,22 +58,22 @@ async function send(
   options: FetchOptions,
 ) {
   const isPlain = url.protocol === 'http:'
-  const agents = options.agentsFor(url)
-  const request = (isPlain ? requestPlainly : requestSafely)(url, {
-    method,
-    agent: isPlain ? agents.http : agents.https,
-    headers: {
-      ...headers,
-      ...(method !== 'GET' && { 'content-length': sizeOf(body) }),
-      'accept-encoding': 'identity',
-    },
-    maxHeaderSize: MAX_HEADER_BYTES,
-    signal: signal ? AbortSignal.any([signal, options.signal]) : options.signal,
-  })
-  request.setTimeout(options.idleMs, () => request.destroy(new Idle()))
+  let request: ClientRequest | undefined
   try {
-    const response = await exchange(request, body)
-    return await readAnswer(response, options.maxBytes)
+    const agents = options.agentsFor(url)
+    request = (isPlain ? requestPlainly : requestSafely)(url, {
+      method,
+      agent: isPlain ? agents.http : agents.https,
+      headers: {
+        ...headers,
+        ...(method !== 'GET' && { 'content-length': sizeOf(body) }),
+        'accept-encoding': 'identity',
+      },
+      maxHeaderSize: MAX_HEADER_BYTES,
+      timeout: options.idleMs,
+      signal: signal ? AbortSignal.any([signal, options.signal]) : options.signal,
+    })
+    return await readAnswer(await exchange(request, body), options.maxBytes)
   } catch (error) {
     options.signal.throwIfAborted()
     signal?.throwIfAborted()
@@ -81,7 +81,7 @@ async function send(
     // Whatever connections fail with has a code; the rest is what the reading of a blob failed with.
     throw Object(error).code ? new NoAnswer(method, url, faultOf(error)) : error
   } finally {
-    request.destroy()
+    request?.destroy()
   }
 }
 
@@ -89,6 +89,7 @@ async function send(
 function exchange(request: ClientRequest, body: string | Blob) {
   return new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve)
+    request.once('timeout', () => request.destroy(new Idle()))
     // This listener stays, because destroying the request may raise another error.
     request.on('error', reject)
     if (typeof body === 'string') return void request.end(body)
