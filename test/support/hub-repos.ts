@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 export interface Refusal {
   readonly status: number
   readonly error?: string
+  readonly json?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 

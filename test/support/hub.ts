@@ -48,6 +48,8 @@ export async function startHub(
   const faults: string[] = []
   const repos = openRepos((oid) => stored.has(oid))
   const hub = {
+    /** Said of every file that is to be uploaded. */
+    refusesFile: undefined as { code: number; message: string } | undefined,
     /** Looked at before each call is answered. */
     interfere: (_call: HubCall): Interference | Promise<Interference> => undefined,
     /** Looked at while a file comes: true drops the connection. */
@@ -69,9 +71,11 @@ export async function startHub(
     }
     return {
       transfer: isMultipart ? 'multipart' : 'basic',
-      objects: objects.map(({ oid, size }) =>
-        stored.has(oid) ? { oid, size } : { oid, size, actions: { upload: actionOf(oid, size) } },
-      ),
+      objects: objects.map(({ oid, size }) => {
+        if (hub.refusesFile) return { oid, size, error: hub.refusesFile }
+        if (stored.has(oid)) return { oid, size }
+        return { oid, size, actions: { upload: actionOf(oid, size) } }
+      }),
     }
   }
   const addressOf = (path: string) => `${storageUrl}/${path}?signature=${SIGNATURE}`
@@ -92,14 +96,19 @@ export async function startHub(
     return hash.digest('hex')
   }
 
+  function keep(oid: string, size: number): Reply {
+    if (stored.has(oid)) faults.push(`${oid} was uploaded twice`)
+    stored.set(oid, size)
+    return { status: 200 }
+  }
+
   async function storage(request: IncomingMessage, path: string): Promise<Reply> {
     const [, , oid = '', upload, part] = path.split('/')
     if (request.headers.authorization) faults.push('the storage was sent a token')
     if (upload === undefined) {
       const size = Number(request.headers['content-length'])
       if ((await take(request, oid)) !== oid) return { status: 400, error: 'another SHA-256' }
-      stored.set(oid, size)
-      return { status: 200 }
+      return keep(oid, size)
     }
     const parts = uploads.get(upload)
     if (!parts) return { status: 404, error: 'no such upload' }
@@ -121,8 +130,7 @@ export async function startHub(
       await rm(file)
     }
     if (hash.digest('hex') !== oid) return { status: 400, error: 'another SHA-256' }
-    stored.set(oid, size)
-    return { status: 200 }
+    return keep(oid, size)
   }
 
   async function answer(request: IncomingMessage, { path }: HubCall): Promise<Reply> {
@@ -179,7 +187,7 @@ async function readJson(request: IncomingMessage) {
 /** Part of every upload address: it must be nowhere else. */
 export const SIGNATURE = 'signature-of-an-upload'
 
-type Reply = Partial<Refusal> & { status: number; json?: unknown }
+type Reply = Refusal
 interface Batch {
   readonly objects: readonly { readonly oid: string; readonly size: number }[]
   readonly transfers: readonly string[]

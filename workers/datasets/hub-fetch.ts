@@ -56,7 +56,7 @@ export function openHubFetch({ outbound, token, signal }: HubAccess) {
         headers: { ...headers, ...(!isOfStorage && authorization) },
       })
       if (response.ok) return response
-      throw await refusalOf(response, isOfStorage, token)
+      throw await refusalOf(response, isOfStorage)
     } catch (error) {
       // The library loses an error that comes in the same turn as its own events.
       await setImmediate()
@@ -65,11 +65,10 @@ export function openHubFetch({ outbound, token, signal }: HubAccess) {
   }
 }
 
-async function refusalOf(response: Response, isOfStorage: boolean, token: string) {
+async function refusalOf(response: Response, isOfStorage: boolean) {
   return new HubRefused({
     status: response.status,
-    // A hub may repeat in its answer what it was sent.
-    sentence: (await readSentence(response)).replaceAll(token, '[token]'),
+    sentence: await readSentence(response),
     retryAfterSeconds: readRetryAfter(response.headers.get('retry-after')),
     isOfStorage,
   })
@@ -79,8 +78,7 @@ async function refusalOf(response: Response, isOfStorage: boolean, token: string
 async function readSentence(response: Response) {
   const { error, message } = Object(await response.json().catch(() => undefined)) as Sentences
   const sentence = error ?? message
-  // PostgreSQL holds neither.
-  return typeof sentence === 'string' ? sentence.toWellFormed().replaceAll('\0', '') : ''
+  return typeof sentence === 'string' ? sentence : ''
 }
 
 const IDLE_MS = 60_000

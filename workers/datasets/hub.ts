@@ -6,6 +6,7 @@ import { anyText, bool, shape, text } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
 import { awaitedLater } from '../runtime/awaited-later.ts'
 import { OutsideFault } from '../runtime/give-up.ts'
+import { readBatch } from './hub-batch.ts'
 import { HubRefused, openHubFetch, TOKEN_PLACE } from './hub-fetch.ts'
 import type { HubAccess } from './hub-fetch.ts'
 
@@ -99,7 +100,7 @@ export function openHubRepo(access: HubAccess, repoId: string): HubRepo {
         hubUrl,
         accessToken: TOKEN_PLACE,
         useXet: false,
-        fetch: fetch as typeof globalThis.fetch,
+        fetch: forLibrary(fetch) as typeof globalThis.fetch,
         abortSignal: access.signal,
       })
       const abort = rejectedBy(access.signal)
@@ -116,6 +117,15 @@ export function openHubRepo(access: HubAccess, repoId: string): HubRepo {
         abort.forget()
       }
     },
+  }
+}
+
+/** Looks at what the library reads of answers before it does. */
+function forLibrary(fetch: ReturnType<typeof openHubFetch>): typeof fetch {
+  return async (target, init) => {
+    const response = await fetch(target, init)
+    if (!target.endsWith('/info/lfs/objects/batch')) return response
+    return readBatch(response, String(init?.body))
   }
 }
 

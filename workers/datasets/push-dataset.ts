@@ -32,7 +32,7 @@ export const pushDatasetHandler = handler(pushDataset, async ({ push_id }, run) 
     })
     return { push_id, commit_oid: commit.oid, commit_url: commit.url }
   } catch (error) {
-    return answerFault(error, push, run)
+    return answerFault(error, push, access.token, run)
   }
 })
 
@@ -52,11 +52,12 @@ async function openToken({ sql, orgId, jobId, outbound }: Run): Promise<string> 
 }
 
 /** Waits where the hub says so. @throws what is to become of the job otherwise */
-function answerFault(error: unknown, push: PushRow, { now, signal }: Run) {
+function answerFault(error: unknown, push: PushRow, token: string, { now, signal }: Run) {
   signal.throwIfAborted()
   if (error instanceof NoAnswer) throw new OutsideFault('hub_unavailable', error.message)
   if (!(error instanceof HubRefused)) throw error
-  const advice = adviseOn(error, (now().getTime() - push.created_at.getTime()) / 1000)
+  const waitedSeconds = (now().getTime() - push.created_at.getTime()) / 1000
+  const advice = adviseOn(error, token, waitedSeconds)
   switch (advice.kind) {
     case 'wait':
       return continueAfter(advice.seconds)

@@ -15,10 +15,13 @@ export type HubAdvice =
   | { readonly kind: 'wait'; readonly seconds: number }
   | { readonly kind: 'retry'; readonly code: string; readonly message: string }
 
-/** @param waitedSeconds since the push was requested; a hub is not waited for longer than a day */
-export function adviseOn(refusal: HubRefusal, waitedSeconds: number): HubAdvice {
+/**
+ * @param token taken out of what the hub says, which may repeat what it was sent
+ * @param waitedSeconds since the push was requested; a hub is not waited for longer than a day
+ */
+export function adviseOn(refusal: HubRefusal, token: string, waitedSeconds: number): HubAdvice {
   const { status, isOfStorage } = refusal
-  const message = describe(refusal)
+  const message = describe(refusal, token)
   if (status === 429 && waitedSeconds < MAX_WAITED_SECONDS) {
     return { kind: 'wait', seconds: waitOf(refusal.retryAfterSeconds) }
   }
@@ -40,9 +43,11 @@ export function readRetryAfter(header: string | null | undefined): number | null
   return header && /^\d{1,9}$/.test(header) ? Number(header) : null
 }
 
-function describe({ status, sentence, isOfStorage }: HubRefusal) {
+function describe({ status, sentence, isOfStorage }: HubRefusal, token: string) {
   const answered = `The ${isOfStorage ? 'storage of the hub' : 'hub'} answered ${status}`
-  return sentence ? `${answered}: ${sentence.slice(0, MAX_SENTENCE)}` : answered
+  // PostgreSQL holds no NUL and no lone surrogate.
+  const said = sentence.replaceAll(token, '[token]').replaceAll('\0', '').slice(0, MAX_SENTENCE)
+  return said ? `${answered}: ${said.toWellFormed()}` : answered
 }
 
 function waitOf(seconds: number | null) {

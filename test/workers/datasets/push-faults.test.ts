@@ -73,6 +73,33 @@ t.test('a push that the hub', async (t) => {
     t.match(await endOf(id), { state: 'succeeded', error: null })
   })
 
+  t.test('answers with nonsense is tried again', async (t) => {
+    const nonsense = [
+      ['/objects/batch', { objects: [{ oid: 'another' }] }],
+      ['/objects/batch', []],
+      ['/commits/', [{ id: '../..', title: 1 }]],
+      ['/commit/', {}],
+    ] as const
+    for (const [i, [part, json]] of nonsense.entries()) {
+      hub.stored.clear()
+      refuse(part, { status: 200, json })
+      const id = await request({ repo_id: `acme/nonsense-${i}` })
+      const job = await until(async () => {
+        const job = await readJob(id)
+        return job.error && job
+      })
+      t.match(job.error, { code: 'hub_unavailable', message: /something else/ }, part)
+    }
+  })
+
+  t.test('refuses one file of fails with what it says of that', async (t) => {
+    hub.stored.clear()
+    hub.refusesFile = { code: 422, message: 'no more room' }
+    const { error } = await endOf(await request({ repo_id: 'acme/full' }))
+    t.match(error, { code: 'hub_rejected', message: /no more room/ })
+    hub.refusesFile = undefined
+  })
+
   t.test('is told to end, ends', async (t) => {
     let stalled = false
     hub.interfere = ({ isStorage }) => {
