@@ -7,14 +7,14 @@ import { until } from '../support/until.ts'
 import { startWorkerProcess } from '../support/worker-process.ts'
 import { LONG } from './stage.ts'
 
-const KILLS = LONG ? 10 : 3
+const KILLS = LONG ? 10 : 1
 const FILE_BYTES = LONG ? 256_000_000 : 3_000_000
 /** A share of the files has parts, the others come whole. */
 const PART_BYTES = FILE_BYTES / 4
 
 t.test(
   'a worker that is killed while it pushes a version',
-  { timeout: LONG ? 1_800_000 : 200_000 },
+  { timeout: LONG ? 1_800_000 : 300_000 },
   async (t) => {
     const pushing = await openPushing(t, { partBytes: PART_BYTES, shardBytes: 400 })
     const { hub, service, version, parquet, request, readJob, builder } = pushing

@@ -125,7 +125,7 @@ function forLibrary(fetch: ReturnType<typeof openHubFetch>): typeof fetch {
   return async (target, init) => {
     const response = await fetch(target, init)
     if (!target.endsWith('/info/lfs/objects/batch')) return response
-    return readBatch(response, String(init?.body))
+    return readBatch(response, init?.body as string)
   }
 }
 

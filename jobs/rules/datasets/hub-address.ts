@@ -25,10 +25,10 @@ export function isOfHub(hubUrl: string, url: URL): boolean {
   )
 }
 
-/** `<owner>/<name>`, neither of them dots alone, which would be a path to elsewhere. */
-export const REPO_ID = /^(?!\.+\/)[\w.-]{1,96}\/(?!\.+$)[\w.-]{1,96}$/
-/** A branch; no part of it is dots alone. */
-export const REVISION = /^(?!\.+(\/|$))[\w.-]+(\/(?!\.+(\/|$))[\w.-]+)*$/
+/** `<owner>/<name>`; neither begins with a dot, so that it leads nowhere else in a path. */
+export const REPO_ID = /^[\w-][\w.-]{0,95}\/[\w-][\w.-]{0,95}$/
+/** A branch; no part of it begins with a dot. */
+export const REVISION = /^[\w-][\w.-]*(\/[\w-][\w.-]*)*$/
 /** What may stand in a header. */
 export const HUB_TOKEN = /^[\x21-\x7e]+$/
 

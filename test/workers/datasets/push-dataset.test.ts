@@ -49,7 +49,7 @@ t.test('a push', async (t) => {
   })
 
   t.test('tells its commit and its files', async (t) => {
-    const bytes = [...parquet.map(({ size_bytes }) => size_bytes)].reduce((a, b) => a + b, 0)
+    const bytes = parquet.reduce((sum, { size_bytes }) => sum + size_bytes, 0)
     const push = await readPush()
     const [commit] = hub.repos.all.get(REPO)?.commits.get('main') ?? []
     t.match(push, {
