@@ -48,6 +48,10 @@ export interface ApiContext {
     readonly secrets: readonly string[]
     readonly livemode: boolean
   }
+  /** Where versions of datasets are pushed, and whether a push needs no token of its own. */
+  readonly hub: { readonly url: string; readonly hasToken: boolean }
+  /** Seals a secret so that it can be stored; only workers can open it. */
+  readonly seal: (secret: string) => Promise<Buffer>
   readonly quotas: Quotas
   /** Bytes of uploads that an organization may have stored at the same time. */
   readonly uploadBytes: ByPlan

@@ -31,6 +31,7 @@ import { judgeTraces } from './judge-traces.ts'
 import { linkTraces } from './link-traces.ts'
 import { prepareReplay } from './prepare-replay.ts'
 import { previewRepair } from './preview-repair.ts'
+import { pushDataset } from './push-dataset.ts'
 import { reconcileJobs } from './reconcile-jobs.ts'
 import { retargetVerdicts } from './retarget-verdicts.ts'
 import { rewriteTraces } from './rewrite-traces.ts'
@@ -60,6 +61,7 @@ export const jobs: readonly Job[] = [
   bisectRegression,
   sweepRegressions,
   buildDataset,
+  pushDataset,
   prepareReplay,
   dispatchReplay,
   scanSkill,

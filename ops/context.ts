@@ -18,7 +18,7 @@ import type { Config } from './config.ts'
 import { apiPools, SUPERVISION_CONNECTIONS, workerConnections } from './connections.ts'
 import { openLog } from './log.ts'
 import { openMailer } from './mail.ts'
-import { openOutbound } from './outbound.ts'
+import { openOutbound, seal } from './outbound.ts'
 import { openScratch } from './scratch.ts'
 import { openStorage } from './storage.ts'
 
@@ -84,6 +84,8 @@ export async function openApiContext(
         secrets: config.PAYMENT_WEBHOOK_SECRET?.split(',') ?? [],
         livemode: config.PAYMENT_LIVEMODE,
       },
+      hub: { url: config.HUB_URL, hasToken: config.HUB_TOKEN !== undefined },
+      seal: (secret) => seal(config, secret),
       uploadBytes: config.uploadBytes,
       idleSeconds: config.OTLP_IDLE_SECONDS,
       listCountMs: config.LIST_COUNT_MS,

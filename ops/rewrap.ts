@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { openSecret, sealSecret } from '../jobs/rules/core/secret-box.ts'
 import type { Sql } from '../sql/core/db.ts'
+import type { SealedSecret } from '../sql/core/sealed-secret.ts'
+import { listJobSecrets, replaceJobSecret } from '../sql/jobs/job-secrets.ts'
 import { listWebhookSecrets, replaceWebhookSecret } from '../sql/webhooks/notifications.ts'
-import type { WebhookSecret } from '../sql/webhooks/notifications.ts'
 
 /** What became of the stored secrets. */
 export interface Rewrapped {
@@ -23,28 +24,42 @@ export interface Rewrapped {
  */
 export async function rewrapSecrets(sql: Sql, keys: Keys): Promise<Rewrapped> {
   const counts: Rewrapped = { rewrapped: 0, current: 0, unreadable: 0, unreadable_orgs: [] }
-  let page: readonly WebhookSecret[]
-  let after: string | null = null
+  await rewrapAll(sql, keys, counts, listWebhookSecrets, replaceWebhookSecret)
+  await rewrapAll(sql, keys, counts, listJobSecrets, replaceJobSecret)
+  return counts
+}
+
+/** Rewraps the secrets of one table. */
+async function rewrapAll<S extends SealedSecret>(
+  sql: Sql,
+  keys: Keys,
+  counts: Rewrapped,
+  list: (sql: Sql, after: S | null, limit: number) => Promise<readonly S[]>,
+  replace: (sql: Sql, from: S, to: Buffer) => Promise<boolean>,
+) {
+  let page: readonly S[]
+  let after: S | null = null
   do {
-    page = await listWebhookSecrets(sql, after, PAGE)
+    page = await list(sql, after, PAGE)
     for (const stored of page) {
-      const outcome = await rewrapOne(sql, stored, keys)
+      const outcome = await rewrapOne(keys, stored, (to) => replace(sql, stored, to))
       counts[outcome]++
       if (outcome === 'unreadable' && counts.unreadable <= ORGS_NAMED)
         counts.unreadable_orgs.push(stored.org_id)
     }
-    after = page.at(-1)?.org_id ?? null
+    after = page.at(-1) ?? null
   } while (page.length === PAGE)
-  return counts
 }
 
-async function rewrapOne(sql: Sql, { org_id, secret }: WebhookSecret, keys: Keys) {
+async function rewrapOne(
+  keys: Keys,
+  { secret }: SealedSecret,
+  replace: (to: Buffer) => Promise<boolean>,
+) {
   if (open(keys.to, secret) !== undefined) return 'current'
   const plain = open(keys.from, secret)
   if (plain === undefined) return 'unreadable'
-  const to = sealSecret(keys.to, randomBytes(12), plain)
-  const replaced = await replaceWebhookSecret(sql, org_id, { from: secret, to })
-  return replaced ? 'rewrapped' : 'current'
+  return (await replace(sealSecret(keys.to, randomBytes(12), plain))) ? 'rewrapped' : 'current'
 }
 
 function open(key: Uint8Array, box: Uint8Array) {

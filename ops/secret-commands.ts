@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto'
-import { sealSecret } from '../jobs/rules/core/secret-box.ts'
 import { shape, text, uuid } from '../jobs/shape.ts'
 import { findOrganization } from '../sql/org/organizations.ts'
 import { setWebhookSecret } from '../sql/webhooks/notifications.ts'
@@ -7,7 +5,7 @@ import { auditOperator } from './audit.ts'
 import { command } from './command.ts'
 import type { Command } from './command.ts'
 import { noOrganization, OperatorError } from './operator-error.ts'
-import { readMasterKey } from './outbound.ts'
+import { readMasterKey, seal } from './outbound.ts'
 import { rewrapSecrets } from './rewrap.ts'
 
 export const secretCommands: readonly Command[] = [
@@ -21,7 +19,7 @@ export const secretCommands: readonly Command[] = [
       const given = await readSecret(secret, variable)
       const { sql } = await database()
       if (!(await findOrganization(sql, org))) throw noOrganization(org)
-      const sealed = sealSecret(await readMasterKey(config), randomBytes(12), given)
+      const sealed = await seal(config, given)
       await sql.begin(async (tx) => {
         await setWebhookSecret(tx, org, sealed)
         await auditOperator(tx, org, 'webhook_secret.changed', org, {})

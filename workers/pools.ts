@@ -4,6 +4,7 @@ import { detectViolationsHandler } from './evals/detect-violations.ts'
 import { judgeTracesHandler } from './evals/judge-traces.ts'
 import { settleTracesHandler } from './evals/settle-traces.ts'
 import { buildDatasetHandler } from './datasets/build-dataset.ts'
+import { pushDatasetHandler } from './datasets/push-dataset.ts'
 import type { AnyHandler } from './runtime/handler.ts'
 import { importTracesHandler } from './import/import-traces.ts'
 import { deleteExpiredHandler } from './maintenance/delete-expired.ts'
@@ -66,7 +67,11 @@ export const pools: Readonly<Record<string, Pool>> = {
     ],
   },
   // Two, so that a build of minutes does not keep every other organization waiting.
-  datasets: { concurrency: 2, handlers: [buildDatasetHandler], needsStorage: true },
+  datasets: {
+    concurrency: 2,
+    handlers: [buildDatasetHandler, pushDatasetHandler],
+    needsStorage: true,
+  },
   replay: { concurrency: 4, handlers: [prepareReplayHandler, dispatchReplayHandler] },
   skills: {
     concurrency: 2,

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../sql/core/db.ts'
 import * as datasets from '../../sql/datasets/datasets.ts'
-import { listBuilding } from '../../sql/datasets/versions.ts'
+import { listUnfinished } from '../../sql/datasets/versions.ts'
 import { cancelJob } from '../../sql/transactions/cancel-job.ts'
 import type { ApiContext } from '../context.ts'
 import { Answer, endpoint } from '../endpoint.ts'
@@ -9,7 +9,7 @@ import { datasetPath, findVisibleDataset } from './dataset.ts'
 
 export const deleteDataset = endpoint('DELETE', '/datasets/{dataset_id}', {
   summary: 'Delete a dataset with its versions and files',
-  description: 'Builds that are under way are canceled. Traces stay.',
+  description: 'Builds and pushes that are under way are canceled. Traces stay.',
   access: 'key',
   params: datasetPath,
   answers: { 204: noBody, 404: errorBody },
@@ -17,7 +17,7 @@ export const deleteDataset = endpoint('DELETE', '/datasets/{dataset_id}', {
     const { orgId } = principal
     const dataset = await findVisibleDataset(context, principal, params.dataset_id)
     const files = await context.sql.begin(async (tx: Transaction) => {
-      for (const jobId of await listBuilding(tx, orgId, dataset.id)) {
+      for (const jobId of await listUnfinished(tx, orgId, dataset.id)) {
         await cancelJob(tx, context.queue, orgId, jobId)
       }
       return datasets.deleteDataset(tx, orgId, dataset.id)

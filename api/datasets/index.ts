@@ -4,9 +4,12 @@ import { cancelBuild } from './cancel-build.ts'
 import { createDataset } from './create-dataset.ts'
 import { deleteDataset } from './delete-dataset.ts'
 import { exportVersion } from './export-version.ts'
+import { listDatasetPushes } from './list-dataset-pushes.ts'
 import { listDatasets } from './list-datasets.ts'
 import { listRows } from './list-rows.ts'
+import { listVersionPushes } from './list-version-pushes.ts'
 import { listVersions } from './list-versions.ts'
+import { pushVersion } from './push-version.ts'
 import { setRedaction } from './set-redaction.ts'
 import { showDataset } from './show-dataset.ts'
 import { showRedaction } from './show-redaction.ts'
@@ -27,4 +30,7 @@ export const datasets: Area = [
   cancelBuild,
   showRedaction,
   setRedaction,
+  pushVersion,
+  listVersionPushes,
+  listDatasetPushes,
 ]

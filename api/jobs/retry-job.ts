@@ -1,6 +1,7 @@
 import { jobs } from '../../jobs/index.ts'
 import { bool, shape } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
+import { findSecret } from '../../sql/jobs/job-secrets.ts'
 import { restartJob } from '../../sql/jobs/jobs.ts'
 import type { JobError } from '../../sql/jobs/jobs.ts'
 import { Answer, endpoint } from '../endpoint.ts'
@@ -12,7 +13,7 @@ import { findVisibleJob, jobBody, jobPath, viewJob } from './job.ts'
 export const retryJob = endpoint('POST', '/jobs/{job_id}/retry', {
   summary: 'Try a failed job again, from its last checkpoint',
   description:
-    'Refused with `not_retryable` when the error says that another try would fail as well, unless `force` is true.',
+    'Refused with `not_retryable` when the error says that another try would fail as well, unless `force` is true, and with `secret_gone` when the job was given a secret, which has ended with it.',
   access: 'key',
   params: jobPath,
   body: shape({}, { force: bool().default(false) })
@@ -24,6 +25,8 @@ export const retryJob = endpoint('POST', '/jobs/{job_id}/retry', {
     const declared = jobs.find(({ name }) => name === found.kind)
     if (found.state !== 'failed' || !declared) throw conflict('Only a failed job can be retried')
     if (found.error?.retryable === false && !body.force) throw notRetryable(found.error)
+    const secret = await findSecret(context.sql, principal.orgId, found.id)
+    if (secret === null) throw secretGone()
     await context.queue.transaction(context.sql, async (tx: Transaction) => {
       await requireJobRoom(context, tx, principal, found.kind)
       const queueJobId = await context.queue.enqueue(tx, declared, found.request, {
@@ -42,4 +45,9 @@ export const retryJob = endpoint('POST', '/jobs/{job_id}/retry', {
 function notRetryable({ code }: JobError) {
   const detail = `The job failed with ${code}, which another try does not mend; \`force\` tries it nevertheless`
   return new ApiError(409, 'not_retryable', detail)
+}
+
+function secretGone() {
+  const detail = 'The secret that the job was given has ended with it: send the request again'
+  return new ApiError(409, 'secret_gone', detail)
 }

@@ -125,6 +125,8 @@ export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/manifests/{manifest_id}/compatibility/{report_id}/episodes': OF_ONE,
   '/datasets/{dataset_id}/versions': OF_ONE,
   '/datasets/{dataset_id}/versions/{version}/rows': OF_ONE,
+  '/datasets/{dataset_id}/pushes': OF_ONE,
+  '/datasets/{dataset_id}/versions/{version}/pushes': OF_ONE,
   '/datasets/{dataset_id}/versions/{version}/export': 'sends a file',
   '/registry/skills': REGISTRY,
   '/registry/leaderboard': REGISTRY,

@@ -140,10 +140,12 @@ export async function listVersions(
     order by v.version_number desc limit ${page.limit} offset ${page.offset}`
 }
 
-/** Unfinished jobs of a dataset's versions. */
-export async function listBuilding(sql: Queryable, orgId: string, datasetId: string) {
+/** Unfinished jobs that build or push a dataset's versions. */
+export async function listUnfinished(sql: Queryable, orgId: string, datasetId: string) {
   const rows = await sql<{ id: string }[]>`
-    select j.id from dataset_versions v join jobs j on j.org_id = v.org_id and j.id = v.job_id
+    select j.id from dataset_versions v
+    left join dataset_pushes p on p.org_id = v.org_id and p.version_id = v.id
+    join jobs j on j.org_id = v.org_id and j.id in (v.job_id, p.job_id)
     where v.org_id = ${orgId} and v.dataset_id = ${datasetId} and j.finished_at is null`
   return rows.map(({ id }) => id)
 }

@@ -14,6 +14,7 @@ export async function deleteExpiredJobs(sql: Queryable, limit: number) {
       where j.finished_at < ${jobsKeptSince(sql)}
         and not exists (select from imports i where i.org_id = j.org_id and i.job_id = j.id)
         and not exists (select from dataset_versions v where v.org_id = j.org_id and v.job_id = j.id)
+        and not exists (select from dataset_pushes p where p.org_id = j.org_id and p.job_id = j.id)
         and not exists (select from replay_batches b where b.org_id = j.org_id and b.job_id = j.id)
         and not exists (
           select from repair_batches b
@@ -101,6 +102,17 @@ export async function deleteOldDeliveries(sql: Queryable, limit: number) {
     delete from deliveries where (org_id, id) in (
       select org_id, id from deliveries where finished_at < ${recordsKeptSince(sql)}
       order by finished_at limit ${limit} for update skip locked)`
+  return deleted.count
+}
+
+/** Deletes at most `limit` pushes of dataset versions that were requested 90 days ago and have ended. */
+export async function deleteOldPushes(sql: Queryable, limit: number) {
+  const deleted = await sql`
+    delete from dataset_pushes where (org_id, id) in (
+      select p.org_id, p.id from dataset_pushes p
+      join jobs j on j.org_id = p.org_id and j.id = p.job_id
+      where p.created_at < ${recordsKeptSince(sql)} and j.finished_at is not null
+      order by p.created_at limit ${limit} for update of p skip locked)`
   return deleted.count
 }
 

@@ -19,16 +19,23 @@ create table redaction_settings (
   foreign key (org_id, project_id) references projects (org_id, id) on delete cascade
 );
 
--- What a job needs and nobody may read, sealed with the master key; gone with the end of the job.
+-- What a job needs and nobody may read, sealed with the master key; null once the job has ended.
 create table job_secrets (
   org_id uuid not null,
   job_id uuid not null,
-  sealed bytea not null,
-  created_at timestamptz not null default now(),
+  sealed bytea,
   primary key (org_id, job_id),
   foreign key (org_id, job_id) references jobs (org_id, id) on delete cascade
 );
-create index job_secrets_age on job_secrets (created_at);
+
+-- Whichever statement ends a job ends its secret with it.
+create function end_job_secret() returns trigger language plpgsql as $$
+begin
+  update job_secrets set sealed = null where org_id = new.org_id and job_id = new.id;
+  return null;
+end $$;
+create trigger jobs_end_secret after update of finished_at on jobs for each row
+  when (old.finished_at is null and new.finished_at is not null) execute function end_job_secret();
 
 -- Versions sent to a hub. What became of a push is the state of its job.
 create table dataset_pushes (
@@ -57,3 +64,4 @@ create index dataset_pushes_of_job on dataset_pushes (org_id, job_id);
 
 -- The correction that was given before does not hold any more.
 alter table annotations add column correction_withdrawn boolean not null default false;
+create index dataset_pushes_by_age on dataset_pushes (created_at);

@@ -19,6 +19,7 @@ export interface AuditEvent {
     | 'organization.renamed'
     | 'webhook_secret.changed'
     | 'trace_period.dropped'
+    | 'dataset.pushed'
     | 'skill.published'
     | 'skill.unpublished'
     | 'skill.held'

@@ -1,15 +1,10 @@
 import type { Queryable } from '../core/db.ts'
+import type { SealedSecret } from '../core/sealed-secret.ts'
 
 export interface NotificationSettings {
   webhook_url: string | null
   events: string[] | null
   secret: Buffer | null
-}
-
-/** A sealed secret of an organization. */
-export interface WebhookSecret {
-  org_id: string
-  secret: Buffer
 }
 
 /** The settings, all null where nothing was ever set. */
@@ -57,21 +52,21 @@ export async function setWebhookSecret(sql: Queryable, orgId: string, secret: Bu
 }
 
 /** The sealed secrets of the organizations after one, by its id. */
-export async function listWebhookSecrets(sql: Queryable, after: string | null, limit: number) {
-  return sql<WebhookSecret[]>`
+export async function listWebhookSecrets(
+  sql: Queryable,
+  after: SealedSecret | null,
+  limit: number,
+) {
+  return sql<SealedSecret[]>`
     select org_id, secret from notification_settings
-    where secret is not null ${after === null ? sql`` : sql`and org_id > ${after}`}
+    where secret is not null ${after ? sql`and org_id > ${after.org_id}` : sql``}
     order by org_id limit ${limit}`
 }
 
 /** Replaces a sealed secret by the same one sealed anew; false when it was changed meanwhile. */
-export async function replaceWebhookSecret(
-  sql: Queryable,
-  orgId: string,
-  change: { from: Buffer; to: Buffer },
-) {
+export async function replaceWebhookSecret(sql: Queryable, from: SealedSecret, to: Buffer) {
   const updated = await sql`
-    update notification_settings set secret = ${change.to}
-    where org_id = ${orgId} and secret = ${change.from}`
+    update notification_settings set secret = ${to}
+    where org_id = ${from.org_id} and secret = ${from.secret}`
   return updated.count === 1
 }

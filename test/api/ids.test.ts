@@ -163,7 +163,7 @@ function placesOf(document: Document, { path, described }: Operation): Place[] {
 
 /** A write by an unknown project makes the project; workers and installations name themselves. */
 function isId(name: string) {
-  return !/^(worker|install)_id$/.test(name) && /(_id|_ids|^version|^against)$/.test(name)
+  return !/^(worker|install|repo)_id$/.test(name) && /(_id|_ids|^version|^against)$/.test(name)
 }
 
 function operationsOf(document: Document): Operation[] {

@@ -1,22 +1,16 @@
 import { hash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { columnsOf, trainingColumns } from '../../jobs/rules/datasets/columns.ts'
+import type { Columns } from '../../jobs/rules/datasets/columns.ts'
+import { loaderFeatures } from '../../jobs/rules/datasets/features.ts'
 import type { RareMember } from '../../jobs/rules/datasets/formats.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import { trainingJson } from '../../jobs/rules/core/training-json.ts'
 import { quoted, readChunks, readOne } from '../runtime/duckdb.ts'
 import type { Bytes, Duck } from '../runtime/duckdb.ts'
 import { hashFiles } from './hash-files.ts'
-import {
-  canonicalSql,
-  columnsOf,
-  duckType,
-  lineType,
-  loaderFeatures,
-  readSql,
-  trainingColumns,
-} from './parquet-columns.ts'
-import type { Columns } from './parquet-columns.ts'
+import { canonicalSql, duckType, lineType, readSql } from './parquet-columns.ts'
 import { countStretches, hashesQuery } from './chosen-rows.ts'
 import type { Source } from './chosen-rows.ts'
 import type { Shard } from './shard-files.ts'

@@ -147,7 +147,8 @@ function describe({ statusCode = 0, headers }: IncomingMessage) {
   return { status: statusCode, headers }
 }
 
-function faultOf(error: Error): OutboundFault {
+/** What an error of a connection means. */
+export function faultOf(error: unknown): OutboundFault {
   const code = codeOf(error)
   return FAULT_OF_CODE.find(([pattern]) => pattern.test(code))?.[1] ?? 'connection_error'
 }

@@ -31,12 +31,23 @@ export interface WorkerContext {
 /** How the workers call addresses that clients gave. */
 export interface OutboundSettings {
   readonly agents: GuardedAgents
+  readonly hub: HubSettings
   /** Where those that are called reach the API; without a slash at its end. */
   readonly publicUrl: string
   /** Seconds before the second attempt, the third, ... */
   readonly retrySchedule: readonly number[]
   /** 32 bytes each; one of them opens a secret that deliveries are signed with. */
   readonly masterKeys: readonly Uint8Array[]
+}
+
+/** Where versions of datasets are pushed. */
+export interface HubSettings {
+  /** Without a slash at its end. */
+  readonly url: string
+  /** Used where a push brings none. */
+  readonly token: string | undefined
+  /** Reach every address, for that of the hub is the operator's. */
+  readonly agents: GuardedAgents
 }
 
 export interface Mailer {

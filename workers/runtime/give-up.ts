@@ -23,6 +23,20 @@ export class GiveUp extends Error {
 }
 
 /**
+ * Thrown when something outside of the service failed, which may work again later: the job is retried as
+ * after any error, and clients are told why.
+ */
+export class OutsideFault extends Error {
+  readonly code: string
+
+  /** @param code a word for programs, `snake_case`; @param message a sentence for people */
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/**
  * Thrown when a thread that several jobs share has ended: any of them may be the cause. The job runs
  * again, alone in its process.
  */

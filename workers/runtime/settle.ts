@@ -6,7 +6,7 @@ import type { Transaction } from '../../sql/core/db.ts'
 import { cancelClaimedJob, failJob, requeueJob, succeedJob } from '../../sql/jobs/job-claims.ts'
 import type { Claim } from '../../sql/jobs/job-claims.ts'
 import type { Attempt, StopReason } from './attempt.ts'
-import { ClaimLost, GiveUp, ThreadEnded } from './give-up.ts'
+import { ClaimLost, GiveUp, OutsideFault, ThreadEnded } from './give-up.ts'
 import type { AttemptOutcome } from './outcome.ts'
 import { settleAcquitted, settleContinued, settleSuspected } from './run-again.ts'
 import { completeIn, describe, inTransaction, persistently, requireHeld } from './settlement.ts'
@@ -86,7 +86,8 @@ export async function settleFailure(
     context.log.warn({ queue: queued.name, job_id: claim?.id, err: error }, 'job waits for storage')
     return settleContinued(attempt, claim, 'released', { delaySeconds: OUTAGE_WAIT_SECONDS })
   }
-  context.log.error({ queue: queued.name, job_id: claim?.id, err: error }, 'job failed')
+  const level = error instanceof OutsideFault ? 'warn' : 'error'
+  context.log[level]({ queue: queued.name, job_id: claim?.id, err: error }, 'job failed')
   return settleFailed(attempt, claim, error)
 }
 

@@ -4,7 +4,7 @@ import { isDatabaseAway } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import type { JobError } from '../../sql/jobs/jobs.ts'
 import type { Attempt } from './attempt.ts'
-import { ClaimLost, GiveUp } from './give-up.ts'
+import { ClaimLost, GiveUp, OutsideFault } from './give-up.ts'
 
 /** Runs `work` in a transaction, however often the database goes away meanwhile. */
 export async function inTransaction(attempt: Attempt, work: (tx: Transaction) => Promise<void>) {
@@ -41,6 +41,9 @@ export function requireHeld(response: object) {
 
 /** Clients see no details of internal errors; they are in the log and in the queue row. */
 export function describe(error: unknown): JobError {
+  if (error instanceof OutsideFault) {
+    return { code: error.code, message: error.message, retryable: true }
+  }
   if (!(error instanceof GiveUp)) {
     return { code: 'internal_error', message: 'Internal error', retryable: true }
   }

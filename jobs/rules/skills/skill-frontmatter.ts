@@ -1,5 +1,6 @@
 import { orderBytes } from '../core/order.ts'
 import { isObject } from '../core/reader.ts'
+import { yamlText } from '../core/yaml.ts'
 
 /** A frontmatter as its author wrote it, of JSON values. */
 export type Frontmatter = Readonly<Record<string, unknown>>
@@ -27,7 +28,7 @@ export function isForUsersOnly({ 'disable-model-invocation': word }: Frontmatter
 export function hasLongKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).some(
-    ([key, entry]) => writeJson(key).length > MAX_WRITTEN_KEY || hasLongKey(entry),
+    ([key, entry]) => yamlText(key).length > MAX_WRITTEN_KEY || hasLongKey(entry),
   )
 }
 
@@ -84,7 +85,7 @@ function writeEntry(key: string, value: unknown): string[] {
 }
 
 function writeKey(key: string) {
-  return PLAIN_KEY.test(key) && !isReserved(key) ? key : writeJson(key)
+  return PLAIN_KEY.test(key) && !isReserved(key) ? key : yamlText(key)
 }
 
 function writeValue(value: unknown) {
@@ -93,15 +94,7 @@ function writeValue(value: unknown) {
     PLAIN_TEXT.test(value) &&
     !value.endsWith(' ') &&
     !isReserved(value)
-  return isPlain ? value : writeJson(value)
-}
-
-/** JSON is YAML, but for the characters that YAML does not print or takes for line breaks. */
-function writeJson(value: unknown) {
-  return JSON.stringify(value).replace(
-    /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return isPlain ? value : yamlText(value)
 }
 
 /** Words that a YAML reader takes for something else than a text. */

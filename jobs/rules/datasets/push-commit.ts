@@ -1,0 +1,40 @@
+/** A commit as a hub lists it. */
+export interface HubCommit {
+  readonly id: string
+  /** The first line. */
+  readonly title: string
+  /** The rest. */
+  readonly message: string
+}
+
+/** What a push is known by in a repository. */
+export interface PushIdentity {
+  readonly pushId: string
+  readonly versionId: string
+}
+
+/** Title and description of the commit of a push. */
+export function describeCommit({ pushId, versionId }: PushIdentity, message: string | null) {
+  const title = `version ${versionId}`
+  return { title: message ? `${title}: ${message}` : title, description: `push ${pushId}` }
+}
+
+/**
+ * The commit that makes a push unnecessary: its own, or the one of the same version where no other version
+ * was pushed since.
+ * @param commits newest first
+ */
+export function findPushed<C extends HubCommit>(
+  commits: readonly C[],
+  { pushId, versionId }: PushIdentity,
+): C | undefined {
+  const own = commits.find(({ message }) => message.includes(`push ${pushId}`))
+  if (own) return own
+  const newest = commits.find(({ title }) => VERSION_TITLE.test(title))
+  return newest?.title.startsWith(`version ${versionId}`) ? newest : undefined
+}
+
+/** The files of versions, by the names that builds give them. */
+export const VERSION_FILE = /^data\/(train|validation|test)-\d{5}-of-\d{5}\.parquet$/
+
+const VERSION_TITLE = /^version [\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/

@@ -1,0 +1,67 @@
+import t from 'tap'
+import {
+  HUB_TOKEN,
+  isOfHub,
+  readHubUrl,
+  REPO_ID,
+  REVISION,
+} from '../../../../jobs/rules/datasets/hub-address.ts'
+import { adviseOn, readRetryAfter } from '../../../../jobs/rules/datasets/hub-faults.ts'
+import { describeCommit, findPushed } from '../../../../jobs/rules/datasets/push-commit.ts'
+
+t.test('the address of a hub is https, or http on this machine', async (t) => {
+  t.equal(readHubUrl('https://hub.example/a/'), 'https://hub.example/a')
+  t.equal(readHubUrl('http://127.0.0.1:80/'), 'http://127.0.0.1')
+  for (const url of ['http://hub.example', 'https://a:b@hub.example', 'https://hub.example/?a=b']) {
+    t.throws(() => readHubUrl(url), url)
+  }
+})
+
+t.test('an address is of the hub by scheme and host', async (t) => {
+  const own = ['https://hub.example/x', 'https://lfs.hub.example:8443/x']
+  const others = ['http://hub.example/x', 'https://nothub.example/x', 'https://hub.example.org/x']
+  for (const url of own) t.ok(isOfHub('https://hub.example', new URL(url)), url)
+  for (const url of others) t.notOk(isOfHub('https://hub.example', new URL(url)), url)
+})
+
+t.test('names lead nowhere else', async (t) => {
+  for (const name of ['a/b', 'A-1/b.c_d']) t.match(name, REPO_ID)
+  for (const name of ['../b', 'a/..', 'a', 'a/b/c', `${'a'.repeat(97)}/b`])
+    t.notMatch(name, REPO_ID)
+  for (const name of ['..', 'a/../b', '/a', 'a/']) t.notMatch(name, REVISION)
+  for (const token of ['a b', 'a\r\nb', 'é']) t.notMatch(token, HUB_TOKEN)
+})
+
+t.test(
+  'a hub that is busy is waited for, at most ten minutes at once and a day in all',
+  async (t) => {
+    const busy = { status: 429, sentence: '', isOfStorage: false }
+    const advise = (retryAfterSeconds: number | null, waited = 0) =>
+      adviseOn({ ...busy, retryAfterSeconds }, 'token', waited)
+    t.same(advise(7), { kind: 'wait', seconds: 7 })
+    t.same(advise(0), { kind: 'wait', seconds: 1 })
+    t.same(advise(9999), { kind: 'wait', seconds: 600 })
+    t.same(advise(null), { kind: 'wait', seconds: 30 })
+    t.match(advise(7, 86_400), { kind: 'retry', code: 'hub_unavailable' })
+    t.equal(readRetryAfter('Wed, 21 Oct 2026 07:28:00 GMT'), null)
+    t.equal(readRetryAfter('12'), 12)
+  },
+)
+
+t.test('a commit makes a push unnecessary', async (t) => {
+  const [one, two, push] = [1, 2, 3].map((n) => `01a20080-6a47-7000-8000-00000000000${n}`) as [
+    string,
+    string,
+    string,
+  ]
+  const commitOf = (versionId: string, pushId: string) => {
+    const { title, description: message } = describeCommit({ versionId, pushId }, 'x')
+    return { id: pushId, title, message }
+  }
+  const other = { id: 'other', title: 'fix', message: '' }
+  const identity = { pushId: push, versionId: one }
+  t.equal(findPushed([other], identity), undefined)
+  t.equal(findPushed([other, commitOf(one, 'a')], identity)?.id, 'a', 'of the same version')
+  t.equal(findPushed([commitOf(two, 'b'), commitOf(one, 'a')], identity), undefined, 'replaced')
+  t.equal(findPushed([commitOf(two, 'b'), commitOf(one, push)], identity)?.id, push, 'its own')
+})

@@ -1,0 +1,169 @@
+import { commitIter } from '@huggingface/hub'
+import type { CommitOperation } from '@huggingface/hub'
+import Joi from 'joi'
+import type { HubCommit } from '../../jobs/rules/datasets/push-commit.ts'
+import { anyText, bool, shape, text } from '../../jobs/shape.ts'
+import type { Valid } from '../../jobs/shape.ts'
+import { awaitedLater } from '../runtime/awaited-later.ts'
+import { OutsideFault } from '../runtime/give-up.ts'
+import { readBatch } from './hub-batch.ts'
+import { HubRefused, openHubFetch, TOKEN_PLACE } from './hub-fetch.ts'
+import type { HubAccess } from './hub-fetch.ts'
+
+/** A repository of the hub, for datasets. */
+export interface HubRepo {
+  /** Makes it unless it is there. @returns whether strangers may read it */
+  open(isPrivate: boolean): Promise<{ isPublic: boolean }>
+  /** The newest commits of a revision, newest first, at most `COMMITS_READ`. */
+  listCommits(revision: string): Promise<HubCommit[]>
+  /** The revisions of open pull requests, with their titles, newest first. */
+  listPullRequests(): Promise<{ title: string; revision: string }[]>
+  /** The paths of the files in the folder `data`, at most `FILES_READ`. */
+  listData(revision: string): Promise<string[]>
+  /** Uploads what the hub does not have and commits all. @throws HubRefused */
+  commit(request: CommitRequest): Promise<PushedCommit>
+}
+
+export interface CommitRequest {
+  readonly title: string
+  readonly description: string
+  readonly revision: string
+  /** What the revision has to be at. */
+  readonly parent: string | undefined
+  readonly isPullRequest: boolean
+  readonly operations: CommitOperation[]
+  /** Called when the hub has a file that is not part of the commit itself. */
+  readonly onUploaded: (path: string) => void
+}
+
+export interface PushedCommit {
+  readonly oid: string
+  readonly url: string
+}
+
+/** Each function throws HubRefused, NoAnswer, or OutsideFault for an answer that it cannot read. */
+export function openHubRepo(access: HubAccess, repoId: string): HubRepo {
+  const { url: hubUrl } = access.outbound.hub
+  const fetch = openHubFetch(access)
+  const path = `/api/datasets/${repoId}`
+  async function call<S extends Joi.Schema>(schema: S, target: string, body?: object) {
+    const response = await fetch(`${hubUrl}${target}`, {
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      headers: { 'content-type': 'application/json', Authorization: `Bearer ${TOKEN_PLACE}` },
+    })
+    return read(schema, await response.json().catch(() => undefined))
+  }
+  async function create(isPrivate: boolean) {
+    const [organization, name] = repoId.split('/')
+    const visibility = isPrivate ? 'private' : 'public'
+    await call(Joi.any(), '/api/repos/create', { type: 'dataset', organization, name, visibility })
+  }
+  return {
+    async open(isPrivate) {
+      try {
+        await create(isPrivate)
+      } catch (error) {
+        // 403: the token may write here and make nothing; whether the repository is there shows below.
+        if (!isRefused(error, 409, 403)) throw error
+        const info = await call(REPO, path).catch((missing: unknown) => {
+          throw isRefused(missing, 404) ? error : missing
+        })
+        return { isPublic: !info.private }
+      }
+      return { isPublic: !isPrivate }
+    },
+    async listCommits(revision) {
+      const target = `${path}/commits/${encodeURIComponent(revision)}?limit=${COMMITS_READ}`
+      return (await call(COMMITS, target)).slice(0, COMMITS_READ)
+    },
+    async listPullRequests() {
+      const query = 'type=pull_request&status=open&sort=recently-created'
+      const { discussions } = await call(DISCUSSIONS, `${path}/discussions?${query}`)
+      return discussions.map(({ num, title }) => ({ title, revision: `refs/pr/${num}` }))
+    },
+    async listData(revision) {
+      const target = `${path}/tree/${encodeURIComponent(revision)}/data?limit=${FILES_READ}`
+      const entries = await call(TREE, target).catch((error: unknown) => {
+        if (isRefused(error, 404)) return []
+        throw error
+      })
+      return entries.map(({ path }) => path)
+    },
+    async commit({ revision, parent, isPullRequest, operations, onUploaded, ...words }) {
+      const events = commitIter({
+        ...words,
+        repo: { type: 'dataset', name: repoId },
+        operations,
+        branch: revision,
+        isPullRequest,
+        ...(parent !== undefined && { parentCommit: parent }),
+        hubUrl,
+        accessToken: TOKEN_PLACE,
+        useXet: false,
+        fetch: forLibrary(fetch) as typeof globalThis.fetch,
+        abortSignal: access.signal,
+      })
+      const abort = rejectedBy(access.signal)
+      try {
+        for (;;) {
+          const { done, value } = await Promise.race([events.next(), abort.promise])
+          if (done) return read(COMMITTED, value?.commit)
+          const { event } = value
+          if (event !== 'fileProgress' || value.state !== 'uploading' || value.progress < 1)
+            continue
+          onUploaded(value.path)
+        }
+      } finally {
+        abort.forget()
+      }
+    },
+  }
+}
+
+/** Looks at what the library reads of answers before it does. */
+function forLibrary(fetch: ReturnType<typeof openHubFetch>): typeof fetch {
+  return async (target, init) => {
+    const response = await fetch(target, init)
+    if (!target.endsWith('/info/lfs/objects/batch')) return response
+    return readBatch(response, init?.body as string)
+  }
+}
+
+/** A promise that fails with the reason of a signal, because the library may not notice it. */
+function rejectedBy(signal: AbortSignal) {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const stop = () => reject(signal.reason)
+  signal.addEventListener('abort', stop)
+  return { promise: awaitedLater(promise), forget: () => signal.removeEventListener('abort', stop) }
+}
+
+/** Where people see a commit. */
+export function commitUrl(hubUrl: string, repoId: string, oid: string) {
+  return `${hubUrl}/datasets/${repoId}/commit/${oid}`
+}
+
+function isRefused(error: unknown, ...statuses: number[]) {
+  return error instanceof HubRefused && !error.isOfStorage && statuses.includes(error.status)
+}
+
+/** Nothing that a hub answers is trusted to have its form. */
+function read<S extends Joi.Schema>(schema: S, value: unknown): Valid<S> {
+  const { error, value: known } = schema.required().validate(value)
+  if (error)
+    throw new OutsideFault('hub_unavailable', 'The hub answered something else than expected')
+  return known as Valid<S>
+}
+
+const list = <S extends Joi.Schema>(item: S) =>
+  Joi.array().items(item) as Joi.ArraySchema<Valid<S>[]>
+const REPO = shape({ private: bool() })
+const COMMITS = list(
+  shape({ id: text(128).pattern(/^\w+$/), title: anyText() }, { message: anyText().default('') }),
+)
+const DISCUSSIONS = shape({
+  discussions: list(shape({ num: Joi.number().integer(), title: anyText() })),
+})
+const TREE = list(shape({ path: anyText() }))
+const COMMITTED = shape({ oid: text(128).pattern(/^\w+$/), url: text(2048) })
+const COMMITS_READ = 20
+const FILES_READ = 1000

@@ -1,0 +1,69 @@
+import { openSecret } from '../../jobs/rules/core/secret-box.ts'
+import { adviseOn } from '../../jobs/rules/datasets/hub-faults.ts'
+import { pushDataset } from '../../jobs/push-dataset.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { findPush, setPushCommit } from '../../sql/datasets/pushes.ts'
+import type { PushRow } from '../../sql/datasets/pushes.ts'
+import { findVersionToBuild } from '../../sql/datasets/versions.ts'
+import { findSecret } from '../../sql/jobs/job-secrets.ts'
+import { NoAnswer } from '../outbound/guarded-fetch.ts'
+import { GiveUp, OutsideFault } from '../runtime/give-up.ts'
+import { continueAfter, handler } from '../runtime/handler.ts'
+import type { Run } from '../runtime/handler.ts'
+import { HubRefused } from './hub-fetch.ts'
+import { openHubRepo } from './hub.ts'
+import { pushVersion } from './push-version.ts'
+
+/**
+ * Sends a version to a repository of the hub, in one commit. A run that was cut off sends again what the
+ * hub does not have, file by file, and commits unless it finds the commit.
+ */
+export const pushDatasetHandler = handler(pushDataset, async ({ push_id }, run) => {
+  const push = await findPush(run.sql, run.orgId, push_id)
+  const version = push && (await findVersionToBuild(run.sql, run.orgId, push.version_id))
+  if (!version) throw new GiveUp('version_gone', 'The dataset version was deleted')
+  const access = { outbound: run.outbound, token: await openToken(run), signal: run.signal }
+  try {
+    const repo = openHubRepo(access, push.repo_id)
+    const { commit, fileCount: total } = await pushVersion({ push, version, repo, run })
+    await run.sql.begin(async (tx: Transaction) => {
+      await setPushCommit(tx, run.orgId, push.id, commit)
+      await run.checkpoint(tx, { done: total, total, unit: 'files', note: 'committed' })
+    })
+    return { push_id, commit_oid: commit.oid, commit_url: commit.url }
+  } catch (error) {
+    return answerFault(error, push, access.token, run)
+  }
+})
+
+/** @throws GiveUp where the token cannot be opened, and where there is none */
+async function openToken({ sql, orgId, jobId, outbound }: Run): Promise<string> {
+  const sealed = jobId && (await findSecret(sql, orgId, jobId))
+  if (sealed) {
+    try {
+      return openSecret(outbound.masterKeys, sealed)
+    } catch {
+      throw new GiveUp('secret_unreadable', 'The token was sealed with another master key')
+    }
+  }
+  const { token } = outbound.hub
+  if (token === undefined) throw new GiveUp('no_token', 'HUB_TOKEN is not set any more')
+  return token
+}
+
+/** Waits where the hub says so. @throws what is to become of the job otherwise */
+function answerFault(error: unknown, push: PushRow, token: string, { now, signal }: Run) {
+  signal.throwIfAborted()
+  if (error instanceof NoAnswer) throw new OutsideFault('hub_unavailable', error.message)
+  if (!(error instanceof HubRefused)) throw error
+  const waitedSeconds = (now().getTime() - push.created_at.getTime()) / 1000
+  const advice = adviseOn(error, token, waitedSeconds)
+  switch (advice.kind) {
+    case 'wait':
+      return continueAfter(advice.seconds)
+    case 'give_up':
+      throw new GiveUp(advice.code, advice.message)
+    case 'retry':
+      throw new OutsideFault(advice.code, advice.message)
+  }
+}

@@ -1,0 +1,83 @@
+import { isConflict } from '../../jobs/rules/datasets/hub-faults.ts'
+import { describeCommit, findPushed } from '../../jobs/rules/datasets/push-commit.ts'
+import type { PushIdentity } from '../../jobs/rules/datasets/push-commit.ts'
+import type { PushRow } from '../../sql/datasets/pushes.ts'
+import type { VersionRow } from '../../sql/datasets/versions.ts'
+import { GiveUp } from '../runtime/give-up.ts'
+import type { Run } from '../runtime/handler.ts'
+import { HubRefused } from './hub-fetch.ts'
+import { commitUrl } from './hub.ts'
+import type { HubRepo, PushedCommit } from './hub.ts'
+import { commitOperations, listPushedFiles } from './push-files.ts'
+import { countUploads } from './push-progress.ts'
+
+export interface Pushing {
+  readonly push: PushRow
+  readonly version: VersionRow
+  readonly repo: HubRepo
+  readonly run: Run
+}
+
+export interface Pushed {
+  readonly commit: PushedCommit
+  readonly fileCount: number
+}
+
+/**
+ * Brings a version into a repository, unless it is there.
+ * @returns the commit it came with, and of how many files
+ * @throws HubRefused; GiveUp for a public repository where a private one was asked for
+ */
+export async function pushVersion(pushing: Pushing): Promise<Pushed> {
+  const { push, version, repo, run } = pushing
+  await refusePublic(pushing)
+  const files = await listPushedFiles(run, version)
+  const uploads = countUploads(run, push.id, files)
+  for (let tries = 1; ; tries++) {
+    const commits = await repo.listCommits(push.revision)
+    const identity = { pushId: push.id, versionId: version.id }
+    const found = push.create_pr
+      ? await findPullRequest(repo, identity)
+      : findPushed(commits, identity)
+    try {
+      const commit = found
+        ? { oid: found.id, url: commitUrl(push.hub_url, push.repo_id, found.id) }
+        : await repo.commit({
+            ...describeCommit(identity, push.commit_message),
+            revision: push.revision,
+            parent: commits[0]?.id,
+            isPullRequest: push.create_pr,
+            operations: commitOperations(files, await repo.listData(push.revision)),
+            onUploaded: uploads.add,
+          })
+      await uploads.complete()
+      return { commit, fileCount: files.length }
+    } catch (error) {
+      const headMoved = error instanceof HubRefused && isConflict(error)
+      if (!headMoved || tries > CONFLICT_RETRIES) throw error
+    }
+  }
+}
+
+async function refusePublic({ push: { private: isPrivate, repo_id }, repo }: Pushing) {
+  const { isPublic } = await repo.open(isPrivate)
+  if (!isPrivate || !isPublic) return
+  throw new GiveUp('hub_public', `${repo_id} is public: push with private false if that is meant`)
+}
+
+/** The commit of an open pull request that brings the version. */
+async function findPullRequest(repo: HubRepo, identity: PushIdentity) {
+  const { title } = describeCommit(identity, null)
+  const all = await repo.listPullRequests()
+  for (const { revision } of all
+    .filter((pull) => pull.title.startsWith(title))
+    .slice(0, PULLS_READ)) {
+    const found = findPushed(await repo.listCommits(revision), identity)
+    if (found) return found
+  }
+  return undefined
+}
+
+/** How often the head may move meanwhile. */
+const CONFLICT_RETRIES = 3
+const PULLS_READ = 5

@@ -1,0 +1,127 @@
+import { SpanKind } from '@opentelemetry/api'
+import { request as requestPlainly } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { request as requestSafely } from 'node:https'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream } from 'node:stream/web'
+import { inSpan } from '../../jobs/spans.ts'
+import type { GuardedAgents } from './guarded-agent.ts'
+import { faultOf } from './request.ts'
+import type { OutboundFault } from './request.ts'
+
+export interface FetchOptions {
+  /** What reaches an address. */
+  readonly agentsFor: (url: URL) => GuardedAgents
+  /** Ends every request. */
+  readonly signal: AbortSignal
+  /** How long nothing may come or go. */
+  readonly idleMs: number
+  /** Of an answer's body; a longer one is a fault. */
+  readonly maxBytes: number
+}
+
+/** A request had no answer, or not all of it. The message names no more than method and host. */
+export class NoAnswer extends Error {
+  readonly fault: OutboundFault
+
+  constructor(method: string, { hostname }: URL, fault: OutboundFault) {
+    super(`${method} to ${hostname}: ${fault}`)
+    this.fault = fault
+  }
+}
+
+/**
+ * A `fetch` for libraries, over agents that check addresses. It sends texts and blobs, these as a stream,
+ * and reads answers whole; it follows no redirect.
+ * @throws NoAnswer, or the signal's reason
+ */
+export function guardedFetch(options: FetchOptions) {
+  return async (target: string | URL, init: GuardedInit = {}): Promise<Response> => {
+    const url = new URL(target)
+    const { method = 'GET' } = init
+    const attributes = { 'http.request.method': method, 'server.address': url.hostname }
+    return inSpan(method, { kind: SpanKind.CLIENT, attributes }, () => send(url, init, options))
+  }
+}
+
+export interface GuardedInit {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Blob
+  readonly signal?: AbortSignal
+}
+
+async function send(
+  url: URL,
+  { method = 'GET', headers = {}, body = '', signal }: GuardedInit,
+  options: FetchOptions,
+) {
+  const isPlain = url.protocol === 'http:'
+  let request: ClientRequest | undefined
+  try {
+    const agents = options.agentsFor(url)
+    request = (isPlain ? requestPlainly : requestSafely)(url, {
+      method,
+      agent: isPlain ? agents.http : agents.https,
+      headers: {
+        ...headers,
+        ...(method !== 'GET' && { 'content-length': sizeOf(body) }),
+        'accept-encoding': 'identity',
+      },
+      maxHeaderSize: MAX_HEADER_BYTES,
+      timeout: options.idleMs,
+      signal: signal ? AbortSignal.any([signal, options.signal]) : options.signal,
+    })
+    return await readAnswer(await exchange(request, body), options.maxBytes)
+  } catch (error) {
+    options.signal.throwIfAborted()
+    signal?.throwIfAborted()
+    if (error instanceof TooLarge) throw new NoAnswer(method, url, 'too_large')
+    // Whatever connections fail with has a code; the rest is what the reading of a blob failed with.
+    throw Object(error).code ? new NoAnswer(method, url, faultOf(error)) : error
+  } finally {
+    request?.destroy()
+  }
+}
+
+/** Resolves with the answer, which may begin before all of the body is sent: that is then sent no further. */
+function exchange(request: ClientRequest, body: string | Blob) {
+  return new Promise<IncomingMessage>((resolve, reject) => {
+    request.once('response', resolve)
+    request.once('timeout', () => request.destroy(new Idle()))
+    // This listener stays, because destroying the request may raise another error.
+    request.on('error', reject)
+    if (typeof body === 'string') return void request.end(body)
+    pipeline(Readable.fromWeb(body.stream() as ReadableStream), request).catch(reject)
+  })
+}
+
+async function readAnswer(response: IncomingMessage, maxBytes: number) {
+  const { statusCode: status = 0, headers } = response
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > maxBytes) throw new TooLarge()
+    chunks.push(chunk)
+  }
+  const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)])
+  return new Response(BODILESS.has(status) ? null : Buffer.concat(chunks), {
+    status,
+    headers: Object.fromEntries(pairs) as Record<string, string>,
+  })
+}
+
+function sizeOf(body: string | Blob) {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.size
+}
+
+class Idle extends Error {
+  readonly code = 'ETIMEDOUT'
+}
+class TooLarge extends Error {}
+
+/** Of which a `Response` takes no body. */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
+const MAX_HEADER_BYTES = 16_384
