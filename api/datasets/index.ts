@@ -3,10 +3,13 @@ import { buildVersion } from './build-version.ts'
 import { cancelBuild } from './cancel-build.ts'
 import { createDataset } from './create-dataset.ts'
 import { deleteDataset } from './delete-dataset.ts'
+import { diffVersions } from './diff-versions.ts'
 import { exportVersion } from './export-version.ts'
 import { listDatasets } from './list-datasets.ts'
 import { listRows } from './list-rows.ts'
 import { listVersions } from './list-versions.ts'
+import { rebuildVersion } from './rebuild-version.ts'
+import { showCard } from './show-card.ts'
 import { showDataset } from './show-dataset.ts'
 import { showVersion } from './show-version.ts'
 import { updateDataset } from './update-dataset.ts'
@@ -23,4 +26,7 @@ export const datasets: Area = [
   exportVersion,
   listRows,
   cancelBuild,
+  rebuildVersion,
+  diffVersions,
+  showCard,
 ]

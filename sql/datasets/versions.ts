@@ -1,3 +1,4 @@
+import type { Composition } from '../../jobs/rules/datasets/card-facts.ts'
 import { completeStored } from '../../jobs/rules/datasets/recipe.ts'
 import type { Recipe, Split } from '../../jobs/rules/datasets/recipe.ts'
 import { jsonText } from '../core/db.ts'
@@ -155,6 +156,7 @@ export type ReadyFacts = Required<
   dropped_counts: Record<string, number>
   token_estimate: number
   policy: VersionPolicy
+  composition: Composition
 }
 
 /**
@@ -165,7 +167,7 @@ export async function publishVersion(
   tx: Transaction,
   orgId: string,
   id: string,
-  facts: ReadyFacts,
+  facts: ReadyFacts & { trace_periods: Readonly<Record<string, number>> },
   files: readonly FileRow[],
 ) {
   const updated = await tx`
@@ -176,7 +178,9 @@ export async function publishVersion(
       token_estimate = ${facts.token_estimate}, policy = ${jsonText(facts.policy)}::text::jsonb,
       streams = ${jsonText(facts.streams)}::text::jsonb,
       losses = ${jsonText(facts.losses)}::text::jsonb,
-      warnings = ${jsonText(facts.warnings)}::text::jsonb
+      warnings = ${jsonText(facts.warnings)}::text::jsonb,
+      composition = ${jsonText(facts.composition)}::text::jsonb,
+      trace_periods = ${jsonText(facts.trace_periods)}::text::jsonb
     where org_id = ${orgId} and id = ${id} and ready_at is null`
   if (updated.count === 0) return false
   const rows = files.map((file) => ({ ...file, org_id: orgId, version_id: id }))

@@ -1,0 +1,101 @@
+import type { Split } from '../../jobs/rules/datasets/recipe.ts'
+import type { Sql, Transaction } from '../core/db.ts'
+import { onlyRow, withSettings } from '../core/db.ts'
+import { COLLECTING } from '../core/pages.ts'
+
+/**
+ * What the rows of two versions are to each other. Rows are the same when trace and text are. So the rows
+ * of the first version are unchanged, removed or of changed traces, and those of the second one unchanged,
+ * added or of changed traces.
+ */
+export interface VersionDiff {
+  /** Rows of traces that only the second version has. */
+  added: DiffPart
+  /** Rows of traces that only the first version has. */
+  removed: DiffPart
+  /** Rows of both versions. */
+  unchanged: DiffPart
+  /** Traces of both versions, some of whose rows only one version has: so many of the first and the second. */
+  changed: DiffPart & { rows_from: number; rows_to: number }
+  /** Traces that are in another split in the second version. */
+  split_moves: number
+}
+
+interface DiffPart {
+  count: number
+  /** By trace id, `MAX_SAMPLES` at most. */
+  samples: DiffSample[]
+}
+
+/** A trace in two versions. */
+export interface DiffSample {
+  trace_id: string
+  /** Null for a version that has no row of it. */
+  split_from: Split | null
+  split_to: Split | null
+  rows_from: number
+  rows_to: number
+  rows_unchanged: number
+}
+
+/**
+ * Compares the row lists of two versions in one pass over both, which sorts on disk what does not fit into
+ * `work_mem`. Rejects with a statement timeout beyond `DIFF_MS`.
+ */
+export async function diffRows(
+  sql: Sql,
+  orgId: string,
+  { from, to }: { from: string; to: string },
+): Promise<VersionDiff> {
+  const settings = { ...COLLECTING, statement_timeout: String(DIFF_MS), work_mem: '64MB' }
+  return onlyRow(
+    await withSettings(
+      sql,
+      settings,
+      (tx) => tx<VersionDiff[]>`
+        with compared as (
+          select trace_id,
+            count(*) filter (where version_id = ${from}) as n_from,
+            count(*) filter (where version_id = ${to}) as n_to,
+            min(split) filter (where version_id = ${from}) as split_from,
+            min(split) filter (where version_id = ${to}) as split_to
+          from dataset_version_rows
+          where org_id = ${orgId} and version_id = any(${[from, to]}::uuid[])
+          group by trace_id, row_hash
+        ), traces as materialized (
+          select trace_id, sum(n_from)::int8 as rows_from, sum(n_to)::int8 as rows_to,
+            sum(least(n_from, n_to))::int8 as rows_unchanged,
+            min(split_from) as split_from, min(split_to) as split_to
+          from compared group by trace_id
+        )
+        select json_build_object('count', coalesce(sum(rows_to) filter (where ${tx.unsafe(IS.added)}), 0),
+            'samples', ${samples(tx, 'added')}) as added,
+          json_build_object('count', coalesce(sum(rows_from) filter (where ${tx.unsafe(IS.removed)}), 0),
+            'samples', ${samples(tx, 'removed')}) as removed,
+          json_build_object('count', coalesce(sum(rows_unchanged), 0),
+            'samples', ${samples(tx, 'unchanged')}) as unchanged,
+          json_build_object('count', count(*) filter (where ${tx.unsafe(IS.changed)}),
+            'rows_from', coalesce(sum(rows_from - rows_unchanged) filter (where ${tx.unsafe(IS.changed)}), 0),
+            'rows_to', coalesce(sum(rows_to - rows_unchanged) filter (where ${tx.unsafe(IS.changed)}), 0),
+            'samples', ${samples(tx, 'changed')}) as changed,
+          (count(*) filter (where split_from <> split_to))::int8 as split_moves
+        from traces`,
+    ),
+  )
+}
+
+function samples(tx: Transaction, part: keyof typeof IS) {
+  return tx`(
+    select coalesce(json_agg(s order by trace_id), '[]') from (
+      select trace_id, split_from, split_to, rows_from, rows_to, rows_unchanged from traces
+      where ${tx.unsafe(IS[part])} order by trace_id limit ${MAX_SAMPLES}) s)`
+}
+
+const IS = {
+  added: 'rows_from = 0',
+  removed: 'rows_to = 0',
+  unchanged: 'rows_unchanged = greatest(rows_from, rows_to)',
+  changed: 'rows_from > 0 and rows_to > 0 and rows_unchanged < greatest(rows_from, rows_to)',
+} as const
+const DIFF_MS = 60_000
+const MAX_SAMPLES = 20
