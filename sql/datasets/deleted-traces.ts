@@ -82,7 +82,7 @@ export async function countGoneTraces(
         select coalesce(sum(e.n::int8), 0)::int8 as n from jsonb_each_text(v.trace_periods) e (period, n)
         where not ${isStored}) with_month, lateral (
         select count(*) as n,
-          coalesce((array_agg(trace_id order by trace_id))[1:${MAX_SUBJECTS}], '{}') as trace_ids
+          coalesce((array_agg(trace_id order by trace_id collate "C"))[1:${MAX_SUBJECTS}], '{}') as trace_ids
         from (
           select e.trace_id from dataset_deleted_traces e
           where e.org_id = v.org_id and e.version_id = v.id and (e.period is null or ${isStored})

@@ -86,9 +86,9 @@ export async function diffRows(
 
 function samples(tx: Transaction, part: keyof typeof IS) {
   return tx`(
-    select coalesce(json_agg(s order by trace_id), '[]') from (
+    select coalesce(json_agg(s order by trace_id collate "C"), '[]') from (
       select trace_id, split_from, split_to, rows_from, rows_to, rows_unchanged from traces
-      where ${tx.unsafe(IS[part])} order by trace_id limit ${MAX_SAMPLES}) s)`
+      where ${tx.unsafe(IS[part])} order by trace_id collate "C" limit ${MAX_SAMPLES}) s)`
 }
 
 const IS = {
