@@ -5,6 +5,7 @@ import { listOf, shape, textReference } from '../../jobs/shape.ts'
 import { diffRows } from '../../sql/datasets/version-diff.ts'
 import type { VersionRow } from '../../sql/datasets/versions.ts'
 import { endpoint } from '../endpoint.ts'
+import { notFound } from '../errors.ts'
 import { errorBody, nullable } from '../fields.ts'
 import { datasetPath } from './dataset.ts'
 import { findReadyVersion } from './version.ts'
@@ -48,10 +49,15 @@ export const diffVersions = endpoint('GET', '/datasets/{dataset_id}/diff', {
   access: 'key',
   aggregates: true,
   params: datasetPath,
-  query: shape({
-    from: textReference().description('Id, number, `v3` or `latest`'),
-    to: textReference().description('Id, number, `v3` or `latest`'),
-  }),
+  query: shape(
+    {},
+    {
+      from: textReference().description('Id, number, `v3` or `latest`; default the parent of `to`'),
+      to: textReference()
+        .default('latest')
+        .description('Id, number, `v3` or `latest`, the default'),
+    },
+  ),
   answers: {
     200: Joi.object({
       from: versionBody.required(),
@@ -75,7 +81,10 @@ export const diffVersions = endpoint('GET', '/datasets/{dataset_id}/diff', {
   },
   async handle({ context, principal, params: { dataset_id }, query }) {
     const find = (version: string) => findReadyVersion(context, principal, { dataset_id, version })
-    const [from, to] = [await find(query.from), await find(query.to)]
+    const to = await find(query.to)
+    const reference = query.from ?? to.parent_version_id
+    if (reference === null) throw notFound('Dataset version')
+    const from = await find(reference)
     const [oldRecipe, recipe] = [completeStored(from.recipe), completeStored(to.recipe)]
     const rows = await diffRows(context.sql, principal.orgId, { from: from.id, to: to.id })
     return {

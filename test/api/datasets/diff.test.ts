@@ -74,6 +74,13 @@ t.test('comparing versions', async (t) => {
     t.match(body, { changed: { count: 0 }, split_moves: 0, filter_changes: [] })
   })
 
+  t.test('compares the latest version with its parent unless told', async (t) => {
+    const { body } = await api.get(`/datasets/${id}/diff`)
+    t.match(body, { from: { version_label: 'v2' }, to: { version_label: 'v3' } })
+    const orphan = await api.get(`/datasets/${id}/diff?to=v1`)
+    t.match(orphan, { status: 404, body: { detail: 'Dataset version not found' } })
+  })
+
   t.test('answers 404 for what is no version of the dataset', async (t) => {
     const foreign = await buildDataset(api, 'sft')
     const other = await openOrganization([])
@@ -92,7 +99,6 @@ t.test('comparing versions', async (t) => {
         [404, 'Dataset not found'],
       ],
     )
-    t.equal((await api.get(`/datasets/${id}/diff?from=v1`)).status, 422)
   })
 
   t.test('answers 409 while one of them is not ready', async (t) => {
