@@ -124,6 +124,7 @@ export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/manifests/{manifest_id}/compatibility/{report_id}/episodes': OF_ONE,
   '/datasets/{dataset_id}/versions': OF_ONE,
   '/datasets/{dataset_id}/versions/{version}/rows': OF_ONE,
+  '/datasets/{dataset_id}/diff': OF_ONE,
   '/datasets/{dataset_id}/versions/{version}/export': 'sends a file',
   '/registry/skills': REGISTRY,
   '/registry/leaderboard': REGISTRY,
