@@ -1,8 +1,6 @@
 import Joi from 'joi'
-import { randomUUIDv7 } from 'node:crypto'
-import { buildDataset } from '../../jobs/build-dataset.ts'
 import { bool, int, listOf, oneOf, shape } from '../../jobs/shape.ts'
-import { hashFilters, RecipeError } from '../../jobs/rules/datasets/filters.ts'
+import { RecipeError } from '../../jobs/rules/datasets/filters.ts'
 import {
   completeRecipe,
   DEDUPES,
@@ -10,26 +8,18 @@ import {
   ROW_FORMATS,
   ROW_STYLES,
 } from '../../jobs/rules/datasets/recipe.ts'
-import type { Recipe, RecipeRequest } from '../../jobs/rules/datasets/recipe.ts'
+import type { RecipeRequest } from '../../jobs/rules/datasets/recipe.ts'
 import { REDACT_WORDS } from '../../jobs/rules/datasets/redaction.ts'
 import type { RedactionSettings } from '../../jobs/rules/datasets/redaction.ts'
-import type { QuotaRefusal } from '../../jobs/rules/org/quota-refusal.ts'
-import type { Transaction } from '../../sql/core/db.ts'
 import type { DatasetRow } from '../../sql/datasets/datasets.ts'
 import { findRedactionSettings } from '../../sql/datasets/redaction-settings.ts'
-import { insertVersion } from '../../sql/datasets/versions.ts'
-import type { VersionRow } from '../../sql/datasets/versions.ts'
-import type { ApiContext } from '../context.ts'
 import { endpoint } from '../endpoint.ts'
 import { badRequest } from '../errors.ts'
 import { errorBody, quotaBody } from '../fields.ts'
-import type { Principal } from '../principal.ts'
-import { quotaExceeded, requireQuota } from '../quota.ts'
-import { admitJob } from '../admit-job.ts'
-import { answerLongWork } from '../wait.ts'
+import { answerBuild } from './build.ts'
 import { datasetPath, findVisibleDataset } from './dataset.ts'
 import { traceFilters } from './trace-filters.ts'
-import { findVisibleVersion, versionBody, viewVersion } from './version.ts'
+import { versionBody } from './version.ts'
 
 const fraction = () => Joi.number().min(0).max(1)
 
@@ -95,53 +85,11 @@ export const buildVersion = endpoint('POST', '/datasets/{dataset_id}/build', {
   async handle(call) {
     const { context, principal, params, body } = call
     const dataset = await findVisibleDataset(context, principal, params.dataset_id)
-    const { sql } = context
-    const settings = await findRedactionSettings(sql, principal.orgId, dataset.project_id)
-    const recipe = readRecipe(dataset, body, settings)
-    if (recipe.dataset_type === 'sft') await requireQuota(context, principal, 'sft_rows')
-    const { id, jobId } = await submitBuild(context, principal, dataset, recipe)
-    return answerLongWork(call, jobId, 201, async () => {
-      const reference = { dataset_id: dataset.id, version: id }
-      const version = await findVisibleVersion(context, principal, reference)
-      refuseBeyondQuota(version, context.now())
-      return viewVersion(context, principal.orgId, version)
-    })
+    const { orgId } = principal
+    const settings = await findRedactionSettings(context.sql, orgId, dataset.project_id)
+    return answerBuild(call, dataset, readRecipe(dataset, body, settings))
   },
 })
-
-/** @throws ApiError 402 when the build ended because its rows did not fit the quota */
-function refuseBeyondQuota({ error }: VersionRow, at: Date) {
-  if (error?.code !== 'quota_exceeded') return
-  throw quotaExceeded(error.details as QuotaRefusal, at)
-}
-
-async function submitBuild(
-  context: ApiContext,
-  principal: Principal,
-  dataset: DatasetRow,
-  recipe: Recipe,
-) {
-  const id = randomUUIDv7()
-  const submission = {
-    projectId: dataset.project_id,
-    resultRef: `/datasets/${dataset.id}/versions/${id}`,
-  }
-  const jobId = await context.queue.transaction(context.sql, async (tx: Transaction) => {
-    const payload = { version_id: id }
-    const job_id = await admitJob(context, tx, principal, buildDataset, payload, submission)
-    await insertVersion(tx, {
-      id,
-      org_id: principal.orgId,
-      dataset_id: dataset.id,
-      job_id,
-      recipe,
-      filter_hash: hashFilters(recipe.filters),
-      created_by: principal.keyId,
-    })
-    return job_id
-  })
-  return { id, jobId }
-}
 
 /** @throws ApiError 400 */
 function readRecipe(

@@ -6,7 +6,7 @@ import { insertDataset } from '../../sql/datasets/datasets.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { errorBody, projectField } from '../fields.ts'
 import { writableProject } from '../projects.ts'
-import { datasetBody, findVisibleDataset, nameTaken, viewDataset } from './dataset.ts'
+import { datasetBody, findVisibleDataset, licenseField, nameTaken, viewDataset } from './dataset.ts'
 
 export const createDataset = endpoint('POST', '/datasets', {
   summary: 'Create a dataset',
@@ -18,6 +18,7 @@ export const createDataset = endpoint('POST', '/datasets', {
     {
       description: text(4000),
       training_target_agent: text(256).min(1),
+      license: licenseField,
       project: projectField,
     },
   )
@@ -37,6 +38,7 @@ export const createDataset = endpoint('POST', '/datasets', {
         description: body.description ?? null,
         dataset_type: body.dataset_type,
         training_target_agent: body.training_target_agent ?? null,
+        license: body.license ?? 'other',
         created_at: context.now(),
       })
       if (!inserted) throw await nameTaken(tx, orgId, project.id, body.name)

@@ -20,6 +20,7 @@ export const datasetFields = {
   training_target_agent: nullable(Joi.string()).description(
     'The agent whose traces a build takes when its filters name none',
   ),
+  license: Joi.string().required().description('As the card states it'),
   project_id: Joi.string().guid().required(),
   current_version_id: nullable(Joi.string().guid()).description('The newest version that is ready'),
   row_count: Joi.number().integer().required().description('Of the current version'),
@@ -28,6 +29,11 @@ export const datasetFields = {
 }
 
 export const datasetBody = Joi.object(datasetFields).label('Dataset')
+
+/** What hubs know licenses by. */
+export const licenseField = Joi.string<string>()
+  .pattern(/^[a-z0-9][a-z0-9.+-]{0,63}$/, 'identifier of a license')
+  .description('Identifier of a license as hubs know it, for example `apache-2.0`; default `other`')
 
 export const datasetPath = shape({ dataset_id: uuidReference() })
 

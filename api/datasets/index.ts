@@ -3,6 +3,7 @@ import { buildVersion } from './build-version.ts'
 import { cancelBuild } from './cancel-build.ts'
 import { createDataset } from './create-dataset.ts'
 import { deleteDataset } from './delete-dataset.ts'
+import { diffVersions } from './diff-versions.ts'
 import { exportVersion } from './export-version.ts'
 import { listDatasetPushes } from './list-dataset-pushes.ts'
 import { listDatasets } from './list-datasets.ts'
@@ -11,6 +12,8 @@ import { listVersionPushes } from './list-version-pushes.ts'
 import { listVersions } from './list-versions.ts'
 import { pushVersion } from './push-version.ts'
 import { setRedaction } from './set-redaction.ts'
+import { rebuildVersion } from './rebuild-version.ts'
+import { showCard } from './show-card.ts'
 import { showDataset } from './show-dataset.ts'
 import { showRedaction } from './show-redaction.ts'
 import { showVersion } from './show-version.ts'
@@ -33,4 +36,7 @@ export const datasets: Area = [
   pushVersion,
   listVersionPushes,
   listDatasetPushes,
+  rebuildVersion,
+  diffVersions,
+  showCard,
 ]

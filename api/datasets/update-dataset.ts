@@ -3,10 +3,17 @@ import * as datasets from '../../sql/datasets/datasets.ts'
 import type { DatasetChange } from '../../sql/datasets/datasets.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody } from '../fields.ts'
-import { datasetBody, datasetPath, findVisibleDataset, nameTaken, viewDataset } from './dataset.ts'
+import {
+  datasetBody,
+  datasetPath,
+  findVisibleDataset,
+  licenseField,
+  nameTaken,
+  viewDataset,
+} from './dataset.ts'
 
 export const updateDataset = endpoint('PATCH', '/datasets/{dataset_id}', {
-  summary: 'Change name, description or target agent of a dataset',
+  summary: 'Change name, description, target agent or license of a dataset',
   description: 'Members that are left out stay as they are; versions already built do not change.',
   access: 'key',
   params: datasetPath,
@@ -16,6 +23,7 @@ export const updateDataset = endpoint('PATCH', '/datasets/{dataset_id}', {
       name: text(256).min(1),
       description: text(4000).allow(null),
       training_target_agent: text(256).min(1).allow(null),
+      license: licenseField,
     },
   )
     .label('DatasetChange')
@@ -23,11 +31,12 @@ export const updateDataset = endpoint('PATCH', '/datasets/{dataset_id}', {
   answers: { 200: datasetBody, 404: errorBody, 409: errorBody },
   async handle({ context, principal, params, body }) {
     const dataset = await findVisibleDataset(context, principal, params.dataset_id)
-    const { name, description, training_target_agent } = body
+    const { name, description, training_target_agent, license } = body
     const change: DatasetChange = {
       ...(name !== undefined && { name }),
       ...(description !== undefined && { description }),
       ...(training_target_agent !== undefined && { training_target_agent }),
+      ...(license !== undefined && { license }),
     }
     if (Object.keys(change).length === 0) return viewDataset(dataset)
     if (!(await datasets.updateDataset(context.sql, principal.orgId, dataset.id, change))) {

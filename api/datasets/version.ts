@@ -2,6 +2,8 @@ import Joi from 'joi'
 import { isUuid } from '../../jobs/rules/core/uuid.ts'
 import { listOf, shape, textReference, uuidReference } from '../../jobs/shape.ts'
 import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
+import { findStaleReasons } from '../../sql/datasets/staleness.ts'
+import type { StaleReason } from '../../sql/datasets/staleness.ts'
 import { findVersion, listFiles } from '../../sql/datasets/versions.ts'
 import type { FileRow, VersionReference, VersionRow } from '../../sql/datasets/versions.ts'
 import type { ApiContext } from '../context.ts'
@@ -9,6 +11,7 @@ import { conflict, notFound } from '../errors.ts'
 import { nullable, times } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 import { findVisibleDataset } from './dataset.ts'
+import { staleBody, viewStaleness } from './staleness.ts'
 
 const count = Joi.number().integer()
 
@@ -75,6 +78,9 @@ export const versionBody = Joi.object({
       sha256: Joi.string().required(),
     }).label('DatasetFile'),
   ).required(),
+  stale: nullable(staleBody).description(
+    'Whether the version would have other rows if it were built today; null until it is ready',
+  ),
   parent_version_id: nullable(Joi.string().guid()),
   job_id: Joi.string().guid().required(),
   created_by: nullable(Joi.string()),
@@ -90,7 +96,8 @@ export const versionPath = shape({
 
 /** A version as clients see it, with its files. */
 export async function viewVersion(context: ApiContext, orgId: string, version: VersionRow) {
-  return describe(version, await listFiles(context.sql, orgId, [version.id]))
+  const [view] = await viewVersions(context, orgId, [version])
+  return view as NonNullable<typeof view>
 }
 
 export async function viewVersions(
@@ -99,8 +106,14 @@ export async function viewVersions(
   versions: readonly VersionRow[],
 ) {
   const ids = versions.map(({ id }) => id)
-  const files = Map.groupBy(await listFiles(sql, orgId, ids), ({ version_id }) => version_id)
-  return versions.map((version) => describe(version, files.get(version.id) ?? []))
+  const [allFiles, reasons] = await Promise.all([
+    listFiles(sql, orgId, ids),
+    findStaleReasons(sql, orgId, versions),
+  ])
+  const files = Map.groupBy(allFiles, ({ version_id }) => version_id)
+  return versions.map((version) =>
+    describe(version, files.get(version.id) ?? [], reasons.get(version.id)),
+  )
 }
 
 /** @throws ApiError 404 */
@@ -132,7 +145,11 @@ function readReference(reference: string): VersionReference | undefined {
   return Number.isNaN(number) ? undefined : { number }
 }
 
-function describe(version: VersionRow, files: readonly FileRow[]) {
+function describe(
+  version: VersionRow,
+  files: readonly FileRow[],
+  reasons: readonly StaleReason[] | undefined,
+) {
   const { id, version_number, recipe } = version
   return {
     id,
@@ -144,6 +161,7 @@ function describe(version: VersionRow, files: readonly FileRow[]) {
     options: recipe.options,
     ...pick(version, VERSION_MEMBERS),
     files: files.map((file) => pick(file, FILE_MEMBERS)),
+    stale: viewStaleness(reasons),
   }
 }
 

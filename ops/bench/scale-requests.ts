@@ -127,6 +127,7 @@ export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/datasets/{dataset_id}/versions/{version}/rows': OF_ONE,
   '/datasets/{dataset_id}/pushes': OF_ONE,
   '/datasets/{dataset_id}/versions/{version}/pushes': OF_ONE,
+  '/datasets/{dataset_id}/diff': OF_ONE,
   '/datasets/{dataset_id}/versions/{version}/export': 'sends a file',
   '/registry/skills': REGISTRY,
   '/registry/leaderboard': REGISTRY,

@@ -11,6 +11,8 @@ export interface DatasetRow {
   description: string | null
   dataset_type: DatasetType
   training_target_agent: string | null
+  /** An identifier as hubs know them, for example `apache-2.0`, or `other`. */
+  license: string
   created_at: Date
   /** The newest version that is ready, and its rows. */
   current_version_id: string | null
@@ -29,10 +31,10 @@ export type NewDataset = Omit<DatasetRow, 'current_version_id' | 'row_count' | '
 export async function insertDataset(sql: Queryable, dataset: NewDataset) {
   const inserted = await sql`
     insert into datasets (org_id, project_id, id, name, description, dataset_type,
-      training_target_agent, created_at)
+      training_target_agent, license, created_at)
     values (${dataset.org_id}, ${dataset.project_id}, ${dataset.id}, ${dataset.name},
       ${dataset.description}, ${dataset.dataset_type}, ${dataset.training_target_agent},
-      ${dataset.created_at})
+      ${dataset.license}, ${dataset.created_at})
     on conflict (org_id, project_id, name) do nothing`
   return inserted.count === 1
 }
@@ -91,7 +93,7 @@ export async function countDatasets(
 }
 
 export type DatasetChange = Partial<
-  Pick<DatasetRow, 'name' | 'description' | 'training_target_agent'>
+  Pick<DatasetRow, 'name' | 'description' | 'training_target_agent' | 'license'>
 >
 
 /** Changes the members that are given; false when another dataset of the project has the name. */
@@ -138,6 +140,6 @@ function withCurrent(sql: Queryable) {
 
 function columns(sql: Queryable) {
   return sql`d.id, d.project_id, d.name, d.description, d.dataset_type, d.training_target_agent,
-    d.created_at, current_version.id as current_version_id, current_version.row_count,
+    d.license, d.created_at, current_version.id as current_version_id, current_version.row_count,
     versions.n as version_count`
 }

@@ -14,6 +14,8 @@ export interface RowPosition {
 export type NewRow = RowPosition & {
   row_hash: Uint8Array
   score_fingerprint: Uint8Array
+  /** Of a pair. */
+  rejected_trace_id: string | null
 }
 
 export async function insertRows(
@@ -34,11 +36,20 @@ export async function insertRows(
       ${rows.map((row) => row.shard)}::int[], ${rows.map((row) => row.byte_offset)}::bigint[],
       ${rows.map((row) => row.byte_length)}::int[])
       as r (ordinal, trace_id, row_hash, score_fingerprint, split, shard, byte_offset, byte_length)`
+  const rejected = rows.flatMap(({ rejected_trace_id: id }) => id ?? [])
+  if (rejected.length === 0) return
+  await sql`
+    insert into dataset_rejected_traces (org_id, version_id, trace_id)
+    select ${orgId}, ${versionId}, unnest(${rejected}::text[])
+    on conflict do nothing`
 }
 
-/** Deletes rows of a version that is not ready. */
+/** Deletes rows of a version that is not ready, and what was noted of their traces. */
 export async function deleteRows(sql: Queryable, orgId: string, versionId: string) {
-  await sql`delete from dataset_version_rows where org_id = ${orgId} and version_id = ${versionId}`
+  const ofVersion = sql`org_id = ${orgId} and version_id = ${versionId}`
+  await sql`delete from dataset_version_rows where ${ofVersion}`
+  await sql`delete from dataset_rejected_traces where ${ofVersion}`
+  await sql`delete from dataset_deleted_traces where ${ofVersion}`
 }
 
 /** In their order, from an ordinal on. */

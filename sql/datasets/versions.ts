@@ -1,3 +1,4 @@
+import type { Composition } from '../../jobs/rules/datasets/card-facts.ts'
 import { completeStored } from '../../jobs/rules/datasets/recipe.ts'
 import type { Recipe, Split } from '../../jobs/rules/datasets/recipe.ts'
 import { jsonText } from '../core/db.ts'
@@ -170,6 +171,7 @@ export type ReadyFacts = Required<
   policy: VersionPolicy
   redaction: VersionRedaction | null
   near_duplicates: readonly NearDuplicate[]
+  composition: Composition
 }
 
 /**
@@ -180,7 +182,7 @@ export async function publishVersion(
   tx: Transaction,
   orgId: string,
   id: string,
-  facts: ReadyFacts,
+  facts: ReadyFacts & { trace_periods: Readonly<Record<string, number>> },
   files: readonly FileRow[],
 ) {
   const updated = await tx`
@@ -193,7 +195,9 @@ export async function publishVersion(
       losses = ${jsonText(facts.losses)}::text::jsonb,
       warnings = ${jsonText(facts.warnings)}::text::jsonb,
       redaction = ${facts.redaction && jsonText(facts.redaction)}::text::jsonb,
-      near_duplicates = ${jsonText(facts.near_duplicates)}::text::jsonb
+      near_duplicates = ${jsonText(facts.near_duplicates)}::text::jsonb,
+      composition = ${jsonText(facts.composition)}::text::jsonb,
+      trace_periods = ${jsonText(facts.trace_periods)}::text::jsonb
     where org_id = ${orgId} and id = ${id} and ready_at is null`
   if (updated.count === 0) return false
   const rows = files.map((file) => ({ ...file, org_id: orgId, version_id: id }))

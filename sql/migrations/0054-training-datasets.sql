@@ -65,3 +65,46 @@ create index dataset_pushes_of_job on dataset_pushes (org_id, job_id);
 -- The correction that was given before does not hold any more.
 alter table annotations add column correction_withdrawn boolean not null default false;
 create index dataset_pushes_by_age on dataset_pushes (created_at);
+alter table dataset_versions
+  -- What the rows are made of, for the card; null in versions that the release before built.
+  add column composition jsonb,
+  -- How many traces of the rows came in which month, by its first day, as the end of the build found them.
+  -- Null in versions that the release before built.
+  add column trace_periods jsonb;
+
+-- The rejected traces of pairs; the chosen ones are in dataset_version_rows.
+create table dataset_rejected_traces (
+  org_id uuid not null,
+  trace_id text not null,
+  version_id uuid not null,
+  primary key (org_id, trace_id, version_id),
+  foreign key (org_id, version_id) references dataset_versions (org_id, id) on delete cascade
+);
+create index dataset_rejected_traces_of_version on dataset_rejected_traces (org_id, version_id);
+
+-- Traces of the rows of versions that were deleted one by one; those of a dropped month are not here.
+create table dataset_deleted_traces (
+  org_id uuid not null,
+  version_id uuid not null,
+  trace_id text not null,
+  -- Null where the trace is not counted in trace_periods, because it was gone at the end of the build.
+  period date,
+  primary key (org_id, version_id, trace_id),
+  foreign key (org_id, version_id) references dataset_versions (org_id, id) on delete cascade
+);
+
+-- Current versions that became stale because a manifest was activated.
+create table dataset_stalings (
+  org_id uuid not null,
+  id uuid not null,
+  version_id uuid not null,
+  -- The one that was activated, and the one that it superseded.
+  manifest_id uuid not null,
+  previous_manifest_id uuid not null,
+  created_by uuid,
+  occurred_at timestamptz(3) not null default now(),
+  primary key (org_id, id),
+  foreign key (org_id, version_id) references dataset_versions (org_id, id) on delete cascade
+);
+create index dataset_stalings_newest on dataset_stalings (org_id, occurred_at desc, id desc);
+create index dataset_stalings_of_version on dataset_stalings (org_id, version_id);

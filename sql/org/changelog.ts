@@ -145,6 +145,21 @@ const SOURCES: Readonly<
       from dataset_versions v join datasets d on d.org_id = v.org_id and d.id = v.dataset_id
       where v.org_id = ${orgId} and v.ready_at is not null
         ${inProjects(sql, sql`d.project_id`, projectIds)}`,
+    sql`
+      select s.id, 'training', 'training.dataset_stale', s.org_id, d.project_id, m.agent_name,
+        ${actorOf(sql, sql`s.created_by`)}, 'dataset_version', s.version_id,
+        jsonb_build_object('dataset_id', d.id, 'dataset_name', d.name,
+          'dataset_type', d.dataset_type, 'version_label', 'v' || v.version_number,
+          'manifest_id', s.manifest_id, 'manifest_version_label', 'v' || m.version_number,
+          'previous_manifest_id', s.previous_manifest_id,
+          'previous_version_label', 'v' || p.version_number),
+        s.occurred_at
+      from dataset_stalings s
+      join dataset_versions v on v.org_id = s.org_id and v.id = s.version_id
+      join datasets d on d.org_id = v.org_id and d.id = v.dataset_id
+      join manifests m on m.org_id = s.org_id and m.id = s.manifest_id
+      join manifests p on p.org_id = s.org_id and p.id = s.previous_manifest_id
+      where s.org_id = ${orgId} ${inProjects(sql, sql`d.project_id`, projectIds)}`,
   ],
 }
 

@@ -2,6 +2,7 @@ import { TRACE_WINDOW_DAYS } from '../../jobs/rules/manifests/compat-policy.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import { retargetVerdicts } from '../../jobs/retarget-verdicts.ts'
 import type { Transaction } from '../core/db.ts'
+import { noteStalings } from '../datasets/stalings.ts'
 import { insertActivation } from '../manifests/manifest-activations.ts'
 import type { ActivationKind } from '../manifests/manifest-activations.ts'
 import { findActiveManifest, setManifestStatus } from '../manifests/manifests.ts'
@@ -18,8 +19,8 @@ export interface Activation {
 }
 
 /**
- * Makes a version the active one: the one that was active is superseded, and jobs analyse the traces of
- * that one and decide verdicts again. Returns the id of the analysis' report, or null when no version
+ * Makes a version the active one: the one that was active is superseded, jobs analyse the traces of that
+ * one and decide verdicts again, and datasets with traces of it are told to be stale. Returns the id of the analysis' report, or null when no version
  * was active.
  */
 export async function activateManifest(
@@ -39,6 +40,13 @@ export async function activateManifest(
   })
   await startRetargeting(tx, queue, agent, manifest.id, occasion)
   if (!previous) return null
+  await noteStalings(tx, {
+    orgId: agent.orgId,
+    projectId: agent.projectId,
+    manifestId: manifest.id,
+    previousId: previous.id,
+    createdBy: occasion.createdBy,
+  })
   const analysis = { agent, oldId: previous.id, newId: manifest.id, windowDays: TRACE_WINDOW_DAYS }
   return (await startAnalysis(tx, queue, analysis, occasion)).id
 }

@@ -3,6 +3,7 @@ import { judgeTraces } from '../../jobs/judge-traces.ts'
 import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import type { Transaction } from '../core/db.ts'
+import { noteDeletion } from '../datasets/deleted-traces.ts'
 import { markCellsDirty } from '../evals/cell-marks.ts'
 import { listCopies } from '../evals/judgements.ts'
 import { lockStoredTraces } from '../traces/trace-updates.ts'
@@ -19,6 +20,7 @@ export async function removeTrace(tx: Transaction, queue: Queue, trace: TraceKey
   if (!locked) return false
   const copies = await listCopies(tx, trace)
   await markCellsDirty(tx, orgId, projectId, [traceId])
+  await noteDeletion(tx, trace)
   await deleteTrace(tx, trace)
   await enqueueTraces(queue, tx, judgeTraces, orgId, projectId, copies)
   await requestAggregation(queue, tx, orgId, projectId)

@@ -99,6 +99,7 @@ export interface Version {
   readonly losses: Readonly<Record<string, number>>
   readonly warnings: readonly { readonly code: string; readonly message: string }[]
   readonly manifest_ids: readonly string[]
+  readonly stale: unknown
   readonly job_id: string
   readonly files: readonly {
     readonly format: string

@@ -91,7 +91,7 @@ async function build(building: Building) {
   await refuseLeaks(list, version)
   const described = await describeRows(list.connection, recipe)
   const facts = { ...described, warnings, streams, content_hash, dropped_counts: counts() }
-  await publish({ versionId: version.id, recipe, facts, files, traceCount: total }, run)
+  await publish({ version, facts, files, traceCount: total }, run)
   return { version_id: version.id, row_count: facts.row_count, content_hash }
 }
 

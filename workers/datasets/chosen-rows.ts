@@ -1,4 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { MAX_SCORE_NAMES } from '../../jobs/rules/datasets/card-facts.ts'
+import type { Composition } from '../../jobs/rules/datasets/card-facts.ts'
 import { RARE_MEMBERS } from '../../jobs/rules/datasets/formats.ts'
 import { LOSSES } from '../../jobs/rules/datasets/row-writer.ts'
 import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
@@ -72,6 +74,30 @@ export async function listManifests(connection: DuckDBConnection): Promise<strin
   return ids
 }
 
+/** What the chosen rows are made of. */
+export async function readComposition(connection: DuckDBConnection): Promise<Composition> {
+  const [ratio] = await readOne<[number | null]>(
+    connection,
+    `select avg(length_ratio) ${CHOSEN_ROWS}`,
+  )
+  const verdicts = await readCounts(
+    connection,
+    `select t.told ->> '$.verdict', count(*)
+    from chosen c join traces t on t.index = c.trace_index group by 1 order by 1`,
+  )
+  const scores = await readCounts(
+    connection,
+    `select name, count(*) from (select unnest(json_keys(told, '$.scores')) as name ${USED})
+    group by name order by count(*) desc, name limit ${MAX_SCORE_NAMES}`,
+  )
+  return {
+    verdicts: Object.fromEntries(verdicts),
+    scores: scores.map(([name, traces]) => ({ name, traces })),
+    length_ratio: ratio,
+    rare_members: await listRareMembers(connection),
+  }
+}
+
 /** The decision policies of the traces with a chosen row, and how many traces each decided. */
 export async function listPolicies(connection: DuckDBConnection) {
   const query = `
@@ -106,12 +132,12 @@ export function readKeptLines(connection: DuckDBConnection, { split, shard }: Fi
   )
 }
 
-/** The chosen rows in their order. The second fingerprint is that of a pair's rejected trace. */
+/** The chosen rows in their order. The last two members are of a pair's rejected trace. */
 export function readChosen(connection: DuckDBConnection): AsyncGenerator<ChosenRow[]> {
   return readChunks<ChosenRow>(
     connection,
     `select ordinal, t.trace_id, c.hash, c.split_index, c.shard, c.byte_offset, c.length,
-      t.score_fingerprint, rejected.score_fingerprint
+      t.score_fingerprint, rejected.trace_id, rejected.score_fingerprint
     from chosen c join traces t on t.index = c.trace_index
     left join traces rejected on rejected.index = c.rejected_index
     order by ordinal`,
@@ -127,6 +153,7 @@ export type ChosenRow = [
   byteOffset: bigint,
   length: number,
   fingerprint: Bytes,
+  rejectedTraceId: string | null,
   rejectedFingerprint: Bytes | null,
 ]
 
@@ -152,6 +179,14 @@ export async function countStretches(
 /** The query for the `hash` of `count` rows of a file, in their order, from row `from` on. */
 export function hashesQuery(source: Source, file: File, from: number, count: number) {
   return `select hash from ${source} where ${isIn(file)} order by index limit ${count} offset ${from}`
+}
+
+async function readCounts(connection: DuckDBConnection, query: string) {
+  const counts: [string, number][] = []
+  for await (const chunk of readChunks<[string, bigint]>(connection, query)) {
+    for (const [name, n] of chunk) counts.push([name, Number(n)])
+  }
+  return counts
 }
 
 function isIn({ split, shard }: File) {

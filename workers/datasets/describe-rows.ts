@@ -7,6 +7,7 @@ import {
   countRedactions,
   listManifests,
   listPolicies,
+  readComposition,
 } from './chosen-rows.ts'
 import { listNearSamples } from './near-rows.ts'
 
@@ -25,6 +26,7 @@ export async function describeRows(
     | 'policy'
     | 'redaction'
     | 'near_duplicates'
+    | 'composition'
   >
 > {
   const { rows, tokens, splits } = await countChosen(connection)
@@ -40,5 +42,6 @@ export async function describeRows(
     },
     policy: { decision_policies: await listPolicies(connection) },
     near_duplicates: await listNearSamples(connection),
+    composition: await readComposition(connection),
   }
 }

@@ -1,8 +1,8 @@
-import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import { describeRefusal } from '../../jobs/rules/org/quota-refusal.ts'
+import { placeTraces } from '../../sql/datasets/deleted-traces.ts'
 import { deleteRows } from '../../sql/datasets/rows.ts'
 import { findVersionToBuild, publishVersion } from '../../sql/datasets/versions.ts'
-import type { FileRow, ReadyFacts } from '../../sql/datasets/versions.ts'
+import type { FileRow, ReadyFacts, VersionRow } from '../../sql/datasets/versions.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { chargeUsage } from '../../sql/transactions/charge-usage.ts'
 import { GiveUp } from '../runtime/give-up.ts'
@@ -11,8 +11,7 @@ import { buildProgress } from './build-progress.ts'
 import type { Shard } from './shard-files.ts'
 
 export interface Finished {
-  readonly versionId: string
-  readonly recipe: Recipe
+  readonly version: Pick<VersionRow, 'id' | 'project_id' | 'recipe'>
   readonly facts: ReadyFacts
   readonly files: Readonly<Record<FileRow['format'], readonly Shard[]>>
   /** How many traces the version was made of. */
@@ -25,7 +24,8 @@ export interface Finished {
  * @throws GiveUp when the quota is used up or the version has been deleted meanwhile
  */
 export async function publish(finished: Finished, run: Run) {
-  const { versionId, facts, files, traceCount } = finished
+  const { version, files, traceCount } = finished
+  const { id: versionId, project_id: projectId } = version
   const { orgId, storage } = run
   const stored = (['jsonl', 'parquet'] as const).flatMap((format) =>
     files[format].map((shard, _, all) => ({
@@ -36,6 +36,8 @@ export async function publish(finished: Finished, run: Run) {
   run.signal.throwIfAborted()
   for (const { localPath, row } of stored) await storage.adopt(row.storage_key, localPath)
   const rows = stored.map(({ row }) => row)
+  const trace_periods = await placeTraces(run.sql, orgId, projectId, versionId)
+  const facts = { ...finished.facts, trace_periods }
   try {
     await run.queue.transaction(run.sql, async (tx: Transaction) => {
       await run.checkpoint(tx, buildProgress('converting', 1, traceCount))
@@ -58,7 +60,7 @@ export function versionGone() {
  */
 async function chargeRows(
   tx: Transaction,
-  { recipe, facts: { row_count: n } }: Finished,
+  { version: { recipe }, facts: { row_count: n } }: Finished,
   run: Run,
 ) {
   if (recipe.dataset_type !== 'sft' || n === 0) return

@@ -46,6 +46,7 @@ function asNewRow(row: ChosenRow): NewRow {
     byteOffset,
     length,
     scores,
+    rejectedId,
     rejectedScores,
   ] = row
   return {
@@ -56,6 +57,7 @@ function asNewRow(row: ChosenRow): NewRow {
     byte_offset: Number(byteOffset),
     byte_length: length,
     row_hash: rowHash.bytes,
+    rejected_trace_id: rejectedId,
     score_fingerprint: rejectedScores
       ? hash('sha256', Buffer.concat([scores.bytes, rejectedScores.bytes]), 'buffer')
       : scores.bytes,

@@ -69,7 +69,12 @@ function verdicts({ composition }: CardFacts) {
 function policies({ policy: { decision_policies: all } }: CardFacts) {
   return markdownTable(
     ['Agent', 'Policy version', 'Traces'],
-    all.map(({ agent_name, version, traces }) => [plainMarkdown(agent_name), version, traces]),
+    // The policy of no agent is that of the project.
+    all.map(({ agent_name, version, traces }) => [
+      plainMarkdown(agent_name) || 'all',
+      version,
+      traces,
+    ]),
   )
 }
 

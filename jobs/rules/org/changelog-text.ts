@@ -59,6 +59,11 @@ export function describeEvent(event: ToldEvent): { title: string; summary: strin
         title: `${word('dataset_name')} ${word('version_label')} is ready`,
         summary: `Version ${word('version_label')} of dataset ${word('dataset_name')} was built${by} and has ${word('row_count')} rows.`,
       }
+    case 'training.dataset_stale':
+      return {
+        title: `${nameResource(event)} is stale`,
+        summary: `The current version ${word('version_label')} of dataset ${word('dataset_name')} has traces of ${agent} ${word('previous_version_label')}, which is superseded by ${word('manifest_version_label')}.`,
+      }
     default:
       return describeAudit(event)
   }

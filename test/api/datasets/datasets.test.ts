@@ -83,6 +83,24 @@ t.test('datasets', async (t) => {
     }
   })
 
+  t.test('a license is an identifier, other unless told', async (t) => {
+    const plain = await api.post('/datasets', { name: 'plain', dataset_type: 'sft' })
+    t.equal(plain.body.license, 'other')
+    const make = (name: string, license: string) =>
+      api.post('/datasets', { name, dataset_type: 'sft', license })
+    const { body } = await make('licensed', 'cc-by-nc-sa-4.0')
+    t.equal(body.license, 'cc-by-nc-sa-4.0')
+    for (const license of ['openrail++', 'llama3.1', 'bsl-1.0']) {
+      const changed = await api.patch(`/datasets/${body.id}`, { license })
+      t.equal(changed.body.license, license)
+    }
+    for (const license of ['', 'MIT License', '-mit', 'a\nb', 'x'.repeat(65)]) {
+      t.equal((await make('refused', license)).status, 422, license)
+      t.equal((await api.patch(`/datasets/${body.id}`, { license })).status, 422, license)
+    }
+    t.equal((await api.get(`/datasets/${body.id}`)).body.license, 'bsl-1.0')
+  })
+
   t.test('400: parts of a request that do not go together', async (t) => {
     const { body: sft } = await api.post('/datasets', { name: 'parts', dataset_type: 'sft' })
     const { body: dpo } = await api.post('/datasets', {
