@@ -1,5 +1,6 @@
 // How fast a dataset version is built, against DuckDB alone turning the same JSONL into Parquet:
 // [DATABASE_URL=...] node ops/bench/build.ts [--megabytes 300] [--seed 1] [--calls growing] [--smoke]
+// With --rows 1000000 it is made of so many traces of a question and an answer, rows of about 1 kB.
 // With --builds 2 so many versions of the same traces are built at once: the figures are of the first,
 // but for the memory, which is of the process that builds them all. It is read from /proc.
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -17,9 +18,10 @@ import { readOptions } from './options.ts'
 import { openBenchFolder, withBenchDatabase } from './prepare.ts'
 import type { Bench } from './prepare.ts'
 import { startService } from './service.ts'
+import { generateShortLines } from './short-traces.ts'
 
 const options = readOptions(
-  { megabytes: [300, 1], seed: [1, 1], builds: [1, 1] },
+  { megabytes: [300, 1], seed: [1, 1], builds: [1, 1], rows: [0, 0] },
   { calls: { type: 'string', default: 'growing' } },
 )
 const calls = readCalls(options.calls)
@@ -29,8 +31,7 @@ await withBenchDatabase('build', measure)
 
 async function measure(bench: Bench) {
   const { sql, owner } = bench
-  const bytes = options.megabytes * 1e6
-  await storeTraces(sql, owner, generateTraceLines({ bytes, seed: options.seed, calls }))
+  await storeTraces(sql, owner, generateLines())
   await sql`vacuum analyze`
   const built = await build(bench)
   const raw = await rawSeconds(built.files.map((file) => join(folder, 'storage', file)))
@@ -49,10 +50,16 @@ async function measure(bench: Bench) {
   ])
   const atOnce = options.builds > 1 ? `, ${options.builds} at once` : ''
   report({
-    what: `building a version, ${calls} calls${atOnce}`,
+    what: `building a version, ${options.rows > 0 ? 'short rows' : `${calls} calls`}${atOnce}`,
     ratio: round(raw / built.seconds),
-    figures: `${whole(megabytes)} MB, ${whole(megabytes / built.seconds)} against ${whole(megabytes / raw)} MB/s; ${whole(built.rssMiB)} MiB at most`,
+    figures: `${whole(built.rows)} rows, ${whole(megabytes)} MB, ${whole(megabytes / built.seconds)} against ${whole(megabytes / raw)} MB/s; ${whole(built.rssMiB)} MiB at most`,
   })
+}
+
+function generateLines() {
+  const { seed, rows, megabytes } = options
+  if (rows > 0) return generateShortLines(rows, seed)
+  return generateTraceLines({ bytes: megabytes * 1e6, seed, calls })
 }
 
 /** All judged as worth keeping. */
