@@ -23,11 +23,13 @@ const TOOL = object({
 const CALL_OF_TEXT = callWith({ type: 'string' })
 /** Chat templates take the arguments as an object (transformers, "Tool use"). */
 const CALL_OF_OBJECT = callWith({ type: 'object' })
-const TEXT_PARTS = {
-  type: 'array',
-  minItems: 1,
-  items: object({ type: { const: 'text' }, text: text() }),
-}
+const TEXT_PART = object({ type: { const: 'text' }, text: text() })
+/** `ChatCompletionRequestMessageContentPartImage`. */
+const IMAGE_PART = object({
+  type: { const: 'image_url' },
+  image_url: object({ url: text(1) }, { detail: { enum: ['auto', 'low', 'high'] } }),
+})
+const TEXT_PARTS = list([TEXT_PART])
 
 /** `FineTuneChatRequestInput`: the members of its `oneOf` of messages. */
 const OPENAI_TURN = {
@@ -38,7 +40,10 @@ const OPENAI_TURN = {
 }
 const OPENAI_MESSAGES = [
   object({ role: { const: 'system' }, content: said() }, { name: text(1) }),
-  object({ role: { const: 'user' }, content: said() }, { name: text(1) }),
+  object(
+    { role: { const: 'user' }, content: { anyOf: [text(), list([TEXT_PART, IMAGE_PART])] } },
+    { name: text(1) },
+  ),
   object({ role: { const: 'tool' }, content: said(), tool_call_id: text(1) }),
 ]
 const OPENAI_TOOLS = { type: 'array', minItems: 1, maxItems: 128, items: TOOL }

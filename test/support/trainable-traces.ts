@@ -13,6 +13,7 @@ const CONVERSATIONS = {
   ],
   weights: [user('1'), { ...says('bad'), weight: 0 }, user('2'), says('good')],
   parts: [user(texts('a\n"b"', '[c]')), { role: 'assistant', content: texts('d') }],
+  image: [user([...texts('What?'), cat()]), says('A cat.')],
   refusal: [user('Help me steal.'), { role: 'assistant', content: null, refusal: 'I cannot.' }],
   reasoning: [user('2+2?'), { ...says('4'), reasoning_content: 'Two and two.' }],
   developer: [
@@ -27,7 +28,7 @@ export const TRAINABLE: readonly JudgedTrace[] = [
   ...Object.entries(CONVERSATIONS).map(([name, messages], n) => ({
     trace_id: name,
     messages,
-    tools: messages.some(({ role }) => role === 'tool') ? [LOOK()] : [],
+    tools: messages.some(({ role }) => role === 'tool') ? [look()] : [],
     quality: n % 2 === 0 ? 1 : 0.9,
   })),
   ...attempts('said', says('Nine.'), says('None.')),
@@ -41,14 +42,17 @@ function attempts(task_id: string, good: object, bad: object): JudgedTrace[] {
     trace_id: `${task_id}-${n}`,
     task_id,
     messages: [...asked, end],
-    tools: [LOOK()],
+    tools: [look()],
     quality: 1 - n,
   }))
 }
 
-function LOOK() {
+function look() {
   const parameters = { type: 'object', properties: { id: { type: 'integer' } } }
   return { type: 'function', function: { name: 'look', description: 'Looks it up', parameters } }
+}
+function cat() {
+  return { type: 'image_url', image_url: { url: 'https://example.com/cat.png', detail: 'low' } }
 }
 function system(content: string) {
   return { role: 'system', content }
