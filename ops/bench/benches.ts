@@ -51,6 +51,12 @@ export const BENCHES: readonly BenchProgram[] = [
     ceiling: 'DuckDB alone, the same JSONL to Parquet',
     aim: '0.35',
   }),
+  bench('build-short', 'building a version of a million rows of 1 kB', {
+    file: 'build',
+    args: ['--short'],
+    ceiling: 'DuckDB alone, the same JSONL to Parquet',
+    aim: '1 GiB of memory',
+  }),
   bench('auth', 'an authenticated read: key, rate limit, scope', {
     ceiling: 'a bare hapi route that runs the same query',
     aim: '0.5',
