@@ -51,6 +51,12 @@ export const BENCHES: readonly BenchProgram[] = [
     ceiling: 'DuckDB alone, the same JSONL to Parquet',
     aim: '0.35',
   }),
+  bench('build-short', 'building a version of a million rows of 1 kB', {
+    file: 'build',
+    args: ['--short'],
+    ceiling: 'DuckDB alone, the same JSONL to Parquet',
+    aim: '1 GiB of memory',
+  }),
   bench('redact', 'taking personal and secret values out of texts and rows', {
     ceiling: 'SHA-256 of the same texts; the same rows as they are',
     aim: '35 MB/s',

@@ -1,5 +1,6 @@
 // How fast a dataset version is built, against DuckDB alone turning the same JSONL into Parquet:
 // [DATABASE_URL=...] node ops/bench/build.ts [--megabytes 300] [--seed 1] [--calls growing] [--smoke]
+// With --short it is made of --rows 1000000 traces of a question and an answer, rows of about 1 kB.
 // With --builds 2 so many versions of the same traces are built at once: the figures are of the first,
 // but for the memory, which is of the process that builds them all. It is read from /proc.
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -18,10 +19,11 @@ import { readOptions } from './options.ts'
 import { openBenchFolder, withBenchDatabase } from './prepare.ts'
 import type { Bench } from './prepare.ts'
 import { startService } from './service.ts'
+import { generateShortLines } from './short-traces.ts'
 
 const options = readOptions(
-  { megabytes: [300, 1], seed: [1, 1], builds: [1, 1] },
-  { calls: { type: 'string', default: 'growing' } },
+  { megabytes: [300, 1], seed: [1, 1], builds: [1, 1], rows: [1_000_000, 500] },
+  { calls: { type: 'string', default: 'growing' }, short: { type: 'boolean', default: false } },
 )
 const calls = readCalls(options.calls)
 await using scratch = await openBenchFolder('build')
@@ -30,8 +32,7 @@ await withBenchDatabase('build', measure)
 
 async function measure(bench: Bench) {
   const { sql, owner } = bench
-  const bytes = options.megabytes * 1e6
-  await storeTraces(sql, owner, generateTraceLines({ bytes, seed: options.seed, calls }))
+  await storeTraces(sql, owner, generateLines())
   await sql`vacuum analyze`
   const built = await build(bench)
   const raw = await rawSeconds(built.files.map((file) => join(folder, 'storage', file)))
@@ -50,10 +51,16 @@ async function measure(bench: Bench) {
   ])
   const atOnce = options.builds > 1 ? `, ${options.builds} at once` : ''
   report({
-    what: `building a version, ${calls} calls${atOnce}`,
+    what: `building a version, ${options.short ? 'short rows' : `${calls} calls`}${atOnce}`,
     ratio: round(raw / built.seconds),
-    figures: `${whole(megabytes)} MB, ${whole(megabytes / built.seconds)} against ${whole(megabytes / raw)} MB/s; ${whole(built.rssMiB)} MiB at most`,
+    figures: `${whole(built.rows)} rows, ${whole(megabytes)} MB, ${whole(megabytes / built.seconds)} against ${whole(megabytes / raw)} MB/s; ${whole(built.rssMiB)} MiB at most`,
   })
+}
+
+function generateLines() {
+  const { seed, rows, megabytes, short } = options
+  if (short) return generateShortLines(rows, seed)
+  return generateTraceLines({ bytes: megabytes * 1e6, seed, calls })
 }
 
 /** All judged as worth keeping. */
