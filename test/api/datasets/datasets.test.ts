@@ -74,16 +74,12 @@ t.test('datasets', async (t) => {
       [{ split: { train: -1 } }, 'body.split.train'],
       [{ seed: -1 }, 'body.seed'],
       [{ options: { format: 'csv' } }, 'body.options.format'],
-      [{ options: { dedupe: 'near' } }, 'body.options.dedupe'],
-      [{ options: { redact: ['names'] } }, 'body.options.redact.0'],
     ]
     for (const [request, field] of cases) {
       const answer = await build(request)
       t.equal(answer.status, 422, field)
       t.equal(answer.body.details.errors[0].field, field)
     }
-    const near = await build({ options: { dedupe: 'near' } })
-    t.match(near.body.detail, /near duplicates cannot be removed yet/)
   })
 
   t.test('400: parts of a request that do not go together', async (t) => {
