@@ -5,7 +5,7 @@ import { nullable, times } from '../fields.ts'
 
 export const patterns = listOf(
   shape({ name: text(64).min(1), pattern: text(500).min(1).custom(checkPattern) }).label(
-    'RedactionPattern',
+    'RedactionPatternRequest',
   ),
 )
   .max(20)
