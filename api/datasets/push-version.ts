@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { pushDataset } from '../../jobs/push-dataset.ts'
 import { HUB_TOKEN, REPO_ID, REVISION } from '../../jobs/rules/datasets/hub-address.ts'
-import { completeStored } from '../../jobs/rules/datasets/recipe.ts'
+import { isRedacted } from '../../jobs/rules/datasets/redaction.ts'
 import { bool, shape, text } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
@@ -49,7 +49,7 @@ export const pushVersion = endpoint('POST', '/datasets/{dataset_id}/versions/{ve
   async handle({ context, principal, params, body }) {
     const version = await findReadyVersion(context, principal, params)
     if (!body.token && !context.hub.hasToken) throw noToken()
-    if (!body.private && !body.allow_unredacted && !isRedacted(version)) throw unredacted()
+    if (!body.private && !body.allow_unredacted && !isRedacted(version.recipe)) throw unredacted()
     const jobId = await submitPush(context, principal, version, body)
     const job = await findVisibleJob(context, principal, jobId)
     return new Answer(202, viewJob(job), { Location: `/api/v1/jobs/${job.id}`, 'Retry-After': '1' })
@@ -92,10 +92,6 @@ async function submitPush(
     })
     return job_id
   })
-}
-
-function isRedacted({ recipe }: VersionRow) {
-  return completeStored(recipe).options.redact.length > 0
 }
 
 function noToken() {
