@@ -17,6 +17,8 @@ export interface ApiPools {
   readonly read: Sql
   /** Counts and sums over many rows. */
   readonly aggregate: Sql
+  /** One long list against another, for as long as a minute. */
+  readonly compare: Sql
   readonly write: Sql
 }
 

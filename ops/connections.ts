@@ -18,6 +18,7 @@ export function apiPools(config: Config): Record<keyof ApiPools, DatabaseOptions
     auth: { max: config.DATABASE_AUTH_CONNECTIONS, statementTimeoutMs: 5000, waitMs },
     read: shared(config.DATABASE_READ_CONNECTIONS, 5000),
     aggregate: shared(config.DATABASE_AGGREGATE_CONNECTIONS, 15_000),
+    compare: shared(config.DATABASE_COMPARE_CONNECTIONS, 60_000),
     write: shared(config.DATABASE_WRITE_CONNECTIONS, 30_000, 0.75),
   }
 }

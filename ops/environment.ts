@@ -75,6 +75,11 @@ export const environment = shape(
     DATABASE_AGGREGATE_CONNECTIONS: int(1, 1000)
       .default(2)
       .description('Connections of an API process for counts and sums; statements up to 15 s'),
+    DATABASE_COMPARE_CONNECTIONS: int(1, 1000)
+      .default(2)
+      .description(
+        'Connections of an API process for comparing versions of datasets; statements up to 60 s',
+      ),
     DATABASE_WRITE_CONNECTIONS: int(1, 1000)
       .default(8)
       .description('Connections of an API process for writing; statements up to 30 s'),

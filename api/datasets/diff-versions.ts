@@ -2,6 +2,7 @@ import Joi from 'joi'
 import { compareRecipes, hasSameSplits } from '../../jobs/rules/datasets/recipe-changes.ts'
 import { completeStored } from '../../jobs/rules/datasets/recipe.ts'
 import { listOf, shape, textReference } from '../../jobs/shape.ts'
+import { ownedBy } from '../../sql/core/db.ts'
 import { diffRows } from '../../sql/datasets/version-diff.ts'
 import type { VersionRow } from '../../sql/datasets/versions.ts'
 import { endpoint } from '../endpoint.ts'
@@ -47,7 +48,6 @@ export const diffVersions = endpoint('GET', '/datasets/{dataset_id}/diff', {
   description:
     'Rows are the same when their trace and their text are. `added` counts the rows of traces that only `to` has, `removed` those of traces that only `from` has, `unchanged` the rows of both, and `changed` the traces of both with other rows: `rows_from` and `rows_to` of them are in one version only. `split_moves` counts the traces that are in another split; with equal seed and fractions (`same_splits`) it is 0. Answers 503 where the comparison takes longer than 60 seconds.',
   access: 'key',
-  aggregates: true,
   params: datasetPath,
   query: shape(
     {},
@@ -86,7 +86,8 @@ export const diffVersions = endpoint('GET', '/datasets/{dataset_id}/diff', {
     if (reference === null) throw notFound('Dataset version')
     const from = await find(reference)
     const [oldRecipe, recipe] = [completeStored(from.recipe), completeStored(to.recipe)]
-    const rows = await diffRows(context.sql, principal.orgId, { from: from.id, to: to.id })
+    const sql = ownedBy(context.pools.compare, principal.orgId)
+    const rows = await diffRows(sql, principal.orgId, { from: from.id, to: to.id })
     return {
       from: viewCompared(from),
       to: viewCompared(to),

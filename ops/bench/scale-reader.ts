@@ -77,6 +77,7 @@ async function openCounter(
     DATABASE_AUTH_CONNECTIONS: '1',
     DATABASE_READ_CONNECTIONS: '1',
     DATABASE_AGGREGATE_CONNECTIONS: '1',
+    DATABASE_COMPARE_CONNECTIONS: '1',
     DATABASE_WRITE_CONNECTIONS: '1',
   }
   const { send, pools } = await openSender(opened, { url, folder, settings: single })

@@ -47,7 +47,7 @@ function environmentTable() {
 function connectionsTable() {
   const config = readConfig({})
   const rows = [
-    ['API', 'auth + read + aggregate + write + 1', String(apiConnections(config))],
+    ['API', 'auth + read + aggregate + compare + write + 1', String(apiConnections(config))],
     ...POOLS.map((pool) => [
       `workers of ${pool}`,
       `${slotsOf(config, [pool])} slots + 4 + 1${pool === 'maintenance' ? ' + 2' : ''}`,
