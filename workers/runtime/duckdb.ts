@@ -25,7 +25,7 @@ export interface Duck {
 export async function openDuck(
   folder: string,
   signal: AbortSignal,
-  memoryLimit = '320MB',
+  memoryLimit = '400MB',
 ): Promise<Duck> {
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: memoryLimit,
