@@ -61,10 +61,10 @@ create table dataset_pushes (
 );
 create index dataset_pushes_of_version on dataset_pushes (org_id, version_id, id);
 create index dataset_pushes_of_job on dataset_pushes (org_id, job_id);
+create index dataset_pushes_by_age on dataset_pushes (created_at);
 
 -- The correction that was given before does not hold any more.
 alter table annotations add column correction_withdrawn boolean not null default false;
-create index dataset_pushes_by_age on dataset_pushes (created_at);
 alter table dataset_versions
   -- What the rows are made of, for the card; null in versions that the release before built.
   add column composition jsonb,

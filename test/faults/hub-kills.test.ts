@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { ChildProcess } from 'node:child_process'
 import t from 'tap'
+import { peakMiB } from '../../ops/bench/figures.ts'
 import { openPushing, REPO } from '../support/pushed-version.ts'
 import { until } from '../support/until.ts'
 import { startWorkerProcess } from '../support/worker-process.ts'
@@ -41,9 +42,9 @@ t.test(
     }
     // The waits between attempts are over soon.
     const hurry = setInterval(() => {
-      void sql`
+      sql`
         update pgboss.job set start_after = now()
-        where name = 'dataset.push' and state < 'active'`
+        where name = 'dataset.push' and state < 'active'`.catch(() => undefined)
     }, 500)
     t.teardown(() => clearInterval(hurry))
     const id = await request()
@@ -76,6 +77,9 @@ t.test(
     t.comment(`${KILLS} kills: ${(sent / total).toFixed(2)} times the ${total} bytes were sent`)
     // Five files are under way at once.
     t.ok(sent <= total + KILLS * 5 * FILE_BYTES)
+    const mebibytes = await peakMiB(worker.pid)
+    t.comment(`the last worker had ${mebibytes} MiB`)
+    t.ok(mebibytes < 512, 'no file is read into memory')
 
     /** Puts a file of random bytes in the place of a small one. */
     async function enlarge(path: string, size_bytes: number) {

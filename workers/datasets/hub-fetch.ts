@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { isOfHub } from '../../jobs/rules/datasets/hub-address.ts'
 import { readRetryAfter } from '../../jobs/rules/datasets/hub-faults.ts'
 import type { HubRefusal } from '../../jobs/rules/datasets/hub-faults.ts'
@@ -50,20 +49,16 @@ export function openHubFetch({ outbound, token, signal }: HubAccess) {
     const { Authorization: place, ...headers } = init.headers ?? {}
     const isOfStorage = place === undefined || !target.startsWith(`${hub.url}/`)
     const authorization = { authorization: `Bearer ${token}` }
-    try {
-      const response = await send(target, {
-        ...init,
-        headers: { ...headers, ...(!isOfStorage && authorization) },
-      })
-      if (response.ok) return response
-      throw await refusalOf(response, isOfStorage)
-    } catch (error) {
-      // The library loses an error that comes in the same turn as its own events.
-      await setImmediate()
-      throw error
-    }
+    const response = await send(target, {
+      ...init,
+      headers: { ...headers, ...(!isOfStorage && authorization) },
+    })
+    if (response.ok) return response
+    throw await refusalOf(response, isOfStorage)
   }
 }
+
+export type HubFetch = ReturnType<typeof openHubFetch>
 
 async function refusalOf(response: Response, isOfStorage: boolean) {
   return new HubRefused({

@@ -4,11 +4,10 @@ import Joi from 'joi'
 import type { HubCommit } from '../../jobs/rules/datasets/push-commit.ts'
 import { anyText, bool, shape, text } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
-import { awaitedLater } from '../runtime/awaited-later.ts'
 import { OutsideFault } from '../runtime/give-up.ts'
-import { readBatch } from './hub-batch.ts'
+import { checkAnswer } from './hub-answers.ts'
 import { HubRefused, openHubFetch, TOKEN_PLACE } from './hub-fetch.ts'
-import type { HubAccess } from './hub-fetch.ts'
+import type { HubAccess, HubFetch } from './hub-fetch.ts'
 
 /** A repository of the hub, for datasets. */
 export interface HubRepo {
@@ -90,6 +89,8 @@ export function openHubRepo(access: HubAccess, repoId: string): HubRepo {
       return entries.map(({ path }) => path)
     },
     async commit({ revision, parent, isPullRequest, operations, onUploaded, ...words }) {
+      const end = new AbortController()
+      const signal = AbortSignal.any([access.signal, end.signal])
       const events = commitIter({
         ...words,
         repo: { type: 'dataset', name: repoId },
@@ -100,41 +101,55 @@ export function openHubRepo(access: HubAccess, repoId: string): HubRepo {
         hubUrl,
         accessToken: TOKEN_PLACE,
         useXet: false,
-        fetch: forLibrary(fetch) as typeof globalThis.fetch,
-        abortSignal: access.signal,
+        fetch: forLibrary(fetch, (error) => end.abort(error)) as typeof globalThis.fetch,
+        abortSignal: signal,
       })
-      const abort = rejectedBy(access.signal)
       try {
-        for (;;) {
-          const { done, value } = await Promise.race([events.next(), abort.promise])
-          if (done) return read(COMMITTED, value?.commit)
-          const { event } = value
-          if (event !== 'fileProgress' || value.state !== 'uploading' || value.progress < 1)
-            continue
-          onUploaded(value.path)
-        }
+        return await Promise.race([follow(events, onUploaded), rejectedBy(signal)])
       } finally {
-        abort.forget()
+        end.abort()
       }
     },
   }
 }
 
-/** Looks at what the library reads of answers before it does. */
-function forLibrary(fetch: ReturnType<typeof openHubFetch>): typeof fetch {
+/**
+ * Looks at what the library reads of answers before it does.
+ * @param onFault called with what a request fails with: the library loses errors that come while events
+ *   of its own wait
+ */
+function forLibrary(fetch: HubFetch, onFault: (error: unknown) => void): HubFetch {
   return async (target, init) => {
-    const response = await fetch(target, init)
-    if (!target.endsWith('/info/lfs/objects/batch')) return response
-    return readBatch(response, init?.body as string)
+    try {
+      return await checkAnswer(target, init?.body, await fetch(target, init))
+    } catch (error) {
+      onFault(error)
+      throw error
+    }
   }
 }
 
-/** A promise that fails with the reason of a signal, because the library may not notice it. */
+/** Takes the events of a commit to its end. */
+async function follow(
+  events: ReturnType<typeof commitIter>,
+  onUploaded: (path: string) => void,
+): Promise<PushedCommit> {
+  for (;;) {
+    const { done, value } = await events.next()
+    if (done) return read(COMMITTED, value?.commit)
+    if (value.event === 'fileProgress' && value.state === 'uploading' && value.progress === 1) {
+      onUploaded(value.path)
+    }
+  }
+}
+
+/** Fails with the reason of a signal. */
 function rejectedBy(signal: AbortSignal) {
   const { promise, reject } = Promise.withResolvers<never>()
   const stop = () => reject(signal.reason)
-  signal.addEventListener('abort', stop)
-  return { promise: awaitedLater(promise), forget: () => signal.removeEventListener('abort', stop) }
+  if (signal.aborted) stop()
+  else signal.addEventListener('abort', stop)
+  return promise
 }
 
 /** Where people see a commit. */

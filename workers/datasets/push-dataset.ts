@@ -36,9 +36,10 @@ export const pushDatasetHandler = handler(pushDataset, async ({ push_id }, run) 
   }
 })
 
-/** @throws GiveUp where the token cannot be opened, and where there is none */
+/** @throws GiveUp where the token cannot be opened, has ended with the job, or was never set */
 async function openToken({ sql, orgId, jobId, outbound }: Run): Promise<string> {
   const sealed = jobId && (await findSecret(sql, orgId, jobId))
+  if (sealed === null) throw new GiveUp('secret_gone', 'The token ended with the job: push again')
   if (sealed) {
     try {
       return openSecret(outbound.masterKeys, sealed)

@@ -1,34 +1,47 @@
 import Joi from 'joi'
 import { anyText, listOf, recordOf, shape } from '../../jobs/shape.ts'
+import type { Valid } from '../../jobs/shape.ts'
 import { OutsideFault } from '../runtime/give-up.ts'
 import { HubRefused } from './hub-fetch.ts'
 
 /**
- * An answer of the hub that says where files are uploaded to, when the library can use it: errors that
- * the library finds in it while it uploads may be lost.
+ * Checks what the library reads of an answer before it uploads, because it trusts the hub there.
  * @param asked the body of the request
- * @throws HubRefused for a file that the hub refuses, OutsideFault for what else is wrong
+ * @returns the answer
+ * @throws HubRefused for a file that the hub refuses, OutsideFault for what the library cannot use
  */
-export async function readBatch(response: Response, asked: string): Promise<Response> {
+export async function checkAnswer(
+  target: string,
+  asked: unknown,
+  response: Response,
+): Promise<Response> {
+  const isBatch = target.endsWith('/info/lfs/objects/batch')
+  if (!isBatch && !target.includes('/preupload/')) return response
   const text = await response.text()
-  const { error, value } = BATCH.validate(parse(text))
-  if (error) throw unusable()
+  if (isBatch) checkBatch(readAs(BATCH, text), asked as string)
+  else readAs(PREUPLOAD, text)
+  return new Response(text, response)
+}
+
+/** Each file has to be one of those asked for, with as many parts as its size needs, in their order. */
+function checkBatch(batch: Valid<typeof BATCH>, asked: string) {
   const { objects } = JSON.parse(asked) as { objects: { oid: string; size: number }[] }
   const sizes = new Map(objects.map(({ oid, size }) => [oid, size]))
-  for (const { oid, error: refusal, actions } of value.objects) {
+  for (const { oid, error: refusal, actions } of batch.objects) {
     const size = sizes.get(oid)
     if (size === undefined) throw unusable()
     if (refusal) throw refused(refusal.code, refusal.message)
     const { chunk_size: chunk, ...others } = actions?.upload?.header ?? {}
+    if (chunk === undefined) continue
     const parts = Object.keys(others).filter((name) => /^\d+$/.test(name))
-    if (chunk !== undefined && parts.length !== Math.ceil(size / Number(chunk))) throw unusable()
+    const areInOrder = parts.every((part, i) => Number(part) === i + 1)
+    if (!areInOrder || parts.length !== Math.ceil(size / Number(chunk))) throw unusable()
   }
-  return new Response(text, response)
 }
 
-function parse(text: string): unknown {
+function readAs<S extends Joi.Schema>(schema: S, text: string): Valid<S> {
   try {
-    return JSON.parse(text)
+    return Joi.attempt(JSON.parse(text), schema) as Valid<S>
   } catch {
     throw unusable()
   }
@@ -51,3 +64,6 @@ const OBJECT = shape(
   },
 )
 const BATCH = shape({ objects: listOf(OBJECT) }).required()
+const PREUPLOAD = shape({
+  files: listOf(shape({ path: anyText(), uploadMode: anyText() })),
+}).required()
