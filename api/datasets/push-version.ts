@@ -1,7 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { pushDataset } from '../../jobs/push-dataset.ts'
 import { HUB_TOKEN, REPO_ID, REVISION } from '../../jobs/rules/datasets/hub-address.ts'
-import { isRedacted } from '../../jobs/rules/datasets/redaction.ts'
 import { bool, shape, text } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
@@ -49,7 +48,7 @@ export const pushVersion = endpoint('POST', '/datasets/{dataset_id}/versions/{ve
   async handle({ context, principal, params, body }) {
     const version = await findReadyVersion(context, principal, params)
     if (!body.token && !context.hub.hasToken) throw noToken()
-    if (!body.private && !body.allow_unredacted && !isRedacted(version.recipe)) throw unredacted()
+    if (!body.private && !body.allow_unredacted && !version.redaction) throw unredacted()
     const jobId = await submitPush(context, principal, version, body)
     const job = await findVisibleJob(context, principal, jobId)
     return new Answer(202, viewJob(job), { Location: `/api/v1/jobs/${job.id}`, 'Retry-After': '1' })
@@ -75,6 +74,7 @@ async function submitPush(
     await insertPush(tx, {
       org_id: orgId,
       id,
+      dataset_id,
       version_id,
       job_id,
       repo_id,

@@ -48,7 +48,7 @@ function readAs<S extends Joi.Schema>(schema: S, text: string): Valid<S> {
 }
 
 function refused(status: number, sentence: string) {
-  return new HubRefused({ status, sentence, retryAfterSeconds: null, isOfStorage: false })
+  return new HubRefused({ status, sentence, retryAfterSeconds: null, asked: 'hub' })
 }
 
 function unusable() {

@@ -1,6 +1,6 @@
 import { isOfHub } from '../../jobs/rules/datasets/hub-address.ts'
 import { readRetryAfter } from '../../jobs/rules/datasets/hub-faults.ts'
-import type { HubRefusal } from '../../jobs/rules/datasets/hub-faults.ts'
+import type { Asked, HubRefusal } from '../../jobs/rules/datasets/hub-faults.ts'
 import { guardedFetch } from '../outbound/guarded-fetch.ts'
 import type { GuardedInit } from '../outbound/guarded-fetch.ts'
 import type { OutboundSettings } from '../runtime/context.ts'
@@ -10,26 +10,21 @@ export interface HubAccess {
   readonly token: string
   /** Ends every request. */
   readonly signal: AbortSignal
+  readonly now: () => Date
 }
 
 /** The hub, or a storage it named, answered with something else than a 2xx. */
-export class HubRefused extends Error implements HubRefusal {
-  readonly status: number
-  readonly sentence: string
-  readonly retryAfterSeconds: number | null
-  readonly isOfStorage: boolean
+export class HubRefused extends Error {
+  readonly refusal: HubRefusal
 
-  constructor({ status, sentence, retryAfterSeconds, isOfStorage }: HubRefusal) {
-    super(`The hub answered ${status}`)
-    this.status = status
-    this.sentence = sentence
-    this.retryAfterSeconds = retryAfterSeconds
-    this.isOfStorage = isOfStorage
+  constructor(refusal: HubRefusal) {
+    super(`The hub answered ${refusal.status}`)
+    this.refusal = refusal
   }
 }
 
 /** What a request to the hub's API has in place of the token. */
-export const TOKEN_PLACE = 'hf_'
+export const TOKEN_PLACEHOLDER = 'hf_'
 
 /**
  * A `fetch` for the hub and the addresses that it names for uploads. The hub's own are the operator's;
@@ -37,7 +32,7 @@ export const TOKEN_PLACE = 'hf_'
  * `Authorization: Bearer hf_`.
  * @throws HubRefused for every answer that is not a 2xx; NoAnswer
  */
-export function openHubFetch({ outbound, token, signal }: HubAccess) {
+export function openHubFetch({ outbound, token, signal, now }: HubAccess) {
   const { hub, agents } = outbound
   const send = guardedFetch({
     agentsFor: (url) => (isOfHub(hub.url, url) ? hub.agents : agents),
@@ -46,26 +41,26 @@ export function openHubFetch({ outbound, token, signal }: HubAccess) {
     maxBytes: MAX_ANSWER_BYTES,
   })
   return async (target: string, init: GuardedInit = {}): Promise<Response> => {
-    const { Authorization: place, ...headers } = init.headers ?? {}
-    const isOfStorage = place === undefined || !target.startsWith(`${hub.url}/`)
+    const { Authorization: placeholder, ...headers } = init.headers ?? {}
+    const isOfHub = placeholder !== undefined && target.startsWith(`${hub.url}/`)
     const authorization = { authorization: `Bearer ${token}` }
     const response = await send(target, {
       ...init,
-      headers: { ...headers, ...(!isOfStorage && authorization) },
+      headers: { ...headers, ...(isOfHub && authorization) },
     })
     if (response.ok) return response
-    throw await refusalOf(response, isOfStorage)
+    throw await readRefusal(response, isOfHub ? 'hub' : 'storage', now())
   }
 }
 
 export type HubFetch = ReturnType<typeof openHubFetch>
 
-async function refusalOf(response: Response, isOfStorage: boolean) {
+async function readRefusal(response: Response, asked: Asked, now: Date) {
   return new HubRefused({
     status: response.status,
     sentence: await readSentence(response),
-    retryAfterSeconds: readRetryAfter(response.headers.get('retry-after')),
-    isOfStorage,
+    retryAfterSeconds: readRetryAfter(response.headers.get('retry-after'), now),
+    asked,
   })
 }
 

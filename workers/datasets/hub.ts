@@ -4,9 +4,9 @@ import Joi from 'joi'
 import type { HubCommit } from '../../jobs/rules/datasets/push-commit.ts'
 import { anyText, bool, shape, text } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
-import { OutsideFault } from '../runtime/give-up.ts'
+import { GiveUp, OutsideFault } from '../runtime/give-up.ts'
 import { checkAnswer } from './hub-answers.ts'
-import { HubRefused, openHubFetch, TOKEN_PLACE } from './hub-fetch.ts'
+import { HubRefused, openHubFetch, TOKEN_PLACEHOLDER } from './hub-fetch.ts'
 import type { HubAccess, HubFetch } from './hub-fetch.ts'
 
 /** A repository of the hub, for datasets. */
@@ -17,7 +17,7 @@ export interface HubRepo {
   listCommits(revision: string): Promise<HubCommit[]>
   /** The revisions of open pull requests, with their titles, newest first. */
   listPullRequests(): Promise<{ title: string; revision: string }[]>
-  /** The paths of the files in the folder `data`, at most `FILES_READ`. */
+  /** The paths of the files in the folder `data`. @throws GiveUp for more than `MAX_PAGES` of them */
   listData(revision: string): Promise<string[]>
   /** Uploads what the hub does not have and commits all. @throws HubRefused */
   commit(request: CommitRequest): Promise<PushedCommit>
@@ -45,12 +45,14 @@ export function openHubRepo(access: HubAccess, repoId: string): HubRepo {
   const { url: hubUrl } = access.outbound.hub
   const fetch = openHubFetch(access)
   const path = `/api/datasets/${repoId}`
-  async function call<S extends Joi.Schema>(schema: S, target: string, body?: object) {
-    const response = await fetch(`${hubUrl}${target}`, {
+  async function ask(target: string, body?: object) {
+    return fetch(`${hubUrl}${target}`, {
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
-      headers: { 'content-type': 'application/json', Authorization: `Bearer ${TOKEN_PLACE}` },
+      headers: { 'content-type': 'application/json', Authorization: `Bearer ${TOKEN_PLACEHOLDER}` },
     })
-    return read(schema, await response.json().catch(() => undefined))
+  }
+  async function call<S extends Joi.Schema>(schema: S, target: string, body?: object) {
+    return readJson(schema, await ask(target, body))
   }
   async function create(isPrivate: boolean) {
     const [organization, name] = repoId.split('/')
@@ -73,7 +75,12 @@ export function openHubRepo(access: HubAccess, repoId: string): HubRepo {
     },
     async listCommits(revision) {
       const target = `${path}/commits/${encodeURIComponent(revision)}?limit=${COMMITS_READ}`
-      return (await call(COMMITS, target)).slice(0, COMMITS_READ)
+      const commits = await call(COMMITS, target).catch((error: unknown) => {
+        throw isRefused(error, 404)
+          ? new HubRefused({ ...error.refusal, asked: 'revision' })
+          : error
+      })
+      return commits.slice(0, COMMITS_READ)
     },
     async listPullRequests() {
       const query = 'type=pull_request&status=open&sort=recently-created'
@@ -81,12 +88,22 @@ export function openHubRepo(access: HubAccess, repoId: string): HubRepo {
       return discussions.map(({ num, title }) => ({ title, revision: `refs/pr/${num}` }))
     },
     async listData(revision) {
-      const target = `${path}/tree/${encodeURIComponent(revision)}/data?limit=${FILES_READ}`
-      const entries = await call(TREE, target).catch((error: unknown) => {
-        if (isRefused(error, 404)) return []
-        throw error
-      })
-      return entries.map(({ path }) => path)
+      const target = `${path}/tree/${encodeURIComponent(revision)}/data?limit=${PAGE_FILES}`
+      const paths: string[] = []
+      let next: string | null = target
+      for (let page = 1; next !== null; page++) {
+        if (page > MAX_PAGES) throw new GiveUp('hub_rejected', TOO_MANY_FILES)
+        const response: Response | null = await ask(next).catch((error: unknown) => {
+          // There is no such folder.
+          if (isRefused(error, 404)) return null
+          throw error
+        })
+        if (!response) break
+        for (const entry of await readJson(TREE, response)) paths.push(entry.path)
+        const cursor = nextCursor(response.headers.get('link'))
+        next = cursor && `${target}&cursor=${encodeURIComponent(cursor)}`
+      }
+      return paths
     },
     async commit({ revision, parent, isPullRequest, operations, onUploaded, ...words }) {
       const end = new AbortController()
@@ -99,7 +116,7 @@ export function openHubRepo(access: HubAccess, repoId: string): HubRepo {
         isPullRequest,
         ...(parent !== undefined && { parentCommit: parent }),
         hubUrl,
-        accessToken: TOKEN_PLACE,
+        accessToken: TOKEN_PLACEHOLDER,
         useXet: false,
         fetch: forLibrary(fetch, (error) => end.abort(error)) as typeof globalThis.fetch,
         abortSignal: signal,
@@ -157,8 +174,23 @@ export function commitUrl(hubUrl: string, repoId: string, oid: string) {
   return `${hubUrl}/datasets/${repoId}/commit/${oid}`
 }
 
-function isRefused(error: unknown, ...statuses: number[]) {
-  return error instanceof HubRefused && !error.isOfStorage && statuses.includes(error.status)
+function isRefused(error: unknown, ...statuses: number[]): error is HubRefused {
+  if (!(error instanceof HubRefused)) return false
+  const { asked, status } = error.refusal
+  return asked !== 'storage' && statuses.includes(status)
+}
+
+/**
+ * Where the next page of a list begins; null for the last one. No more of the address is used, because a
+ * hub may name itself otherwise than it is reached.
+ */
+function nextCursor(link: string | null) {
+  const [, next = ''] = /<([^>]*)>;\s*rel="next"/.exec(link ?? '') ?? []
+  return URL.parse(next)?.searchParams.get('cursor') ?? null
+}
+
+async function readJson<S extends Joi.Schema>(schema: S, response: Response) {
+  return read(schema, await response.json().catch(() => undefined))
 }
 
 /** Nothing that a hub answers is trusted to have its form. */
@@ -181,4 +213,7 @@ const DISCUSSIONS = shape({
 const TREE = list(shape({ path: anyText() }))
 const COMMITTED = shape({ oid: text(128).pattern(/^\w+$/), url: text(2048) })
 const COMMITS_READ = 20
-const FILES_READ = 1000
+const PAGE_FILES = 1000
+/** Folders of more files are nothing that a hub takes. */
+const MAX_PAGES = 100
+const TOO_MANY_FILES = `The folder data has more than ${PAGE_FILES * MAX_PAGES} files`

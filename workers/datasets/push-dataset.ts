@@ -22,9 +22,10 @@ export const pushDatasetHandler = handler(pushDataset, async ({ push_id }, run) 
   const push = await findPush(run.sql, run.orgId, push_id)
   const version = push && (await findVersionToBuild(run.sql, run.orgId, push.version_id))
   if (!version) throw new GiveUp('version_gone', 'The dataset version was deleted')
-  const access = { outbound: run.outbound, token: await openToken(run), signal: run.signal }
+  const token = await openToken(run)
+  const { outbound, signal, now } = run
   try {
-    const repo = openHubRepo(access, push.repo_id)
+    const repo = openHubRepo({ outbound, token, signal, now }, push.repo_id)
     const { commit, fileCount: total } = await pushVersion({ push, version, repo, run })
     await run.sql.begin(async (tx: Transaction) => {
       await setPushCommit(tx, run.orgId, push.id, commit)
@@ -32,7 +33,7 @@ export const pushDatasetHandler = handler(pushDataset, async ({ push_id }, run) 
     })
     return { push_id, commit_oid: commit.oid, commit_url: commit.url }
   } catch (error) {
-    return answerFault(error, push, access.token, run)
+    return answerFault(error, push, token, run)
   }
 })
 
@@ -58,7 +59,7 @@ function answerFault(error: unknown, push: PushRow, token: string, { now, signal
   if (error instanceof NoAnswer) throw new OutsideFault('hub_unavailable', error.message)
   if (!(error instanceof HubRefused)) throw error
   const waitedSeconds = (now().getTime() - push.created_at.getTime()) / 1000
-  const advice = adviseOn(error, token, waitedSeconds)
+  const advice = adviseOn(error.refusal, token, waitedSeconds)
   switch (advice.kind) {
     case 'wait':
       return continueAfter(advice.seconds)

@@ -31,11 +31,11 @@ export interface Pushed {
 export async function pushVersion(pushing: Pushing): Promise<Pushed> {
   const { push, version, repo, run } = pushing
   await refusePublic(pushing)
-  const files = await listPushedFiles(run, version)
+  const { files, contents } = await listPushedFiles(run, version)
+  const identity = { pushId: push.id, versionId: version.id, contents }
   const uploads = countUploads(run, push.id, files)
   for (let tries = 1; ; tries++) {
     const commits = await repo.listCommits(push.revision)
-    const identity = { pushId: push.id, versionId: version.id }
     const found = push.create_pr
       ? await findPullRequest(repo, identity)
       : findPushed(commits, identity)
@@ -53,7 +53,7 @@ export async function pushVersion(pushing: Pushing): Promise<Pushed> {
       await uploads.complete()
       return { commit, fileCount: files.length }
     } catch (error) {
-      const headMoved = error instanceof HubRefused && isConflict(error)
+      const headMoved = error instanceof HubRefused && isConflict(error.refusal)
       if (!headMoved || tries > CONFLICT_RETRIES) throw error
     }
   }

@@ -1,3 +1,9 @@
+/**
+ * What was asked: a hub whether it has a revision, a storage that it named, or a hub for something else.
+ * Storages are given addresses that expire, so that their 403 says nothing of the token.
+ */
+export type Asked = 'revision' | 'storage' | 'hub'
+
 /** An answer of a hub, or of a storage it named, that is not a 2xx. */
 export interface HubRefusal {
   readonly status: number
@@ -5,8 +11,7 @@ export interface HubRefusal {
   readonly sentence: string
   /** As its Retry-After says; null without one. */
   readonly retryAfterSeconds: number | null
-  /** Storages are given addresses that expire, so that their 403 says nothing of the token. */
-  readonly isOfStorage: boolean
+  readonly asked: Asked
 }
 
 /** What a refused push does next. */
@@ -20,31 +25,37 @@ export type HubAdvice =
  * @param waitedSeconds since the push was requested; a hub is not waited for longer than a day
  */
 export function adviseOn(refusal: HubRefusal, token: string, waitedSeconds: number): HubAdvice {
-  const { status, isOfStorage } = refusal
+  const { status, asked } = refusal
   const message = describe(refusal, token)
   if (status === 429 && waitedSeconds < MAX_WAITED_SECONDS) {
     return { kind: 'wait', seconds: waitOf(refusal.retryAfterSeconds) }
   }
-  if (status === 429 || status >= 500 || TRANSIENT.has(status) || isOfStorage) {
+  if (status === 429 || status >= 500 || TRANSIENT.has(status) || asked === 'storage') {
     return { kind: 'retry', code: 'hub_unavailable', message }
   }
   if (status === 401 || status === 403) return { kind: 'give_up', code: 'hub_refused', message }
-  if (status === 404) return { kind: 'give_up', code: 'hub_no_revision', message }
-  return { kind: 'give_up', code: 'hub_rejected', message }
+  const code = status === 404 && asked === 'revision' ? 'hub_no_revision' : 'hub_rejected'
+  return { kind: 'give_up', code, message }
 }
 
 /** Somebody else committed since the head was read. */
-export function isConflict({ status, isOfStorage }: HubRefusal): boolean {
-  return !isOfStorage && (status === 409 || status === 412)
+export function isConflict({ status, asked }: HubRefusal): boolean {
+  return asked !== 'storage' && (status === 409 || status === 412)
 }
 
-/** The seconds of a Retry-After header; null for a date and for what is none. */
-export function readRetryAfter(header: string | null | undefined): number | null {
-  return header && /^\d{1,9}$/.test(header) ? Number(header) : null
+/**
+ * The seconds that a Retry-After header says, in numbers or by a date; null for what is neither. They are
+ * below 0 for a date that has passed.
+ */
+export function readRetryAfter(header: string | null, now: Date): number | null {
+  if (header === null) return null
+  if (/^\d{1,9}$/.test(header)) return Number(header)
+  const at = HTTP_DATE.test(header) ? Date.parse(header) : NaN
+  return Number.isNaN(at) ? null : Math.ceil((at - now.getTime()) / 1000)
 }
 
-function describe({ status, sentence, isOfStorage }: HubRefusal, token: string) {
-  const answered = `The ${isOfStorage ? 'storage of the hub' : 'hub'} answered ${status}`
+function describe({ status, sentence, asked }: HubRefusal, token: string) {
+  const answered = `The ${asked === 'storage' ? 'storage of the hub' : 'hub'} answered ${status}`
   // PostgreSQL holds no NUL and no lone surrogate.
   const said = sentence.replaceAll(token, '[token]').replaceAll('\0', '').slice(0, MAX_SENTENCE)
   return said ? `${answered}: ${said.toWellFormed()}` : answered
@@ -56,6 +67,8 @@ function waitOf(seconds: number | null) {
 
 /** Timeout, conflict, head moved, too early: another try may succeed. */
 const TRANSIENT: ReadonlySet<number> = new Set([408, 409, 412, 425])
+/** As RFC 9110 section 5.6.7 has servers write it. */
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 const USUAL_WAIT_SECONDS = 30
 const MAX_WAIT_SECONDS = 600
 const MAX_WAITED_SECONDS = 86_400

@@ -11,27 +11,35 @@ export interface HubCommit {
 export interface PushIdentity {
   readonly pushId: string
   readonly versionId: string
+  /** SHA-256 of the card and the provenance, which names the other files by theirs. */
+  readonly contents: string
 }
 
 /** Title and description of the commit of a push. */
-export function describeCommit({ pushId, versionId }: PushIdentity, message: string | null) {
+export function describeCommit(
+  { pushId, versionId, contents }: PushIdentity,
+  message: string | null,
+) {
   const title = `version ${versionId}`
-  return { title: message ? `${title}: ${message}` : title, description: `push ${pushId}` }
+  return {
+    title: message ? `${title}: ${message}` : title,
+    description: `push ${pushId}\ncontents ${contents}`,
+  }
 }
 
 /**
- * The commit that makes a push unnecessary: its own, or the one of the same version where no other version
- * was pushed since.
+ * The commit that makes a push unnecessary: its own, or the newest one of a version, where it has the same
+ * contents.
  * @param commits newest first
  */
 export function findPushed<C extends HubCommit>(
   commits: readonly C[],
-  { pushId, versionId }: PushIdentity,
+  { pushId, contents }: PushIdentity,
 ): C | undefined {
   const own = commits.find(({ message }) => message.includes(`push ${pushId}`))
   if (own) return own
   const newest = commits.find(({ title }) => VERSION_TITLE.test(title))
-  return newest?.title.startsWith(`version ${versionId}`) ? newest : undefined
+  return newest?.message.includes(`contents ${contents}`) ? newest : undefined
 }
 
 /** The files of versions, by the names that builds give them. */

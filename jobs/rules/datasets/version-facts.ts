@@ -1,3 +1,4 @@
+import type { CardFacts } from './card-facts.ts'
 import type { Recipe, Split } from './recipe.ts'
 
 /** What `provenance.json` tells of a version. */
@@ -12,6 +13,7 @@ export interface VersionFacts {
   readonly losses: Readonly<Record<string, number>>
   readonly manifest_ids: readonly string[]
   readonly policy: object | null
+  readonly redaction: CardFacts['redaction']
   readonly recipe: Recipe
 }
 
@@ -23,8 +25,12 @@ export interface FileFacts {
   readonly sha256: string
 }
 
-/** A version and its files as JSON, so that a copy of them can be traced to its build. */
+/**
+ * A version and its files as JSON, so that a copy of them can be traced to its build. The settings of its
+ * redaction are not there, because they may hold what they are to find.
+ */
 export function describeVersion(version: VersionFacts, files: readonly FileFacts[]): string {
+  const { redaction: _, ...recipe } = version.recipe
   const facts = {
     version_id: version.id,
     version_number: version.version_number,
@@ -36,7 +42,8 @@ export function describeVersion(version: VersionFacts, files: readonly FileFacts
     losses: version.losses,
     manifest_ids: version.manifest_ids,
     policy: version.policy,
-    recipe: version.recipe,
+    redaction: version.redaction,
+    recipe,
     files: files.map(({ path, split, row_count, size_bytes, sha256 }) => ({
       path,
       split,

@@ -24,6 +24,7 @@ t.test('a push that the hub', async (t) => {
       'hub_rejected',
       /^The hub answered 413: Too large x{490}$/,
     ],
+    ['does not find', '/preupload/', { status: 404 }, 'hub_rejected', /404/],
     ['rejects', '/commit/', { status: 422, error: 'Bad\0 card' }, 'hub_rejected', /: Bad card$/],
     ['redirects', '/repos/create', { status: 307 }, 'hub_rejected', /307/],
   ]
@@ -159,7 +160,7 @@ t.test('the token of a push', async (t) => {
   const { hub, service, api, request, endOf, refuse, startPusher } = await openPushing(t)
   const { sql } = service
   const readSecret = async (jobId: string) => {
-    const [row] = await sql<{ sealed: Buffer | null }[]>`
+    const [row] = await sql<{ sealed: Buffer }[]>`
       select sealed from job_secrets where job_id = ${jobId}`
     return row?.sealed
   }
@@ -173,16 +174,16 @@ t.test('the token of a push', async (t) => {
 
   t.test('ends with the job, whichever way that ends', async (t) => {
     await api.post(`/jobs/${first}/cancel`)
-    t.equal(await readSecret(first), null, 'canceled before it began')
+    t.equal(await readSecret(first), undefined, 'canceled before it began')
     await startPusher()
     const done = await request()
     t.match(await endOf(done), { state: 'succeeded' })
-    t.equal(await readSecret(done), null)
+    t.equal(await readSecret(done), undefined)
     refuse('/repos/create', { status: 403, error: `You are ${TOKEN}` }, Infinity)
     const failed = await request({ repo_id: 'acme/other' })
     const { error } = await endOf(failed)
     t.equal(error.message, 'The hub answered 403: You are [token]')
-    t.equal(await readSecret(failed), null)
+    t.equal(await readSecret(failed), undefined)
     const retried = await api.post(`/jobs/${failed}/retry`, { force: true })
     t.match(retried, { status: 409, body: { code: 'secret_gone' } })
     hub.interfere = () => undefined
@@ -191,7 +192,7 @@ t.test('the token of a push', async (t) => {
   t.test('that was sealed with another master key fails the job', async (t) => {
     hub.interfere = async () => {
       const box = sealSecret(randomBytes(32), randomBytes(12), TOKEN)
-      await sql`update job_secrets set sealed = ${box} where sealed is not null`
+      await sql`update job_secrets set sealed = ${box}`
       return { status: 429, headers: { 'retry-after': '1' } }
     }
     const { error } = await endOf(await request({ repo_id: 'acme/rotated' }))

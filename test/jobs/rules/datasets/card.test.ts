@@ -122,6 +122,7 @@ t.test('the same facts give the same bytes, in whatever order their counts come'
 t.test('a limit is named only where it is one', (t) => {
   const body = (facts: Partial<CardFacts>) => split(cardOf(factsOf(facts)))[1]
   t.match(body({}), 'Redaction knows values by their form')
+  t.match(body({}), 'The ids of traces, sessions and tasks are as the agents gave them')
   t.match(body({ redaction: null }), 'Rows may hold personal data')
   t.match(body({ redaction: null }), 'Nothing was redacted.')
   t.match(body({}), 'Splits keep tasks and sessions apart')

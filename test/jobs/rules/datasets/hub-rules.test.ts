@@ -8,6 +8,7 @@ import {
 } from '../../../../jobs/rules/datasets/hub-address.ts'
 import { adviseOn, readRetryAfter } from '../../../../jobs/rules/datasets/hub-faults.ts'
 import { describeCommit, findPushed } from '../../../../jobs/rules/datasets/push-commit.ts'
+import type { HubCommit } from '../../../../jobs/rules/datasets/push-commit.ts'
 
 t.test('the address of a hub is https, or http on this machine', async (t) => {
   t.equal(readHubUrl('https://hub.example/a/'), 'https://hub.example/a')
@@ -35,7 +36,7 @@ t.test('names lead nowhere else', async (t) => {
 t.test(
   'a hub that is busy is waited for, at most ten minutes at once and a day in all',
   async (t) => {
-    const busy = { status: 429, sentence: '', isOfStorage: false }
+    const busy = { status: 429, sentence: '', asked: 'hub' as const }
     const advise = (retryAfterSeconds: number | null, waited = 0) =>
       adviseOn({ ...busy, retryAfterSeconds }, 'token', waited)
     t.same(advise(7), { kind: 'wait', seconds: 7 })
@@ -43,10 +44,28 @@ t.test(
     t.same(advise(9999), { kind: 'wait', seconds: 600 })
     t.same(advise(null), { kind: 'wait', seconds: 30 })
     t.match(advise(7, 86_400), { kind: 'retry', code: 'hub_unavailable' })
-    t.equal(readRetryAfter('Wed, 21 Oct 2026 07:28:00 GMT'), null)
-    t.equal(readRetryAfter('12'), 12)
   },
 )
+
+t.test('a wait is said in seconds or by a date', async (t) => {
+  const now = new Date('2026-10-21T07:27:00.500Z')
+  t.equal(readRetryAfter('12', now), 12)
+  t.equal(readRetryAfter('Wed, 21 Oct 2026 07:28:00 GMT', now), 60)
+  t.equal(readRetryAfter('Wed, 21 Oct 2026 07:26:59 GMT', now), -1)
+  const others = [null, '', '-1', '1.5', 'soon', '1 Jan 2027', 'Wed, 99 Oct 2026 07:28:00 GMT']
+  for (const header of others) t.equal(readRetryAfter(header, now), null, String(header))
+})
+
+t.test('what is not found is the revision only where that was asked for', async (t) => {
+  const missing = { status: 404, sentence: '', retryAfterSeconds: null }
+  for (const [asked, code] of [
+    ['revision', 'hub_no_revision'],
+    ['hub', 'hub_rejected'],
+    ['storage', 'hub_unavailable'],
+  ] as const) {
+    t.match(adviseOn({ ...missing, asked }, 'token', 0), { code })
+  }
+})
 
 t.test('a commit makes a push unnecessary', async (t) => {
   const [one, two, push] = [1, 2, 3].map((n) => `01a20080-6a47-7000-8000-00000000000${n}`) as [
@@ -54,14 +73,18 @@ t.test('a commit makes a push unnecessary', async (t) => {
     string,
     string,
   ]
-  const commitOf = (versionId: string, pushId: string) => {
-    const { title, description: message } = describeCommit({ versionId, pushId }, 'x')
+  const commitOf = (versionId: string, pushId: string, contents: string) => {
+    const { title, description: message } = describeCommit({ versionId, pushId, contents }, 'x')
     return { id: pushId, title, message }
   }
   const other = { id: 'other', title: 'fix', message: '' }
-  const identity = { pushId: push, versionId: one }
-  t.equal(findPushed([other], identity), undefined)
-  t.equal(findPushed([other, commitOf(one, 'a')], identity)?.id, 'a', 'of the same version')
-  t.equal(findPushed([commitOf(two, 'b'), commitOf(one, 'a')], identity), undefined, 'replaced')
-  t.equal(findPushed([commitOf(two, 'b'), commitOf(one, push)], identity)?.id, push, 'its own')
+  const identity = { pushId: push, versionId: one, contents: 'c1' }
+  const equal = commitOf(one, 'a', 'c1')
+  const replacing = commitOf(two, 'b', 'c2')
+  const isFound = (...commits: HubCommit[]) => findPushed(commits, identity)?.id
+  t.equal(isFound(other), undefined)
+  t.equal(isFound(other, equal), 'a', 'of the same contents')
+  t.equal(isFound(commitOf(one, 'c', 'c3'), equal), undefined, 'the card was another')
+  t.equal(isFound(replacing, equal), undefined, 'replaced')
+  t.equal(isFound(replacing, commitOf(one, push, 'c3')), push, 'its own')
 })
