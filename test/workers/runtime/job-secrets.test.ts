@@ -22,7 +22,7 @@ t.test('the secret of a job', async (t) => {
     )
   async function submit(declared: NumberJob) {
     const id = await queues.submit(declared)
-    await putSecret(sql, org.orgId, id, SEALED)
+    await sql.begin(async (tx: Transaction) => putSecret(tx, org.orgId, id, SEALED))
     return id
   }
   /** Runs a job with a secret to its end, and tells how it ended and what is left of the secret. */
