@@ -30,7 +30,7 @@ export class StoredBlob extends Blob {
     return new StoredBlob(this.#storage, this.#key, range)
   }
 
-  override stream() {
+  override stream(): ReturnType<Blob['stream']> {
     return Readable.toWeb(Readable.from(this.#read(), { objectMode: false })) as never
   }
 

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { rename } from 'node:fs/promises'
 import t from 'tap'
 import { sealSecret } from '../../../jobs/rules/core/secret-box.ts'
+import { redriveDeadLetters } from '../../../ops/dead-letters.ts'
 import type { Interference } from '../../support/hub.ts'
 import { SIGNATURE } from '../../support/hub.ts'
 import { openPushing, TOKEN } from '../../support/pushed-version.ts'
@@ -76,6 +78,7 @@ t.test('a push that the hub', async (t) => {
 
   t.test('answers with nonsense is tried again', async (t) => {
     const nonsense = [
+      ['/preupload/', {}],
       ['/objects/batch', { objects: [{ oid: 'another' }] }],
       ['/objects/batch', []],
       ['/commits/', [{ id: '../..', title: 1 }]],
@@ -90,6 +93,34 @@ t.test('a push that the hub', async (t) => {
         return job.error && job
       })
       t.match(job.error, { code: 'hub_unavailable', message: /something else/ }, part)
+    }
+  })
+
+  t.test('names unusable upload addresses of is tried again', async (t) => {
+    const addresses: readonly [string, (size: number) => object, RegExp][] = [
+      ['cannot be read', () => ({ href: `https://[${SIGNATURE}` }), /an unreadable address/],
+      ['leads elsewhere', () => ({ href: `ftp://hub/${SIGNATURE}` }), /connection_error/],
+      ['has parts of no size', () => ({ href: hub.url, header: { chunk_size: '0' } }), /something/],
+      ['has no parts', () => ({ href: hub.url, header: { chunk_size: '100' } }), /something else/],
+      [
+        'has its parts in no order',
+        (size) => ({
+          href: hub.url,
+          header: { chunk_size: String(Math.ceil(size / 2)), '2': hub.url, '00001': hub.url },
+        }),
+        /something else/,
+      ],
+    ]
+    for (const [i, [what, upload, message]] of addresses.entries()) {
+      hub.stored.clear()
+      hub.uploadTo = upload
+      const id = await request({ repo_id: `acme/addresses-${i}` })
+      const job = await until(async () => {
+        const job = await readJob(id)
+        return job.error && job
+      })
+      t.match(job.error, { code: 'hub_unavailable', message }, what)
+      hub.uploadTo = undefined
     }
   })
 
@@ -133,6 +164,41 @@ t.test('a push that the hub', async (t) => {
   })
 })
 
+t.test('a push whose storage is away waits for it, and loses no attempt', async (t) => {
+  const { hub, service, request, endOf, startPusher } = await openPushing(t)
+  const { sql } = service
+  const { STORAGE_DIR: folder } = service.config
+  await startPusher()
+  for (const [i, part] of ['/preupload/', '/objects/batch'].entries()) {
+    hub.stored.clear()
+    let isAway = false
+    hub.interfere = async ({ path }) => {
+      if (!path.includes(part) || isAway) return undefined
+      isAway = true
+      await rename(folder, `${folder}.away`)
+      return undefined
+    }
+    const id = await request({ repo_id: `acme/away-${i}` })
+    await until(async () => {
+      const released = await sql`
+        select from job_attempts where job_id = ${id} and outcome = 'released'`
+      return released.length > 0
+    })
+    await rename(`${folder}.away`, folder)
+    const counts = new Set<number>()
+    await until(async () => {
+      const waiting = await sql<{ retry_count: number }[]>`
+        update pgboss.job set start_after = now()
+        where name = 'dataset.push' and state < 'active' returning retry_count`
+      for (const { retry_count: n } of waiting) counts.add(n)
+      const [job] = await sql`select from jobs where id = ${id} and finished_at is not null`
+      return job
+    })
+    t.match(await endOf(id), { state: 'succeeded' }, part)
+    t.same([...counts], [0])
+  }
+})
+
 t.test('a storage apart from the hub', async (t) => {
   t.test('is reached where addresses of clients may lead, without the token', async (t) => {
     const env = { OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8' }
@@ -154,6 +220,24 @@ t.test('a storage apart from the hub', async (t) => {
     t.match(error, { code: 'hub_unavailable', message: 'PUT to 127.0.0.1: blocked_address' })
     t.notOk(hub.calls.some(({ isStorage }) => isStorage))
   })
+})
+
+t.test('a push whose token has ended is not made with that of the installation', async (t) => {
+  const { hub, service, request, endOf, startPusher } = await openPushing(t, {
+    env: { HUB_TOKEN: TOKEN },
+  })
+  const { sql, boss, context } = service
+  hub.interfere = () => ({ status: 500 })
+  const id = await request()
+  await sql`update pgboss.job set retry_limit = 0 where name = 'dataset.push'`
+  await startPusher()
+  t.match(await endOf(id), { state: 'failed', error: { code: 'hub_unavailable' } })
+  hub.interfere = () => undefined
+  const letters = { limit: 100, dryRun: false }
+  const redriven = await redriveDeadLetters({ ...context, boss, sql }, 'dataset.push', letters)
+  t.match(redriven, { redriven: 1 })
+  t.match(await endOf(id), { state: 'failed', error: { code: 'secret_gone', retryable: false } })
+  t.equal(hub.repos.all.size, 0)
 })
 
 t.test('the token of a push', async (t) => {
