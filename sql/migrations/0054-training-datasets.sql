@@ -72,6 +72,16 @@ create index dataset_pushes_of_version
 create index dataset_pushes_of_job on dataset_pushes (org_id, job_id);
 create index dataset_pushes_by_age on dataset_pushes (created_at);
 
+-- Whose pushes with the token of the installation a repository is for: those of the first to push.
+create table hub_repos (
+  hub_url text not null,
+  -- In lower case, by which hubs tell repositories apart.
+  repo_id text not null,
+  org_id uuid not null references organizations (id) on delete cascade,
+  primary key (hub_url, repo_id)
+);
+create index hub_repos_of_organization on hub_repos (org_id);
+
 -- The correction that was given before does not hold any more.
 alter table annotations add column correction_withdrawn boolean not null default false;
 alter table dataset_versions

@@ -1,9 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import type { ChildProcess } from 'node:child_process'
 import t from 'tap'
 import { peakMiB } from '../../ops/bench/figures.ts'
 import { openPushing, REPO } from '../support/pushed-version.ts'
+import { randomOf } from '../support/random.ts'
 import { until } from '../support/until.ts'
 import { startWorkerProcess } from '../support/worker-process.ts'
 import { LONG } from './stage.ts'
@@ -32,7 +33,10 @@ t.test(
     const start = () => startWorkerProcess(service, 'datasets,maintenance', { HUB_URL: hub.url })
     t.teardown(() => worker?.kill('SIGKILL'))
     // Each kill is at a random place of its share of the bytes that come.
-    const places = Array.from({ length: KILLS }, (_, i) => ((i + Math.random()) * total) / KILLS)
+    const seed = Number(process.env['FC_SEED'] ?? randomInt(2 ** 31))
+    t.comment(`FC_SEED=${seed}`)
+    const random = randomOf(seed)
+    const places = Array.from({ length: KILLS }, (_, i) => ((i + random()) * total) / KILLS)
     let killed = 0
     hub.breaks = () => {
       const place = places[killed]

@@ -2,6 +2,7 @@ import { openSecret } from '../../jobs/rules/core/secret-box.ts'
 import { adviseOn } from '../../jobs/rules/datasets/hub-faults.ts'
 import { pushDataset } from '../../jobs/push-dataset.ts'
 import type { Transaction } from '../../sql/core/db.ts'
+import { claimHubRepo } from '../../sql/datasets/hub-repos.ts'
 import { findPush, setPushCommit } from '../../sql/datasets/pushes.ts'
 import type { PushRow } from '../../sql/datasets/pushes.ts'
 import { findVersionToBuild } from '../../sql/datasets/versions.ts'
@@ -22,7 +23,7 @@ export const pushDatasetHandler = handler(pushDataset, async ({ push_id }, run) 
   const push = await findPush(run.sql, run.orgId, push_id)
   const version = push && (await findVersionToBuild(run.sql, run.orgId, push.version_id))
   if (!version) throw new GiveUp('version_gone', 'The dataset version was deleted')
-  const token = await openToken(run)
+  const token = await openToken(run, push)
   const { outbound, signal, now } = run
   try {
     const repo = openHubRepo({ outbound, token, signal, now }, push.repo_id)
@@ -37,8 +38,12 @@ export const pushDatasetHandler = handler(pushDataset, async ({ push_id }, run) 
   }
 })
 
-/** @throws GiveUp where the token cannot be opened, has ended with the job, or was never set */
-async function openToken({ sql, orgId, jobId, outbound }: Run): Promise<string> {
+/**
+ * @throws GiveUp where the token cannot be opened, has ended with the job, or was never set, and where that
+ *   of the installation is not for this repository
+ */
+async function openToken(run: Run, push: PushRow): Promise<string> {
+  const { sql, orgId, jobId, outbound } = run
   const sealed = jobId && (await findSecret(sql, orgId, jobId))
   if (sealed === null) throw new GiveUp('secret_gone', 'The token ended with the job: push again')
   if (sealed) {
@@ -50,7 +55,11 @@ async function openToken({ sql, orgId, jobId, outbound }: Run): Promise<string> 
   }
   const { token } = outbound.hub
   if (token === undefined) throw new GiveUp('no_token', 'HUB_TOKEN is not set any more')
-  return token
+  if (await claimHubRepo(sql, orgId, push)) return token
+  throw new GiveUp(
+    'hub_repo_taken',
+    `${push.repo_id} is another organization's: push there with a token of your own`,
+  )
 }
 
 /** Waits where the hub says so. @throws what is to become of the job otherwise */

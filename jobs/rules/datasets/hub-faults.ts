@@ -57,8 +57,19 @@ export function readRetryAfter(header: string | null, now: Date): number | null 
 function describe({ status, sentence, asked }: HubRefusal, token: string) {
   const answered = `The ${asked === 'storage' ? 'storage of the hub' : 'hub'} answered ${status}`
   // PostgreSQL holds no NUL and no lone surrogate.
-  const said = sentence.replaceAll(token, '[token]').replaceAll('\0', '').slice(0, MAX_SENTENCE)
+  const said = hideToken(sentence, token).replaceAll('\0', '').slice(0, MAX_SENTENCE)
   return said ? `${answered}: ${said.toWellFormed()}` : answered
+}
+
+/** What a hub says may repeat the token in another form, of which no list is whole: long words are hidden. */
+function hideToken(sentence: string, token: string) {
+  const forms = [token, encodeURIComponent(token), btoa(token)]
+  const hidden = forms.reduce((said, form) => said.replaceAll(anyCase(form), '[token]'), sentence)
+  return hidden.replace(LONG_WORD, '[...]')
+}
+
+function anyCase(text: string) {
+  return new RegExp(RegExp.escape(text), 'gi')
 }
 
 function waitOf(seconds: number | null) {
@@ -67,6 +78,8 @@ function waitOf(seconds: number | null) {
 
 /** Timeout, conflict, head moved, too early: another try may succeed. */
 const TRANSIENT: ReadonlySet<number> = new Set([408, 409, 412, 425])
+/** In the characters of base64 and hexadecimal. */
+const LONG_WORD = /[\w+/=-]{32,}/g
 /** As RFC 9110 section 5.6.7 has servers write it. */
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 const USUAL_WAIT_SECONDS = 30

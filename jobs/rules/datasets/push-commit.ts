@@ -28,21 +28,23 @@ export function describeCommit(
 }
 
 /**
- * The commit that makes a push unnecessary: its own, or the newest one of a version, where it has the same
- * contents.
+ * The commit that makes a push unnecessary: its own, or the newest one, where it has the same contents.
+ * What was committed after that one may have changed its files.
  * @param commits newest first
  */
 export function findPushed<C extends HubCommit>(
   commits: readonly C[],
   { pushId, contents }: PushIdentity,
 ): C | undefined {
-  const own = commits.find(({ message }) => message.includes(`push ${pushId}`))
+  const own = commits.find((commit) => hasLine(commit, `push ${pushId}`))
   if (own) return own
-  const newest = commits.find(({ title }) => VERSION_TITLE.test(title))
-  return newest?.message.includes(`contents ${contents}`) ? newest : undefined
+  const [newest] = commits
+  return newest && hasLine(newest, `contents ${contents}`) ? newest : undefined
+}
+
+function hasLine({ message }: HubCommit, line: string) {
+  return message.split('\n').some((other) => other.trim() === line)
 }
 
 /** The files of versions, by the names that builds give them. */
 export const VERSION_FILE = /^data\/(train|validation|test)-\d{5}-of-\d{5}\.parquet$/
-
-const VERSION_TITLE = /^version [\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/

@@ -1,4 +1,5 @@
 import type { CardFacts } from './card-facts.ts'
+import { publicRecipe } from './public-recipe.ts'
 import type { Recipe, Split } from './recipe.ts'
 
 /** What `provenance.json` tells of a version. */
@@ -25,12 +26,8 @@ export interface FileFacts {
   readonly sha256: string
 }
 
-/**
- * A version and its files as JSON, so that a copy of them can be traced to its build. The settings of its
- * redaction are not there, because they may hold what they are to find.
- */
+/** A version and its files as JSON, so that a copy of them can be traced to its build. */
 export function describeVersion(version: VersionFacts, files: readonly FileFacts[]): string {
-  const { redaction: _, ...recipe } = version.recipe
   const facts = {
     version_id: version.id,
     version_number: version.version_number,
@@ -42,8 +39,8 @@ export function describeVersion(version: VersionFacts, files: readonly FileFacts
     losses: version.losses,
     manifest_ids: version.manifest_ids,
     policy: version.policy,
-    redaction: version.redaction,
-    recipe,
+    redaction: publicRedaction(version.redaction),
+    recipe: publicRecipe(version.recipe),
     files: files.map(({ path, split, row_count, size_bytes, sha256 }) => ({
       path,
       split,
@@ -53,4 +50,9 @@ export function describeVersion(version: VersionFacts, files: readonly FileFacts
     })),
   }
   return `${JSON.stringify(facts, null, 2)}\n`
+}
+
+/** Without the ruleset, a hash of settings that may be short enough to be guessed. */
+function publicRedaction(redaction: VersionFacts['redaction']) {
+  return redaction && { counts: redaction.counts, rows: redaction.rows }
 }

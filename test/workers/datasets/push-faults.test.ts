@@ -22,9 +22,9 @@ t.test('a push that the hub', async (t) => {
     [
       'finds too large',
       '/objects/batch',
-      { status: 413, error: `Too large ${'x'.repeat(600)}` },
+      { status: 413, error: `Too large ${'x '.repeat(300)}` },
       'hub_rejected',
-      /^The hub answered 413: Too large x{490}$/,
+      /^The hub answered 413: Too large (x ){245}$/,
     ],
     ['does not find', '/preupload/', { status: 404 }, 'hub_rejected', /404/],
     ['rejects', '/commit/', { status: 422, error: 'Bad\0 card' }, 'hub_rejected', /: Bad card$/],

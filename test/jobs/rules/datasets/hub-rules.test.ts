@@ -2,6 +2,7 @@ import t from 'tap'
 import {
   HUB_TOKEN,
   isOfHub,
+  ONE_LINE,
   readHubUrl,
   REPO_ID,
   REVISION,
@@ -31,6 +32,8 @@ t.test('names lead nowhere else', async (t) => {
     t.notMatch(name, REPO_ID)
   for (const name of ['..', 'a/../b', '/a', 'a/']) t.notMatch(name, REVISION)
   for (const token of ['a b', 'a\r\nb', 'é']) t.notMatch(token, HUB_TOKEN)
+  for (const line of ['a\nb', 'a\u2028b', 'a\u0085b', '\ud800', '']) t.ok(!ONE_LINE.test(line))
+  t.match('Für alle 🎉', ONE_LINE)
 })
 
 t.test(
@@ -54,6 +57,24 @@ t.test('a wait is said in seconds or by a date', async (t) => {
   t.equal(readRetryAfter('Wed, 21 Oct 2026 07:26:59 GMT', now), -1)
   const others = [null, '', '-1', '1.5', 'soon', '1 Jan 2027', 'Wed, 99 Oct 2026 07:28:00 GMT']
   for (const header of others) t.equal(readRetryAfter(header, now), null, String(header))
+})
+
+t.test('the token is not repeated, in whatever form a hub echoes it', async (t) => {
+  const token = 'hf_AbC/1+2='
+  const said = (sentence: string) =>
+    adviseOn({ status: 403, sentence, retryAfterSeconds: null, asked: 'hub' }, token, 0)
+  const forms = [token, token.toLowerCase(), encodeURIComponent(token), btoa(token)]
+  for (const form of forms) {
+    t.match(said(`You are ${form}!`), { message: 'The hub answered 403: You are [token]!' })
+  }
+  const long = 'hf_TestTokenThatMustBeNowhere1'
+  for (const bytes of [`${long}.`, `x:${long}`, `xx:${long}`]) {
+    for (const form of [btoa(bytes), Buffer.from(bytes).toString('hex')]) {
+      t.match(said(form), { message: /^The hub answered 403: \[\.\.\.\]$/ })
+    }
+  }
+  const words = 'Repository acme/dialogues not found'
+  t.match(said(words), { message: `The hub answered 403: ${words}` })
 })
 
 t.test('what is not found is the revision only where that was asked for', async (t) => {
@@ -83,8 +104,11 @@ t.test('a commit makes a push unnecessary', async (t) => {
   const replacing = commitOf(two, 'b', 'c2')
   const isFound = (...commits: HubCommit[]) => findPushed(commits, identity)?.id
   t.equal(isFound(other), undefined)
-  t.equal(isFound(other, equal), 'a', 'of the same contents')
+  t.equal(isFound(equal, other), 'a', 'of the same contents')
+  t.equal(isFound(other, equal), undefined, 'others may have deleted its files')
   t.equal(isFound(commitOf(one, 'c', 'c3'), equal), undefined, 'the card was another')
   t.equal(isFound(replacing, equal), undefined, 'replaced')
-  t.equal(isFound(replacing, commitOf(one, push, 'c3')), push, 'its own')
+  t.equal(isFound(other, replacing, commitOf(one, push, 'c3')), push, 'its own')
+  const quoting = { ...other, message: `Revert "push ${push}"\ncontents c1 of old` }
+  t.equal(isFound(quoting), undefined, 'lines are compared whole')
 })

@@ -20,12 +20,14 @@ t.test('a provenance says what was redacted, and not by which patterns', async (
     patterns: [{ name: 'customers', pattern: 'Jane Doe|ACME-[0-9]+' }],
     keep: ['boss@acme.test'],
   }
+  const filters = { tags: ['ann@example.com', 'ACME-77', 'vip'] }
   const options = { redact: ['email', 'custom'] as const }
-  const recipe = completeRecipe('sft', null, { options }, settings)
+  const recipe = completeRecipe('sft', null, { filters, options }, settings)
   const redaction = { ruleset: recipe.redaction?.ruleset ?? '', counts: { custom: 3 }, rows: 2 }
   const text = describeVersion({ ...VERSION, recipe, redaction }, [])
   const told = JSON.parse(text)
-  t.same(told.redaction, redaction)
+  t.same(told.redaction, { counts: { custom: 3 }, rows: 2 })
+  t.same(told.recipe.filters.tags, ['[CUSTOM_1]', 'vip', '[EMAIL_1]'].sort())
   t.same(told.recipe.options.redact, ['email', 'custom'])
   t.same(
     Object.keys(told.recipe),
