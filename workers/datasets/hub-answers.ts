@@ -17,10 +17,22 @@ export async function checkAnswer(
 ): Promise<Response> {
   const isBatch = target.endsWith('/info/lfs/objects/batch')
   if (!isBatch && !target.includes('/preupload/')) return response
-  const text = await response.text()
-  if (isBatch) checkBatch(readAs(BATCH, text), asked as string)
-  else readAs(PREUPLOAD, text)
-  return new Response(text, response)
+  const answer = await readJson(response.clone())
+  if (isBatch) checkBatch(readAs(BATCH, answer), asked as string)
+  else readAs(PREUPLOAD, answer)
+  return response
+}
+
+/** The JSON of an answer; undefined where it is none. */
+export async function readJson(response: Response): Promise<unknown> {
+  return response.json().catch(() => undefined)
+}
+
+/** What a hub answers as what it is to be: nothing of it is trusted. @throws OutsideFault */
+export function readAs<S extends Joi.Schema>(schema: S, answer: unknown): Valid<S> {
+  const { error, value } = schema.required().validate(answer)
+  if (error) throw unusable()
+  return value as Valid<S>
 }
 
 /** Each file has to be one of those asked for, with as many parts as its size needs, in their order. */
@@ -36,14 +48,6 @@ function checkBatch(batch: Valid<typeof BATCH>, asked: string) {
     const parts = Object.keys(others).filter((name) => /^\d+$/.test(name))
     const areInOrder = parts.every((part, i) => Number(part) === i + 1)
     if (!areInOrder || parts.length !== Math.ceil(size / Number(chunk))) throw unusable()
-  }
-}
-
-function readAs<S extends Joi.Schema>(schema: S, text: string): Valid<S> {
-  try {
-    return Joi.attempt(JSON.parse(text), schema) as Valid<S>
-  } catch {
-    throw unusable()
   }
 }
 
@@ -63,7 +67,5 @@ const OBJECT = shape(
     actions: shape({}, { upload: UPLOAD }),
   },
 )
-const BATCH = shape({ objects: listOf(OBJECT) }).required()
-const PREUPLOAD = shape({
-  files: listOf(shape({ path: anyText(), uploadMode: anyText() })),
-}).required()
+const BATCH = shape({ objects: listOf(OBJECT) })
+const PREUPLOAD = shape({ files: listOf(shape({ path: anyText(), uploadMode: anyText() })) })

@@ -2,10 +2,9 @@ import { commitIter } from '@huggingface/hub'
 import type { CommitOperation } from '@huggingface/hub'
 import Joi from 'joi'
 import type { HubCommit } from '../../jobs/rules/datasets/push-commit.ts'
-import { anyText, bool, shape, text } from '../../jobs/shape.ts'
-import type { Valid } from '../../jobs/shape.ts'
-import { GiveUp, OutsideFault } from '../runtime/give-up.ts'
-import { checkAnswer } from './hub-answers.ts'
+import { anyText, bool, listOf, shape, text } from '../../jobs/shape.ts'
+import { GiveUp } from '../runtime/give-up.ts'
+import { checkAnswer, readAs, readJson } from './hub-answers.ts'
 import { HubRefused, openHubFetch, TOKEN_PLACEHOLDER } from './hub-fetch.ts'
 import type { HubAccess, HubFetch } from './hub-fetch.ts'
 
@@ -19,8 +18,8 @@ export interface HubRepo {
   listPullRequests(): Promise<{ title: string; revision: string }[]>
   /** The paths of the files in the folder `data`. @throws GiveUp for more than `MAX_PAGES` of them */
   listData(revision: string): Promise<string[]>
-  /** Uploads what the hub does not have and commits all. @throws HubRefused */
-  commit(request: CommitRequest): Promise<PushedCommit>
+  /** Uploads what the hub does not have and commits all; resolves with the id of the commit. */
+  commit(request: CommitRequest): Promise<string>
 }
 
 export interface CommitRequest {
@@ -35,11 +34,6 @@ export interface CommitRequest {
   readonly onUploaded: (path: string) => void
 }
 
-export interface PushedCommit {
-  readonly oid: string
-  readonly url: string
-}
-
 /** Each function throws HubRefused, NoAnswer, or OutsideFault for an answer that it cannot read. */
 export function openHubRepo(access: HubAccess, repoId: string): HubRepo {
   const { url: hubUrl } = access.outbound.hub
@@ -52,7 +46,7 @@ export function openHubRepo(access: HubAccess, repoId: string): HubRepo {
     })
   }
   async function call<S extends Joi.Schema>(schema: S, target: string, body?: object) {
-    return readJson(schema, await ask(target, body))
+    return readAs(schema, await readJson(await ask(target, body)))
   }
   async function create(isPrivate: boolean) {
     const [organization, name] = repoId.split('/')
@@ -99,7 +93,7 @@ export function openHubRepo(access: HubAccess, repoId: string): HubRepo {
           throw error
         })
         if (!response) break
-        for (const entry of await readJson(TREE, response)) paths.push(entry.path)
+        for (const entry of readAs(TREE, await readJson(response))) paths.push(entry.path)
         const cursor = nextCursor(response.headers.get('link'))
         next = cursor && `${target}&cursor=${encodeURIComponent(cursor)}`
       }
@@ -150,10 +144,10 @@ function forLibrary(fetch: HubFetch, onFault: (error: unknown) => void): HubFetc
 async function follow(
   events: ReturnType<typeof commitIter>,
   onUploaded: (path: string) => void,
-): Promise<PushedCommit> {
+): Promise<string> {
   for (;;) {
     const { done, value } = await events.next()
-    if (done) return read(COMMITTED, value?.commit)
+    if (done) return readAs(COMMITTED, value?.commit).oid
     if (value.event === 'fileProgress' && value.state === 'uploading' && value.progress === 1) {
       onUploaded(value.path)
     }
@@ -189,29 +183,16 @@ function nextCursor(link: string | null) {
   return URL.parse(next)?.searchParams.get('cursor') ?? null
 }
 
-async function readJson<S extends Joi.Schema>(schema: S, response: Response) {
-  return read(schema, await response.json().catch(() => undefined))
-}
-
-/** Nothing that a hub answers is trusted to have its form. */
-function read<S extends Joi.Schema>(schema: S, value: unknown): Valid<S> {
-  const { error, value: known } = schema.required().validate(value)
-  if (error)
-    throw new OutsideFault('hub_unavailable', 'The hub answered something else than expected')
-  return known as Valid<S>
-}
-
-const list = <S extends Joi.Schema>(item: S) =>
-  Joi.array().items(item) as Joi.ArraySchema<Valid<S>[]>
+const commitId = () => text(128).pattern(/^\w+$/)
 const REPO = shape({ private: bool() })
-const COMMITS = list(
-  shape({ id: text(128).pattern(/^\w+$/), title: anyText() }, { message: anyText().default('') }),
+const COMMITS = listOf(
+  shape({ id: commitId(), title: anyText() }, { message: anyText().default('') }),
 )
 const DISCUSSIONS = shape({
-  discussions: list(shape({ num: Joi.number().integer(), title: anyText() })),
+  discussions: listOf(shape({ num: Joi.number().integer(), title: anyText() })),
 })
-const TREE = list(shape({ path: anyText() }))
-const COMMITTED = shape({ oid: text(128).pattern(/^\w+$/), url: text(2048) })
+const TREE = listOf(shape({ path: anyText() }))
+const COMMITTED = shape({ oid: commitId() })
 const COMMITS_READ = 20
 const PAGE_FILES = 1000
 /** Folders of more files are nothing that a hub takes. */

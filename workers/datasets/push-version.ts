@@ -7,7 +7,7 @@ import { GiveUp } from '../runtime/give-up.ts'
 import type { Run } from '../runtime/handler.ts'
 import { HubRefused } from './hub-fetch.ts'
 import { commitUrl } from './hub.ts'
-import type { HubRepo, PushedCommit } from './hub.ts'
+import type { HubRepo } from './hub.ts'
 import { commitOperations, listPushedFiles } from './push-files.ts'
 import { countUploads } from './push-progress.ts'
 
@@ -19,7 +19,7 @@ export interface Pushing {
 }
 
 export interface Pushed {
-  readonly commit: PushedCommit
+  readonly commit: { readonly oid: string; readonly url: string }
   readonly fileCount: number
 }
 
@@ -40,18 +40,19 @@ export async function pushVersion(pushing: Pushing): Promise<Pushed> {
       ? await findPullRequest(repo, identity)
       : findPushed(commits, identity)
     try {
-      const commit = found
-        ? { oid: found.id, url: commitUrl(push.hub_url, push.repo_id, found.id) }
-        : await repo.commit({
-            ...describeCommit(identity, push.commit_message),
-            revision: push.revision,
-            parent: commits[0]?.id,
-            isPullRequest: push.create_pr,
-            operations: commitOperations(files, await repo.listData(push.revision)),
-            onUploaded: uploads.add,
-          })
+      const oid =
+        found?.id ??
+        (await repo.commit({
+          ...describeCommit(identity, push.commit_message),
+          revision: push.revision,
+          parent: commits[0]?.id,
+          isPullRequest: push.create_pr,
+          operations: commitOperations(files, await repo.listData(push.revision)),
+          onUploaded: uploads.add,
+        }))
       await uploads.complete()
-      return { commit, fileCount: files.length }
+      const url = commitUrl(push.hub_url, push.repo_id, oid)
+      return { commit: { oid, url }, fileCount: files.length }
     } catch (error) {
       const headMoved = error instanceof HubRefused && isConflict(error.refusal)
       if (!headMoved || tries > CONFLICT_RETRIES) throw error

@@ -9,7 +9,7 @@ import { openPushing, TOKEN } from '../../support/pushed-version.ts'
 import { until } from '../../support/until.ts'
 
 t.test('a push that the hub', async (t) => {
-  const { hub, service, api, request, endOf, readJob, refuse, startPusher } = await openPushing(t)
+  const { hub, service, api, request, endOf, faultOf, refuse, startPusher } = await openPushing(t)
   await startPusher()
   /** Lets a job whose next run is later run now. */
   const hurry = () => service.sql`
@@ -49,10 +49,7 @@ t.test('a push that the hub', async (t) => {
       hub.stored.clear()
       refuse(part, answer)
       const id = await request({ repo_id: `acme/passes-${i}` })
-      const waiting = await until(async () => {
-        const job = await readJob(id)
-        return job.error && job
-      })
+      const waiting = await faultOf(id)
       t.match(waiting, { state: 'queued', error: { code: 'hub_unavailable', retryable: true } })
       t.notMatch(waiting.error.message, SIGNATURE)
       await hurry()
@@ -88,11 +85,9 @@ t.test('a push that the hub', async (t) => {
       hub.stored.clear()
       refuse(part, { status: 200, json })
       const id = await request({ repo_id: `acme/nonsense-${i}` })
-      const job = await until(async () => {
-        const job = await readJob(id)
-        return job.error && job
-      })
+      const job = await faultOf(id)
       t.match(job.error, { code: 'hub_unavailable', message: /something else/ }, part)
+      await api.post(`/jobs/${id}/cancel`)
     }
   })
 
@@ -115,11 +110,9 @@ t.test('a push that the hub', async (t) => {
       hub.stored.clear()
       hub.uploadTo = upload
       const id = await request({ repo_id: `acme/addresses-${i}` })
-      const job = await until(async () => {
-        const job = await readJob(id)
-        return job.error && job
-      })
+      const job = await faultOf(id)
       t.match(job.error, { code: 'hub_unavailable', message }, what)
+      await api.post(`/jobs/${id}/cancel`)
       hub.uploadTo = undefined
     }
   })
@@ -183,7 +176,7 @@ t.test('a push whose storage is away waits for it, and loses no attempt', async 
       const released = await sql`
         select from job_attempts where job_id = ${id} and outcome = 'released'`
       return released.length > 0
-    })
+    }, 120_000)
     await rename(`${folder}.away`, folder)
     const counts = new Set<number>()
     await until(async () => {
@@ -193,7 +186,7 @@ t.test('a push whose storage is away waits for it, and loses no attempt', async 
       for (const { retry_count: n } of waiting) counts.add(n)
       const [job] = await sql`select from jobs where id = ${id} and finished_at is not null`
       return job
-    })
+    }, 120_000)
     t.match(await endOf(id), { state: 'succeeded' }, part)
     t.same([...counts], [0])
   }
@@ -210,13 +203,10 @@ t.test('a storage apart from the hub', async (t) => {
   })
 
   t.test('is not reached at a private address', async (t) => {
-    const { hub, request, readJob, startPusher } = await openPushing(t, { storageApart: true })
+    const { hub, request, faultOf, startPusher } = await openPushing(t, { storageApart: true })
     await startPusher()
     const id = await request()
-    const { error } = await until(async () => {
-      const job = await readJob(id)
-      return job.error && job
-    })
+    const { error } = await faultOf(id)
     t.match(error, { code: 'hub_unavailable', message: 'PUT to 127.0.0.1: blocked_address' })
     t.notOk(hub.calls.some(({ isStorage }) => isStorage))
   })
