@@ -1,7 +1,7 @@
 import Joi from 'joi'
 import { readRanges } from '../api/client-address.ts'
 import { parseNetworks } from '../jobs/rules/core/outbound-address.ts'
-import { HUB_TOKEN, readHubUrl } from '../jobs/rules/datasets/hub-address.ts'
+import { HUB_TOKEN, readHubUrl } from '../jobs/rules/datasets/hub/address.ts'
 import { DEFAULT_QUOTAS, METRICS, PLANS, UPLOAD_BYTES } from '../jobs/rules/org/plan.ts'
 import type { ByPlan, Metric } from '../jobs/rules/org/plan.ts'
 import { int, oneOf, shape } from '../jobs/shape.ts'

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { pushDataset } from '../../jobs/push-dataset.ts'
-import { HUB_TOKEN, ONE_LINE, REPO_ID, REVISION } from '../../jobs/rules/datasets/hub-address.ts'
+import { HUB_TOKEN, ONE_LINE, REPO_ID, REVISION } from '../../jobs/rules/datasets/hub/address.ts'
 import { isRedacted } from '../../jobs/rules/datasets/redaction.ts'
 import { bool, shape, text } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { makeBuildHandler } from '../../workers/datasets/build-dataset.ts'
-import { pushDatasetHandler } from '../../workers/datasets/push-dataset.ts'
+import { pushDatasetHandler } from '../../workers/datasets/hub/push-dataset.ts'
 import { buildDataset, pathOf } from './built-dataset.ts'
 import { startHub } from './hub.ts'
 import type { Interference } from './hub.ts'

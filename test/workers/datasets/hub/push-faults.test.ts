@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { rename } from 'node:fs/promises'
 import t from 'tap'
-import { sealSecret } from '../../../jobs/rules/core/secret-box.ts'
-import { redriveDeadLetters } from '../../../ops/dead-letters.ts'
-import type { Interference } from '../../support/hub.ts'
-import { SIGNATURE } from '../../support/hub.ts'
-import { openPushing, TOKEN } from '../../support/pushed-version.ts'
-import { until } from '../../support/until.ts'
+import { sealSecret } from '../../../../jobs/rules/core/secret-box.ts'
+import { redriveDeadLetters } from '../../../../ops/dead-letters.ts'
+import type { Interference } from '../../../support/hub.ts'
+import { SIGNATURE } from '../../../support/hub.ts'
+import { openPushing, TOKEN } from '../../../support/pushed-version.ts'
+import { until } from '../../../support/until.ts'
 
 t.test('a push that the hub', async (t) => {
   const { hub, service, api, request, endOf, faultOf, refuse, startPusher } = await openPushing(t)

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
-import type { Storage } from '../../../jobs/storage.ts'
-import { StoredBlob } from '../../../workers/datasets/stored-blob.ts'
+import type { Storage } from '../../../../jobs/storage.ts'
+import { StoredBlob } from '../../../../workers/datasets/hub/stored-blob.ts'
 
 const BYTES = randomBytes(1000)
 

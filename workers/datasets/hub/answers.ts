@@ -1,8 +1,8 @@
 import Joi from 'joi'
-import { anyText, listOf, recordOf, shape } from '../../jobs/shape.ts'
-import type { Valid } from '../../jobs/shape.ts'
-import { OutsideFault } from '../runtime/give-up.ts'
-import { HubRefused } from './hub-fetch.ts'
+import { anyText, listOf, recordOf, shape, text } from '../../../jobs/shape.ts'
+import type { Valid } from '../../../jobs/shape.ts'
+import { OutsideFault } from '../../runtime/give-up.ts'
+import { HubRefused } from './fetch.ts'
 
 /**
  * Checks what the library reads of an answer before it uploads, because it trusts the hub there.
@@ -34,6 +34,9 @@ export function readAs<S extends Joi.Schema>(schema: S, answer: unknown): Valid<
   if (error) throw unusable()
   return value as Valid<S>
 }
+
+/** The id of a commit. */
+export const commitId = () => text(128).pattern(/^\w+$/)
 
 /** Each file has to be one of those asked for, with as many parts as its size needs, in their order. */
 function checkBatch(batch: Valid<typeof BATCH>, asked: string) {

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { HubCall } from '../../support/hub.ts'
-import { openPushing, REPO, TOKEN } from '../../support/pushed-version.ts'
+import type { HubCall } from '../../../support/hub.ts'
+import { openPushing, REPO, TOKEN } from '../../../support/pushed-version.ts'
 
 const isUpload = ({ method, isStorage }: HubCall) => isStorage && method === 'PUT'
 

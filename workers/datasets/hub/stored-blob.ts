@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { Storage } from '../../jobs/storage.ts'
+import type { Storage } from '../../../jobs/storage.ts'
 
 interface Range {
   readonly start: number

@@ -1,9 +1,9 @@
-import { isOfHub } from '../../jobs/rules/datasets/hub-address.ts'
-import { readRetryAfter } from '../../jobs/rules/datasets/hub-faults.ts'
-import type { Asked, HubRefusal } from '../../jobs/rules/datasets/hub-faults.ts'
-import { guardedFetch } from '../outbound/guarded-fetch.ts'
-import type { GuardedInit } from '../outbound/guarded-fetch.ts'
-import type { OutboundSettings } from '../runtime/context.ts'
+import { isOfHub } from '../../../jobs/rules/datasets/hub/address.ts'
+import { readRetryAfter } from '../../../jobs/rules/datasets/hub/faults.ts'
+import type { Asked, HubRefusal } from '../../../jobs/rules/datasets/hub/faults.ts'
+import { guardedFetch } from '../../outbound/guarded-fetch.ts'
+import type { GuardedInit } from '../../outbound/guarded-fetch.ts'
+import type { OutboundSettings } from '../../runtime/context.ts'
 
 export interface HubAccess {
   readonly outbound: Pick<OutboundSettings, 'agents' | 'hub'>

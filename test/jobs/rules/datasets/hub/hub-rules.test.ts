@@ -6,10 +6,10 @@ import {
   readHubUrl,
   REPO_ID,
   REVISION,
-} from '../../../../jobs/rules/datasets/hub-address.ts'
-import { adviseOn, readRetryAfter } from '../../../../jobs/rules/datasets/hub-faults.ts'
-import { describeCommit, findPushed } from '../../../../jobs/rules/datasets/push-commit.ts'
-import type { HubCommit } from '../../../../jobs/rules/datasets/push-commit.ts'
+} from '../../../../../jobs/rules/datasets/hub/address.ts'
+import { adviseOn, readRetryAfter } from '../../../../../jobs/rules/datasets/hub/faults.ts'
+import { describeCommit, findPushed } from '../../../../../jobs/rules/datasets/hub/push-commit.ts'
+import type { HubCommit } from '../../../../../jobs/rules/datasets/hub/push-commit.ts'
 
 t.test('the address of a hub is https, or http on this machine', async (t) => {
   t.equal(readHubUrl('https://hub.example/a/'), 'https://hub.example/a')

@@ -1,6 +1,6 @@
-import { updatePushProgress } from '../../sql/datasets/pushes.ts'
-import { awaitedLater } from '../runtime/awaited-later.ts'
-import type { Run } from '../runtime/handler.ts'
+import { updatePushProgress } from '../../../sql/datasets/pushes.ts'
+import { awaitedLater } from '../../runtime/awaited-later.ts'
+import type { Run } from '../../runtime/handler.ts'
 import type { PushedFile } from './push-files.ts'
 
 /** Counts, in the job and in the push, what of the files the hub has. */
