@@ -45,7 +45,7 @@ export async function openPushing(t: Test, options: PushingOptions = {}) {
   }
   const readJob = async (id: string) => (await api.get(`/jobs/${id}`)).body
   /** Reads a job until something is true of it, on a busy machine too. */
-  const untilJob = (id: string, isSo: (job: Job) => unknown) =>
+  const untilJob = (id: string, isSo: (job: Job) => boolean) =>
     until(async () => {
       const job = await readJob(id)
       return isSo(job) && job
@@ -64,7 +64,7 @@ export async function openPushing(t: Test, options: PushingOptions = {}) {
     /** The job when it has ended. */
     endOf: (id: string) => untilJob(id, ({ done }) => done),
     /** The job when it has failed, at last or for now. */
-    faultOf: (id: string) => untilJob(id, ({ error }) => error),
+    faultOf: (id: string) => untilJob(id, ({ error }) => error !== null),
     /** The newest push. */
     readPush: async () => (await api.get(`${path}/pushes`)).body.pushes[0],
     startPusher: () => service.startWorkers([pushDatasetHandler], 1),
