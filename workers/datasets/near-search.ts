@@ -30,12 +30,15 @@ export interface NearSearch extends RankedRows {
 }
 
 /**
- * Finds the rows that are near to better ones and writes them as lines of `row,better,equal bins,leads`
+ * Finds the rows that are near to better ones and writes them as lines of `row,better,equal bins,replaces`
  * into the file `nearPath`. Rows are compared that share a band, each with the best few of those in each
  * split. Memory: 8 bytes a row for a band, 13 for ranks, and 40 at most for what is found.
- * @param told called with the share of the bands that are done, 0 to 1
+ * @param onProgress called with the share of the bands that are done, 0 to 1
  */
-export function searchNear({ folder, scope, ...ranked }: NearSearch, told: (part: number) => void) {
+export function searchNear(
+  { folder, scope, ...ranked }: NearSearch,
+  onProgress: (part: number) => void,
+) {
   const pairs = openNearPairs(ranked.rows.length)
   const signatures = openSignatureReader(folder)
   try {
@@ -45,7 +48,7 @@ export function searchNear({ folder, scope, ...ranked }: NearSearch, told: (part
     for (let band = 0; band < BANDS; band++) {
       readBand(folder, band, entries)
       for (const ranks of bucketsOf(entries)) compare(ranks)
-      told((band + 1) / BANDS)
+      onProgress((band + 1) / BANDS)
     }
   } finally {
     signatures.close()
@@ -83,29 +86,29 @@ function* ranksIn(words: Uint32Array, from: number, to: number) {
 /** Returns a function that compares the rows of one bucket. */
 function openComparison({ rows, traces, splits, scope, pairs, signatures }: Comparing) {
   const own = new Int32Array(SIGNATURE_BINS)
-  function mayBeNear(rank: number, head: number) {
-    if (scope === 'other_split' && splits[rank] === splits[head]) return false
-    return traces[rank] !== traces[head] && !pairs.has(rank, head)
+  function mayBeNear(rank: number, leader: number) {
+    if (scope === 'other_split' && splits[rank] === splits[leader]) return false
+    return traces[rank] !== traces[leader] && !pairs.has(rank, leader)
   }
   return (ranks: Iterable<number>) => {
-    const heads: number[] = []
+    const leaders: number[] = []
     const read = new Map<number, Int32Array>()
-    const signatureOf = (head: number) =>
-      read.getOrInsertComputed(head, () => {
+    const signatureOf = (leader: number) =>
+      read.getOrInsertComputed(leader, () => {
         const signature = new Int32Array(SIGNATURE_BINS)
-        signatures.read(rows[head] as number, signature)
+        signatures.read(rows[leader] as number, signature)
         return signature
       })
     for (const rank of ranks) {
-      const others = pairs.isFull(rank) ? [] : heads.filter((head) => mayBeNear(rank, head))
+      const others = pairs.isFull(rank) ? [] : leaders.filter((leader) => mayBeNear(rank, leader))
       if (others.length > 0) signatures.read(rows[rank] as number, own)
-      for (const head of others) {
+      for (const leader of others) {
         if (pairs.isFull(rank)) break
-        const equal = countEqualBins(own, signatureOf(head))
-        if (equal >= NEAR_BINS) pairs.add(rank, head, equal)
+        const equal = countEqualBins(own, signatureOf(leader))
+        if (equal >= NEAR_BINS) pairs.add(rank, leader, equal)
       }
-      const ofSplit = heads.filter((head) => splits[head] === splits[rank]).length
-      if (ofSplit < HEADS_A_SPLIT) heads.push(rank)
+      const ofSplit = leaders.filter((leader) => splits[leader] === splits[rank]).length
+      if (ofSplit < LEADERS_A_SPLIT) leaders.push(rank)
     }
   }
 }
@@ -118,8 +121,8 @@ function writePairs(folder: string, pairs: NearPairs, rows: Uint32Array) {
     lines = []
   }
   try {
-    pairs.settle(({ rank, better, equal, leads }) => {
-      lines.push(`${rows[rank]},${rows[better]},${equal},${leads}\n`)
+    pairs.settle(({ rank, better, equal, replaces }) => {
+      lines.push(`${rows[rank]},${rows[better]},${equal},${replaces}\n`)
       if (lines.length === WAITING_LINES) flush()
     })
     flush()
@@ -129,7 +132,7 @@ function writePairs(folder: string, pairs: NearPairs, rows: Uint32Array) {
 }
 
 /** With how many rows of each split of its bucket a row is compared. */
-const HEADS_A_SPLIT = 8
+const LEADERS_A_SPLIT = 8
 const WAITING_LINES = 4096
 
 interface Comparing extends RankedRows {

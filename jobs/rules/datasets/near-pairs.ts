@@ -20,7 +20,7 @@ export interface SettledPair {
   readonly better: number
   readonly equal: number
   /** The better row stays, and this one is left out for it. */
-  readonly leads: boolean
+  readonly replaces: boolean
 }
 
 /** @param rowCount how many rows are ranked */
@@ -47,7 +47,7 @@ export function openNearPairs(rowCount: number): NearPairs {
         if (leader < rank) isGone[rank] = 1
         for (const [i, other] of others.entries()) {
           const bins = equal[first + i] as number
-          tell({ rank, better: other, equal: bins, leads: other === leader })
+          tell({ rank, better: other, equal: bins, replaces: other === leader })
         }
       }
     },

@@ -141,8 +141,8 @@ async function search(t: Test, rows: readonly Row[], scope: NearScope = 'any') {
   return {
     edges,
     byRank: edges.map(([row, better, ...rest]) => [rankOf.get(row), rankOf.get(better), ...rest]),
-    led: new Map(edges.flatMap(([row, better, , leads]) => (leads ? [[row, better]] : []))),
+    led: new Map(edges.flatMap(([row, better, , replaces]) => (replaces ? [[row, better]] : []))),
   }
 }
 
-type Edge = [row: number, better: number, equal: number, leads: boolean]
+type Edge = [row: number, better: number, equal: number, replaces: boolean]

@@ -17,12 +17,12 @@ t.test(
     fc.assert(
       fc.property(fc.uniqueArray(pair, { selector: String, maxLength: 200 }), (given) => {
         const settled = settle(given)
-        const gone = new Set(settled.filter(({ leads }) => leads).map(({ rank }) => rank))
-        for (const { rank, better, leads } of settled) {
+        const gone = new Set(settled.filter(({ replaces }) => replaces).map(({ rank }) => rank))
+        for (const { rank, better, replaces } of settled) {
           t.ok(gone.has(rank) || gone.has(better))
-          if (leads) t.notOk(gone.has(better))
+          if (replaces) t.notOk(gone.has(better))
         }
-        t.equal(settled.filter(({ leads }) => leads).length, gone.size, 'a row goes once')
+        t.equal(settled.filter(({ replaces }) => replaces).length, gone.size, 'a row goes once')
       }),
     )
   },
@@ -33,7 +33,7 @@ t.test('it does not matter in which order near rows are found', async (t) => {
   fc.assert(
     fc.property(few, (given) => {
       fc.pre([...Map.groupBy(given, ([rank]) => rank).values()].every(({ length }) => length <= 8))
-      const led = (settled: readonly SettledPair[]) => settled.filter(({ leads }) => leads)
+      const led = (settled: readonly SettledPair[]) => settled.filter(({ replaces }) => replaces)
       t.same(led(settle(given.toReversed())), led(settle(given)))
     }),
   )
@@ -46,7 +46,7 @@ t.test('nothing is merged over a chain', async (t) => {
     [3, 2],
   ])
   t.same(
-    settled.map(({ rank, leads }) => [rank, leads]),
+    settled.map(({ rank, replaces }) => [rank, replaces]),
     [
       [1, true],
       [2, false],
@@ -55,7 +55,7 @@ t.test('nothing is merged over a chain', async (t) => {
   )
 })
 
-t.test('a row is full with eight better ones, and the best that stays leads', async (t) => {
+t.test('a row is full with eight better ones, and the best that stays replaces', async (t) => {
   const pairs = openNearPairs(20)
   for (let better = 9; better > 1; better--) {
     t.notOk(pairs.isFull(15))
@@ -68,8 +68,8 @@ t.test('a row is full with eight better ones, and the best that stays leads', as
   const settled: SettledPair[] = []
   pairs.settle((one) => settled.push(one))
   t.same(
-    settled.filter(({ leads }) => leads),
-    [{ rank: 15, better: 2, equal: 102, leads: true }],
+    settled.filter(({ replaces }) => replaces),
+    [{ rank: 15, better: 2, equal: 102, replaces: true }],
   )
 })
 
