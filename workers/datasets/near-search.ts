@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { openNearPairs } from '../../jobs/rules/datasets/near-pairs.ts'
 import type { NearPairs } from '../../jobs/rules/datasets/near-pairs.ts'
 import type { NearScope } from '../../jobs/rules/datasets/near-scope.ts'
+import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
 import {
   BANDS,
   countEqualBins,
@@ -32,8 +33,10 @@ export interface NearSearch extends RankedRows {
 /**
  * Finds the rows that are near to better ones and writes them as lines of `row,better,equal bins,replaces`
  * into the file `nearPath`. Rows are compared that share a band, each with the best few of those in each
- * split. Memory: 8 bytes a row for a band, 13 for ranks, and 40 at most for what is found.
- * @param onProgress called with the share of the bands that are done, 0 to 1
+ * split. Where those are left out themselves, others that come after them were passed over: the rows that
+ * stay are then compared with these too, again and again until nothing more is found. Memory: 8 bytes
+ * a row for a band, 13 for ranks, and 41 at most for what is found.
+ * @param onProgress called with the share of the bands that were looked at once, 0 to 1
  */
 export function searchNear(
   { folder, scope, ...ranked }: NearSearch,
@@ -43,12 +46,17 @@ export function searchNear(
   const signatures = openSignatureReader(folder)
   try {
     const count = writeBands(folder, signatures, ranksOf(ranked.rows))
-    const compare = openComparison({ ...ranked, scope, pairs, signatures })
     const entries = new BigUint64Array(count)
-    for (let band = 0; band < BANDS; band++) {
-      readBand(folder, band, entries)
-      for (const ranks of bucketsOf(entries)) compare(ranks)
-      onProgress((band + 1) / BANDS)
+    let isLimited = false
+    for (let round = 1; round <= MOST_ROUNDS; round++) {
+      const compare = openComparison({ ...ranked, scope, pairs, signatures, isFirst: round === 1 })
+      for (let band = 0; band < BANDS; band++) {
+        readBand(folder, band, entries)
+        for (const ranks of bucketsOf(entries)) if (compare(ranks)) isLimited = true
+        if (round === 1) onProgress((band + 1) / BANDS)
+      }
+      const isChanged = pairs.settle(round === MOST_ROUNDS)
+      if (!isChanged || !isLimited) break
     }
   } finally {
     signatures.close()
@@ -83,8 +91,9 @@ function* ranksIn(words: Uint32Array, from: number, to: number) {
   for (let i = from; i < to; i++) yield words[2 * i] as number
 }
 
-/** Returns a function that compares the rows of one bucket. */
-function openComparison({ rows, traces, splits, scope, pairs, signatures }: Comparing) {
+/** Returns a function that compares the rows of one bucket and tells whether it may have passed over some. */
+function openComparison(comparing: Comparing) {
+  const { rows, traces, splits, scope, pairs, signatures, isFirst } = comparing
   const own = new Int32Array(SIGNATURE_BINS)
   function mayBeNear(rank: number, leader: number) {
     if (scope === 'other_split' && splits[rank] === splits[leader]) return false
@@ -92,6 +101,10 @@ function openComparison({ rows, traces, splits, scope, pairs, signatures }: Comp
   }
   return (ranks: Iterable<number>) => {
     const leaders: number[] = []
+    // Those that come to lead as others before them are left out: no row was compared with them.
+    const late: number[] = []
+    const seen = SPLITS.map(() => 0)
+    let isLimited = false
     const read = new Map<number, Int32Array>()
     const signatureOf = (leader: number) =>
       read.getOrInsertComputed(leader, () => {
@@ -100,16 +113,25 @@ function openComparison({ rows, traces, splits, scope, pairs, signatures }: Comp
         return signature
       })
     for (const rank of ranks) {
-      const others = pairs.isFull(rank) ? [] : leaders.filter((leader) => mayBeNear(rank, leader))
+      const split = splits[rank] as number
+      const isLate = (seen[split] as number) >= LEADERS_A_SPLIT
+      seen[split] = (seen[split] as number) + 1
+      if (pairs.isGone(rank)) continue
+      const unknown = isFirst || pairs.wasFull(rank) ? leaders : late
+      const others = pairs.isFull(rank) ? [] : unknown.filter((leader) => mayBeNear(rank, leader))
       if (others.length > 0) signatures.read(rows[rank] as number, own)
       for (const leader of others) {
         if (pairs.isFull(rank)) break
         const equal = countEqualBins(own, signatureOf(leader))
         if (equal >= NEAR_BINS) pairs.add(rank, leader, equal)
       }
-      const ofSplit = leaders.filter((leader) => splits[leader] === splits[rank]).length
-      if (ofSplit < LEADERS_A_SPLIT) leaders.push(rank)
+      if (isLate || pairs.wasFull(rank)) isLimited = true
+      const ofSplit = leaders.filter((leader) => splits[leader] === split).length
+      if (ofSplit === LEADERS_A_SPLIT) continue
+      leaders.push(rank)
+      if (isLate) late.push(rank)
     }
+    return isLimited
   }
 }
 
@@ -121,7 +143,7 @@ function writePairs(folder: string, pairs: NearPairs, rows: Uint32Array) {
     lines = []
   }
   try {
-    pairs.settle(({ rank, better, equal, replaces }) => {
+    pairs.tellAll(({ rank, better, equal, replaces }) => {
       lines.push(`${rows[rank]},${rows[better]},${equal},${replaces}\n`)
       if (lines.length === WAITING_LINES) flush()
     })
@@ -133,10 +155,13 @@ function writePairs(folder: string, pairs: NearPairs, rows: Uint32Array) {
 
 /** With how many rows of each split of its bucket a row is compared. */
 const LEADERS_A_SPLIT = 8
+/** How often rows are compared at most; each time but the first is for what the one before left out. */
+const MOST_ROUNDS = 8
 const WAITING_LINES = 4096
 
 interface Comparing extends RankedRows {
   readonly scope: NearScope
   readonly pairs: NearPairs
   readonly signatures: SignatureReader
+  readonly isFirst: boolean
 }

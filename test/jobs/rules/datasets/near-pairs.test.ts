@@ -66,11 +66,48 @@ t.test('a row is full with eight better ones, and the best that stays replaces',
   t.ok(pairs.has(15, 2))
   t.notOk(pairs.has(15, 1))
   const settled: SettledPair[] = []
-  pairs.settle((one) => settled.push(one))
+  pairs.settle()
+  pairs.tellAll((one) => settled.push(one))
   t.same(
     settled.filter(({ replaces }) => replaces),
     [{ rank: 15, better: 2, equal: 102, replaces: true }],
   )
+})
+
+t.test('a row whose better ones are all left out has room for others', async (t) => {
+  const pairs = openNearPairs(20)
+  for (let better = 1; better <= 8; better++) {
+    pairs.add(better, 0, 110)
+    pairs.add(15, better, 110)
+  }
+  t.ok(pairs.isFull(15))
+  t.ok(pairs.settle())
+  t.notOk(pairs.isGone(15))
+  t.notOk(pairs.isFull(15))
+  t.ok(pairs.wasFull(15))
+  pairs.add(15, 9, 120)
+  t.ok(pairs.has(15, 9))
+  t.ok(pairs.settle())
+  t.ok(pairs.isGone(15))
+  t.notOk(pairs.settle(), 'nothing was added since')
+})
+
+t.test('rows that are left out remain so once no more are looked for', async (t) => {
+  for (const isLast of [false, true]) {
+    const pairs = openNearPairs(4)
+    pairs.add(2, 1, 110)
+    pairs.settle()
+    pairs.add(1, 0, 110)
+    pairs.settle(isLast)
+    t.ok(pairs.isGone(1))
+    t.equal(pairs.isGone(2), isLast)
+    const settled: SettledPair[] = []
+    pairs.tellAll((one) => settled.push(one))
+    t.same(
+      settled.map(({ replaces }) => replaces),
+      [true, isLast],
+    )
+  }
 })
 
 t.test('rows are compared for near, and across splits unless duplicates are welcome', async (t) => {
@@ -88,6 +125,7 @@ function settle(given: readonly (readonly [rank: number, better: number])[]) {
   const pairs = openNearPairs(COUNT)
   for (const [rank, better] of given) if (!pairs.isFull(rank)) pairs.add(rank, better, 110)
   const settled: SettledPair[] = []
-  pairs.settle((one) => settled.push(one))
+  pairs.settle()
+  pairs.tellAll((one) => settled.push(one))
   return settled
 }
