@@ -33,7 +33,7 @@ const options = shape(
     format: oneOf(...ROW_FORMATS),
     rows: oneOf(...ROW_STYLES),
     dedupe: oneOf(...DEDUPES).description(
-      'Default exact: of rows with the same text the best one stays. near: so it is with rows that share about four fifths of their runs of five words, and rows of the version before stay first. Unless none, a row near to a better one of another split is left out',
+      'Default exact: of rows with the same text the best one stays. near: so it is with rows that share about four fifths of their runs of five words (of scripts without blanks, letters), and rows of the version before stay first. Unless none, a row near to a better one of another split is left out',
     ),
     redact: listOf(oneOf(...REDACT_WORDS))
       .max(REDACT_WORDS.length)

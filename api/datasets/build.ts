@@ -1,6 +1,6 @@
 import type { Request } from '@hapi/hapi'
 import { randomUUIDv7 } from 'node:crypto'
-import { buildDataset } from '../../jobs/build-dataset.ts'
+import { buildDataset, payloadOfBuild } from '../../jobs/build-dataset.ts'
 import { hashFilters } from '../../jobs/rules/datasets/filters.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { QuotaRefusal } from '../../jobs/rules/org/quota-refusal.ts'
@@ -50,7 +50,7 @@ async function submitBuild(
     resultRef: `/datasets/${dataset.id}/versions/${id}`,
   }
   const jobId = await context.queue.transaction(context.sql, async (tx: Transaction) => {
-    const payload = { version_id: id }
+    const payload = payloadOfBuild(id, recipe)
     const job_id = await admitJob(context, tx, principal, buildDataset, payload, submission)
     await insertVersion(tx, {
       id,

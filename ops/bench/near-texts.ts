@@ -37,9 +37,12 @@ export function jaccard({ one, other }: TextPair) {
 }
 
 function shinglesOf(text: string) {
-  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+  const words = text.toLowerCase().match(WORD) ?? []
   const count = Math.max(1, words.length - SHINGLE_WORDS + 1)
   return new Set(
     Array.from({ length: count }, (_, i) => words.slice(i, i + SHINGLE_WORDS).join(' ')),
   )
 }
+
+const ALONE = String.raw`[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]`
+const WORD = new RegExp(`[[\\p{L}\\p{N}]&&${ALONE}]|[[\\p{L}\\p{N}]--${ALONE}]+`, 'gv')

@@ -145,7 +145,7 @@ async function signAll(folder: string, rows: Iterable<MadeRow>) {
 /** The row kept for each one left out. */
 async function readLeads(folder: string) {
   const lines = (await readFile(nearPath(folder), 'utf8')).split('\n').slice(0, -1)
-  const led = lines.map((line) => line.split(',')).filter(([, , , leads]) => leads === 'true')
+  const led = lines.map((line) => line.split(',')).filter(([, , , replaces]) => replaces === 'true')
   return new Map(led.map(([row, kept]) => [Number(row), Number(kept)]))
 }
 

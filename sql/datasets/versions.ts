@@ -1,6 +1,7 @@
-import type { Composition } from '../../jobs/rules/datasets/card-facts.ts'
+import type { Composition, VersionPolicy } from '../../jobs/rules/datasets/card-facts.ts'
 import { completeStored } from '../../jobs/rules/datasets/recipe.ts'
 import type { Recipe, Split } from '../../jobs/rules/datasets/recipe.ts'
+import type { VersionRedaction } from '../../jobs/rules/datasets/redaction.ts'
 import { jsonText } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import type { JobError } from '../jobs/jobs.ts'
@@ -37,19 +38,6 @@ export interface VersionRow {
   /** The JSONL files of each split, and of `all` splits in their order, described as one stream each. */
   streams: Record<string, FileFacts>
   error: JobError | null
-}
-
-/** What redaction took out: how many values, by class, of how many rows. */
-export interface VersionRedaction {
-  /** SHA-256 of the rules and settings it was done by, hexadecimal. */
-  ruleset: string
-  counts: Record<string, number>
-  rows: number
-}
-
-/** A decision policy that decided on traces of the rows, and how many of them. */
-export interface VersionPolicy {
-  decision_policies: { agent_name: string; version: number; traces: number }[]
 }
 
 /** What is doubtful about the rows of a version. */

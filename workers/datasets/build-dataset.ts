@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises'
-import { buildDataset } from '../../jobs/build-dataset.ts'
+import { builtVersion, buildDataset } from '../../jobs/build-dataset.ts'
 import { order } from '../../jobs/rules/core/order.ts'
 import type { RareMember } from '../../jobs/rules/datasets/formats.ts'
 import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
@@ -40,7 +40,8 @@ import type { ConvertShard } from './write-parquet.ts'
  * @param shardBytes the size that all files reach, except the last of a split
  */
 export function makeBuildHandler({ shardBytes }: { shardBytes: number }) {
-  return handler(buildDataset, async ({ version_id }, run) => {
+  return handler(buildDataset, async (payload, run) => {
+    const version_id = builtVersion(payload)
     const version = await findVersionToBuild(run.sql, run.orgId, version_id)
     if (!version) throw versionGone()
     if (version.ready_at) return { version_id, row_count: version.row_count }
@@ -77,9 +78,9 @@ async function build(building: Building) {
   const made = await makeFiles({ ...building, list, drop, total, convert })
   run.signal.throwIfAborted()
   await refuseIncomplete(list.connection, recipe, counts())
-  const told = (part: number) => run.progress(buildProgress('comparing rows', part, total))
+  const onProgress = (part: number) => run.progress(buildProgress('comparing rows', part, total))
   const warnings = await settleRows(list.connection, recipe, drop, (scope) =>
-    findNear({ list, folder, run, told }, scope),
+    findNear({ list, folder, run, onProgress }, scope),
   )
   const jsonl = await finishFiles(list, made.files, folder)
   const rare = await listRareMembers(list.connection)

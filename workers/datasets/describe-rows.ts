@@ -11,7 +11,10 @@ import {
 } from './chosen-rows.ts'
 import { listNearSamples } from './near-rows.ts'
 
-/** Counts the chosen rows and what they lack, and lists the manifests and policies of their traces and what was near to them. */
+/**
+ * Counts the chosen rows and what they lack, and lists the manifests and policies of their traces and what was
+ * near to them.
+ */
 export async function describeRows(
   connection: DuckDBConnection,
   { redaction }: Recipe,

@@ -12,13 +12,13 @@ export interface Finding {
   readonly folder: string
   readonly run: Pick<Run, 'signal'>
   /** Called with the share of the work that is done, 0 to 1. */
-  readonly told: (part: number) => void
+  readonly onProgress: (part: number) => void
 }
 
 /** Fills the table `near` of the row list: which of the rows left are near to better ones. */
-export async function findNear({ list, folder, run, told }: Finding, scope: NearScope) {
+export async function findNear({ list, folder, run, onProgress }: Finding, scope: NearScope) {
   const ranked = await readRanks(list.connection)
-  await searchInThread({ folder, scope, ...ranked }, run.signal, told)
+  await searchInThread({ folder, scope, ...ranked }, run.signal, onProgress)
   await insertNear(list.connection, folder)
 }
 
@@ -26,7 +26,7 @@ export async function findNear({ list, folder, run, told }: Finding, scope: Near
 export async function searchInThread(
   search: NearSearch,
   signal: AbortSignal,
-  told: Finding['told'],
+  onProgress: Finding['onProgress'],
 ) {
   signal.throwIfAborted()
   const { rows, traces, splits } = search
@@ -36,7 +36,7 @@ export async function searchInThread(
   })
   const end = () => void thread.terminate()
   signal.addEventListener('abort', end)
-  thread.on('message', told)
+  thread.on('message', onProgress)
   try {
     // Rejects with the error that ends the thread.
     await once(thread, 'exit')

@@ -40,7 +40,7 @@ export async function insertNear(connection: DuckDBConnection, folder: string) {
 /** Removes the rows that are near to a better one that stays. Returns how many, by the split of that one. */
 export async function removeNear(connection: DuckDBConnection) {
   const [inSplit, inOther] = await readOne<[bigint, bigint]>(connection, LEFT_OUT)
-  await connection.run('insert into gone select index from near where leads')
+  await connection.run('insert into gone select index from near where replaces')
   return { inSplit: Number(inSplit), inOther: Number(inOther) }
 }
 
@@ -53,7 +53,7 @@ export async function countNearLeaks(connection: DuckDBConnection) {
   return Number(leaks)
 }
 
-/** The first of the rows that were left out for a near one that is chosen, in the order in which they were made. */
+/** The first rows, in the order in which they were made, that were left out for a near one that is chosen. */
 export async function listNearSamples(connection: DuckDBConnection): Promise<NearDuplicate[]> {
   const samples: NearDuplicate[] = []
   for await (const chunk of readChunks<Sample>(connection, SAMPLES)) {
@@ -80,7 +80,7 @@ const LEFT_OUT = `
   select count(*) filter (where r.split_index = b.split_index),
     count(*) filter (where r.split_index <> b.split_index)
   from near join rows r using (index) join rows b on b.index = near.better
-  where near.leads`
+  where near.replaces`
 
 const SAMPLE_COUNT = 1000
 const SAMPLES = `
@@ -88,7 +88,7 @@ const SAMPLES = `
   from near join rows r using (index) join traces t on t.index = r.trace_index
     join chosen kept on kept.index = near.better
     join traces kept_trace on kept_trace.index = kept.trace_index
-  where near.leads order by near.index limit ${SAMPLE_COUNT}`
+  where near.replaces order by near.index limit ${SAMPLE_COUNT}`
 
 type Sample = [
   traceId: string,

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { openNearPairs } from '../../jobs/rules/datasets/near-pairs.ts'
 import type { NearPairs } from '../../jobs/rules/datasets/near-pairs.ts'
 import type { NearScope } from '../../jobs/rules/datasets/near-scope.ts'
+import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
 import {
   BANDS,
   countEqualBins,
@@ -30,22 +31,32 @@ export interface NearSearch extends RankedRows {
 }
 
 /**
- * Finds the rows that are near to better ones and writes them as lines of `row,better,equal bins,leads`
+ * Finds the rows that are near to better ones and writes them as lines of `row,better,equal bins,replaces`
  * into the file `nearPath`. Rows are compared that share a band, each with the best few of those in each
- * split. Memory: 8 bytes a row for a band, 13 for ranks, and 40 at most for what is found.
- * @param told called with the share of the bands that are done, 0 to 1
+ * split. Where those are left out themselves, others that come after them were passed over: the rows that
+ * stay are then compared with these too, again and again until nothing more is found. Memory: 8 bytes
+ * a row for a band, 13 for ranks, and 41 at most for what is found.
+ * @param onProgress called with the share of the bands that were looked at once, 0 to 1
  */
-export function searchNear({ folder, scope, ...ranked }: NearSearch, told: (part: number) => void) {
+export function searchNear(
+  { folder, scope, ...ranked }: NearSearch,
+  onProgress: (part: number) => void,
+) {
   const pairs = openNearPairs(ranked.rows.length)
   const signatures = openSignatureReader(folder)
   try {
     const count = writeBands(folder, signatures, ranksOf(ranked.rows))
-    const compare = openComparison({ ...ranked, scope, pairs, signatures })
     const entries = new BigUint64Array(count)
-    for (let band = 0; band < BANDS; band++) {
-      readBand(folder, band, entries)
-      for (const ranks of bucketsOf(entries)) compare(ranks)
-      told((band + 1) / BANDS)
+    let isLimited = false
+    for (let round = 1; round <= MOST_ROUNDS; round++) {
+      const compare = openComparison({ ...ranked, scope, pairs, signatures, isFirst: round === 1 })
+      for (let band = 0; band < BANDS; band++) {
+        readBand(folder, band, entries)
+        for (const ranks of bucketsOf(entries)) if (compare(ranks)) isLimited = true
+        if (round === 1) onProgress((band + 1) / BANDS)
+      }
+      const isChanged = pairs.settle(round === MOST_ROUNDS)
+      if (!isChanged || !isLimited) break
     }
   } finally {
     signatures.close()
@@ -80,33 +91,47 @@ function* ranksIn(words: Uint32Array, from: number, to: number) {
   for (let i = from; i < to; i++) yield words[2 * i] as number
 }
 
-/** Returns a function that compares the rows of one bucket. */
-function openComparison({ rows, traces, splits, scope, pairs, signatures }: Comparing) {
+/** Returns a function that compares the rows of one bucket and tells whether it may have passed over some. */
+function openComparison(comparing: Comparing) {
+  const { rows, traces, splits, scope, pairs, signatures, isFirst } = comparing
   const own = new Int32Array(SIGNATURE_BINS)
-  function mayBeNear(rank: number, head: number) {
-    if (scope === 'other_split' && splits[rank] === splits[head]) return false
-    return traces[rank] !== traces[head] && !pairs.has(rank, head)
+  function mayBeNear(rank: number, leader: number) {
+    if (scope === 'other_split' && splits[rank] === splits[leader]) return false
+    return traces[rank] !== traces[leader] && !pairs.has(rank, leader)
   }
   return (ranks: Iterable<number>) => {
-    const heads: number[] = []
+    const leaders: number[] = []
+    // Those that come to lead as others before them are left out: no row was compared with them.
+    const late: number[] = []
+    const seen = SPLITS.map(() => 0)
+    let isLimited = false
     const read = new Map<number, Int32Array>()
-    const signatureOf = (head: number) =>
-      read.getOrInsertComputed(head, () => {
+    const signatureOf = (leader: number) =>
+      read.getOrInsertComputed(leader, () => {
         const signature = new Int32Array(SIGNATURE_BINS)
-        signatures.read(rows[head] as number, signature)
+        signatures.read(rows[leader] as number, signature)
         return signature
       })
     for (const rank of ranks) {
-      const others = pairs.isFull(rank) ? [] : heads.filter((head) => mayBeNear(rank, head))
+      const split = splits[rank] as number
+      const isLate = (seen[split] as number) >= LEADERS_A_SPLIT
+      seen[split] = (seen[split] as number) + 1
+      if (pairs.isGone(rank)) continue
+      const unknown = isFirst || pairs.wasFull(rank) ? leaders : late
+      const others = pairs.isFull(rank) ? [] : unknown.filter((leader) => mayBeNear(rank, leader))
       if (others.length > 0) signatures.read(rows[rank] as number, own)
-      for (const head of others) {
+      for (const leader of others) {
         if (pairs.isFull(rank)) break
-        const equal = countEqualBins(own, signatureOf(head))
-        if (equal >= NEAR_BINS) pairs.add(rank, head, equal)
+        const equal = countEqualBins(own, signatureOf(leader))
+        if (equal >= NEAR_BINS) pairs.add(rank, leader, equal)
       }
-      const ofSplit = heads.filter((head) => splits[head] === splits[rank]).length
-      if (ofSplit < HEADS_A_SPLIT) heads.push(rank)
+      if (isLate || pairs.wasFull(rank)) isLimited = true
+      const ofSplit = leaders.filter((leader) => splits[leader] === split).length
+      if (ofSplit === LEADERS_A_SPLIT) continue
+      leaders.push(rank)
+      if (isLate) late.push(rank)
     }
+    return isLimited
   }
 }
 
@@ -118,8 +143,8 @@ function writePairs(folder: string, pairs: NearPairs, rows: Uint32Array) {
     lines = []
   }
   try {
-    pairs.settle(({ rank, better, equal, leads }) => {
-      lines.push(`${rows[rank]},${rows[better]},${equal},${leads}\n`)
+    pairs.tellAll(({ rank, better, equal, replaces }) => {
+      lines.push(`${rows[rank]},${rows[better]},${equal},${replaces}\n`)
       if (lines.length === WAITING_LINES) flush()
     })
     flush()
@@ -129,11 +154,14 @@ function writePairs(folder: string, pairs: NearPairs, rows: Uint32Array) {
 }
 
 /** With how many rows of each split of its bucket a row is compared. */
-const HEADS_A_SPLIT = 8
+const LEADERS_A_SPLIT = 8
+/** How often rows are compared at most; each time but the first is for what the one before left out. */
+const MOST_ROUNDS = 8
 const WAITING_LINES = 4096
 
 interface Comparing extends RankedRows {
   readonly scope: NearScope
   readonly pairs: NearPairs
   readonly signatures: SignatureReader
+  readonly isFirst: boolean
 }

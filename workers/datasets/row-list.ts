@@ -112,7 +112,7 @@ const TABLES = `
     ${LOSSES.map((name) => `${name} integer`).join(', ')});
   create table redactions (index integer, class varchar, count integer);
   create table gone (index integer);
-  create table near (index integer, better integer, equal_bins utinyint, leads boolean);
+  create table near (index integer, better integer, equal_bins utinyint, replaces boolean);
   create view left_rows as select * from rows anti join gone using (index);
   create table chosen (
     ordinal bigint, index integer, trace_index integer, rejected_index integer, hash blob,

@@ -79,7 +79,7 @@ const MAX_WRITTEN_OUT = 2500
 /** Repetitions count as often as they repeat: `a{100}` is 100 and a few. */
 export const MAX_INSTRUCTIONS = 250
 /**
- * At worst each character is held against each instruction, at some 70 ns: this is 40 ms, in which the
+ * At worst each character is held against each instruction, at some 20 ns: this is 10 ms, in which the
  * process does nothing else.
  */
 export const MAX_STEPS = 1 << 19

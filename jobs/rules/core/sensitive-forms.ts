@@ -111,6 +111,12 @@ export const SENSITIVE_FORMS = {
       pattern: secretValue('IS(?<value>[\\w+/~@%^&*!-]{8,512}={0,2})(?![\\w.(\\[])'),
       measure: (value) => (/\d/.test(value) && /[a-z]/i.test(value) ? value.length : 0),
     },
+    // All cookies of a header.
+    {
+      mayHold: hasSecretWord,
+      pattern:
+        /(?<![\w-])(?:set-)?cookie:[ \t]{0,4}(?<value>[^\s=;"'\\]{1,128}=[^\s;"'\\]{1,4096}(?:;[ \t]?[^\s;"'\\]{1,4096}){0,100})/gi,
+    },
     {
       mayHold: holds('://'),
       pattern: /:\/\/[^\s:@/"'`]{1,64}:(?<value>[^\s@/"'`]{3,256})(?=@)/g,

@@ -1,5 +1,6 @@
 import type { RareMember } from './formats.ts'
 import type { DatasetType, Recipe, Split } from './recipe.ts'
+import type { VersionRedaction } from './redaction.ts'
 
 /** What the card of a ready version tells. All but name and license stays as it is. */
 export interface CardFacts {
@@ -18,25 +19,24 @@ export interface CardFacts {
   readonly dropped_counts: Readonly<Record<string, number>>
   readonly losses: Readonly<Record<string, number>>
   readonly warnings: readonly { readonly code: string; readonly message: string }[]
-  readonly policy: {
-    readonly decision_policies: readonly {
-      readonly agent_name: string
-      readonly version: number
-      readonly traces: number
-    }[]
-  }
+  readonly policy: VersionPolicy
   /** Null where nothing was redacted. */
-  readonly redaction: {
-    readonly ruleset: string
-    readonly counts: Readonly<Record<string, number>>
-    readonly rows: number
-  } | null
+  readonly redaction: VersionRedaction | null
   /** Null in versions that a release before this one built. */
   readonly composition: Composition | null
   readonly files: readonly CardFile[]
   /** Those of the traces, by agent and number: the first of `manifest_count`. */
   readonly manifests: readonly CardManifest[]
   readonly manifest_count: number
+}
+
+/** The decision policies that decided on traces of the rows, and on how many. */
+export interface VersionPolicy {
+  readonly decision_policies: readonly {
+    readonly agent_name: string
+    readonly version: number
+    readonly traces: number
+  }[]
 }
 
 /** What the rows of a version are made of. */

@@ -1,7 +1,7 @@
 import { SPLITS } from './recipe.ts'
 import type { Recipe } from './recipe.ts'
 
-/** Which rows a row may not be near to: any better one, only better ones of another split, or none are looked for. */
+/** Which rows a row may not be near to: any better one, better ones of another split alone; `none`: all may be. */
 export type NearScope = 'any' | 'other_split' | 'none'
 
 /**

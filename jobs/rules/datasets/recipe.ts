@@ -90,6 +90,18 @@ export function completeStored(stored: StoredRecipe): Recipe {
 }
 
 /**
+ * Whether the release before, which passes over options that it does not know, makes the rows that this
+ * recipe asks for.
+ */
+export function isKnownBefore({ options }: Recipe) {
+  const later = Object.entries(LATER_OPTIONS) as [LaterOption, unknown][]
+  return (
+    options.dedupe !== 'near' &&
+    later.every(([name, value]) => JSON.stringify(options[name]) === JSON.stringify(value))
+  )
+}
+
+/**
  * Whether a row says what a person wrote in the place of the output. A kto row labels what was said, as it
  * was scored.
  */
@@ -103,10 +115,15 @@ function completeSplit(split: Loose<Recipe['split']>): Recipe['split'] {
   return { train, validation, test }
 }
 
-function checkRecipe({ dataset_type: type, split, options }: Recipe) {
+function checkRecipe({ dataset_type: type, split, options, redaction }: Recipe) {
   const sum = split.train + split.validation + split.test
   if (Math.abs(sum - 1) > SUM_TOLERANCE) {
     throw new RecipeError(`The fractions of split add up to ${sum}; they must add up to 1`)
+  }
+  if (options.redact.includes('custom') && redaction?.patterns.length === 0) {
+    throw new RecipeError(
+      'options.redact asks for custom, and the project has no patterns: set them by PUT /redaction-settings',
+    )
   }
   if (type !== 'sft' && options.format === 'sharegpt') {
     throw new RecipeError('The format sharegpt is for datasets of type sft')

@@ -5,16 +5,16 @@ import { openTextRedactors } from './redact-text.ts'
 import type { Redacted, Redaction } from './redaction.ts'
 
 /**
- * Returns a function that tells whether a row as it is written still holds a value of the classes asked
- * for, or of those that must never get out. It reads the row as a trainer does: all but tools and names.
+ * Returns a function that looks for values of the classes asked for, and of those that must never get out, in
+ * a row as it is written. It reads the row as a trainer does: all but tools and names.
  */
 export function findResidue(asked: readonly Redacted[], redaction: Redaction) {
   const openRow = openTextRedactors([...asked, ...ALWAYS_LOOKED_FOR], redaction)
-  return (row: string) => {
-    const { redactText, isOver } = openRow()
+  return (row: string): 'residual' | 'limit' | undefined => {
+    const { redactText, isOverBudget } = openRow()
     for (const text of textsOf(JSON.parse(row) as WrittenRow))
-      if (redactText(text) !== text) return true
-    return isOver()
+      if (redactText(text) !== text) return 'residual'
+    return isOverBudget() ? 'limit' : undefined
   }
 }
 

@@ -18,10 +18,11 @@ export type RedactionCounts = readonly (readonly [name: Redacted, count: number]
 export interface RowRedaction {
   /**
    * Takes values out of the messages of a row, in their order: out of contents, refusals, reasoning that is
-   * kept, and arguments. Names, ids and tools stay. `redact.schema`: arguments do not fit any more.
+   * kept, and arguments. Names, ids and tools stay. `redact.schema`: arguments do not fit any more;
+   * `redact.limit`: the patterns of the project would take too long.
    */
   redact(parts: RowParts, tools: Toolbox): Redactions | Dropped
-  /** Looks at a row as it is written: `redact.residual` where it still holds a value. */
+  /** Looks at a row as it is written: `redact.residual` where it still holds a value, or `redact.limit`. */
   check(text: string): Dropped | undefined
 }
 
@@ -30,7 +31,7 @@ export function openRowRedaction(recipe: Recipe): RowRedaction {
   const { options, redaction } = recipe
   if (!redaction) return { redact: (parts) => ({ parts, counts: [] }), check: () => undefined }
   const openRow = openTextRedactors(options.redact, redaction)
-  const hasResidue = findResidue(options.redact, redaction)
+  const look = findResidue(options.redact, redaction)
   const withReasoning = keepsReasoning(options)
   return {
     redact(parts, tools) {
@@ -43,10 +44,13 @@ export function openRowRedaction(recipe: Recipe): RowRedaction {
         if (!redacted.every((message) => message !== undefined)) return { reason: 'redact.schema' }
         lists[name as ListName] = redacted
       }
-      if (row.isOver()) return RESIDUAL
+      if (row.isOverBudget()) return { reason: 'redact.limit' }
       return { parts: { ...parts, lists }, counts: [...row.counts] }
     },
-    check: (text) => (hasResidue(text) ? RESIDUAL : undefined),
+    check(text) {
+      const found = look(text)
+      return found && { reason: `redact.${found}` }
+    },
   }
 }
 
@@ -80,8 +84,6 @@ function redactCall(call: TrainingCall, { row, tools }: Redacting): TrainingCall
   const canonical = trainingJson(parsed) as string
   return { ...call, arguments: parsed === redacted ? text : canonical, canonical, parsed }
 }
-
-const RESIDUAL: Dropped = { reason: 'redact.residual' }
 
 interface Redactions {
   readonly parts: RowParts

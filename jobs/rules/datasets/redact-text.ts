@@ -3,17 +3,17 @@ import { rewriteJson } from '../core/rewrite-json.ts'
 import type { JsonRewriting } from '../core/rewrite-json.ts'
 import { isSecretKey, isSecretNumberKey, SECRET_WORD } from '../core/sensitive-forms.ts'
 import { openValueFinder } from './redacted-values.ts'
+import { openPlaceholders } from './placeholders.ts'
 import type { Redacted, Redaction } from './redaction.ts'
-import { openStandIns } from './stand-ins.ts'
 
-/** Takes values out of the texts of one row; equal values have one stand-in all over the row. */
+/** Takes values out of the texts of one row; equal values have one placeholder all over the row. */
 export interface TextRedactor {
   /** A text of words, or of a JSON object or list, which it stays. */
   redactText(text: string): string
   /** How many values were taken out, by class. */
   readonly counts: ReadonlyMap<Redacted, number>
   /** Whether the patterns of the project took too many steps to look at all texts. */
-  isOver(): boolean
+  isOverBudget(): boolean
 }
 
 /** Returns a function that opens the redactor of a row. */
@@ -24,16 +24,17 @@ export function openTextRedactors(asked: readonly Redacted[], redaction: Redacti
 
   return (): TextRedactor => {
     const steps = { left: MAX_STEPS }
-    const standIns = openStandIns()
+    const placeholders = openPlaceholders()
     const rewriting: JsonRewriting = {
       name: redactText,
-      string(value, member) {
-        if (!hasSecrets || !isSecretKey(member)) return redactText(value)
-        return value === '' || stays(value) ? value : standIns.take('secret', value)
+      marks: (member) => hasSecrets && isSecretKey(member),
+      string(value, isMarked) {
+        if (!isMarked) return redactText(value)
+        return value === '' || stays(value) ? value : placeholders.take('secret', value)
       },
       number(number, member) {
         if (hasSecrets && isSecretNumberKey(member) && !stays(number)) {
-          return standIns.take('secret', number)
+          return placeholders.take('secret', number)
         }
         // No shorter number is a value of a class.
         return hasPatterns || number.length >= CARD_DIGITS ? redactText(number) : number
@@ -48,7 +49,7 @@ export function openTextRedactors(asked: readonly Redacted[], redaction: Redacti
       let redacted = ''
       let at = 0
       for (const { class: name, start, end } of values) {
-        redacted += text.slice(at, start) + standIns.take(name, text.slice(start, end))
+        redacted += text.slice(at, start) + placeholders.take(name, text.slice(start, end))
         at = end
       }
       return redacted + text.slice(at)
@@ -59,8 +60,8 @@ export function openTextRedactors(asked: readonly Redacted[], redaction: Redacti
     }
     return {
       redactText,
-      counts: standIns.counts,
-      isOver: () => steps.left < 0,
+      counts: placeholders.counts,
+      isOverBudget: () => steps.left < 0,
     }
   }
 }
@@ -72,5 +73,5 @@ const JSON_START = /^\s*[[{]/
 const DATA_URI = /^data:[\w/.+;=-]{0,200};base64,[\w+/=]*$/
 /** The shortest number that is a value of a class. */
 const CARD_DIGITS = 13
-/** At 20 ns a step, which they take at worst, some 20 s. */
+/** Some 20 s at worst; most patterns take a hundredth of that. */
 const MAX_STEPS = 2 ** 30

@@ -2,7 +2,7 @@ import { compilePattern } from '../core/pattern.ts'
 import type { Pattern } from '../core/pattern.ts'
 import { joinOverlapping, listSensitive, SENSITIVE_CLASSES } from '../core/sensitive.ts'
 import type { Redacted, Redaction } from './redaction.ts'
-import { isInStandIn } from './stand-ins.ts'
+import { isInPlaceholder } from './placeholders.ts'
 
 /** A value to be taken out of a text, from the offset `start` up to and without `end`. */
 export interface RedactedValue {
@@ -32,12 +32,12 @@ export function openValueFinder(asked: readonly Redacted[], { patterns, keep }: 
       for (const pattern of compiled) addMatches(values, text, pattern, steps)
       return joinOverlapping(
         values.filter(
-          ({ start, end }) => !isKept(text.slice(start, end)) && !isInStandIn(text, start, end),
+          ({ start, end }) => !isKept(text.slice(start, end)) && !isInPlaceholder(text, start, end),
         ),
       )
     },
     /** Whether a whole text is such a value that is left as it is. */
-    stays: (text: string) => isKept(text) || isInStandIn(text, 0, text.length),
+    stays: (text: string) => isKept(text) || isInPlaceholder(text, 0, text.length),
   }
 }
 
@@ -63,5 +63,5 @@ function findMatch(text: string, from: number, pattern: Pattern, steps: Steps) {
   }
 }
 
-/** Characters. */
-const STRETCH = 4096
+/** Characters. Most matches are near and short: each costs the steps of a whole stretch. */
+const STRETCH = 64

@@ -25,6 +25,14 @@ export interface Redaction {
   readonly keep: readonly string[]
 }
 
+/** What redaction took out of the rows of a version: how many values, by class, of how many rows. */
+export interface VersionRedaction {
+  /** That of the recipe. */
+  readonly ruleset: string
+  readonly counts: Readonly<Record<string, number>>
+  readonly rows: number
+}
+
 export const NO_SETTINGS: RedactionSettings = { patterns: [], keep: [] }
 
 /** The classes that a request names, each once and in their order. */

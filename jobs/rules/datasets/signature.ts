@@ -1,3 +1,5 @@
+import { letterTable, SURROGATE, wideLetter } from './letters.ts'
+
 /**
  * Signatures tell how alike two texts are without the texts: MinHash by one permutation (Li, Owen and Zhang
  * 2012), empty bins filled from fixed other ones (Shrivastava 2017, "Optimal Densification"). The share of
@@ -16,7 +18,7 @@ export const BANDS = 16
 
 /**
  * Returns a function that signs texts, which it takes for one text. Words are runs of letters and digits, in
- * lower case. A text of less than five words is one shingle.
+ * lower case; in scripts without blanks every letter is one. A text of less than five words is one shingle.
  * @param salt texts under different salts have nothing in common
  * @param least how many words there must be, 1 at least
  * @returns the signature; one of a text of fewer words is not `isSigned`
@@ -74,9 +76,17 @@ function addText(text: string, before: number, signing: Signing) {
   for (let i = 0; i <= length; i++) {
     let letter = i < length ? (letters[text.charCodeAt(i)] as number) : 0
     if (letter === SURROGATE && (letter = wideLetter(text, i)) !== 0) i++
-    if (letter !== 0) {
+    if (letter > 0) {
       word = Math.imul(word ^ letter, WORD_FACTOR)
-    } else if (word !== NO_WORD) {
+      continue
+    }
+    // A letter that is a word of its own ends the one before it, then itself.
+    let alone = letter === 0 ? NO_WORD : Math.imul(NO_WORD ^ letter, WORD_FACTOR)
+    if (word === NO_WORD) {
+      word = alone
+      alone = NO_WORD
+    }
+    while (word !== NO_WORD) {
       if (++words >= SHINGLE_WORDS) {
         const merged =
           Math.imul(first, FACTOR_4) +
@@ -89,7 +99,8 @@ function addText(text: string, before: number, signing: Signing) {
       second = third
       third = fourth
       fourth = word
-      word = NO_WORD
+      word = alone
+      alone = NO_WORD
     }
   }
   last.set([first, second, third, fourth])
@@ -125,23 +136,6 @@ function mix(value: number) {
   return hash ^ (hash >>> 16)
 }
 
-/** For each UTF-16 unit the letter or digit it is, in lower case; 0 where it is neither. */
-function letterTable() {
-  const letters = new Uint16Array(1 << 16)
-  for (let unit = 0; unit < letters.length; unit++) {
-    const char = String.fromCharCode(unit)
-    if (LETTER.test(char)) letters[unit] = char.toLowerCase().charCodeAt(0)
-    else if (unit >= 0xd800 && unit < 0xe000) letters[unit] = SURROGATE
-  }
-  return letters
-}
-
-/** The letter or digit of two units, in lower case; 0 where they are none. */
-function wideLetter(text: string, at: number) {
-  const char = String.fromCodePoint(text.codePointAt(at) as number)
-  return LETTER.test(char) ? (char.toLowerCase().codePointAt(0) as number) : 0
-}
-
 /** For each bin an order of all bins. */
 function probeTable() {
   const table = new Uint8Array(SIGNATURE_BINS ** 2)
@@ -157,9 +151,6 @@ function probeTable() {
 }
 
 const BAND_BINS = SIGNATURE_BINS / BANDS
-const LETTER = /[\p{L}\p{N}]/u
-/** The letter table's mark of half a character; no letter has this code. */
-const SURROGATE = 1
 /** Greater than any other value, so that it is never the least of a bin. */
 const EMPTY = 0x7fff_ffff
 /** Offset and factor of FNV-1a, by which letters make a word. */
@@ -173,7 +164,7 @@ const FACTOR_4 = Math.imul(FACTOR_3, FACTOR)
 const PROBES = probeTable()
 
 interface Signing {
-  readonly letters: Uint16Array
+  readonly letters: Int32Array
   /** The words before, 0 where there were fewer. */
   readonly last: Int32Array
   readonly salt: number

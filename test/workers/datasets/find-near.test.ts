@@ -20,7 +20,7 @@ const recipe = completeRecipe('sft', null, { split })
 t.test('a version that has two near rows in two splits is refused', async (t) => {
   const { list, folder } = await openList(t, 2)
   const run = { signal: new AbortController().signal }
-  const find = () => findNear({ list, folder, run, told: () => undefined }, 'other_split')
+  const find = () => findNear({ list, folder, run, onProgress: () => undefined }, 'other_split')
   const dropped: unknown[] = []
   const drop = (reason: string, count: number) => count > 0 && dropped.push([reason, count])
   await settleRows(list.connection, recipe, drop as never, find)
@@ -36,12 +36,12 @@ t.test('a version that has two near rows in two splits is refused', async (t) =>
 t.test('a search ends with its build', async (t) => {
   const { list, folder } = await openList(t, 3000)
   const ending = new AbortController()
-  const told = () => ending.abort('canceled')
-  const ended = findNear({ list, folder, run: { signal: ending.signal }, told }, 'any')
+  const onProgress = () => ending.abort('canceled')
+  const ended = findNear({ list, folder, run: { signal: ending.signal }, onProgress }, 'any')
   t.equal(await ended.catch((reason: unknown) => reason), 'canceled')
   t.equal((await list.connection.runAndReadAll('select 1 from near')).currentRowCount, 0)
   const early = findNear(
-    { list, folder, run: { signal: AbortSignal.abort('before') }, told },
+    { list, folder, run: { signal: AbortSignal.abort('before') }, onProgress },
     'any',
   )
   t.equal(await early.catch((reason: unknown) => reason), 'before')
@@ -51,7 +51,7 @@ t.test('a search that fails says why', async (t) => {
   const { list, folder } = await openList(t, 3)
   await rm(join(folder, 'signatures'))
   const run = { signal: new AbortController().signal }
-  await t.rejects(findNear({ list, folder, run, told: () => undefined }, 'any'), /ENOENT/)
+  await t.rejects(findNear({ list, folder, run, onProgress: () => undefined }, 'any'), /ENOENT/)
 })
 
 /** Rows that are all near to the first one, by turns in train and test. */

@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
 import type { NearScope } from '../../../jobs/rules/datasets/near-scope.ts'
-import { openSigner } from '../../../jobs/rules/datasets/signature.ts'
+import {
+  BANDS,
+  countEqualBins,
+  hashBand,
+  NEAR_BINS,
+  openSigner,
+} from '../../../jobs/rules/datasets/signature.ts'
 import { nearPath, searchNear } from '../../../workers/datasets/near-search.ts'
 import { openSignatureFile } from '../../../workers/datasets/signature-file.ts'
 import { jaccard, openTexts } from '../../../ops/bench/near-texts.ts'
@@ -78,6 +84,59 @@ t.test('a row is compared with the best of each split, however many there are', 
   for (const [row, kept] of apart.led) t.ok(row >= 290 && kept === 0)
 })
 
+t.test('rows whose better ones are all left out are compared with those that stay', async (t) => {
+  for (let seed = 1; seed <= 60; seed++) {
+    const { random, text } = openTexts(seed)
+    const [words, begin, end] = [text(400).split(' '), text(34).split(' '), text(34).split(' ')]
+    const edited = (given: string[], at: number) =>
+      asRow(given.with(at, `edit${random.below(1 << 30)}`).join(' '), 0)
+    // Eight rows are near to the first, and to the last two, which are near to each other alone.
+    const first = asRow([...begin, ...words.slice(34)].join(' '), 0)
+    const eight = Array.from({ length: 8 }, () => edited(words, 200))
+    const last = [...words.slice(0, 366), ...end]
+    const rows = [
+      { ...first, split: 1 },
+      ...eight,
+      edited(last, 100),
+      { ...edited(last, 150), split: 2 },
+    ].map((row, i) => ({ ...row, row: i, trace: i }))
+    const { led } = await search(t, rows, 'other_split')
+    t.ok(led.has(9) || led.has(10), `seed ${seed}`)
+  }
+})
+
+t.test(
+  'whatever is near to what, no two stay, and each is left out for one that stays',
+  async (t) => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const { random, text } = openTexts(seed)
+      const words = text(600).split(' ')
+      // Each has a part of the same text, so that it is near to those beside it and not to those beyond.
+      const rows = Array.from({ length: 150 }, (_, i) => {
+        const from = random.below(400)
+        return { ...asRow(words.slice(from, from + 200).join(' '), i), split: random.below(3) }
+      })
+      const scope = seed % 2 ? 'any' : 'other_split'
+      const { led } = await search(t, rows, scope)
+      const signed = rows.map(({ text }) => sign([text]))
+      const mayNotStay = (one: number, other: number) => {
+        const [a, b] = [signed[one], signed[other]] as [Int32Array, Int32Array]
+        const isApart = rows[one]?.split !== rows[other]?.split
+        return (scope === 'any' || isApart) && countEqualBins(a, b) >= NEAR_BINS && share(a, b)
+      }
+      for (const [row, kept] of led) t.ok(kept < row && !led.has(kept) && mayNotStay(row, kept))
+      const staying = rows.flatMap(({ row }) => (led.has(row) ? [] : [row]))
+      for (const row of staying) {
+        t.same(
+          staying.filter((other) => other < row && mayNotStay(row, other)),
+          [],
+          `seed ${seed}`,
+        )
+      }
+    }
+  },
+)
+
 t.test('finds nothing where there is nothing', async (t) => {
   t.equal((await search(t, [])).edges.length, 0)
   t.equal((await search(t, [asRow('one row alone is near to nobody', 0)])).edges.length, 0)
@@ -97,7 +156,7 @@ t.test('takes no more memory than is said of each row', async (t) => {
     most = Math.max(most, process.memoryUsage().arrayBuffers - before)
   })
   const ofBuffers = 16 * 4096 * 8 + 2048 * 512
-  t.ok(most < 61 * rows.length + 2 * ofBuffers, `${most} bytes`)
+  t.ok(most < 62 * rows.length + 2 * ofBuffers, `${most} bytes`)
 })
 
 interface Row {
@@ -109,6 +168,12 @@ interface Row {
 
 function asRow(text: string, i: number): Row {
   return { text, row: i, trace: i, split: 0 }
+}
+
+/** Whether rows with these signatures are compared. */
+function share(one: Int32Array, other: Int32Array) {
+  const bands = Array.from({ length: BANDS }, (_, band) => band)
+  return bands.some((band) => hashBand(one, band) === hashBand(other, band))
 }
 
 async function makeFolder(t: Test) {
@@ -141,8 +206,8 @@ async function search(t: Test, rows: readonly Row[], scope: NearScope = 'any') {
   return {
     edges,
     byRank: edges.map(([row, better, ...rest]) => [rankOf.get(row), rankOf.get(better), ...rest]),
-    led: new Map(edges.flatMap(([row, better, , leads]) => (leads ? [[row, better]] : []))),
+    led: new Map(edges.flatMap(([row, better, , replaces]) => (replaces ? [[row, better]] : []))),
   }
 }
 
-type Edge = [row: number, better: number, equal: number, leads: boolean]
+type Edge = [row: number, better: number, equal: number, replaces: boolean]

@@ -17,12 +17,12 @@ t.test(
     fc.assert(
       fc.property(fc.uniqueArray(pair, { selector: String, maxLength: 200 }), (given) => {
         const settled = settle(given)
-        const gone = new Set(settled.filter(({ leads }) => leads).map(({ rank }) => rank))
-        for (const { rank, better, leads } of settled) {
+        const gone = new Set(settled.filter(({ replaces }) => replaces).map(({ rank }) => rank))
+        for (const { rank, better, replaces } of settled) {
           t.ok(gone.has(rank) || gone.has(better))
-          if (leads) t.notOk(gone.has(better))
+          if (replaces) t.notOk(gone.has(better))
         }
-        t.equal(settled.filter(({ leads }) => leads).length, gone.size, 'a row goes once')
+        t.equal(settled.filter(({ replaces }) => replaces).length, gone.size, 'a row goes once')
       }),
     )
   },
@@ -33,7 +33,7 @@ t.test('it does not matter in which order near rows are found', async (t) => {
   fc.assert(
     fc.property(few, (given) => {
       fc.pre([...Map.groupBy(given, ([rank]) => rank).values()].every(({ length }) => length <= 8))
-      const led = (settled: readonly SettledPair[]) => settled.filter(({ leads }) => leads)
+      const led = (settled: readonly SettledPair[]) => settled.filter(({ replaces }) => replaces)
       t.same(led(settle(given.toReversed())), led(settle(given)))
     }),
   )
@@ -46,7 +46,7 @@ t.test('nothing is merged over a chain', async (t) => {
     [3, 2],
   ])
   t.same(
-    settled.map(({ rank, leads }) => [rank, leads]),
+    settled.map(({ rank, replaces }) => [rank, replaces]),
     [
       [1, true],
       [2, false],
@@ -55,7 +55,7 @@ t.test('nothing is merged over a chain', async (t) => {
   )
 })
 
-t.test('a row is full with eight better ones, and the best that stays leads', async (t) => {
+t.test('a row is full with eight better ones, and the best that stays replaces', async (t) => {
   const pairs = openNearPairs(20)
   for (let better = 9; better > 1; better--) {
     t.notOk(pairs.isFull(15))
@@ -66,11 +66,48 @@ t.test('a row is full with eight better ones, and the best that stays leads', as
   t.ok(pairs.has(15, 2))
   t.notOk(pairs.has(15, 1))
   const settled: SettledPair[] = []
-  pairs.settle((one) => settled.push(one))
+  pairs.settle()
+  pairs.tellAll((one) => settled.push(one))
   t.same(
-    settled.filter(({ leads }) => leads),
-    [{ rank: 15, better: 2, equal: 102, leads: true }],
+    settled.filter(({ replaces }) => replaces),
+    [{ rank: 15, better: 2, equal: 102, replaces: true }],
   )
+})
+
+t.test('a row whose better ones are all left out has room for others', async (t) => {
+  const pairs = openNearPairs(20)
+  for (let better = 1; better <= 8; better++) {
+    pairs.add(better, 0, 110)
+    pairs.add(15, better, 110)
+  }
+  t.ok(pairs.isFull(15))
+  t.ok(pairs.settle())
+  t.notOk(pairs.isGone(15))
+  t.notOk(pairs.isFull(15))
+  t.ok(pairs.wasFull(15))
+  pairs.add(15, 9, 120)
+  t.ok(pairs.has(15, 9))
+  t.ok(pairs.settle())
+  t.ok(pairs.isGone(15))
+  t.notOk(pairs.settle(), 'nothing was added since')
+})
+
+t.test('rows that are left out remain so once no more are looked for', async (t) => {
+  for (const isLast of [false, true]) {
+    const pairs = openNearPairs(4)
+    pairs.add(2, 1, 110)
+    pairs.settle()
+    pairs.add(1, 0, 110)
+    pairs.settle(isLast)
+    t.ok(pairs.isGone(1))
+    t.equal(pairs.isGone(2), isLast)
+    const settled: SettledPair[] = []
+    pairs.tellAll((one) => settled.push(one))
+    t.same(
+      settled.map(({ replaces }) => replaces),
+      [true, isLast],
+    )
+  }
 })
 
 t.test('rows are compared for near, and across splits unless duplicates are welcome', async (t) => {
@@ -88,6 +125,7 @@ function settle(given: readonly (readonly [rank: number, better: number])[]) {
   const pairs = openNearPairs(COUNT)
   for (const [rank, better] of given) if (!pairs.isFull(rank)) pairs.add(rank, better, 110)
   const settled: SettledPair[] = []
-  pairs.settle((one) => settled.push(one))
+  pairs.settle()
+  pairs.tellAll((one) => settled.push(one))
   return settled
 }

@@ -67,6 +67,14 @@ t.test('a pair or completion of few words may answer to something else', async (
   t.ok(isSigned(signRow({ lists: { messages: [...prompt, said('assistant', 'Yes')] } })))
 })
 
+t.test('of a script without blanks letters are counted', async (t) => {
+  const prompt = [said('user', '?')]
+  const signed = (text: string) =>
+    isSigned(signRow({ lists: { prompt, completion: [said('assistant', text)] }, label: true }))
+  t.notOk(signed('我们可以在明天下午三点钟见面吗你看呢'))
+  t.ok(signed('我们可以在明天下午三点钟见面吗，你看怎么样呢？'))
+})
+
 t.test('a row with what is not text is not signed', async (t) => {
   const picture = said('user', 'What is in this picture?', { parts: ['{}'], hasMedia: true })
   const messages = [picture, said('assistant', 'A cat that sleeps on the roof')]

@@ -85,6 +85,12 @@ t.test('a text of JSON stays one, written as it was', async (t) => {
     said.messages?.[2]?.content,
     `{\n  "who": "[EMAIL_1]", "card": "[CARD_1]", "n": 1.0,\n  "password": "[SECRET_1]", "cookie": ["[SECRET_2]", "[SECRET_3]"], "token": "[SECRET_4]", "max_token": 5 }`,
   )
+  const deep = { secret: { a: 'x', list: [{ b: 'y', n: 7 }] }, after: ['z', { cookie: [['w']] }] }
+  const { said: below } = redact([user(JSON.stringify(deep)), assistant()], ['secret'])
+  t.same(JSON.parse(String(below.messages?.[0]?.content)), {
+    secret: { a: '[SECRET_1]', list: [{ b: '[SECRET_2]', n: 7 }] },
+    after: ['z', { cookie: [['[SECRET_3]']] }],
+  })
   const nested = JSON.stringify({ body: JSON.stringify({ api_key: 'abc', to: 'a@b.de' }) })
   const { said: within } = redact([user(nested), assistant()], ['default'])
   t.same(JSON.parse(String(within.messages?.[0]?.content)), {
@@ -158,16 +164,30 @@ t.test("custom takes out what the project's patterns match", async (t) => {
 })
 
 t.test('patterns that take too long drop the row instead of leaving it as it is', async (t) => {
-  const settings = { patterns: [{ name: 'every', pattern: 'x' }], keep: [] }
+  const every = Array.from({ length: 20 }, (_, i) => ({ name: `${i}`, pattern: `x[a-z]{${i},99}` }))
+  const settings = { patterns: every, keep: [] }
   const rowOf = (count: number) =>
-    rowsOf([user('x '.repeat(count)), assistant()], ['custom'], { settings })
-  t.same(rowOf(200_000), [{ reason: 'redact.residual' }])
-  t.match(rowOf(10_000), [{ redactions: [['custom', 10_000]] }])
+    rowsOf([user('xyz '.repeat(count)), assistant()], ['custom'], { settings })
+  t.same(rowOf(100_000), [{ reason: 'redact.limit' }])
+  t.match(rowOf(1000), [{ redactions: [['custom', 1000]] }])
   const long = { patterns: [{ name: 'long', pattern: 'x[a-z]*y' }], keep: [] }
   const { said } = redact([user(`x${'a'.repeat(50_000)}y`), assistant()], ['custom'], {
     settings: long,
   })
   t.equal(said.messages?.[0]?.content, '[CUSTOM_1]')
+})
+
+t.test('thousands of values of a pattern are taken out', async (t) => {
+  const settings = {
+    patterns: [
+      { name: 'ticket', pattern: '(?i)\\b(?:ticket|case|order)[ -]?[A-Z]{2,4}-\\d{4,8}\\b' },
+    ],
+    keep: [],
+  }
+  const said = Array.from({ length: 6000 }, (_, i) => `see ticket AB-${10_000 + i},`).join(' ')
+  const { said: left, row } = redact([user(said), assistant()], ['custom'], { settings })
+  t.same(row.redactions, [['custom', 6000]])
+  t.notMatch(left.messages?.[0]?.content, /AB-/)
 })
 
 t.test('a row with what must never get out is dropped, whatever was asked for', async (t) => {
@@ -196,6 +216,25 @@ t.test('a recipe says by which settings its rows were redacted', async (t) => {
   t.not(recipeOf(['custom']).redaction?.ruleset, recipeOf(['email']).redaction?.ruleset)
   t.ok(isRedacted(recipeOf(['email'])))
   t.notOk(isRedacted(recipeOf([])))
+})
+
+t.test('custom is refused where the project has no patterns', async (t) => {
+  for (const keep of [[], ['x']]) {
+    const request = { options: { redact: ['custom', 'default'] as const } }
+    t.throws(() => completeRecipe('sft', null, request, { patterns: [], keep }), /has no patterns/)
+  }
+})
+
+t.test('cookies of a header are taken out together', async (t) => {
+  const said = 'GET / HTTP/1.1\nCookie: sid=abc; theme=dark\nHost: a\n> set-cookie: k=v; Path=/'
+  const { said: left } = redact(
+    [user(said), assistant('Accept the cookie: it is good')],
+    ['secret'],
+  )
+  t.match(left.messages, [
+    { content: 'GET / HTTP/1.1\nCookie: [SECRET_1]\nHost: a\n> set-cookie: [SECRET_2]' },
+    { content: 'Accept the cookie: it is good' },
+  ])
 })
 
 t.test('a recipe of an earlier release redacts nothing', async (t) => {

@@ -14,7 +14,7 @@ const LENGTH = 1 << 16
 /** What values, texts of JSON and escapes begin with, go on with and end with. */
 const PIECES = [
   String.raw`{ } [ ] " \ \" \n \u0040 : , ' = a A1 1 0. - +1 (1 1- DE00 1.1. :: f: @ a@a. :// a:b@`,
-  String.raw`token "token": password=' api_key= eyJ eyJaaaaaaaa. sk- AKIA -----BEGIN PRIVATE KEY-----`,
+  String.raw`token "token": password=' api_key= Cookie: cookie: a=b; {"secret":{"a":" eyJ eyJaaaaaaaa. sk- AKIA -----BEGIN PRIVATE KEY-----`,
   String.raw`-----END v1. data: ;base64, [EMAIL_1] CARD_1]`,
 ]
   .flatMap((pieces) => pieces.split(' '))

@@ -64,6 +64,39 @@ t.test('nothing but words counts, in whatever case and whichever text they are',
   t.notSame(sign([words.join('')]), plain)
 })
 
+t.test('in scripts without blanks every letter is a word', async (t) => {
+  const clauses = {
+    Han: '他在北京大学学习了四年中文',
+    'Han of two units': '𠀀𠀁𠀂𠀃𠀄𠀅',
+    Kana: 'ラーメンをたべました',
+    Thai: 'ฉนรกประเทศไทยมาก',
+    Lao: 'ຂອຍຮກປະເທດລາວ',
+    Khmer: 'ខញសរឡញបរទសកមពជា',
+    Myanmar: 'မနမာနငငကချစတယ',
+  }
+  for (const [script, clause] of Object.entries(clauses)) {
+    t.same(sign([clause]), sign([Array.from(clause).join(' ')]), script)
+  }
+  const mixed = sign(['我 有 100 个 GPU 𠀀 x 吗'])
+  t.same(sign(['我有100个GPU𠀀x吗']), mixed, 'runs between them stay words')
+  t.notSame(sign(['我有1 00个GPU𠀀x吗']), mixed)
+  t.same(sign(['한국어는 띄어쓰기가 있다 a b']), sign(['한국어는', '띄어쓰기가', '있다', 'a b']))
+  t.notSame(sign(['한국어는 띄어쓰기가 있다 a b']), sign(['한국 어는 띄어쓰기가 있다 a b']))
+})
+
+t.test('texts of a script without blanks that differ in one letter are near', async (t) => {
+  const { random } = openTexts(4)
+  for (let n = 0; n < 200; n++) {
+    const letters = Array.from({ length: 200 }, () =>
+      String.fromCharCode(0x4e00 + random.below(3000)),
+    )
+    const one = letters.join('').replace(/.{15}/g, '$&，')
+    const other = letters.with(random.below(letters.length), '错').join('')
+    t.ok(jaccard({ one, other }) > 0.9)
+    t.ok(countEqualBins(sign([one]), sign([other])) >= NEAR_BINS)
+  }
+})
+
 t.test(
   'a text of less than five words is one shingle, one without any is not signed',
   async (t) => {

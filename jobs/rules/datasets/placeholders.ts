@@ -2,7 +2,7 @@ import { REDACTED } from './redaction.ts'
 import type { Redacted } from './redaction.ts'
 
 /** Numbers the values of one row by their first appearance: `[EMAIL_1]`, `[EMAIL_2]`, `[PHONE_1]`. */
-export function openStandIns() {
+export function openPlaceholders() {
   const counts = new Map<Redacted, number>()
   const numbers = new Map<Redacted, Map<string, number>>()
   return {
@@ -20,13 +20,13 @@ export function openStandIns() {
   }
 }
 
-/** Whether what stands from `start` up to `end` is a stand-in or within one. */
-export function isInStandIn(text: string, start: number, end: number) {
+/** Whether what stands from `start` up to `end` is a placeholder or within one. */
+export function isInPlaceholder(text: string, start: number, end: number) {
   const before = text.slice(Math.max(0, start - MAX_LENGTH), start + 1)
   const open = before.lastIndexOf('[')
   if (open < 0) return false
-  STAND_IN.lastIndex = start + 1 - before.length + open
-  return STAND_IN.test(text) && end <= STAND_IN.lastIndex
+  PLACEHOLDER.lastIndex = start + 1 - before.length + open
+  return PLACEHOLDER.test(text) && end <= PLACEHOLDER.lastIndex
 }
 
 const digitsOf = (value: string) => value.replace(/\D/g, '')
@@ -37,5 +37,5 @@ const IDENTITIES: Readonly<Partial<Record<Redacted, (value: string) => string>>>
   card: digitsOf,
   iban: (value) => value.replaceAll(' ', ''),
 }
-const STAND_IN = new RegExp(`\\[(?:${REDACTED.join('|').toUpperCase()})_\\d{1,9}\\]`, 'y')
+const PLACEHOLDER = new RegExp(`\\[(?:${REDACTED.join('|').toUpperCase()})_\\d{1,9}\\]`, 'y')
 const MAX_LENGTH = 24
