@@ -59,7 +59,7 @@ const body = shape({}, members)
 export const annotateTrace = endpoint('POST', '/traces/{trace_id}/annotations', {
   summary: 'Say what a person thinks of a trace',
   description:
-    'At least one member must say something. A score or rating becomes the human score `annotation` of the key, in the place of its last one, and the trace is judged anew by the job that is named; so it is where an output is corrected, a correction is withdrawn, or a flag is set. Of several corrected outputs the newest holds, until `correction_withdrawn`: in a dataset it is the chosen side of a pair whose rejected side is the output of the trace (dpo), and the last turn of the row of the trace (sft). A trace that would be dropped or replayed for what it ended in is one to repair by its correction. Read annotations back with the trace.',
+    'At least one member must say something. A score or rating becomes the human score `annotation` of the key, in the place of its last one, and the trace is judged anew by the job that is named; it is also judged anew when an output is corrected, a correction is withdrawn, or a flag is set. Of several corrected outputs the newest holds, until `correction_withdrawn`: in a dataset it is the chosen side of a pair whose rejected side is the output of the trace (dpo), and the last turn of the row of the trace (sft). A trace that would be dropped or replayed for what it ended in is one to repair by its correction. Read annotations back with the trace.',
   access: 'key',
   params: tracePath,
   query: traceQuery,

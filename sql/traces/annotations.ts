@@ -23,8 +23,8 @@ export async function insertAnnotation(
       flagged_for_review, created_by)
     values (${org_id}, ${project_id}, ${trace_id}, ${id}, ${said.label}, ${said.rating},
       ${said.correctness}, ${said.error_categories}::text[], ${said.corrected_output},
-      ${said.correction_withdrawn}, ${said.tags}::text[], ${said.notes}, ${said.score}, ${said.flagged_for_review},
-      ${created_by})
+      ${said.correction_withdrawn}, ${said.tags}::text[], ${said.notes}, ${said.score},
+      ${said.flagged_for_review}, ${created_by})
     returning ${shownColumns(sql)}`
   return row
 }

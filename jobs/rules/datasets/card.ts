@@ -19,7 +19,7 @@ export function cardOf(facts: CardFacts): string {
     section('Agent versions', manifests(facts)),
     section('Scores', scores(facts)),
     section('Left out', counted('Reason', 'Count', facts.dropped_counts)),
-    section('Not told by the rows', counted('What', 'Messages', facts.losses)),
+    section('Left out of messages', counted('What', 'Messages', facts.losses)),
     section('Duplicates', [DEDUPE_SENTENCES[facts.recipe.options.dedupe]]),
     section('Redaction', redaction(facts)),
     section('Lengths of pairs', lengths(facts)),

@@ -5,6 +5,7 @@ import type { Transaction } from '../../../sql/core/db.ts'
 import { deleteExpiredHandler } from '../../../workers/maintenance/delete-expired.ts'
 import { insertReplayBatch } from '../../support/replay-tasks.ts'
 import { openService } from '../../support/service.ts'
+import { storeVersion } from '../../support/stored-version.ts'
 import { until } from '../../support/until.ts'
 
 t.test('retention', async (t) => {
@@ -232,6 +233,18 @@ t.test('retention', async (t) => {
     const results = new Map(rows.map((row) => [row.id, row.result]))
     t.same(results.get(old), { ...result, previews: [] })
     t.same(results.get(fresh), result)
+  })
+
+  t.test('forgets after 90 days that a dataset became stale', async (t) => {
+    const version = await storeVersion(sql, org, 1)
+    await sql`
+      insert into dataset_staleness_events
+        (org_id, id, version_id, manifest_id, previous_manifest_id, occurred_at)
+      select ${org.orgId}, gen_random_uuid(), ${version}, gen_random_uuid(), gen_random_uuid(),
+        now() - n * interval '1 day'
+      from unnest(array[91, 89]) n`
+    await run()
+    t.equal(await count('dataset_staleness_events'), 1)
   })
 
   t.test('deletes deliveries and mails after 90 days, and sessions that are over', async (t) => {
