@@ -7,7 +7,8 @@ export const pushDataset = job(
   { payload: shape({ push_id: uuid() }) },
   {
     policy: 'exclusive',
-    retryLimit: 8,
+    // For workers that are killed ten times; a hub that is away is tried for about five hours.
+    retryLimit: 12,
     retryDelaySeconds: 30,
     retryDelayMaxSeconds: 3600,
     expireInSeconds: 7200,

@@ -1,7 +1,7 @@
 import Joi from 'joi'
 import { readRanges } from '../api/client-address.ts'
 import { parseNetworks } from '../jobs/rules/core/outbound-address.ts'
-import { readHubUrl } from '../jobs/rules/datasets/hub-address.ts'
+import { HUB_TOKEN, readHubUrl } from '../jobs/rules/datasets/hub/address.ts'
 import { DEFAULT_QUOTAS, METRICS, PLANS, UPLOAD_BYTES } from '../jobs/rules/org/plan.ts'
 import type { ByPlan, Metric } from '../jobs/rules/org/plan.ts'
 import { int, oneOf, shape } from '../jobs/shape.ts'
@@ -150,9 +150,13 @@ export const environment = shape(
       .custom((url: string) => readHubUrl(url))
       .default('https://huggingface.co')
       .description('Hub that dataset versions are pushed to; plain http on loopback only'),
-    HUB_TOKEN: Joi.string().description(
-      'Token of the hub for pushes whose request brings none, by whatever organization; default none',
-    ),
+    HUB_TOKEN: Joi.string()
+      .pattern(HUB_TOKEN)
+      // The usual message repeats the value.
+      .messages({ 'string.pattern.base': '{{#label}} must be visible ASCII without spaces' })
+      .description(
+        'Token of the hub for pushes whose request brings none, by whatever organization; default none',
+      ),
     LIST_COUNT_MS: int(1, 30_000)
       .default(50)
       .description(

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { pushDataset } from '../../jobs/push-dataset.ts'
-import { HUB_TOKEN, REPO_ID, REVISION } from '../../jobs/rules/datasets/hub-address.ts'
+import { HUB_TOKEN, ONE_LINE, REPO_ID, REVISION } from '../../jobs/rules/datasets/hub/address.ts'
 import { isRedacted } from '../../jobs/rules/datasets/redaction.ts'
 import { bool, shape, text } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
@@ -30,7 +30,7 @@ const pushRequest = shape(
     token: text(1024)
       .pattern(HUB_TOKEN, 'a token')
       .description('Kept sealed until the job ends; default the one of the installation'),
-    commit_message: text(500),
+    commit_message: text(500).pattern(ONE_LINE, 'one line of characters that print'),
     create_pr: bool().default(false).description('Open a pull request with the commit'),
     allow_unredacted: bool().default(false).description('Needed where `private` is false'),
   },
@@ -41,7 +41,7 @@ const pushRequest = shape(
 export const pushVersion = endpoint('POST', '/datasets/{dataset_id}/versions/{version}/push', {
   summary: 'Push the Parquet files of a version to a repository of the hub',
   description:
-    'One commit with the card as README.md, the Parquet files and `provenance.json`; Parquet files that another version left are deleted. A repository that is not there is made. What is there already is not sent or committed again. 400 `no_token` where neither the request nor the installation has a token, 400 `unredacted` for rows without redaction and a repository that strangers can read.',
+    'One commit with the card as README.md, the Parquet files and `provenance.json`; Parquet files that another version left are deleted. A repository that is not there is made. What is there already is not sent or committed again. 400 `no_token` where neither the request nor the installation has a token, 400 `unredacted` for rows without redaction and a repository that strangers can read. Redaction leaves the ids of traces, sessions and tasks as they are. With the token of the installation, a repository belongs to the organization that pushes to it first, and pushes of others fail with `hub_repo_taken`.',
   access: 'key',
   params: versionPath,
   body: pushRequest,
@@ -49,7 +49,8 @@ export const pushVersion = endpoint('POST', '/datasets/{dataset_id}/versions/{ve
   async handle({ context, principal, params, body }) {
     const version = await findReadyVersion(context, principal, params)
     if (!body.token && !context.hub.hasToken) throw noToken()
-    if (!body.private && !body.allow_unredacted && !isRedacted(version.recipe)) throw unredacted()
+    const wasRedacted = version.redaction !== null && isRedacted(version.recipe)
+    if (!body.private && !body.allow_unredacted && !wasRedacted) throw unredacted()
     const jobId = await submitPush(context, principal, version, body)
     const job = await findVisibleJob(context, principal, jobId)
     return new Answer(202, viewJob(job), { Location: `/api/v1/jobs/${job.id}`, 'Retry-After': '1' })
@@ -75,6 +76,7 @@ async function submitPush(
     await insertPush(tx, {
       org_id: orgId,
       id,
+      dataset_id,
       version_id,
       job_id,
       repo_id,

@@ -39,7 +39,7 @@ export type NewPush = Pick<
   | 'commit_message'
   | 'hub_url'
   | 'created_at'
-> & { org_id: string }
+> & { org_id: string; dataset_id: string }
 
 /** The caller gives the time, to the millisecond, because cursors of lists contain it. */
 export async function insertPush(sql: Queryable, push: NewPush) {
@@ -111,10 +111,8 @@ export async function setPushCommit(
 }
 
 function matching(sql: Queryable, orgId: string, { datasetId, versionId }: PushFilter) {
-  return sql`p.org_id = ${orgId} and p.version_id in (
-    select v.id from dataset_versions v
-    where v.org_id = ${orgId} and v.dataset_id = ${datasetId}
-      ${versionId === undefined ? sql`` : sql`and v.id = ${versionId}`})`
+  return sql`p.org_id = ${orgId} and p.dataset_id = ${datasetId}
+    ${versionId === undefined ? sql`` : sql`and p.version_id = ${versionId}`}`
 }
 
 function withJob(sql: Queryable) {

@@ -7,10 +7,11 @@ export interface JobSecret extends SealedSecret {
 }
 
 /**
- * Stores what a job needs and nobody may read, in the transaction that submits the job. It ends with the
- * job, by a trigger; that there was one can be told for as long as the job is kept.
+ * Stores what a job needs and nobody may read, in the transaction that submits the job. A trigger deletes
+ * it when the job ends; that there was one can be told for as long as the job is kept.
  */
 export async function putSecret(tx: Transaction, orgId: string, jobId: string, sealed: Buffer) {
+  await tx`update jobs set has_secret = true where org_id = ${orgId} and id = ${jobId}`
   await tx`
     insert into job_secrets (org_id, job_id, sealed) values (${orgId}, ${jobId}, ${sealed})`
 }
@@ -18,7 +19,9 @@ export async function putSecret(tx: Transaction, orgId: string, jobId: string, s
 /** The sealed secret of a job: null when it has ended with the job, undefined when there was none. */
 export async function findSecret(sql: Queryable, orgId: string, jobId: string) {
   const [row] = await sql<{ sealed: Buffer | null }[]>`
-    select sealed from job_secrets where org_id = ${orgId} and job_id = ${jobId}`
+    select s.sealed from jobs j
+    left join job_secrets s on s.org_id = j.org_id and s.job_id = j.id
+    where j.org_id = ${orgId} and j.id = ${jobId} and j.has_secret`
   return row?.sealed
 }
 
@@ -26,8 +29,7 @@ export async function findSecret(sql: Queryable, orgId: string, jobId: string) {
 export async function listJobSecrets(sql: Queryable, after: JobSecret | null, limit: number) {
   return sql<JobSecret[]>`
     select org_id, job_id, sealed as secret from job_secrets
-    where sealed is not null
-      ${after ? sql`and (org_id, job_id) > (${after.org_id}, ${after.job_id})` : sql``}
+    ${after ? sql`where (org_id, job_id) > (${after.org_id}, ${after.job_id})` : sql``}
     order by org_id, job_id limit ${limit}`
 }
 

@@ -59,28 +59,31 @@ create table redaction_settings (
   foreign key (org_id, project_id) references projects (org_id, id) on delete cascade
 );
 
--- What a job needs and nobody may read, sealed with the master key; null once the job has ended.
+-- What jobs that have not ended need and nobody may read, sealed with the master key.
 create table job_secrets (
   org_id uuid not null,
   job_id uuid not null,
-  sealed bytea,
+  sealed bytea not null check (length(sealed) > 0),
   primary key (org_id, job_id),
   foreign key (org_id, job_id) references jobs (org_id, id) on delete cascade
 );
 
--- Whichever statement ends a job ends its secret with it.
+-- Whichever statement ends a job that was given a secret deletes that.
+alter table jobs add column has_secret boolean not null default false;
 create function end_job_secret() returns trigger language plpgsql as $$
 begin
-  update job_secrets set sealed = null where org_id = new.org_id and job_id = new.id;
+  delete from job_secrets where org_id = new.org_id and job_id = new.id;
   return null;
 end $$;
 create trigger jobs_end_secret after update of finished_at on jobs for each row
-  when (old.finished_at is null and new.finished_at is not null) execute function end_job_secret();
+  when (new.has_secret and old.finished_at is null and new.finished_at is not null)
+  execute function end_job_secret();
 
 -- Versions sent to a hub. What became of a push is the state of its job.
 create table dataset_pushes (
   org_id uuid not null,
   id uuid not null,
+  dataset_id uuid not null,
   version_id uuid not null,
   job_id uuid not null,
   repo_id text not null,
@@ -91,16 +94,33 @@ create table dataset_pushes (
   hub_url text not null,
   commit_oid text,
   commit_url text,
+  -- Null before the push begins.
   files_total int,
-  files_done int not null default 0,
-  bytes_done bigint not null default 0,
+  files_done int not null default 0 check (files_done between 0 and coalesce(files_total, 0)),
+  bytes_done bigint not null default 0 check (bytes_done >= 0),
   created_at timestamptz not null default now(),
   primary key (org_id, id),
+  check ((commit_oid is null) = (commit_url is null)),
+  foreign key (org_id, dataset_id) references datasets (org_id, id) on delete cascade,
   foreign key (org_id, version_id) references dataset_versions (org_id, id) on delete cascade,
   foreign key (org_id, job_id) references jobs (org_id, id) on delete cascade
 );
-create index dataset_pushes_of_version on dataset_pushes (org_id, version_id, id);
+create index dataset_pushes_of_dataset
+  on dataset_pushes (org_id, dataset_id, created_at desc, id desc);
+create index dataset_pushes_of_version
+  on dataset_pushes (org_id, version_id, created_at desc, id desc);
 create index dataset_pushes_of_job on dataset_pushes (org_id, job_id);
+create index dataset_pushes_by_age on dataset_pushes (created_at);
+
+-- Whose pushes with the token of the installation a repository is for: those of the first to push.
+create table hub_repos (
+  hub_url text not null,
+  -- In lower case, by which hubs tell repositories apart.
+  repo_id text not null,
+  org_id uuid not null references organizations (id) on delete cascade,
+  primary key (hub_url, repo_id)
+);
+create index hub_repos_of_organization on hub_repos (org_id);
 
 -- The correction that was given before does not hold any more.
 alter table annotations add column correction_withdrawn boolean not null default false;
@@ -120,5 +140,3 @@ select org_id, project_id, trace_id from trace_ids
 where (org_id, project_id, trace_id) in (
   select org_id, project_id, trace_id from annotations where corrected_output is not null)
 for key share;
-
-create index dataset_pushes_by_age on dataset_pushes (created_at);

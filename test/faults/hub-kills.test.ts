@@ -1,8 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import type { ChildProcess } from 'node:child_process'
 import t from 'tap'
+import { peakMiB } from '../../ops/bench/figures.ts'
 import { openPushing, REPO } from '../support/pushed-version.ts'
+import { randomOf } from '../support/random.ts'
 import { until } from '../support/until.ts'
 import { startWorkerProcess } from '../support/worker-process.ts'
 import { LONG } from './stage.ts'
@@ -31,7 +33,10 @@ t.test(
     const start = () => startWorkerProcess(service, 'datasets,maintenance', { HUB_URL: hub.url })
     t.teardown(() => worker?.kill('SIGKILL'))
     // Each kill is at a random place of its share of the bytes that come.
-    const places = Array.from({ length: KILLS }, (_, i) => ((i + Math.random()) * total) / KILLS)
+    const seed = Number(process.env['FC_SEED'] ?? randomInt(2 ** 31))
+    t.comment(`FC_SEED=${seed}`)
+    const random = randomOf(seed)
+    const places = Array.from({ length: KILLS }, (_, i) => ((i + random()) * total) / KILLS)
     let killed = 0
     hub.breaks = () => {
       const place = places[killed]
@@ -41,9 +46,9 @@ t.test(
     }
     // The waits between attempts are over soon.
     const hurry = setInterval(() => {
-      void sql`
+      sql`
         update pgboss.job set start_after = now()
-        where name = 'dataset.push' and state < 'active'`
+        where name = 'dataset.push' and state < 'active'`.catch(() => undefined)
     }, 500)
     t.teardown(() => clearInterval(hurry))
     const id = await request()
@@ -76,6 +81,9 @@ t.test(
     t.comment(`${KILLS} kills: ${(sent / total).toFixed(2)} times the ${total} bytes were sent`)
     // Five files are under way at once.
     t.ok(sent <= total + KILLS * 5 * FILE_BYTES)
+    const mebibytes = await peakMiB(worker.pid)
+    t.comment(`the last worker had ${mebibytes} MiB`)
+    t.ok(mebibytes < 512, 'no file is read into memory')
 
     /** Puts a file of random bytes in the place of a small one. */
     async function enlarge(path: string, size_bytes: number) {

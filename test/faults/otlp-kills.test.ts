@@ -11,6 +11,7 @@ import { bareEnv } from '../support/bare-env.ts'
 import { exportBytes, exportRequest, spanId, traceId } from '../support/otlp.ts'
 import type { GivenSpan } from '../support/otlp.ts'
 import { otlpClient } from '../support/otlp-client.ts'
+import { randomOf } from '../support/random.ts'
 import { recomputeCells } from '../support/score-cells.ts'
 import { traceState } from '../support/trace-state.ts'
 import { LONG } from './stage.ts'
@@ -155,15 +156,6 @@ function cutInto(spans: readonly GivenSpan[], random: () => number) {
     at += count
   }
   return requests
-}
-
-/** The same numbers for the same seed. */
-function randomOf(seed: number) {
-  let state = seed >>> 0
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
 }
 
 /** Whether all spans were taken; an exporter sends them again where nobody answered, or with 503. */

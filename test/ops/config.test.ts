@@ -52,6 +52,14 @@ t.test('the slots of each pool can be set', async (t) => {
   t.same([...POOLS].sort(), Object.keys(pools).sort())
 })
 
+t.test('HUB_TOKEN must fit into a header, and no message repeats it', async (t) => {
+  t.equal(readConfig({ HUB_TOKEN: 'hf_abc' }).HUB_TOKEN, 'hf_abc')
+  for (const token of ['hf_abc\n', 'hf_ abc', 'hf_ä']) {
+    const message = 'Environment: HUB_TOKEN must be visible ASCII without spaces.'
+    t.throws(() => readConfig({ HUB_TOKEN: token }), { message })
+  }
+})
+
 t.test('INIT_API_KEY must be well-formed, and the message says how to make one', async (t) => {
   const key = makeKey('svc_', randomBytes(64))
   t.equal(readConfig({ INIT_API_KEY: key }).INIT_API_KEY, key)

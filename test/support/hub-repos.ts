@@ -69,14 +69,19 @@ export function openRepos(isStored: (oid: string) => boolean) {
     return { status: 200, json: { commitOid: id, commitUrl: `https://hub.example/commit/${id}` } }
   }
 
-  function answerOf(repo: Repo, what: string, revision: string) {
+  function answerOf(repo: Repo, what: string, revision: string, query: URLSearchParams) {
     const commits = repo.commits.get(revision)
     if (!commits) return { status: 404, error: `Invalid rev id: ${revision}` }
     if (what === 'commits') return { status: 200, json: commits }
     const paths = [...(repo.files.get(revision)?.keys() ?? [])]
     const data = paths.filter((path) => path.startsWith('data/'))
     if (data.length === 0) return { status: 404, error: 'data does not exist' }
-    return { status: 200, json: data.map((path) => ({ type: 'file', path })) }
+    const [at, limit] = [query.get('cursor'), query.get('limit')].map(Number) as [number, number]
+    const json = data.slice(at, at + limit).map((path) => ({ type: 'file', path }))
+    if (at + limit >= data.length) return { status: 200, json }
+    // A hub may name itself otherwise than it is reached.
+    const link = `<https://hub.example/tree?limit=${limit}&cursor=${at + limit}>; rel="next"`
+    return { status: 200, json, headers: { link } }
   }
 
   return {
@@ -101,7 +106,7 @@ export function openRepos(isStored: (oid: string) => boolean) {
       if (what === 'commit' && method === 'POST') {
         return commit(repo, revision, query.get('create_pr') === '1', text)
       }
-      return answerOf(repo, what, revision)
+      return answerOf(repo, what, revision, query)
     },
   }
 }

@@ -50,6 +50,8 @@ export async function startHub(
   const hub = {
     /** Said of every file that is to be uploaded. */
     refusesFile: undefined as { code: number; message: string } | undefined,
+    /** The answer to where a file of this size is to be uploaded. */
+    uploadTo: undefined as ((size: number) => object) | undefined,
     /** Looked at before each call is answered. */
     interfere: (_call: HubCall): Interference | Promise<Interference> => undefined,
     /** Looked at while a file comes: true drops the connection. */
@@ -74,7 +76,7 @@ export async function startHub(
       objects: objects.map(({ oid, size }) => {
         if (hub.refusesFile) return { oid, size, error: hub.refusesFile }
         if (stored.has(oid)) return { oid, size }
-        return { oid, size, actions: { upload: actionOf(oid, size) } }
+        return { oid, size, actions: { upload: hub.uploadTo?.(size) ?? actionOf(oid, size) } }
       }),
     }
   }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { makeBuildHandler } from '../../workers/datasets/build-dataset.ts'
-import { pushDatasetHandler } from '../../workers/datasets/push-dataset.ts'
+import { pushDatasetHandler } from '../../workers/datasets/hub/push-dataset.ts'
 import { buildDataset, pathOf } from './built-dataset.ts'
 import { startHub } from './hub.ts'
 import type { Interference } from './hub.ts'
@@ -43,6 +43,13 @@ export async function openPushing(t: Test, options: PushingOptions = {}) {
     if (answer.status !== 202) throw new Error(JSON.stringify(answer.body))
     return String(answer.body.id)
   }
+  const readJob = async (id: string) => (await api.get(`/jobs/${id}`)).body
+  /** Reads a job until something is true of it, on a busy machine too. */
+  const untilJob = (id: string, isSo: (job: Job) => unknown) =>
+    until(async () => {
+      const job = await readJob(id)
+      return isSo(job) && job
+    }, 120_000)
   return {
     hub,
     service,
@@ -53,12 +60,11 @@ export async function openPushing(t: Test, options: PushingOptions = {}) {
     builder,
     /** Requests a push; returns the id of its job. */
     request,
-    readJob: async (id: string) => (await api.get(`/jobs/${id}`)).body,
-    endOf: (id: string) =>
-      until(async () => {
-        const { body } = await api.get(`/jobs/${id}`)
-        return body.done && body
-      }),
+    readJob,
+    /** The job when it has ended. */
+    endOf: (id: string) => untilJob(id, ({ done }) => done),
+    /** The job when it has failed, at last or for now. */
+    faultOf: (id: string) => untilJob(id, ({ error }) => error),
     /** The newest push. */
     readPush: async () => (await api.get(`${path}/pushes`)).body.pushes[0],
     startPusher: () => service.startWorkers([pushDatasetHandler], 1),
@@ -70,6 +76,8 @@ export async function openPushing(t: Test, options: PushingOptions = {}) {
     parquet: version.files.filter(({ format, row_count: n }) => format === 'parquet' && n > 0),
   }
 }
+
+type Job = { readonly done: boolean; readonly error: unknown }
 
 interface PushingOptions {
   /** Larger files are uploaded in parts of it. */

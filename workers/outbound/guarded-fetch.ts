@@ -2,7 +2,6 @@ import { SpanKind } from '@opentelemetry/api'
 import { request as requestPlainly } from 'node:http'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { request as requestSafely } from 'node:https'
-import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { inSpan } from '../../jobs/spans.ts'
@@ -25,8 +24,8 @@ export interface FetchOptions {
 export class NoAnswer extends Error {
   readonly fault: OutboundFault
 
-  constructor(method: string, { hostname }: URL, fault: OutboundFault) {
-    super(`${method} to ${hostname}: ${fault}`)
+  constructor(method: string, host: string, fault: OutboundFault) {
+    super(`${method} to ${host}: ${fault}`)
     this.fault = fault
   }
 }
@@ -34,12 +33,14 @@ export class NoAnswer extends Error {
 /**
  * A `fetch` for libraries, over agents that check addresses. It sends texts and blobs, these as a stream,
  * and reads answers whole; it follows no redirect.
- * @throws NoAnswer, or the signal's reason
+ * @throws NoAnswer, the signal's reason, or what the reading of a blob fails with
  */
 export function guardedFetch(options: FetchOptions) {
-  return async (target: string | URL, init: GuardedInit = {}): Promise<Response> => {
-    const url = new URL(target)
+  return async (target: string, init: GuardedInit = {}): Promise<Response> => {
     const { method = 'GET' } = init
+    const url = URL.parse(target)
+    // The error of the parser would hold the address.
+    if (!url) throw new NoAnswer(method, 'an unreadable address', 'connection_error')
     const attributes = { 'http.request.method': method, 'server.address': url.hostname }
     return inSpan(method, { kind: SpanKind.CLIENT, attributes }, () => send(url, init, options))
   }
@@ -77,9 +78,9 @@ async function send(
   } catch (error) {
     options.signal.throwIfAborted()
     signal?.throwIfAborted()
-    if (error instanceof TooLarge) throw new NoAnswer(method, url, 'too_large')
-    // Whatever connections fail with has a code; the rest is what the reading of a blob failed with.
-    throw Object(error).code ? new NoAnswer(method, url, faultOf(error)) : error
+    if (error instanceof Unreadable) throw error.cause
+    const fault = error instanceof TooLarge ? 'too_large' : faultOf(error)
+    throw new NoAnswer(method, url.hostname, fault)
   } finally {
     request?.destroy()
   }
@@ -93,8 +94,16 @@ function exchange(request: ClientRequest, body: string | Blob) {
     // This listener stays, because destroying the request may raise another error.
     request.on('error', reject)
     if (typeof body === 'string') return void request.end(body)
-    pipeline(Readable.fromWeb(body.stream() as ReadableStream), request).catch(reject)
+    pipeline(readBody(body), request).catch(reject)
   })
+}
+
+async function* readBody(body: Blob) {
+  try {
+    yield* body.stream() as ReadableStream<Uint8Array>
+  } catch (cause) {
+    throw new Unreadable(undefined, { cause })
+  }
 }
 
 async function readAnswer(response: IncomingMessage, maxBytes: number) {
@@ -121,6 +130,8 @@ class Idle extends Error {
   readonly code = 'ETIMEDOUT'
 }
 class TooLarge extends Error {}
+/** The cause is what the reading of a blob failed with. */
+class Unreadable extends Error {}
 
 /** Of which a `Response` takes no body. */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])

@@ -11,6 +11,7 @@ export function limitsOf({ dataset_type: type, recipe, redaction, split_counts }
     redaction
       ? 'Redaction knows values by their form. Names of people, and whatever has another form, are still there.'
       : 'Rows may hold personal data and secrets of whoever spoke with the agents.',
+    'The ids of traces, sessions and tasks are as the agents gave them, also where those are names or addresses.',
   ]
   if (options.dedupe === 'near') {
     sentences.push('Nearly equal rows are found by an estimate of the words they share.')

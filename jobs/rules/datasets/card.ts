@@ -3,6 +3,7 @@ import { order } from '../core/order.ts'
 import { cardFrontMatter } from './card-front-matter.ts'
 import type { CardFacts } from './card-facts.ts'
 import { limitsOf } from './card-limits.ts'
+import { publicRecipe } from './public-recipe.ts'
 import { SPLITS } from './recipe.ts'
 
 /**
@@ -58,7 +59,8 @@ function splits({ split_counts: counts, recipe: { split, seed } }: CardFacts) {
   ]
 }
 
-function recipe({ recipe: { filters, options } }: CardFacts) {
+function recipe(facts: CardFacts) {
+  const { filters, options } = publicRecipe(facts.recipe)
   return ['```json', JSON.stringify({ filters, options }, null, 2), '```']
 }
 
@@ -100,8 +102,7 @@ function scores({ composition }: CardFacts) {
 
 function redaction({ redaction: done }: CardFacts) {
   if (!done) return ['Nothing was redacted.']
-  const rules = `${done.rows} rows were changed, by the rules ${code(done.ruleset)}.`
-  return [rules, '', ...counted('Class', 'Values', done.counts)]
+  return [`${done.rows} rows were changed.`, '', ...counted('Class', 'Values', done.counts)]
 }
 
 function lengths({ composition }: CardFacts) {

@@ -1,3 +1,5 @@
+import type { CardFacts } from './card-facts.ts'
+import { publicRecipe } from './public-recipe.ts'
 import type { Recipe, Split } from './recipe.ts'
 
 /** What `provenance.json` tells of a version. */
@@ -12,6 +14,7 @@ export interface VersionFacts {
   readonly losses: Readonly<Record<string, number>>
   readonly manifest_ids: readonly string[]
   readonly policy: object | null
+  readonly redaction: CardFacts['redaction']
   readonly recipe: Recipe
 }
 
@@ -36,7 +39,8 @@ export function describeVersion(version: VersionFacts, files: readonly FileFacts
     losses: version.losses,
     manifest_ids: version.manifest_ids,
     policy: version.policy,
-    recipe: version.recipe,
+    redaction: publicRedaction(version.redaction),
+    recipe: publicRecipe(version.recipe),
     files: files.map(({ path, split, row_count, size_bytes, sha256 }) => ({
       path,
       split,
@@ -46,4 +50,9 @@ export function describeVersion(version: VersionFacts, files: readonly FileFacts
     })),
   }
   return `${JSON.stringify(facts, null, 2)}\n`
+}
+
+/** Without the ruleset, a hash of settings that may be short enough to be guessed. */
+function publicRedaction(redaction: VersionFacts['redaction']) {
+  return redaction && { counts: redaction.counts, rows: redaction.rows }
 }

@@ -1,6 +1,16 @@
 import t from 'tap'
-import { buildVersion } from '../../support/built-dataset.ts'
+import { buildDataset, buildVersion, pathOf } from '../../support/built-dataset.ts'
 import { openPushing, REPO, TOKEN } from '../../support/pushed-version.ts'
+import { storeJudged } from '../../support/stored-traces.ts'
+import { until } from '../../support/until.ts'
+
+const TRACE = {
+  trace_id: 'theirs',
+  messages: [
+    { role: 'user', content: 'question' },
+    { role: 'assistant', content: 'answer' },
+  ],
+}
 
 t.test('a request to push', async (t) => {
   const { service, org, api, version, path, request, builder } = await openPushing(t)
@@ -43,6 +53,8 @@ t.test('a request to push', async (t) => {
     const redacted = await buildVersion(api, version.dataset_id, { options })
     const at = `/datasets/${version.dataset_id}/versions/${redacted.id}`
     t.equal((await push({ private: false }, at)).status, 202)
+    await service.sql`update dataset_versions set redaction = null where id = ${redacted.id}`
+    t.match(await push({ private: false }, at), refused, 'asked for, and not done')
   })
 
   t.test('answers 409 for a version that is not ready', async (t) => {
@@ -60,6 +72,7 @@ t.test('a request to push', async (t) => {
       })),
       ...['', '..', 'a/../b', '/a', 'a/', 'a b', 'a?b'].map((revision) => ({ revision })),
       { token: `${TOKEN}\r\nx: y` },
+      ...['a\n\npush x', 'a\0'].map((commit_message) => ({ commit_message })),
     ]
     for (const body of faulty) {
       const answer = await push(body)
@@ -98,18 +111,41 @@ t.test('a request to push', async (t) => {
     t.equal((await api.delete(`/datasets/${version.dataset_id}`)).status, 204)
     const job = await api.get(`/jobs/${id}`)
     t.match(job.body, { state: 'canceled' })
-    const [left] = await service.sql`
-      select count(*)::int as n from job_secrets where sealed is not null`
-    t.equal(left?.['n'], 0)
+    t.same(await service.sql`select * from job_secrets`, [])
   })
 })
 
 t.test('a token of the installation', async (t) => {
   const env = { HUB_TOKEN: TOKEN }
-  const { api, path, service, startPusher, endOf } = await openPushing(t, { env })
+  const { hub, api, path, service, startPusher, endOf } = await openPushing(t, { env })
   const { status, body } = await api.post(`${path}/push`, { repo_id: REPO })
   t.equal(status, 202, 'takes the place of one in the request')
   t.same(await service.sql`select * from job_secrets`, [])
   await startPusher()
   t.match(await endOf(body.id), { state: 'succeeded' })
+
+  t.test('does not let an organization push into a repository of another', async (t) => {
+    const other = await service.makeOrganization()
+    const client = service.client(other.key)
+    await storeJudged(service.sql, other, [TRACE])
+    const theirs = await buildDataset(client, 'sft')
+    const pushTheirs = async (body: object) => {
+      const answer = await client.post(`${pathOf(theirs)}/push`, body)
+      const ended = await until(async () => {
+        const job = await client.get(`/jobs/${answer.body.id}`)
+        return job.body.done && job.body
+      })
+      return ended
+    }
+    const before = hub.repos.all.get(REPO)?.commits.get('main')?.length
+    for (const repo_id of [REPO, REPO.toUpperCase()]) {
+      const taken = await pushTheirs({ repo_id })
+      t.match(taken, { state: 'failed', error: { code: 'hub_repo_taken', retryable: false } })
+    }
+    t.equal(hub.repos.all.get(REPO)?.commits.get('main')?.length, before)
+    t.match(await pushTheirs({ repo_id: 'acme/free' }), { state: 'succeeded' })
+    t.match(await pushTheirs({ repo_id: REPO, token: TOKEN }), { state: 'succeeded' })
+    const again = await api.post(`${path}/push`, { repo_id: REPO })
+    t.match(await endOf(again.body.id), { state: 'succeeded' }, 'it stays the first one’s')
+  })
 })

@@ -271,6 +271,41 @@ t.test('retention', async (t) => {
     t.equal(await count('sessions'), 1)
   })
 
+  t.test(
+    'deletes pushes that ended, 90 days after their request, and then their jobs',
+    async (t) => {
+      const version = await storeVersion(sql, org, 1)
+      const days = [91, 89, 91, 20] as const
+      const [old = '', kept = '', open = '', fresh = ''] = await makeJobs(days.length, 31)
+      const ids = [old, kept, open, fresh]
+      await sql`
+      insert into dataset_pushes (org_id, id, version_id, job_id, repo_id, revision, private,
+        create_pr, hub_url, created_at)
+      select ${org.orgId}, gen_random_uuid(), ${version}, job, 'a/b', 'main', true, false, 'h',
+        now() - days * interval '1 day'
+      from unnest(${ids}::uuid[], ${[...days]}::int[]) as p (job, days)`
+      await sql`update jobs set state = 'running', finished_at = null where id = ${open}`
+      await run()
+      const pushed = await sql<{ job_id: string }[]>`select job_id from dataset_pushes`
+      t.same(pushed.map(({ job_id }) => job_id).sort(), [kept, open, fresh].sort())
+      await run()
+      const left = await sql<{ id: string }[]>`select id from jobs where id in ${sql(ids)}`
+      t.same(left.map(({ id }) => id).sort(), [kept, open, fresh].sort(), 'a push keeps its job')
+    },
+  )
+
+  t.test('deletes more pushes than it takes at once', async (t) => {
+    const [version] = await sql<{ id: string }[]>`select id from dataset_versions`
+    const [job = ''] = await makeJobs(1, 31)
+    await sql`
+      insert into dataset_pushes (org_id, id, version_id, job_id, repo_id, revision, private,
+        create_pr, hub_url, created_at)
+      select ${org.orgId}, gen_random_uuid(), ${version?.id ?? ''}, ${job}, 'a/b', 'main', true,
+        false, 'h', now() - interval '91 days' from generate_series(1, 2500)`
+    await run()
+    t.equal(await count('dataset_pushes'), 3)
+  })
+
   t.test('forgets what an installation told of its skills 90 days ago', async (t) => {
     await sql`
       insert into client_installs (org_id, install_id, skill_name, reported_at)

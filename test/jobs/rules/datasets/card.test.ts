@@ -103,13 +103,25 @@ t.test('the body says what the rows are and what was done to them', (t) => {
     '| filtered\\.tags | 5 |',
     '| reasoning\\_dropped | 7 |',
     '- `length_bias`: Chosen turns are longer',
-    '12 rows were changed, by the rules `beef`.',
+    '12 rows were changed.',
     '| email | 20 |',
   ]) {
     t.ok(body.includes(`\n${line}\n`), line)
   }
   t.match(body, '1.22 times as long as rejected ones (mean log ratio 0.200)')
   t.match(body, 'dealt by their hash with seed 7.')
+  t.end()
+})
+
+t.test('filters are redacted as the rows are', (t) => {
+  const request = {
+    filters: { tags: ['ann@example.com'] },
+    options: { redact: ['email'] as const },
+  }
+  const recipe = completeRecipe('sft', null, request)
+  t.notMatch(cardOf(factsOf({ recipe })), 'ann@example.com')
+  const plain = completeRecipe('sft', null, { filters: request.filters })
+  t.match(cardOf(factsOf({ recipe: plain })), 'ann@example.com')
   t.end()
 })
 
@@ -122,6 +134,7 @@ t.test('the same facts give the same bytes, in whatever order their counts come'
 t.test('a limit is named only where it is one', (t) => {
   const body = (facts: Partial<CardFacts>) => split(cardOf(factsOf(facts)))[1]
   t.match(body({}), 'Redaction knows values by their form')
+  t.match(body({}), 'The ids of traces, sessions and tasks are as the agents gave them')
   t.match(body({ redaction: null }), 'Rows may hold personal data')
   t.match(body({ redaction: null }), 'Nothing was redacted.')
   t.match(body({}), 'Splits keep tasks and sessions apart')

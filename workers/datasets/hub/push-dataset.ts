@@ -1,17 +1,18 @@
-import { openSecret } from '../../jobs/rules/core/secret-box.ts'
-import { adviseOn } from '../../jobs/rules/datasets/hub-faults.ts'
-import { pushDataset } from '../../jobs/push-dataset.ts'
-import type { Transaction } from '../../sql/core/db.ts'
-import { findPush, setPushCommit } from '../../sql/datasets/pushes.ts'
-import type { PushRow } from '../../sql/datasets/pushes.ts'
-import { findVersionToBuild } from '../../sql/datasets/versions.ts'
-import { findSecret } from '../../sql/jobs/job-secrets.ts'
-import { NoAnswer } from '../outbound/guarded-fetch.ts'
-import { GiveUp, OutsideFault } from '../runtime/give-up.ts'
-import { continueAfter, handler } from '../runtime/handler.ts'
-import type { Run } from '../runtime/handler.ts'
-import { HubRefused } from './hub-fetch.ts'
-import { openHubRepo } from './hub.ts'
+import { openSecret } from '../../../jobs/rules/core/secret-box.ts'
+import { adviseOn } from '../../../jobs/rules/datasets/hub/faults.ts'
+import { pushDataset } from '../../../jobs/push-dataset.ts'
+import type { Transaction } from '../../../sql/core/db.ts'
+import { claimHubRepo } from '../../../sql/datasets/hub-repos.ts'
+import { findPush, setPushCommit } from '../../../sql/datasets/pushes.ts'
+import type { PushRow } from '../../../sql/datasets/pushes.ts'
+import { findVersionToBuild } from '../../../sql/datasets/versions.ts'
+import { findSecret } from '../../../sql/jobs/job-secrets.ts'
+import { NoAnswer } from '../../outbound/guarded-fetch.ts'
+import { GiveUp, OutsideFault } from '../../runtime/give-up.ts'
+import { continueAfter, handler } from '../../runtime/handler.ts'
+import type { Run } from '../../runtime/handler.ts'
+import { HubRefused } from './fetch.ts'
+import { openHubRepo } from './repo.ts'
 import { pushVersion } from './push-version.ts'
 
 /**
@@ -22,9 +23,10 @@ export const pushDatasetHandler = handler(pushDataset, async ({ push_id }, run) 
   const push = await findPush(run.sql, run.orgId, push_id)
   const version = push && (await findVersionToBuild(run.sql, run.orgId, push.version_id))
   if (!version) throw new GiveUp('version_gone', 'The dataset version was deleted')
-  const access = { outbound: run.outbound, token: await openToken(run), signal: run.signal }
+  const token = await openToken(run, push)
+  const { outbound, signal, now } = run
   try {
-    const repo = openHubRepo(access, push.repo_id)
+    const repo = openHubRepo({ outbound, token, signal, now }, push.repo_id)
     const { commit, fileCount: total } = await pushVersion({ push, version, repo, run })
     await run.sql.begin(async (tx: Transaction) => {
       await setPushCommit(tx, run.orgId, push.id, commit)
@@ -32,13 +34,18 @@ export const pushDatasetHandler = handler(pushDataset, async ({ push_id }, run) 
     })
     return { push_id, commit_oid: commit.oid, commit_url: commit.url }
   } catch (error) {
-    return answerFault(error, push, access.token, run)
+    return answerFault(error, push, token, run)
   }
 })
 
-/** @throws GiveUp where the token cannot be opened, and where there is none */
-async function openToken({ sql, orgId, jobId, outbound }: Run): Promise<string> {
+/**
+ * @throws GiveUp where the token cannot be opened, has ended with the job, or was never set, and where that
+ *   of the installation is not for this repository
+ */
+async function openToken(run: Run, push: PushRow): Promise<string> {
+  const { sql, orgId, jobId, outbound } = run
   const sealed = jobId && (await findSecret(sql, orgId, jobId))
+  if (sealed === null) throw new GiveUp('secret_gone', 'The token ended with the job: push again')
   if (sealed) {
     try {
       return openSecret(outbound.masterKeys, sealed)
@@ -48,7 +55,11 @@ async function openToken({ sql, orgId, jobId, outbound }: Run): Promise<string> 
   }
   const { token } = outbound.hub
   if (token === undefined) throw new GiveUp('no_token', 'HUB_TOKEN is not set any more')
-  return token
+  if (await claimHubRepo(sql, orgId, push)) return token
+  throw new GiveUp(
+    'hub_repo_taken',
+    `${push.repo_id} is another organization's: push there with a token of your own`,
+  )
 }
 
 /** Waits where the hub says so. @throws what is to become of the job otherwise */
@@ -57,7 +68,7 @@ function answerFault(error: unknown, push: PushRow, token: string, { now, signal
   if (error instanceof NoAnswer) throw new OutsideFault('hub_unavailable', error.message)
   if (!(error instanceof HubRefused)) throw error
   const waitedSeconds = (now().getTime() - push.created_at.getTime()) / 1000
-  const advice = adviseOn(error, token, waitedSeconds)
+  const advice = adviseOn(error.refusal, token, waitedSeconds)
   switch (advice.kind) {
     case 'wait':
       return continueAfter(advice.seconds)

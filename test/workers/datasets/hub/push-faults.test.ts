@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto'
+import { rename } from 'node:fs/promises'
 import t from 'tap'
-import { sealSecret } from '../../../jobs/rules/core/secret-box.ts'
-import type { Interference } from '../../support/hub.ts'
-import { SIGNATURE } from '../../support/hub.ts'
-import { openPushing, TOKEN } from '../../support/pushed-version.ts'
-import { until } from '../../support/until.ts'
+import { sealSecret } from '../../../../jobs/rules/core/secret-box.ts'
+import { redriveDeadLetters } from '../../../../ops/dead-letters.ts'
+import type { Interference } from '../../../support/hub.ts'
+import { SIGNATURE } from '../../../support/hub.ts'
+import { openPushing, TOKEN } from '../../../support/pushed-version.ts'
+import { until } from '../../../support/until.ts'
 
 t.test('a push that the hub', async (t) => {
-  const { hub, service, api, request, endOf, readJob, refuse, startPusher } = await openPushing(t)
+  const { hub, service, api, request, endOf, faultOf, refuse, startPusher } = await openPushing(t)
   await startPusher()
   /** Lets a job whose next run is later run now. */
   const hurry = () => service.sql`
@@ -20,10 +22,11 @@ t.test('a push that the hub', async (t) => {
     [
       'finds too large',
       '/objects/batch',
-      { status: 413, error: `Too large ${'x'.repeat(600)}` },
+      { status: 413, error: `Too large ${'x '.repeat(300)}` },
       'hub_rejected',
-      /^The hub answered 413: Too large x{490}$/,
+      /^The hub answered 413: Too large (x ){245}$/,
     ],
+    ['does not find', '/preupload/', { status: 404 }, 'hub_rejected', /404/],
     ['rejects', '/commit/', { status: 422, error: 'Bad\0 card' }, 'hub_rejected', /: Bad card$/],
     ['redirects', '/repos/create', { status: 307 }, 'hub_rejected', /307/],
   ]
@@ -46,10 +49,7 @@ t.test('a push that the hub', async (t) => {
       hub.stored.clear()
       refuse(part, answer)
       const id = await request({ repo_id: `acme/passes-${i}` })
-      const waiting = await until(async () => {
-        const job = await readJob(id)
-        return job.error && job
-      })
+      const waiting = await faultOf(id)
       t.match(waiting, { state: 'queued', error: { code: 'hub_unavailable', retryable: true } })
       t.notMatch(waiting.error.message, SIGNATURE)
       await hurry()
@@ -75,6 +75,7 @@ t.test('a push that the hub', async (t) => {
 
   t.test('answers with nonsense is tried again', async (t) => {
     const nonsense = [
+      ['/preupload/', {}],
       ['/objects/batch', { objects: [{ oid: 'another' }] }],
       ['/objects/batch', []],
       ['/commits/', [{ id: '../..', title: 1 }]],
@@ -84,11 +85,35 @@ t.test('a push that the hub', async (t) => {
       hub.stored.clear()
       refuse(part, { status: 200, json })
       const id = await request({ repo_id: `acme/nonsense-${i}` })
-      const job = await until(async () => {
-        const job = await readJob(id)
-        return job.error && job
-      })
+      const job = await faultOf(id)
       t.match(job.error, { code: 'hub_unavailable', message: /something else/ }, part)
+      await api.post(`/jobs/${id}/cancel`)
+    }
+  })
+
+  t.test('names unusable upload addresses of is tried again', async (t) => {
+    const addresses: readonly [string, (size: number) => object, RegExp][] = [
+      ['cannot be read', () => ({ href: `https://[${SIGNATURE}` }), /an unreadable address/],
+      ['leads elsewhere', () => ({ href: `ftp://hub/${SIGNATURE}` }), /connection_error/],
+      ['has parts of no size', () => ({ href: hub.url, header: { chunk_size: '0' } }), /something/],
+      ['has no parts', () => ({ href: hub.url, header: { chunk_size: '100' } }), /something else/],
+      [
+        'has its parts in no order',
+        (size) => ({
+          href: hub.url,
+          header: { chunk_size: String(Math.ceil(size / 2)), '2': hub.url, '00001': hub.url },
+        }),
+        /something else/,
+      ],
+    ]
+    for (const [i, [what, upload, message]] of addresses.entries()) {
+      hub.stored.clear()
+      hub.uploadTo = upload
+      const id = await request({ repo_id: `acme/addresses-${i}` })
+      const job = await faultOf(id)
+      t.match(job.error, { code: 'hub_unavailable', message }, what)
+      await api.post(`/jobs/${id}/cancel`)
+      hub.uploadTo = undefined
     }
   })
 
@@ -132,6 +157,41 @@ t.test('a push that the hub', async (t) => {
   })
 })
 
+t.test('a push whose storage is away waits for it, and loses no attempt', async (t) => {
+  const { hub, service, request, endOf, startPusher } = await openPushing(t)
+  const { sql } = service
+  const { STORAGE_DIR: folder } = service.config
+  await startPusher()
+  for (const [i, part] of ['/preupload/', '/objects/batch'].entries()) {
+    hub.stored.clear()
+    let isAway = false
+    hub.interfere = async ({ path }) => {
+      if (!path.includes(part) || isAway) return undefined
+      isAway = true
+      await rename(folder, `${folder}.away`)
+      return undefined
+    }
+    const id = await request({ repo_id: `acme/away-${i}` })
+    await until(async () => {
+      const released = await sql`
+        select from job_attempts where job_id = ${id} and outcome = 'released'`
+      return released.length > 0
+    }, 120_000)
+    await rename(`${folder}.away`, folder)
+    const counts = new Set<number>()
+    await until(async () => {
+      const waiting = await sql<{ retry_count: number }[]>`
+        update pgboss.job set start_after = now()
+        where name = 'dataset.push' and state < 'active' returning retry_count`
+      for (const { retry_count: n } of waiting) counts.add(n)
+      const [job] = await sql`select from jobs where id = ${id} and finished_at is not null`
+      return job
+    }, 120_000)
+    t.match(await endOf(id), { state: 'succeeded' }, part)
+    t.same([...counts], [0])
+  }
+})
+
 t.test('a storage apart from the hub', async (t) => {
   t.test('is reached where addresses of clients may lead, without the token', async (t) => {
     const env = { OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8' }
@@ -143,23 +203,38 @@ t.test('a storage apart from the hub', async (t) => {
   })
 
   t.test('is not reached at a private address', async (t) => {
-    const { hub, request, readJob, startPusher } = await openPushing(t, { storageApart: true })
+    const { hub, request, faultOf, startPusher } = await openPushing(t, { storageApart: true })
     await startPusher()
     const id = await request()
-    const { error } = await until(async () => {
-      const job = await readJob(id)
-      return job.error && job
-    })
+    const { error } = await faultOf(id)
     t.match(error, { code: 'hub_unavailable', message: 'PUT to 127.0.0.1: blocked_address' })
     t.notOk(hub.calls.some(({ isStorage }) => isStorage))
   })
+})
+
+t.test('a push whose token has ended is not made with that of the installation', async (t) => {
+  const { hub, service, request, endOf, startPusher } = await openPushing(t, {
+    env: { HUB_TOKEN: TOKEN },
+  })
+  const { sql, boss, context } = service
+  hub.interfere = () => ({ status: 500 })
+  const id = await request()
+  await sql`update pgboss.job set retry_limit = 0 where name = 'dataset.push'`
+  await startPusher()
+  t.match(await endOf(id), { state: 'failed', error: { code: 'hub_unavailable' } })
+  hub.interfere = () => undefined
+  const letters = { limit: 100, dryRun: false }
+  const redriven = await redriveDeadLetters({ ...context, boss, sql }, 'dataset.push', letters)
+  t.match(redriven, { redriven: 1 })
+  t.match(await endOf(id), { state: 'failed', error: { code: 'secret_gone', retryable: false } })
+  t.equal(hub.repos.all.size, 0)
 })
 
 t.test('the token of a push', async (t) => {
   const { hub, service, api, request, endOf, refuse, startPusher } = await openPushing(t)
   const { sql } = service
   const readSecret = async (jobId: string) => {
-    const [row] = await sql<{ sealed: Buffer | null }[]>`
+    const [row] = await sql<{ sealed: Buffer }[]>`
       select sealed from job_secrets where job_id = ${jobId}`
     return row?.sealed
   }
@@ -173,16 +248,16 @@ t.test('the token of a push', async (t) => {
 
   t.test('ends with the job, whichever way that ends', async (t) => {
     await api.post(`/jobs/${first}/cancel`)
-    t.equal(await readSecret(first), null, 'canceled before it began')
+    t.equal(await readSecret(first), undefined, 'canceled before it began')
     await startPusher()
     const done = await request()
     t.match(await endOf(done), { state: 'succeeded' })
-    t.equal(await readSecret(done), null)
+    t.equal(await readSecret(done), undefined)
     refuse('/repos/create', { status: 403, error: `You are ${TOKEN}` }, Infinity)
     const failed = await request({ repo_id: 'acme/other' })
     const { error } = await endOf(failed)
     t.equal(error.message, 'The hub answered 403: You are [token]')
-    t.equal(await readSecret(failed), null)
+    t.equal(await readSecret(failed), undefined)
     const retried = await api.post(`/jobs/${failed}/retry`, { force: true })
     t.match(retried, { status: 409, body: { code: 'secret_gone' } })
     hub.interfere = () => undefined
@@ -191,7 +266,7 @@ t.test('the token of a push', async (t) => {
   t.test('that was sealed with another master key fails the job', async (t) => {
     hub.interfere = async () => {
       const box = sealSecret(randomBytes(32), randomBytes(12), TOKEN)
-      await sql`update job_secrets set sealed = ${box} where sealed is not null`
+      await sql`update job_secrets set sealed = ${box}`
       return { status: 429, headers: { 'retry-after': '1' } }
     }
     const { error } = await endOf(await request({ repo_id: 'acme/rotated' }))

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { HubCall } from '../../support/hub.ts'
-import { openPushing, REPO, TOKEN } from '../../support/pushed-version.ts'
+import type { HubCall } from '../../../support/hub.ts'
+import { openPushing, REPO, TOKEN } from '../../../support/pushed-version.ts'
 
 const isUpload = ({ method, isStorage }: HubCall) => isStorage && method === 'PUT'
 
@@ -76,6 +76,19 @@ t.test('a push', async (t) => {
     t.equal((await api.get(`${path}/pushes`)).body.total, 2)
   })
 
+  t.test('commits the card anew when it has changed, and sends no file again', async (t) => {
+    const before = hub.calls.length
+    await api.patch(`/datasets/${version.dataset_id}`, { license: 'cc-by-4.0' })
+    const again = await endOf(await request())
+    t.not(again.result.commit_oid, job.result.commit_oid)
+    const repo = hub.repos.all.get(REPO)
+    t.equal(repo?.commits.get('main')?.length, 3)
+    t.match(repo?.files.get('main')?.get('README.md'), /^license: "cc-by-4.0"$/m)
+    t.notOk(hub.calls.slice(before).some(isUpload))
+    const last = await endOf(await request())
+    t.equal(last.result.commit_oid, again.result.commit_oid)
+  })
+
   t.test('commits on top of what others commit meanwhile', async (t) => {
     hub.repos.make('acme/busy', true)
     let moves = 3
@@ -107,6 +120,13 @@ t.test('a push of another version', async (t) => {
   const { hub, request, endOf, startPusher, version, api, parquet } = await openPushing(t)
   await startPusher()
   await endOf(await request())
+  const shown = hub.repos.all.get(REPO)?.files.get('main')
+  const others = ['data/notes.md', 'data/train.parquet']
+  for (const path of others) shown?.set(path, 'theirs')
+  // More than a hub lists at once.
+  for (let i = 0; i < 2500; i++) {
+    shown?.set(`data/train-${String(i).padStart(5, '0')}-of-02500.parquet`, 'older')
+  }
   const filters = { max_rows: 2 }
   const smaller = await api.post(`/datasets/${version.dataset_id}/build`, { filters })
   const path = `/datasets/${version.dataset_id}/versions/${smaller.body.id}`
@@ -117,7 +137,8 @@ t.test('a push of another version', async (t) => {
     const files = hub.repos.all.get(REPO)?.files.get('main') ?? new Map<string, string>()
     const left = parquet.filter(({ path, sha256 }) => files.get(path) === sha256)
     t.same(left, [])
-    t.ok(files.has('README.md'))
+    t.notOk([...files.values()].includes('older'))
+    for (const path of ['README.md', ...others]) t.ok(files.has(path), path)
   })
 
   t.test('can be undone by pushing the first one again', async (t) => {

@@ -1,13 +1,13 @@
-import { isConflict } from '../../jobs/rules/datasets/hub-faults.ts'
-import { describeCommit, findPushed } from '../../jobs/rules/datasets/push-commit.ts'
-import type { PushIdentity } from '../../jobs/rules/datasets/push-commit.ts'
-import type { PushRow } from '../../sql/datasets/pushes.ts'
-import type { VersionRow } from '../../sql/datasets/versions.ts'
-import { GiveUp } from '../runtime/give-up.ts'
-import type { Run } from '../runtime/handler.ts'
-import { HubRefused } from './hub-fetch.ts'
-import { commitUrl } from './hub.ts'
-import type { HubRepo, PushedCommit } from './hub.ts'
+import { isConflict } from '../../../jobs/rules/datasets/hub/faults.ts'
+import { describeCommit, findPushed } from '../../../jobs/rules/datasets/hub/push-commit.ts'
+import type { PushIdentity } from '../../../jobs/rules/datasets/hub/push-commit.ts'
+import type { PushRow } from '../../../sql/datasets/pushes.ts'
+import type { VersionRow } from '../../../sql/datasets/versions.ts'
+import { GiveUp } from '../../runtime/give-up.ts'
+import type { Run } from '../../runtime/handler.ts'
+import { HubRefused } from './fetch.ts'
+import { commitUrl } from './repo.ts'
+import type { HubRepo } from './repo.ts'
 import { commitOperations, listPushedFiles } from './push-files.ts'
 import { countUploads } from './push-progress.ts'
 
@@ -19,7 +19,7 @@ export interface Pushing {
 }
 
 export interface Pushed {
-  readonly commit: PushedCommit
+  readonly commit: { readonly oid: string; readonly url: string }
   readonly fileCount: number
 }
 
@@ -31,29 +31,30 @@ export interface Pushed {
 export async function pushVersion(pushing: Pushing): Promise<Pushed> {
   const { push, version, repo, run } = pushing
   await refusePublic(pushing)
-  const files = await listPushedFiles(run, version)
+  const { files, contents } = await listPushedFiles(run, version)
+  const identity = { pushId: push.id, versionId: version.id, contents }
   const uploads = countUploads(run, push.id, files)
   for (let tries = 1; ; tries++) {
     const commits = await repo.listCommits(push.revision)
-    const identity = { pushId: push.id, versionId: version.id }
     const found = push.create_pr
       ? await findPullRequest(repo, identity)
       : findPushed(commits, identity)
     try {
-      const commit = found
-        ? { oid: found.id, url: commitUrl(push.hub_url, push.repo_id, found.id) }
-        : await repo.commit({
-            ...describeCommit(identity, push.commit_message),
-            revision: push.revision,
-            parent: commits[0]?.id,
-            isPullRequest: push.create_pr,
-            operations: commitOperations(files, await repo.listData(push.revision)),
-            onUploaded: uploads.add,
-          })
+      const oid =
+        found?.id ??
+        (await repo.commit({
+          ...describeCommit(identity, push.commit_message),
+          revision: push.revision,
+          parent: commits[0]?.id,
+          isPullRequest: push.create_pr,
+          operations: commitOperations(files, await repo.listData(push.revision)),
+          onUploaded: uploads.add,
+        }))
       await uploads.complete()
-      return { commit, fileCount: files.length }
+      const url = commitUrl(push.hub_url, push.repo_id, oid)
+      return { commit: { oid, url }, fileCount: files.length }
     } catch (error) {
-      const headMoved = error instanceof HubRefused && isConflict(error)
+      const headMoved = error instanceof HubRefused && isConflict(error.refusal)
       if (!headMoved || tries > CONFLICT_RETRIES) throw error
     }
   }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { Storage } from '../../jobs/storage.ts'
+import type { Storage } from '../../../jobs/storage.ts'
 
 interface Range {
   readonly start: number
@@ -30,7 +30,7 @@ export class StoredBlob extends Blob {
     return new StoredBlob(this.#storage, this.#key, range)
   }
 
-  override stream() {
+  override stream(): ReturnType<Blob['stream']> {
     return Readable.toWeb(Readable.from(this.#read(), { objectMode: false })) as never
   }
 

@@ -1,11 +1,12 @@
 import type { CommitOperation } from '@huggingface/hub'
-import { cardOf } from '../../jobs/rules/datasets/card.ts'
-import { describeVersion } from '../../jobs/rules/datasets/version-facts.ts'
-import { VERSION_FILE } from '../../jobs/rules/datasets/push-commit.ts'
-import { findCardFacts } from '../../sql/datasets/card-facts.ts'
-import { listFiles } from '../../sql/datasets/versions.ts'
-import type { VersionRow } from '../../sql/datasets/versions.ts'
-import type { Run } from '../runtime/handler.ts'
+import { hash } from 'node:crypto'
+import { cardOf } from '../../../jobs/rules/datasets/card.ts'
+import { describeVersion } from '../../../jobs/rules/datasets/version-facts.ts'
+import { VERSION_FILE } from '../../../jobs/rules/datasets/hub/push-commit.ts'
+import { findCardFacts } from '../../../sql/datasets/card-facts.ts'
+import { listFiles } from '../../../sql/datasets/versions.ts'
+import type { VersionRow } from '../../../sql/datasets/versions.ts'
+import type { Run } from '../../runtime/handler.ts'
 import { StoredBlob } from './stored-blob.ts'
 
 /** What a push puts into a repository. */
@@ -14,23 +15,25 @@ export interface PushedFile {
   readonly content: Blob
 }
 
-/** The card, the Parquet files with rows, read from the storage as they are sent, and the provenance. */
-export async function listPushedFiles(
-  { sql, orgId, storage }: Run,
-  version: VersionRow,
-): Promise<PushedFile[]> {
+/**
+ * The card, the provenance, and the Parquet files with rows, read from the storage as they are sent.
+ * @returns with the files the `contents` of `PushIdentity`
+ */
+export async function listPushedFiles({ sql, orgId, storage }: Run, version: VersionRow) {
   const all = await listFiles(sql, orgId, [version.id])
   const files = all.filter(({ format, row_count: rows }) => format === 'parquet' && rows > 0)
   const facts = await findCardFacts(sql, orgId, version.id)
   if (!facts) throw new Error(`Version ${version.id} is not ready`)
-  return [
-    { path: 'README.md', content: new Blob([cardOf(facts)]) },
-    { path: 'provenance.json', content: new Blob([describeVersion(version, files)]) },
+  const [card, provenance] = [cardOf(facts), describeVersion(version, files)]
+  const pushed: PushedFile[] = [
+    { path: 'README.md', content: new Blob([card]) },
+    { path: 'provenance.json', content: new Blob([provenance]) },
     ...files.map(({ path, storage_key, size_bytes }) => ({
       path,
       content: new StoredBlob(storage, storage_key, { start: 0, end: size_bytes }),
     })),
   ]
+  return { files: pushed, contents: hash('sha256', JSON.stringify([card, provenance])) }
 }
 
 /** Adds the files, and deletes those that another version left. @param found paths in the repository */

@@ -29,6 +29,8 @@ export function isOfHub(hubUrl: string, url: URL): boolean {
 export const REPO_ID = /^[\w-][\w.-]{0,95}\/[\w-][\w.-]{0,95}$/
 /** A branch; no part of it begins with a dot. */
 export const REVISION = /^[\w-][\w.-]*(\/[\w-][\w.-]*)*$/
+/** What may be the first line of a commit. */
+export const ONE_LINE = /^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]+$/u
 /** What may stand in a header. */
 export const HUB_TOKEN = /^[\x21-\x7e]+$/
 
