@@ -209,15 +209,15 @@ const SPLIT_LEAKS = `
     from used_in u join traces t using (index))
   select count(*) from (
     select 1 from used where task_id is not null
-    group by task_id having count(distinct split_index) > 1
+    group by task_id having min(split_index) <> max(split_index)
     union all
     select 1 from used where session_id is not null
-    group by session_id having count(distinct split_index) > 1
+    group by session_id having min(split_index) <> max(split_index)
     union all
     select 1 from used replay join used source on replay.parent_trace_id = source.trace_id
     where replay.split_index <> source.split_index
     union all
-    select 1 from chosen group by hash having count(distinct split_index) > 1)`
+    select 1 from chosen group by hash having min(split_index) <> max(split_index))`
 
 const CHOSEN_ROWS = 'from rows semi join chosen using (index)'
 

@@ -20,7 +20,9 @@ export function removeBridgingRows(connection: DuckDBConnection) {
 export function removeDuplicates(connection: DuckDBConnection) {
   return remove(
     connection,
-    `select r.index from left_rows r join traces t on t.index = r.trace_index
+    `with repeated as (select hash from left_rows group by hash having count(*) > 1)
+    select r.index from left_rows r semi join repeated using (hash)
+      join traces t on t.index = r.trace_index
     qualify row_number() over (partition by r.hash order by t.quality desc nulls last, r.index) > 1`,
   )
 }
@@ -72,10 +74,11 @@ async function remove(connection: DuckDBConnection, rows: string) {
 function outsideSplit(links: string) {
   return `
     with links as (${links}),
+    torn as (select link from links group by link having min(split_index) <> max(split_index)),
     splits as (
       select link, split_index, count(*) filter (where in_parent) as before, count(*) as n,
         min(place) as least
-      from links group by link, split_index),
+      from links semi join torn using (link) group by link, split_index),
     kept as (
       select link, split_index from splits
       qualify row_number() over (partition by link order by before desc, n desc, least) = 1)

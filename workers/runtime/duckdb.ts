@@ -25,7 +25,7 @@ export interface Duck {
 export async function openDuck(
   folder: string,
   signal: AbortSignal,
-  memoryLimit = '400MB',
+  memoryLimit = '320MB',
 ): Promise<Duck> {
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: memoryLimit,
@@ -33,6 +33,8 @@ export async function openDuck(
     threads: '1',
     // DuckDB limits row groups by size only with this off. One thread keeps the order of insertion anyhow.
     preserve_insertion_order: 'false',
+    // What is freed goes back to the system within seconds; without them only later calls give it back.
+    allocator_background_threads: 'true',
     temp_directory: `${folder}/spill`,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
