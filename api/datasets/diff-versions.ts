@@ -1,6 +1,5 @@
 import Joi from 'joi'
 import { compareRecipes, hasSameSplits } from '../../jobs/rules/datasets/recipe-changes.ts'
-import { completeStored } from '../../jobs/rules/datasets/recipe.ts'
 import { listOf, shape, textReference } from '../../jobs/shape.ts'
 import { ownedBy } from '../../sql/core/db.ts'
 import { diffRows } from '../../sql/datasets/version-diff.ts'
@@ -85,19 +84,18 @@ export const diffVersions = endpoint('GET', '/datasets/{dataset_id}/diff', {
     const reference = query.from ?? to.parent_version_id
     if (reference === null) throw notFound('Dataset version')
     const from = await find(reference)
-    const [oldRecipe, recipe] = [completeStored(from.recipe), completeStored(to.recipe)]
     const sql = ownedBy(context.pools.compare, principal.orgId)
     const rows = await diffRows(sql, principal.orgId, { from: from.id, to: to.id })
     return {
       from: viewCompared(from),
       to: viewCompared(to),
       ...rows,
-      same_splits: hasSameSplits(oldRecipe, recipe),
+      same_splits: hasSameSplits(from.recipe, to.recipe),
       manifest_changes: {
         added: without(to.manifest_ids, from.manifest_ids),
         removed: without(from.manifest_ids, to.manifest_ids),
       },
-      ...compareRecipes(oldRecipe, recipe),
+      ...compareRecipes(from.recipe, to.recipe),
     }
   },
 })

@@ -1,4 +1,3 @@
-import { completeStored } from '../../jobs/rules/datasets/recipe.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, quotaBody } from '../fields.ts'
 import { answerBuild } from './build.ts'
@@ -19,7 +18,7 @@ export const rebuildVersion = endpoint(
       const { context, principal, params } = call
       const dataset = await findVisibleDataset(context, principal, params.dataset_id)
       const { recipe } = await findVisibleVersion(context, principal, params)
-      return answerBuild(call, dataset, completeStored(recipe))
+      return answerBuild(call, dataset, recipe)
     },
   },
 )

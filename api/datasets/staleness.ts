@@ -11,7 +11,7 @@ export const staleBody = Joi.object({
         .integer()
         .required()
         .description(
-          'Manifests that are not active any more while others of their agents are, or traces that are gone: of those deleted one by one, 10,000 at most',
+          'Manifests that are not active any more while others of their agents are, or traces that are gone: of those deleted one by one, about 1,000 at most',
         ),
       subjects: listOf(Joi.string())
         .required()

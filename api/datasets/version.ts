@@ -79,7 +79,7 @@ export const versionBody = Joi.object({
     }).label('DatasetFile'),
   ).required(),
   stale: nullable(staleBody).description(
-    'Whether an agent has moved on from a manifest of the version, or traces of its rows are gone; null until it is ready',
+    'Whether an agent of its traces has moved on, or traces of its rows are gone; null until it is ready',
   ),
   parent_version_id: nullable(Joi.string().guid()),
   job_id: Joi.string().guid().required(),

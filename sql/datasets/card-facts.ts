@@ -1,7 +1,7 @@
 import type { CardFacts } from '../../jobs/rules/datasets/card-facts.ts'
-import { completeStored } from '../../jobs/rules/datasets/recipe.ts'
+import type { StoredRecipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { Queryable } from '../core/db.ts'
-import { listFiles } from './versions.ts'
+import { complete, listFiles } from './versions.ts'
 
 /** What the card of a version tells; undefined unless the version is ready. */
 export async function findCardFacts(
@@ -9,7 +9,7 @@ export async function findCardFacts(
   orgId: string,
   versionId: string,
 ): Promise<CardFacts | undefined> {
-  const [row] = await sql<Omit<CardFacts, 'files' | 'manifests'>[]>`
+  const [row] = await sql<StoredFacts[]>`
     select d.name as dataset_name, d.license, d.dataset_type, v.id as version_id, v.version_number,
       v.ready_at, v.recipe, v.content_hash, v.row_count, v.token_estimate, v.split_counts,
       v.dropped_counts, v.losses, v.warnings, v.policy, v.redaction, v.composition,
@@ -21,7 +21,7 @@ export async function findCardFacts(
     listFiles(sql, orgId, [versionId]),
     listLockedManifests(sql, orgId, versionId),
   ])
-  return { ...row, recipe: completeStored(row.recipe), files, manifests }
+  return { ...complete(row), files, manifests }
 }
 
 /** The manifests of a version's traces, by agent and number, `MAX_MANIFESTS` at most. */
@@ -32,6 +32,10 @@ async function listLockedManifests(sql: Queryable, orgId: string, versionId: str
     join manifests m on m.org_id = v.org_id and m.id = any(v.manifest_ids)
     where v.org_id = ${orgId} and v.id = ${versionId}
     order by m.agent_name collate "C", m.version_number limit ${MAX_MANIFESTS}`
+}
+
+type StoredFacts = Omit<CardFacts, 'recipe' | 'files' | 'manifests'> & {
+  readonly recipe: StoredRecipe
 }
 
 const MAX_MANIFESTS = 100

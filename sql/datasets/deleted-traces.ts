@@ -1,61 +1,60 @@
 import type { Queryable, Sql, Transaction } from '../core/db.ts'
-import { withSettings } from '../core/db.ts'
-import { awaitCellWriters } from '../evals/cell-marks.ts'
 import type { TraceKey } from '../traces/traces.ts'
 
 /**
  * Which traces of the rows of versions are gone. A trace goes alone, which is noted here, or with its
  * month, whose traces in a version were counted when it was built: neither takes longer for more rows.
+ *
+ * A build reads its traces in one snapshot, `awaitDeletions` before it. Who deletes a trace that the
+ * snapshot has comes later than that and so sees the version, and notes the trace whether or not the
+ * version will have a row of it. That shows in the rows once they are there.
  */
 
-/**
- * Notes that a trace is about to be deleted, for the versions that have rows of it. Its cells are marked
- * before, for which `placeTraces` waits.
- */
+/** Notes that a trace is about to be deleted, for the versions that have rows of it or may have some. */
 export async function noteDeletion(tx: Transaction, key: TraceKey) {
   const { org_id: orgId, project_id: projectId, trace_id: traceId } = key
   await tx`
-    insert into dataset_deleted_traces (org_id, version_id, trace_id, period)
-    select v.org_id, v.id, t.trace_id, t.period
+    select pg_advisory_xact_lock_shared(hashtextextended(${projectId}::text, ${DELETIONS}))`
+  // The notes of a version are only counted up to that many, and no lock is taken for it.
+  const hasRoom = tx`(
+    select count(*) from (
+      select from dataset_deleted_traces e
+      where e.org_id = v.org_id and e.version_id = v.id and not e.while_built
+      limit ${MAX_NOTED}) noted) < ${MAX_NOTED}`
+  await tx`
+    insert into dataset_deleted_traces (org_id, version_id, trace_id, period, while_built)
+    select v.org_id, v.id, t.trace_id, t.period, v.ready_at is null
     from traces t
     join dataset_versions v on v.org_id = t.org_id and v.id in (
       select version_id from dataset_version_rows where org_id = ${orgId} and trace_id = ${traceId}
       union all
-      select version_id from dataset_rejected_traces where org_id = ${orgId} and trace_id = ${traceId})
+      select version_id from dataset_version_rows
+      where org_id = ${orgId} and rejected_trace_id = ${traceId}
+      union all
+      select b.id from dataset_versions b
+      join jobs j on j.org_id = b.org_id and j.id = b.job_id and j.finished_at is null
+      where b.org_id = ${orgId} and b.ready_at is null)
     join datasets d on d.org_id = v.org_id and d.id = v.dataset_id and d.project_id = t.project_id
     where t.org_id = ${orgId} and t.project_id = ${projectId} and t.trace_id = ${traceId}
       -- An older version has another trace, that had this id before.
-      and (v.ready_at is null or v.ready_at > t.created_at)
+      and (v.ready_at is null or (v.ready_at > t.created_at and ${hasRoom}))
     on conflict do nothing`
 }
 
 /**
- * How many traces of a version's rows came in which month, by its first day, `YYYY-MM-DD`. Those that are
- * gone already are noted instead. Not to be called in a transaction.
+ * Waits for the transactions that delete a trace of a project and may not have seen a version that is there
+ * by now. Other deletions wait for those meanwhile, and nothing else. Not to be called in a transaction:
+ * the lock must not outlast the statement.
  */
-export async function placeTraces(sql: Sql, orgId: string, projectId: string, versionId: string) {
-  // Who deletes a trace and did not see the rows has committed then, and everybody else sees them.
-  await awaitCellWriters(sql, projectId)
-  const settings = { statement_timeout: String(PLACING_MS) }
-  const rows = await withSettings(sql, settings, (tx) => {
-    const ofVersion = tx`where org_id = ${orgId} and version_id = ${versionId}`
-    return tx<{ period: string; n: number }[]>`
-      with placed as materialized (
-        select r.trace_id, k.period from (
-          select trace_id from dataset_version_rows ${ofVersion}
-          union
-          select trace_id from dataset_rejected_traces ${ofVersion}) r
-        left join trace_ids k on k.org_id = ${orgId} and k.project_id = ${projectId}
-          and k.trace_id = r.trace_id
-      ), gone as (
-        insert into dataset_deleted_traces (org_id, version_id, trace_id)
-        select ${orgId}, ${versionId}, trace_id from placed where period is null
-        on conflict (org_id, version_id, trace_id) do update set period = null
-      )
-      select period::text as period, count(*)::int8 as n from placed
-      where period is not null group by 1 order by 1`
-  })
-  return Object.fromEntries(rows.map(({ period, n }) => [period, n]))
+export async function awaitDeletions(sql: Sql, projectId: string) {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${projectId}::text, ${DELETIONS}))`
+}
+
+/** Forgets the deleted traces of which a version, whose rows are all stored, has no row. */
+export async function forgetUnused(tx: Transaction, orgId: string, versionId: string) {
+  await tx`
+    delete from dataset_deleted_traces e
+    where e.org_id = ${orgId} and e.version_id = ${versionId} and not ${hasRow(tx)}`
 }
 
 /** The traces of a version's rows that are gone. */
@@ -67,32 +66,50 @@ export interface GoneTraces {
   trace_ids: string[]
 }
 
-/** Of those of these versions that have any. */
+/**
+ * Of those of these versions that have any. Of a version that the release before built, which did not
+ * count months, no more is known than was noted.
+ */
 export async function countGoneTraces(
   sql: Queryable,
   orgId: string,
   versionIds: readonly string[],
 ) {
-  const isStored = sql`exists (
-    select from trace_periods p where p.period = e.period::date and p.dropped_at is null)`
+  const stored = sql`(select period from trace_periods where dropped_at is null)`
   return sql<GoneTraces[]>`
     select * from (
       select v.id as version_id, with_month.n + alone.n as count, alone.trace_ids
       from dataset_versions v, lateral (
-        select coalesce(sum(e.n::int8), 0)::int8 as n from jsonb_each_text(v.trace_periods) e (period, n)
-        where not ${isStored}) with_month, lateral (
-        select count(*) as n,
-          coalesce((array_agg(trace_id order by trace_id collate "C"))[1:${MAX_SUBJECTS}], '{}') as trace_ids
+        select coalesce(sum(e.n::int8), 0)::int8 as n from jsonb_each_text(v.trace_months) e (period, n)
+        where e.period::date not in ${stored}) with_month, lateral (
+        select count(*) as n, coalesce(
+          array_agg(trace_id order by trace_id collate "C") filter (where n <= ${MAX_SUBJECTS}),
+          '{}') as trace_ids
         from (
-          select e.trace_id from dataset_deleted_traces e
-          where e.org_id = v.org_id and e.version_id = v.id and (e.period is null or ${isStored})
+          select e.trace_id, row_number() over (order by e.trace_id) as n
+          from dataset_deleted_traces e
+          where e.org_id = v.org_id and e.version_id = v.id
+            and (v.trace_months is null or e.period in ${stored})
+            and (not e.while_built or ${hasRow(sql)})
           order by e.trace_id limit ${MAX_NOTED}) noted) alone
       where v.org_id = ${orgId} and v.id = any(${versionIds}::uuid[])) gone
     where count > 0`
 }
 
-/** How long the months of millions of traces may take. */
-const PLACING_MS = 600_000
-const MAX_NOTED = 10_000
+/** Whether the version of note `e` has a row of its trace. */
+function hasRow(sql: Queryable) {
+  return sql`(
+    exists (
+      select from dataset_version_rows r
+      where r.org_id = e.org_id and r.version_id = e.version_id and r.trace_id = e.trace_id)
+    or exists (
+      select from dataset_version_rows r
+      where r.org_id = e.org_id and r.version_id = e.version_id and r.rejected_trace_id = e.trace_id))`
+}
+
+/** So many deleted traces of a version are noted and counted, about: not more for one a deletion. */
+const MAX_NOTED = 1000
 /** How many of the things that make a version stale are named. */
 export const MAX_SUBJECTS = 20
+/** Second argument of the hash behind the advisory lock: a number that nothing else uses. */
+const DELETIONS = 7_304_541

@@ -2,6 +2,7 @@ import type { Candidate, ReplayResult } from '../../jobs/rules/datasets/candidat
 import type { Anchored, Unreplayed } from '../../jobs/rules/datasets/split.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { sourceTraceId } from '../traces/replays.ts'
+import type { Period } from '../traces/periods.ts'
 import { isSameTrace } from '../traces/traces.ts'
 import { attemptedTask, firstTrace, replayResult } from './attempted-tasks.ts'
 import type { Judged } from './revisions.ts'
@@ -16,6 +17,8 @@ export type SelectedTrace = Candidate &
     readonly policy_agent_name: string
     readonly policy_version: number
     readonly content_bytes: number
+    /** The month in which it came, by its first day, `YYYY-MM-DD`. */
+    readonly period: Period
     readonly created_at: Date
     /** How often it was changed. */
     readonly revision: number
@@ -42,7 +45,7 @@ export async function declarePassing(tx: Transaction, selection: Selection, shar
   const source = sourceTraceId(tx, tx`t`)
   await tx`
     declare passing no scroll cursor for
-    select t.trace_id, t.agent_name, coalesce(t.manifest_id, m.id), t.manifest_hash, t.task_id,
+    select t.trace_id, t.period::text, t.agent_name, coalesce(t.manifest_id, m.id), t.manifest_hash, t.task_id,
       t.session_id, ${source}, coalesce(${source}, t.parent_trace_id), ${parent(tx)},
       ${firstTrace(tx, orgId, projectId)}, attempt.task, result.replay,
       t.created_at, t.revision, octet_length(t.content), correction.id, correction.bytes,
@@ -62,6 +65,7 @@ export async function declarePassing(tx: Transaction, selection: Selection, shar
 export function selectedTrace(row: PassingRow): JudgedTrace {
   const [
     trace_id,
+    period,
     agent_name,
     manifest_id,
     manifest_hash,
@@ -93,6 +97,7 @@ export function selectedTrace(row: PassingRow): JudgedTrace {
   ] = row
   return {
     trace_id,
+    period,
     agent_name,
     manifest_id,
     manifest_hash,
@@ -157,6 +162,7 @@ const LEAST_SHARE = 0.3
 /** A row of the cursor. Objects with so many members would be slow to make, and slow to read. */
 export type PassingRow = readonly [
   trace_id: string,
+  period: Period,
   agent_name: string,
   manifest_id: string | null,
   manifest_hash: string | null,

@@ -27,28 +27,23 @@ export async function insertRows(
   const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
   await sql`
     insert into dataset_version_rows (org_id, version_id, ordinal, trace_id, row_hash,
-      score_fingerprint, split, shard, byte_offset, byte_length)
+      score_fingerprint, split, shard, byte_offset, byte_length, rejected_trace_id)
     select ${orgId}, ${versionId}, ordinal, trace_id, decode(row_hash, 'hex'),
-      decode(score_fingerprint, 'hex'), split, shard, byte_offset, byte_length
+      decode(score_fingerprint, 'hex'), split, shard, byte_offset, byte_length, rejected_trace_id
     from unnest(${rows.map((row) => row.ordinal)}::bigint[], ${rows.map((row) => row.trace_id)}::text[],
       ${rows.map((row) => hex(row.row_hash))}::text[],
       ${rows.map((row) => hex(row.score_fingerprint))}::text[], ${rows.map((row) => row.split)}::text[],
       ${rows.map((row) => row.shard)}::int[], ${rows.map((row) => row.byte_offset)}::bigint[],
-      ${rows.map((row) => row.byte_length)}::int[])
-      as r (ordinal, trace_id, row_hash, score_fingerprint, split, shard, byte_offset, byte_length)`
-  const rejected = rows.flatMap(({ rejected_trace_id: id }) => id ?? [])
-  if (rejected.length === 0) return
-  await sql`
-    insert into dataset_rejected_traces (org_id, version_id, trace_id)
-    select ${orgId}, ${versionId}, unnest(${rejected}::text[])
-    on conflict do nothing`
+      ${rows.map((row) => row.byte_length)}::int[],
+      ${rows.map((row) => row.rejected_trace_id)}::text[])
+      as r (ordinal, trace_id, row_hash, score_fingerprint, split, shard, byte_offset, byte_length,
+        rejected_trace_id)`
 }
 
 /** Deletes rows of a version that is not ready, and what was noted of their traces. */
 export async function deleteRows(sql: Queryable, orgId: string, versionId: string) {
   const ofVersion = sql`org_id = ${orgId} and version_id = ${versionId}`
   await sql`delete from dataset_version_rows where ${ofVersion}`
-  await sql`delete from dataset_rejected_traces where ${ofVersion}`
   await sql`delete from dataset_deleted_traces where ${ofVersion}`
 }
 

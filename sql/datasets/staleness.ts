@@ -2,7 +2,7 @@ import type { Queryable } from '../core/db.ts'
 import { countGoneTraces, MAX_SUBJECTS } from './deleted-traces.ts'
 import type { VersionRow } from './versions.ts'
 
-/** Why a version would have other rows if it were built today. */
+/** Why a version is stale: its agents have moved on, or traces of its rows are gone. */
 export interface StaleReason {
   /**
    * `manifest_superseded`: manifests of its traces are not active any more, and others of their agents are.
@@ -19,53 +19,38 @@ export interface StaleReason {
 export async function findStaleReasons(
   sql: Queryable,
   orgId: string,
-  versions: readonly Pick<VersionRow, 'id' | 'ready_at' | 'manifest_ids'>[],
+  versions: readonly Pick<VersionRow, 'id' | 'ready_at'>[],
 ): Promise<ReadonlyMap<string, readonly StaleReason[]>> {
-  const ready = versions.filter(({ ready_at }) => ready_at !== null)
-  if (ready.length === 0) return new Map()
-  const ids = new Set<string>()
-  for (const { manifest_ids } of ready) for (const id of manifest_ids) ids.add(id)
+  const ids = versions.filter(({ ready_at }) => ready_at !== null).map(({ id }) => id)
+  const reasons = new Map<string, StaleReason[]>(ids.map((id) => [id, []]))
+  if (ids.length === 0) return reasons
   const [superseded, gone] = await Promise.all([
-    findSuperseded(sql, orgId, [...ids]),
-    countGoneTraces(
-      sql,
-      orgId,
-      ready.map(({ id }) => id),
-    ),
+    countSuperseded(sql, orgId, ids),
+    countGoneTraces(sql, orgId, ids),
   ])
-  const goneOf = new Map(gone.map((traces) => [traces.version_id, traces]))
-  return new Map(
-    ready.map(({ id, manifest_ids }) => [
-      id,
-      reasonsOf(
-        manifest_ids.filter((manifest) => superseded.has(manifest)),
-        goneOf.get(id),
-      ),
-    ]),
-  )
-}
-
-function reasonsOf(manifests: readonly string[], gone: Gone | undefined): StaleReason[] {
-  const reasons: StaleReason[] = []
-  if (manifests.length > 0) {
-    const subjects = manifests.slice(0, MAX_SUBJECTS)
-    reasons.push({ code: 'manifest_superseded', count: manifests.length, subjects })
+  for (const { version_id, count, manifest_ids: subjects } of superseded) {
+    reasons.get(version_id)?.push({ code: 'manifest_superseded', count, subjects })
   }
-  if (gone) reasons.push({ code: 'trace_deleted', count: gone.count, subjects: gone.trace_ids })
+  for (const { version_id, count, trace_ids: subjects } of gone) {
+    reasons.get(version_id)?.push({ code: 'trace_deleted', count, subjects })
+  }
   return reasons
 }
 
-/** Those of these manifests that are not active while another one of their agent is. */
-async function findSuperseded(sql: Queryable, orgId: string, ids: readonly string[]) {
-  if (ids.length === 0) return new Set<string>()
-  const rows = await sql<{ id: string }[]>`
-    select m.id from manifests m
-    where m.org_id = ${orgId} and m.id = any(${ids}::uuid[]) and m.status = 'superseded'
-      and exists (
-        select from manifests a
-        where a.org_id = m.org_id and a.project_id = m.project_id and a.agent_name = m.agent_name
-          and a.status = 'active')`
-  return new Set(rows.map(({ id }) => id))
+/**
+ * Of those of these versions that have any: how many of their manifests are superseded while another one
+ * of their agent is active, and the first of them.
+ */
+async function countSuperseded(sql: Queryable, orgId: string, versionIds: readonly string[]) {
+  return sql<{ version_id: string; count: number; manifest_ids: string[] }[]>`
+    select v.id as version_id, count(*) as count,
+      (array_agg(m.id order by used.n))[1:${MAX_SUBJECTS}] as manifest_ids
+    from dataset_versions v
+    cross join unnest(v.manifest_ids) with ordinality used (id, n)
+    join manifests m on m.org_id = v.org_id and m.id = used.id and m.status = 'superseded'
+    where v.org_id = ${orgId} and v.id = any(${versionIds}::uuid[]) and exists (
+      select from manifests a
+      where a.org_id = m.org_id and a.project_id = m.project_id and a.agent_name = m.agent_name
+        and a.status = 'active')
+    group by v.id`
 }
-
-type Gone = Awaited<ReturnType<typeof countGoneTraces>>[number]

@@ -1,6 +1,6 @@
 import type { Composition, VersionPolicy } from '../../jobs/rules/datasets/card-facts.ts'
 import { completeStored } from '../../jobs/rules/datasets/recipe.ts'
-import type { Recipe, Split } from '../../jobs/rules/datasets/recipe.ts'
+import type { Recipe, Split, StoredRecipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { VersionRedaction } from '../../jobs/rules/datasets/redaction.ts'
 import { jsonText } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
@@ -95,7 +95,7 @@ export async function findVersion(
   datasetId: string,
   reference: VersionReference,
 ) {
-  const [row] = await sql<VersionRow[]>`
+  const [row] = await sql<StoredVersion[]>`
     select ${columns(sql)} from ${withJob(sql)}
     where v.org_id = ${orgId} and v.dataset_id = ${datasetId}
       ${
@@ -105,14 +105,14 @@ export async function findVersion(
             ? sql`and v.id = ${reference.id}`
             : sql`and v.version_number = ${reference.number}`
       }`
-  return row
+  return row && complete(row)
 }
 
 /** Finds a version by its id alone, for the worker. */
 export async function findVersionToBuild(sql: Queryable, orgId: string, id: string) {
-  const [row] = await sql<VersionRow[]>`
+  const [row] = await sql<StoredVersion[]>`
     select ${columns(sql)} from ${withJob(sql)} where v.org_id = ${orgId} and v.id = ${id}`
-  return row && { ...row, recipe: completeStored(row.recipe) }
+  return row && complete(row)
 }
 
 /** Newest first; `before` is a version number. */
@@ -122,11 +122,12 @@ export async function listVersions(
   datasetId: string,
   page: { before?: number | undefined; offset: number; limit: number },
 ) {
-  return sql<VersionRow[]>`
+  const rows = await sql<StoredVersion[]>`
     select ${columns(sql)} from ${withJob(sql)}
     where v.org_id = ${orgId} and v.dataset_id = ${datasetId}
       ${page.before === undefined ? sql`` : sql`and v.version_number < ${page.before}`}
     order by v.version_number desc limit ${page.limit} offset ${page.offset}`
+  return rows.map(complete)
 }
 
 /** Unfinished jobs that build or push a dataset's versions. */
@@ -160,6 +161,8 @@ export type ReadyFacts = Required<
   redaction: VersionRedaction | null
   near_duplicates: readonly NearDuplicate[]
   composition: Composition
+  /** How many traces of the rows came in which month, by its first day. */
+  trace_months: Readonly<Record<string, number>>
 }
 
 /**
@@ -170,7 +173,7 @@ export async function publishVersion(
   tx: Transaction,
   orgId: string,
   id: string,
-  facts: ReadyFacts & { trace_periods: Readonly<Record<string, number>> },
+  facts: ReadyFacts,
   files: readonly FileRow[],
 ) {
   const updated = await tx`
@@ -185,12 +188,19 @@ export async function publishVersion(
       redaction = ${facts.redaction && jsonText(facts.redaction)}::text::jsonb,
       near_duplicates = ${jsonText(facts.near_duplicates)}::text::jsonb,
       composition = ${jsonText(facts.composition)}::text::jsonb,
-      trace_periods = ${jsonText(facts.trace_periods)}::text::jsonb
+      trace_months = ${jsonText(facts.trace_months)}::text::jsonb
     where org_id = ${orgId} and id = ${id} and ready_at is null`
   if (updated.count === 0) return false
   const rows = files.map((file) => ({ ...file, org_id: orgId, version_id: id }))
   await tx`insert into dataset_files ${tx(rows)}`
   return true
+}
+
+type StoredVersion = Omit<VersionRow, 'recipe'> & { readonly recipe: StoredRecipe }
+
+/** A row of a version whose recipe has all that this release knows. */
+export function complete<Row extends { readonly recipe: StoredRecipe }>(row: Row) {
+  return { ...row, recipe: completeStored(row.recipe) }
 }
 
 function withJob(sql: Queryable) {

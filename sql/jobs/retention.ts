@@ -116,6 +116,15 @@ export async function deleteOldPushes(sql: Queryable, limit: number) {
   return deleted.count
 }
 
+/** Deletes at most `limit` notes that a dataset version became stale 90 days ago. */
+export async function deleteOldStaleness(sql: Queryable, limit: number) {
+  const deleted = await sql`
+    delete from dataset_staleness_events where (org_id, id) in (
+      select org_id, id from dataset_staleness_events where occurred_at < ${recordsKeptSince(sql)}
+      order by occurred_at limit ${limit} for update skip locked)`
+  return deleted.count
+}
+
 /** Deletes at most `limit` mails, 90 days old. */
 export async function deleteOldMails(sql: Queryable, limit: number) {
   const deleted = await sql`

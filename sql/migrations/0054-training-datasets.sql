@@ -5,7 +5,47 @@ alter table dataset_versions
   -- What redaction took out: its ruleset, a count for each class, how many rows; null where none was asked.
   add column redaction jsonb,
   -- At most 1,000 samples of rows that were left out because they were near to a row that was kept.
-  add column near_duplicates jsonb not null default '[]';
+  add column near_duplicates jsonb not null default '[]' check (jsonb_typeof(near_duplicates) = 'array'),
+  -- What the rows are made of, for the card; null in versions that the release before built.
+  add column composition jsonb,
+  -- How many traces of the rows came in which month, by its first day, when they were selected. Null in
+  -- versions that the release before built.
+  add column trace_months jsonb;
+
+-- The other trace of a pair.
+alter table dataset_version_rows add column rejected_trace_id text;
+
+-- Traces of the rows of versions that were deleted one by one; those of a dropped month are not here. Of a
+-- version that is ready, no more than about 1,000 are noted.
+create table dataset_deleted_traces (
+  org_id uuid not null,
+  version_id uuid not null,
+  trace_id text not null,
+  -- The month in which the trace came.
+  period date not null,
+  -- The version was not ready: whether it has a row of the trace shows in its rows.
+  while_built boolean not null,
+  primary key (org_id, version_id, trace_id) include (period, while_built),
+  foreign key (org_id, version_id) references dataset_versions (org_id, id) on delete cascade
+);
+
+-- Current versions that became stale because a manifest was activated; kept for 90 days.
+create table dataset_staleness_events (
+  org_id uuid not null,
+  id uuid not null,
+  version_id uuid not null,
+  -- The one that was activated, and the one that it superseded.
+  manifest_id uuid not null,
+  previous_manifest_id uuid not null,
+  created_by uuid,
+  occurred_at timestamptz(3) not null default now(),
+  primary key (org_id, id),
+  foreign key (org_id, version_id) references dataset_versions (org_id, id) on delete cascade
+);
+create index dataset_staleness_events_newest
+  on dataset_staleness_events (org_id, occurred_at desc, id desc);
+create index dataset_staleness_events_of_version on dataset_staleness_events (org_id, version_id);
+create index dataset_staleness_events_by_age on dataset_staleness_events (occurred_at);
 
 -- What a project has redacted besides the classes, and what it never wants redacted.
 create table redaction_settings (
@@ -84,46 +124,19 @@ create index hub_repos_of_organization on hub_repos (org_id);
 
 -- The correction that was given before does not hold any more.
 alter table annotations add column correction_withdrawn boolean not null default false;
-alter table dataset_versions
-  -- What the rows are made of, for the card; null in versions that the release before built.
-  add column composition jsonb,
-  -- How many traces of the rows came in which month, by its first day, as the end of the build found them.
-  -- Null in versions that the release before built.
-  add column trace_periods jsonb;
 
--- The rejected traces of pairs; the chosen ones are in dataset_version_rows.
-create table dataset_rejected_traces (
+-- Traces that were corrected when a correction did not change a decision yet. Each is judged once more.
+create table corrected_traces_due (
   org_id uuid not null,
+  project_id uuid not null,
   trace_id text not null,
-  version_id uuid not null,
-  primary key (org_id, trace_id, version_id),
-  foreign key (org_id, version_id) references dataset_versions (org_id, id) on delete cascade
+  -- Until then the workers of the release before may be there.
+  due_at timestamptz not null default now() + interval '1 hour',
+  primary key (org_id, project_id, trace_id),
+  foreign key (org_id, project_id, trace_id) references trace_ids on delete cascade
 );
-create index dataset_rejected_traces_of_version on dataset_rejected_traces (org_id, version_id);
-
--- Traces of the rows of versions that were deleted one by one; those of a dropped month are not here.
-create table dataset_deleted_traces (
-  org_id uuid not null,
-  version_id uuid not null,
-  trace_id text not null,
-  -- Null where the trace is not counted in trace_periods, because it was gone at the end of the build.
-  period date,
-  primary key (org_id, version_id, trace_id),
-  foreign key (org_id, version_id) references dataset_versions (org_id, id) on delete cascade
-);
-
--- Current versions that became stale because a manifest was activated.
-create table dataset_stalings (
-  org_id uuid not null,
-  id uuid not null,
-  version_id uuid not null,
-  -- The one that was activated, and the one that it superseded.
-  manifest_id uuid not null,
-  previous_manifest_id uuid not null,
-  created_by uuid,
-  occurred_at timestamptz(3) not null default now(),
-  primary key (org_id, id),
-  foreign key (org_id, version_id) references dataset_versions (org_id, id) on delete cascade
-);
-create index dataset_stalings_newest on dataset_stalings (org_id, occurred_at desc, id desc);
-create index dataset_stalings_of_version on dataset_stalings (org_id, version_id);
+insert into corrected_traces_due (org_id, project_id, trace_id)
+select org_id, project_id, trace_id from trace_ids
+where (org_id, project_id, trace_id) in (
+  select org_id, project_id, trace_id from annotations where corrected_output is not null)
+for key share;

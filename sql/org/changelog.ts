@@ -154,7 +154,7 @@ const SOURCES: Readonly<
           'previous_manifest_id', s.previous_manifest_id,
           'previous_version_label', 'v' || p.version_number),
         s.occurred_at
-      from dataset_stalings s
+      from dataset_staleness_events s
       join dataset_versions v on v.org_id = s.org_id and v.id = s.version_id
       join datasets d on d.org_id = v.org_id and d.id = v.dataset_id
       join manifests m on m.org_id = s.org_id and m.id = s.manifest_id

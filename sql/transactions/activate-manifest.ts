@@ -2,7 +2,7 @@ import { TRACE_WINDOW_DAYS } from '../../jobs/rules/manifests/compat-policy.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import { retargetVerdicts } from '../../jobs/retarget-verdicts.ts'
 import type { Transaction } from '../core/db.ts'
-import { noteStalings } from '../datasets/stalings.ts'
+import { noteStaleness } from '../datasets/staleness-events.ts'
 import { insertActivation } from '../manifests/manifest-activations.ts'
 import type { ActivationKind } from '../manifests/manifest-activations.ts'
 import { findActiveManifest, setManifestStatus } from '../manifests/manifests.ts'
@@ -20,8 +20,8 @@ export interface Activation {
 
 /**
  * Makes a version the active one: the one that was active is superseded, jobs analyse the traces of that
- * one and decide verdicts again, and datasets with traces of it are told to be stale. Returns the id of the analysis' report, or null when no version
- * was active.
+ * one and decide verdicts again, and the changelog says which datasets with traces of it are stale. Returns
+ * the id of the analysis' report, or null when no version was active.
  */
 export async function activateManifest(
   tx: Transaction,
@@ -40,7 +40,7 @@ export async function activateManifest(
   })
   await startRetargeting(tx, queue, agent, manifest.id, occasion)
   if (!previous) return null
-  await noteStalings(tx, {
+  await noteStaleness(tx, {
     orgId: agent.orgId,
     projectId: agent.projectId,
     manifestId: manifest.id,

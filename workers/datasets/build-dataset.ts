@@ -3,6 +3,7 @@ import { builtVersion, buildDataset } from '../../jobs/build-dataset.ts'
 import { order } from '../../jobs/rules/core/order.ts'
 import type { RareMember } from '../../jobs/rules/datasets/formats.ts'
 import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
+import { awaitDeletions } from '../../sql/datasets/deleted-traces.ts'
 import { deleteRows } from '../../sql/datasets/rows.ts'
 import { findVersionToBuild } from '../../sql/datasets/versions.ts'
 import type { VersionRow } from '../../sql/datasets/versions.ts'
@@ -70,6 +71,7 @@ async function build(building: Building) {
   const { recipe } = version
   const { drop, counts } = countDropped()
   const list = await openRowList(duck)
+  await awaitDeletions(run.sql, version.project_id)
   await clearRows(building)
   const total = await selectIntoList(version, run, list, drop)
   await settleTraces(list.connection, drop)

@@ -98,6 +98,12 @@ export async function readComposition(connection: DuckDBConnection): Promise<Com
   }
 }
 
+/** How many traces with a chosen row came in which month, by its first day. */
+export async function countMonths(connection: DuckDBConnection): Promise<Record<string, number>> {
+  const query = `select period, count(*) ${USED} group by period order by period`
+  return Object.fromEntries(await readCounts(connection, query))
+}
+
 /** The decision policies of the traces with a chosen row, and how many traces each decided. */
 export async function listPolicies(connection: DuckDBConnection) {
   const query = `

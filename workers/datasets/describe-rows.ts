@@ -4,6 +4,7 @@ import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import {
   countChosen,
   countLosses,
+  countMonths,
   countRedactions,
   listManifests,
   listPolicies,
@@ -12,8 +13,8 @@ import {
 import { listNearSamples } from './near-rows.ts'
 
 /**
- * Counts the chosen rows and what they lack, and lists the manifests and policies of their traces and what was
- * near to them.
+ * Counts the chosen rows and what they lack, and lists the manifests, policies and months of their traces
+ * and what was near to them.
  */
 export async function describeRows(
   connection: DuckDBConnection,
@@ -30,6 +31,7 @@ export async function describeRows(
     | 'redaction'
     | 'near_duplicates'
     | 'composition'
+    | 'trace_months'
   >
 > {
   const { rows, tokens, splits } = await countChosen(connection)
@@ -46,5 +48,6 @@ export async function describeRows(
     policy: { decision_policies: await listPolicies(connection) },
     near_duplicates: await listNearSamples(connection),
     composition: await readComposition(connection),
+    trace_months: await countMonths(connection),
   }
 }

@@ -1,5 +1,5 @@
 import { describeRefusal } from '../../jobs/rules/org/quota-refusal.ts'
-import { placeTraces } from '../../sql/datasets/deleted-traces.ts'
+import { forgetUnused } from '../../sql/datasets/deleted-traces.ts'
 import { deleteRows } from '../../sql/datasets/rows.ts'
 import { findVersionToBuild, publishVersion } from '../../sql/datasets/versions.ts'
 import type { FileRow, ReadyFacts, VersionRow } from '../../sql/datasets/versions.ts'
@@ -11,7 +11,7 @@ import { buildProgress } from './build-progress.ts'
 import type { Shard } from './shard-files.ts'
 
 export interface Finished {
-  readonly version: Pick<VersionRow, 'id' | 'project_id' | 'recipe'>
+  readonly version: Pick<VersionRow, 'id' | 'recipe'>
   readonly facts: ReadyFacts
   readonly files: Readonly<Record<FileRow['format'], readonly Shard[]>>
   /** How many traces the version was made of. */
@@ -24,8 +24,8 @@ export interface Finished {
  * @throws GiveUp when the quota is used up or the version has been deleted meanwhile
  */
 export async function publish(finished: Finished, run: Run) {
-  const { version, files, traceCount } = finished
-  const { id: versionId, project_id: projectId } = version
+  const { version, facts, files, traceCount } = finished
+  const { id: versionId } = version
   const { orgId, storage } = run
   const stored = (['jsonl', 'parquet'] as const).flatMap((format) =>
     files[format].map((shard, _, all) => ({
@@ -36,12 +36,11 @@ export async function publish(finished: Finished, run: Run) {
   run.signal.throwIfAborted()
   for (const { localPath, row } of stored) await storage.adopt(row.storage_key, localPath)
   const rows = stored.map(({ row }) => row)
-  const trace_periods = await placeTraces(run.sql, orgId, projectId, versionId)
-  const facts = { ...finished.facts, trace_periods }
   try {
     await run.queue.transaction(run.sql, async (tx: Transaction) => {
       await run.checkpoint(tx, buildProgress('converting', 1, traceCount))
       if (!(await publishVersion(tx, orgId, versionId, facts, rows))) throw versionGone()
+      await forgetUnused(tx, orgId, versionId)
       await chargeRows(tx, finished, run)
     })
   } catch (error) {

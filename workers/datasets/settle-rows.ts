@@ -76,8 +76,8 @@ export function settlesMore({ filters, options, dataset_type: type }: Recipe) {
 }
 
 /**
- * How many units are in two splits, and duplicates and near-duplicates left. Unless it is 0, the version must
- * not be used.
+ * How many units are in two splits, and duplicates and near-duplicates left. Unless it is 0, the version
+ * must not be used.
  */
 export async function countLeaks(connection: DuckDBConnection, { options }: Recipe) {
   const leaks = (await countSplitLeaks(connection)) + (await countNearLeaks(connection))

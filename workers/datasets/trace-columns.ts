@@ -61,7 +61,7 @@ function toldOf(trace: SelectedTrace): Told {
 }
 
 const LISTED_TEXTS = ['trace_id', 'task_id', 'session_id', 'manifest_id', 'attempted'] as const
-const TEXTS = [...LISTED_TEXTS, 'parent_trace_id', 'policy_agent_name'] as const
+const TEXTS = [...LISTED_TEXTS, 'parent_trace_id', 'policy_agent_name', 'period'] as const
 /** The columns that `asTrace` reads. */
 export const TRACE_COLUMNS = `index, quality, split_index, told, ${LISTED_TEXTS.join(', ')}`
 

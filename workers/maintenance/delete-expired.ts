@@ -16,6 +16,7 @@ import {
   deleteOldRepairFailures,
   deleteOldRevisions,
   deleteOldSkill,
+  deleteOldStaleness,
   listUploadOwners,
 } from '../../sql/jobs/retention.ts'
 import { expireTasks } from '../../sql/replay/replay-tasks.ts'
@@ -37,6 +38,7 @@ export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
     repair_failures: await inChunks(run, () => deleteOldRepairFailures(sql, CHUNK)),
     previews: await inChunks(run, () => deleteOldPreviews(sql, CHUNK)),
     dataset_pushes: await inChunks(run, () => deleteOldPushes(sql, CHUNK)),
+    dataset_staleness: await inChunks(run, () => deleteOldStaleness(sql, CHUNK)),
     deliveries: await inChunks(run, () => deleteOldDeliveries(sql, CHUNK)),
     replay_tasks: await inChunks(run, () => expireTasks(sql, CHUNK)),
     mails: await inChunks(run, () => deleteOldMails(sql, CHUNK)),

@@ -1,9 +1,12 @@
 import { requestAggregation } from '../../jobs/aggregate-scores.ts'
 import { jobs } from '../../jobs/index.ts'
+import { judgeTraces } from '../../jobs/judge-traces.ts'
 import { reconcileJobs } from '../../jobs/reconcile-jobs.ts'
 import { requestSettling } from '../../jobs/settle-traces.ts'
+import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { listDirtyProjects } from '../../sql/jobs/retention.ts'
+import { takeCorrected } from '../../sql/traces/corrected-traces.ts'
 import { listDueProjects } from '../../sql/traces/settling.ts'
 import { addStems } from '../../sql/traces/trace-search.ts'
 import { handler } from '../runtime/handler.ts'
@@ -15,6 +18,7 @@ export const reconcileJobsHandler = handler(reconcileJobs, async (_, run) => {
   await requestLeftAggregations(run)
   await requestDueSettlings(run)
   await addLeftStems(run)
+  await judgeCorrected(run)
 })
 
 /** Requests the aggregation of what is still marked because an earlier one was given up. */
@@ -49,7 +53,22 @@ async function addLeftStems({ sql, log, signal }: Run) {
   if (added > 0) log.info({ added }, 'search rows were given stems')
 }
 
+/** Has traces judged anew that were corrected before corrections changed decisions. */
+async function judgeCorrected({ queue, sql, log }: Run) {
+  const count = await queue.transaction(sql, async (tx: Transaction) => {
+    const taken = await takeCorrected(tx, CORRECTED_A_RUN)
+    for (const traces of Map.groupBy(taken, ({ project_id }) => project_id).values()) {
+      const [{ org_id, project_id }] = traces as [(typeof taken)[number]]
+      const ids = traces.map(({ trace_id }) => trace_id)
+      await enqueueTraces(queue, tx, judgeTraces, org_id, project_id, ids)
+    }
+    return taken.length
+  })
+  if (count > 0) log.info({ count }, 'corrected traces are judged anew')
+}
+
 const PROJECTS_A_RUN = 1000
 const STEM_PAGE = 1000
 /** Half a minute's work at most, so that the next run is not late. */
 const STEM_PAGES_A_RUN = 50
+const CORRECTED_A_RUN = 5000

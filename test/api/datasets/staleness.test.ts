@@ -1,8 +1,6 @@
 import t from 'tap'
 import type { Transaction } from '../../../sql/core/db.ts'
 import { dropPeriod } from '../../../sql/transactions/drop-period.ts'
-import { buildDatasetHandler } from '../../../workers/datasets/build-dataset.ts'
-import { handler } from '../../../workers/runtime/handler.ts'
 import {
   buildDataset,
   buildVersion,
@@ -23,22 +21,12 @@ const deleted = (count: number, ...subjects: string[]) => ({
   is_stale: true,
   reasons: [{ code: 'trace_deleted', count, subjects }],
 })
+const twoDigits = (n: number) => String(n).padStart(2, '0')
 const staleOf = async (api: Client, version: Version) =>
   (await api.get(pathOf(version))).body.stale as unknown
 
 t.test('a version is stale when traces of its rows are gone', async (t) => {
-  let whileStored: (() => Promise<unknown>) | undefined
-  const { job, work } = buildDatasetHandler
-  const held = handler(job, (payload, run) =>
-    work(payload, {
-      ...run,
-      async checkpoint(tx, progress) {
-        if (progress.note === 'storing rows') await whileStored?.()
-        return run.checkpoint(tx, progress)
-      },
-    }),
-  )
-  const { service, openOrganization } = await openDatasetService(t, held)
+  const { service, openOrganization } = await openDatasetService(t)
   const { sql } = service
 
   t.test('which were deleted one by one', async (t) => {
@@ -95,17 +83,6 @@ t.test('a version is stale when traces of its rows are gone', async (t) => {
     t.same(await staleOf(api, version), deleted(2, 'bad', 'good'))
   })
 
-  t.test('which went while the version was built', async (t) => {
-    const { api } = await openOrganization(named('a', 'b'))
-    whileStored = async () => {
-      whileStored = undefined
-      t.equal((await api.delete('/traces/a')).status, 204)
-    }
-    const version = await buildDataset(api, 'sft')
-    t.equal(version.row_count, 2)
-    t.same(version.stale, deleted(1, 'a'))
-  })
-
   t.test('which went with their month', async (t) => {
     const org = await openOrganization(named('new'))
     const { api } = org
@@ -121,6 +98,44 @@ t.test('a version is stale when traces of its rows are gone', async (t) => {
     t.same(await staleOf(api, version), deleted(4, 'new'))
     await sql`delete from trace_periods where period = ${month}`
     t.same(await staleOf(api, version), deleted(4, 'new'))
+  })
+
+  t.test('also of a version of the release before, once the month is gone', async (t) => {
+    const org = await openOrganization(named('new'))
+    const { api } = org
+    const [month = ''] = await makePeriodsAt(sql, '2025-05-15')
+    await storingIn(sql, month, () => storeJudged(sql, org, named('a', 'b')))
+    const version = await buildDataset(api, 'sft')
+    await sql`
+      update dataset_versions set trace_months = null, recipe = recipe #- '{options,redact}'
+      where id = ${version.id}`
+    await api.delete('/traces/b')
+    await sql.begin((tx: Transaction) => dropPeriod(tx, month))
+    t.same(await staleOf(api, version), deleted(1, 'b'))
+    const { body } = await api.get(`/datasets/${version.dataset_id}/versions`)
+    t.match(body.versions, [{ stale: deleted(1, 'b'), options: { redact: [] } }])
+  })
+
+  t.test('of which so many are noted and counted for each version', async (t) => {
+    const { api, orgId } = await openOrganization(named('a', 'b', 'c', 'd'))
+    const first = await buildDataset(api, 'sft')
+    const versions = [first, await buildVersion(api, first.dataset_id)]
+    for (const { id } of versions) {
+      await sql`
+        insert into dataset_deleted_traces (org_id, version_id, trace_id, period, while_built)
+        select ${orgId}, ${id}, 'x' || lpad(n::text, 4, '0'), max(period), false
+        from generate_series(1, 998) n, trace_periods where dropped_at is null group by n`
+    }
+    for (const id of ['c', 'a', 'b', 'd']) await api.delete(`/traces/${id}`)
+    const { body } = await api.get(`/datasets/${first.dataset_id}/versions`)
+    const subjects = ['a', 'c', ...Array.from({ length: 18 }, (_, n) => `x00${twoDigits(n + 1)}`)]
+    t.same(
+      body.versions.map(({ stale }: Version) => stale),
+      [deleted(1000, ...subjects), deleted(1000, ...subjects)],
+    )
+    const [noted] = await sql<{ n: number }[]>`
+      select count(*)::int as n from dataset_deleted_traces where org_id = ${orgId}`
+    t.equal(noted?.n, 2000)
   })
 
   t.test('and nothing is said of one that is not ready', async (t) => {
@@ -149,11 +164,11 @@ t.test('a version is stale when a manifest of its traces is superseded', async (
     await storeJudged(service.sql, org, traces)
     const version = await buildDataset(api, 'sft')
     t.same(version.manifest_ids, [first])
-    const stalings = async () =>
+    const events = async () =>
       (await api.get('/changelog?types=training')).body.events.filter(
         ({ event_type }: { event_type: string }) => event_type === 'training.dataset_stale',
       )
-    return { ...org, register, first, version, stalings }
+    return { ...org, register, first, version, events }
   }
 
   t.test('until that one is active again', async (t) => {
@@ -174,15 +189,15 @@ t.test('a version is stale when a manifest of its traces is superseded', async (
   })
 
   t.test('and the changelog says so of each dataset whose current version it is', async (t) => {
-    const { api, register, first, version, stalings } = await open()
+    const { api, register, first, version, events } = await open()
     const emptied = await buildVersion(api, version.dataset_id, { filters: { tags: ['none'] } })
     t.equal(emptied.row_count, 0)
     const other = await buildDataset(api, 'kto')
-    t.same(await stalings(), [])
+    t.same(await events(), [])
     const second = await register('look', true)
-    const events = await stalings()
-    t.equal(events.length, 1, 'what the dataset had before is not current')
-    t.match(events[0], {
+    const told = await events()
+    t.equal(told.length, 1, 'what the dataset had before is not current')
+    t.match(told[0], {
       type: 'training',
       agent_name: 'agent',
       actor: { type: 'api_key' },
@@ -197,11 +212,11 @@ t.test('a version is stale when a manifest of its traces is superseded', async (
       summary: /has traces of agent v1, which is superseded by v2\.$/,
     })
     await register('find', false)
-    t.equal((await stalings()).length, 1)
+    t.equal((await events()).length, 1)
   })
 
   t.test('and no more than a hundred at once', async (t) => {
-    const { orgId, projectId, register, first, version, stalings } = await open()
+    const { orgId, projectId, register, first, version, events } = await open()
     await service.sql`
       with made as (
         insert into datasets (org_id, project_id, id, name, dataset_type)
@@ -213,9 +228,9 @@ t.test('a version is stale when a manifest of its traces is superseded', async (
         ${[first]}::uuid[]
       from made`
     await register('look', true)
-    t.equal((await stalings()).length, 50, 'a page of the changelog')
+    t.equal((await events()).length, 50, 'a page of the changelog')
     const [row] = await service.sql<{ n: number }[]>`
-      select count(*)::int as n from dataset_stalings where org_id = ${orgId}`
+      select count(*)::int as n from dataset_staleness_events where org_id = ${orgId}`
     t.equal(row?.n, 100)
   })
 })

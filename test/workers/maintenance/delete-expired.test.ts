@@ -235,6 +235,20 @@ t.test('retention', async (t) => {
     t.same(results.get(fresh), result)
   })
 
+  t.test('forgets after 90 days that a dataset became stale', async (t) => {
+    const owner = await service.makeOrganization()
+    const version = await storeVersion(sql, owner, 1)
+    await sql`
+      insert into dataset_staleness_events
+        (org_id, id, version_id, manifest_id, previous_manifest_id, occurred_at)
+      select ${owner.orgId}, gen_random_uuid(), ${version}, gen_random_uuid(), gen_random_uuid(),
+        now() - n * interval '1 day'
+      from unnest(array[91, 89]) n`
+    await run()
+    const left = await sql`select from dataset_staleness_events where org_id = ${owner.orgId}`
+    t.equal(left.length, 1)
+  })
+
   t.test('deletes deliveries and mails after 90 days, and sessions that are over', async (t) => {
     await sql`
       insert into deliveries (org_id, id, event, body, state, max_attempts, created_at, finished_at)

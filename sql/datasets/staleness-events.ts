@@ -12,14 +12,16 @@ export interface Superseding {
 
 /**
  * Notes for the changelog which datasets become stale by that: those whose current version has traces of
- * the superseded manifest, the newest `MAX_NOTED` of them.
+ * the superseded manifest, the newest `MAX_NOTED` of them. It reads which manifests the current version of
+ * each dataset of the project has: some milliseconds for a thousand.
  */
-export async function noteStalings(
+export async function noteStaleness(
   tx: Transaction,
   { orgId, projectId, manifestId, previousId, createdBy }: Superseding,
 ) {
   await tx`
-    insert into dataset_stalings (org_id, id, version_id, manifest_id, previous_manifest_id, created_by)
+    insert into dataset_staleness_events
+      (org_id, id, version_id, manifest_id, previous_manifest_id, created_by)
     select d.org_id, gen_random_uuid(), v.id, ${manifestId}, ${previousId}, ${createdBy}::uuid
     from datasets d, lateral (
       select id, manifest_ids from dataset_versions
