@@ -111,11 +111,12 @@ export const SENSITIVE_FORMS = {
       pattern: secretValue('IS(?<value>[\\w+/~@%^&*!-]{8,512}={0,2})(?![\\w.(\\[])'),
       measure: (value) => (/\d/.test(value) && /[a-z]/i.test(value) ? value.length : 0),
     },
-    // All cookies of a header.
+    // All cookies of a header; those without a digit are of examples.
     {
       mayHold: hasSecretWord,
       pattern:
         /(?<![\w-])(?:set-)?cookie:[ \t]{0,4}(?<value>[^\s=;"'\\]{1,128}=[^\s;"'\\]{1,4096}(?:;[ \t]?[^\s;"'\\]{1,4096}){0,100})/gi,
+      measure: (value) => (/\d/.test(value) ? value.length : 0),
     },
     {
       mayHold: holds('://'),
@@ -161,7 +162,7 @@ export const SENSITIVE_FORMS = {
       measure: (value) => (isAddress(value) ? value.length : 0),
     },
     {
-      mayHold: holds('::', ':0:'),
+      mayHold: (text) => /::|(?:[0-9a-f]{1,4}:){4}/i.test(text),
       pattern: /(?<![\w.:])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![\w:]|\.\d)/g,
       measure: (value) => (isAddress(value) ? value.length : 0),
     },

@@ -214,8 +214,11 @@ t.test('a recipe says by which settings its rows were redacted', async (t) => {
   t.match(recipeOf(['default']).redaction, { patterns: [], keep: ['x'] })
   t.equal(recipeOf(['default']).redaction?.ruleset, recipeOf(['email']).redaction?.ruleset)
   t.not(recipeOf(['custom']).redaction?.ruleset, recipeOf(['email']).redaction?.ruleset)
-  t.ok(isRedacted(recipeOf(['email'])))
-  t.notOk(isRedacted(recipeOf([])))
+  t.ok(isRedacted(recipeOf(['default'])))
+  t.ok(isRedacted(recipeOf(['custom', 'default'])))
+  for (const words of [[], ['email'], ['ssn_us'], ['custom']] as const) {
+    t.notOk(isRedacted(recipeOf([...words])), 'the usual classes are what counts')
+  }
 })
 
 t.test('custom is refused where the project has no patterns', async (t) => {
@@ -226,7 +229,7 @@ t.test('custom is refused where the project has no patterns', async (t) => {
 })
 
 t.test('cookies of a header are taken out together', async (t) => {
-  const said = 'GET / HTTP/1.1\nCookie: sid=abc; theme=dark\nHost: a\n> set-cookie: k=v; Path=/'
+  const said = 'GET / HTTP/1.1\nCookie: sid=ab1c; theme=dark\nHost: a\n> set-cookie: k=v2; Path=/'
   const { said: left } = redact(
     [user(said), assistant('Accept the cookie: it is good')],
     ['secret'],
