@@ -62,7 +62,7 @@ export function openTextRedactors(asked: readonly Redacted[], redaction: Redacti
     }
     /** Whether a text of JSON may hold values that only its members and their strings show. */
     function mayHide(text: string) {
-      return ESCAPE.test(text) || (hasSecrets && SECRET_WORD.test(text))
+      return HIDING.test(text) || (hasSecrets && SECRET_WORD.test(text))
     }
     return {
       redactText,
@@ -72,8 +72,8 @@ export function openTextRedactors(asked: readonly Redacted[], redaction: Redacti
   }
 }
 
-/** Other escapes than those that stand between words. */
-const ESCAPE = /\\[^nrt"]/
+/** Other escapes than those that stand between words, and long numbers behind a sign. */
+const HIDING = /\\[^nrt"]|-\d{13}/
 const JSON_START = /^\s*[[{]/
 /** Contents of images, sounds and files: their characters are no words. */
 const DATA_URI = /^data:(?:image|audio|video|font|application)\/[\w.+-]{1,40};base64,[\w+/=]*$/
