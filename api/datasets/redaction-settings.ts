@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { emptyMatchOf, faultOfPattern } from '../../jobs/rules/core/pattern.ts'
+import { faultOfPattern } from '../../jobs/rules/core/pattern.ts'
 import { listOf, shape, text } from '../../jobs/shape.ts'
 import { nullable, times } from '../fields.ts'
 
@@ -25,6 +25,6 @@ export const redactionSettingsBody = Joi.object({
 }).label('RedactionSettings')
 
 function checkPattern(source: string, { message }: Joi.CustomHelpers) {
-  const fault = faultOfPattern(source) ?? emptyMatchOf(source)
+  const fault = faultOfPattern(source, { mayBeEmpty: false })
   return fault === undefined ? source : message({ custom: '{#label} {#fault}' }, { fault })
 }

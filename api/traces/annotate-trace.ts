@@ -1,7 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto'
 import Joi from 'joi'
 import { judgeTraces } from '../../jobs/judge-traces.ts'
-import { scoreOfAnnotation, speaksOfCorrection } from '../../jobs/rules/evals/annotation.ts'
+import {
+  scoreOfAnnotation,
+  speaksOfCorrection,
+  VISIBLE,
+} from '../../jobs/rules/evals/annotation.ts'
 import type { Annotation } from '../../jobs/rules/evals/annotation.ts'
 import { int, listOf, shape, text } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
@@ -33,6 +37,7 @@ const members = {
     .description('true stands for correct, false for incorrect'),
   error_categories: words(),
   corrected_output: text(100_000)
+    .pattern(VISIBLE, 'text with a character that is seen')
     .empty([null, ''])
     .description('What the trace should have ended in'),
   correction_withdrawn: Joi.boolean<boolean>()

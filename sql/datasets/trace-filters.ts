@@ -1,6 +1,8 @@
 import type { Filters } from '../../jobs/rules/datasets/filters.ts'
+import { OUTPUT_CORRECTED } from '../../jobs/rules/core/verdicts.ts'
 import { takesCorrections } from '../../jobs/rules/datasets/recipe.ts'
 import type { Options, Recipe } from '../../jobs/rules/datasets/recipe.ts'
+import { jsonText } from '../core/db.ts'
 import type { Queryable } from '../core/db.ts'
 import { newestCorrections } from '../traces/annotations.ts'
 import { ofManifest, withVerdict } from '../traces/traces.ts'
@@ -91,6 +93,9 @@ function conditions(
 ) {
   const { agent_name, manifest_ids, verdicts, eval_verdict, min_eval_score, tags, tool } = filters
   const isCorrected = sql`correction.id is not null`
+  // Whoever corrected the output has looked at the correction, not at what is left without it.
+  const needsReview = sql`(v.needs_review or (correction.id is null
+    and v.reasons @> ${jsonText([{ code: OUTPUT_CORRECTED }])}::text::jsonb))`
   const all = [
     ['agent_name', agent_name, sql`t.agent_name = ${agent_name}`],
     ['manifest_ids', manifest_ids, ofAnyManifest(sql, orgId, manifest_ids)],
@@ -108,7 +113,7 @@ function conditions(
       min_eval_score,
       sql`(${isCorrected} or v.quality_avg >= ${min_eval_score}::float8)`,
     ],
-    ['needs_review', options.include_needs_review ? null : true, sql`not v.needs_review`],
+    ['needs_review', options.include_needs_review ? null : true, sql`not ${needsReview}`],
   ] as const
   return all.flatMap(([name, given, condition]) => {
     const filters = given !== null && !(Array.isArray(given) && given.length === 0)

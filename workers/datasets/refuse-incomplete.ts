@@ -21,7 +21,7 @@ export async function refuseIncomplete(
   if (residual <= made * MAX_SHARE) return
   throw new GiveUp(
     'redaction_incomplete',
-    `${residual} of ${made} rows still held values after redaction, which may be one in 1,000 at most. Every row is looked at for ${ALWAYS_LOOKED_FOR.join(', ')} besides ${options.redact.join(', ')}: ask for these classes too, or leave the traces out`,
+    `${residual} of ${made} rows still held values after redaction, which may be one in 1,000 at most. Every row, with its tools, is looked at for ${ALWAYS_LOOKED_FOR.join(', ')} besides ${options.redact.join(', ')}: ask for these classes too, or leave the traces out; tools stay as they are`,
     { details: { residual, rows: made } },
   )
 }

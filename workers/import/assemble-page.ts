@@ -1,4 +1,5 @@
 import { readScoresOf, traceOfParts } from '../../jobs/rules/import/assembled-trace.ts'
+import { VISIBLE } from '../../jobs/rules/evals/annotation.ts'
 import { annotationIdOf, joinFormats } from '../../jobs/rules/import/trace-parts.ts'
 import type { JoinedParts } from '../../jobs/rules/import/trace-parts.ts'
 import type { Trace } from '../../jobs/rules/traces/trace.ts'
@@ -115,7 +116,9 @@ function correctionsOf(
   { source, corrections }: JoinedParts,
   { now, createdBy }: PageSettings,
 ) {
-  const fitting = corrections.filter((each) => each.corrected_output.length <= MAX_CORRECTED_OUTPUT)
+  const fitting = corrections.filter(
+    ({ corrected_output: text }) => text.length <= MAX_CORRECTED_OUTPUT && VISIBLE.test(text),
+  )
   const rows = fitting.slice(0, MAX_ANNOTATIONS).map((each) => ({
     trace_id: traceId,
     isKnown,

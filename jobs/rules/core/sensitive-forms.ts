@@ -68,7 +68,11 @@ export const SECRET_WORD = new RegExp(SECRET_KEYS, 'i')
 export const isSecretKey = (name: string) => SECRET_KEY.test(name)
 /** The same of a number; behind another word, as in `max_token`, such a name has a count. */
 export const isSecretNumberKey = (name: string) => SECRET_NUMBER_KEY.test(name)
-const SECRET_KEY = new RegExp(`(?:${SECRET_KEYS})$`, 'i')
+// Several tokens are mostly those of a text.
+const SECRET_KEY = new RegExp(
+  `(?:${SECRET_KEYS}|(?:password|secret|api[-_]?key|access[-_]?key|cookie)s)$`,
+  'i',
+)
 const SECRET_NUMBER_KEY = new RegExp(`^(?:client[-_]?)?(?:${SECRET_KEYS})$`, 'i')
 const secretValue = (value: string) =>
   new RegExp(`(?:${SECRET_KEYS})${value.replace('IS', '["\']?\\s{0,4}[:=]\\s{0,4}')}`, 'gi')
@@ -108,14 +112,15 @@ export const SENSITIVE_FORMS = {
     // Files of settings and command lines; words of prose and code have no digits in them.
     {
       mayHold: hasSecretWord,
-      pattern: secretValue('IS(?<value>[\\w+/~@%^&*!-]{8,512}={0,2})(?![\\w.(\\[])'),
+      pattern: secretValue('IS(?<value>[\\w+/~@%^*!-]{8,512}={0,2})(?![\\w.(\\[])'),
       measure: (value) => (/\d/.test(value) && /[a-z]/i.test(value) ? value.length : 0),
     },
-    // All cookies of a header.
+    // All cookies of a header; those without a digit are of examples.
     {
       mayHold: hasSecretWord,
       pattern:
         /(?<![\w-])(?:set-)?cookie:[ \t]{0,4}(?<value>[^\s=;"'\\]{1,128}=[^\s;"'\\]{1,4096}(?:;[ \t]?[^\s;"'\\]{1,4096}){0,100})/gi,
+      measure: (value) => (/\d/.test(value) ? value.length : 0),
     },
     {
       mayHold: holds('://'),
@@ -126,7 +131,7 @@ export const SENSITIVE_FORMS = {
     {
       mayHold: holds('@'),
       pattern:
-        /@(?<=(?<before>[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64})@)(?<!(?<![\p{L}\p{N}.+_-])git@)(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24}/gu,
+        /@(?<=(?<before>[\p{L}\p{M}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64})@)(?<!(?<![\p{L}\p{N}.+_-])git@)(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24}/gu,
       measure: (value) => (NO_HOST.test(value) ? 0 : value.length),
     },
   ],
@@ -157,11 +162,11 @@ export const SENSITIVE_FORMS = {
       mayHold: hasDigits,
       // Neither the version of a program (`Chrome/120.0.0.0`) nor what is called one.
       pattern:
-        /(?<![\w.])(?<!\b[Vv](?:er(?:sion)?)?[.:]? ?|[Ss]ection |[A-Za-z]\/(?=\d{1,3}\.0\.))(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)/g,
+        /(?<![\w.])(?<!\b[Vv](?:er(?:sion)?)?[.:]? ?|[Ss]ection |[A-Za-z]\/(?=\d{1,3}\.0\.0\.0(?!\d)))(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)/g,
       measure: (value) => (isAddress(value) ? value.length : 0),
     },
     {
-      mayHold: holds('::', ':0:'),
+      mayHold: (text) => /::|(?:[0-9a-f]{1,4}:){4}/i.test(text),
       pattern: /(?<![\w.:])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![\w:]|\.\d)/g,
       measure: (value) => (isAddress(value) ? value.length : 0),
     },

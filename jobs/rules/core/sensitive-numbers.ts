@@ -70,6 +70,7 @@ export function isPhone(value: string) {
   const groups = value.split(/[ .-]+/)
   const marks = groups.length - 1 + (value.match(/[()]/g)?.length ?? 0)
   if (digits.length < 10 || digits.length > 14 || marks < 2) return false
+  if (DECIMALS.test(value) || VERSION.test(value) || COUNTED.test(value)) return false
   if (DATE.test(value) || ADDRESS.test(value) || BOOK.test(digits)) return false
   // The check digit of a book's older number.
   if (groups.at(-1)?.length === 1) return false
@@ -78,6 +79,11 @@ export function isPhone(value: string) {
 }
 
 const DATE = /^(?:\d{4}[-.]\d{2}[-.]\d{2}|\d{1,2}[-.]\d{1,2}[-.]\d{4})/
+/** Numbers with a point in a row, such as coordinates. */
+const DECIMALS = /^\(?\d{1,3}\.\d+(?: -?\d{1,3}\.\d+)+$/
+const VERSION = /^\d+\.\d\.\d+\.\d+$/
+/** Numbers counted up. */
+const COUNTED = /^(?:\d{1,2}[ -]){5,}\d{1,2}$/
 const ADDRESS = /^\d{1,3}(?:\.\d{1,3}){3}$/
 const BOOK = /^97[89]\d{10}$/
 const NORTH_AMERICAN = /^\d{3} \d{3} \d{4}$/

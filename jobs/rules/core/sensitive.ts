@@ -37,7 +37,7 @@ export function findSensitive(
 
 /** The values of these classes, class by class; those of several classes may overlap. */
 export function listSensitive(text: string, classes: readonly SensitiveClass[]): SensitiveValue[] {
-  const read = withoutEscapes(text)
+  const read = plainly(text)
   const values: SensitiveValue[] = []
   const add: Add = (name, start, end) => values.push({ class: name, start, end })
   let mayHold: SensitiveForm['mayHold'] | undefined
@@ -70,11 +70,17 @@ export function joinOverlapping<Value extends Located>(values: readonly Value[])
 }
 
 /**
- * The text with blanks for the escapes of line feeds and tabs, which texts of JSON and code have right
- * before a value: their letters would be taken for its beginning.
+ * The text as it is read, character for character. Blanks for the escapes of line feeds and tabs, which texts
+ * of JSON and code have right before a value: their letters would be taken for its beginning. One form for
+ * what looks alike: blanks, hyphens, and the wide forms of ASCII.
  */
-function withoutEscapes(text: string) {
-  return text.includes('\\') ? text.replace(/\\[nrt]/g, '  ') : text
+function plainly(text: string) {
+  const read = text.includes('\\') ? text.replace(/\\[nrt]/g, '  ') : text
+  if (!LOOKALIKE.test(read)) return read
+  return read
+    .replace(/[\u00a0\u2000-\u200a\u202f\u205f\u3000]/g, ' ')
+    .replace(/[\u2010-\u2015\u2212]/g, '-')
+    .replace(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0))
 }
 
 function findForm(
@@ -93,6 +99,8 @@ function findForm(
     if (length > 0) add(name, start - before.length, start + length)
   }
 }
+
+const LOOKALIKE = /[\u00a0\u2000-\u200a\u2010-\u2015\u202f\u205f\u2212\u3000\uff01-\uff5e]/
 
 type Located = Omit<SensitiveValue, 'class'> & { readonly class: string }
 type Add = (name: SensitiveClass, start: number, end: number) => void

@@ -1,21 +1,35 @@
 import { REDACTED } from './redaction.ts'
 import type { Redacted } from './redaction.ts'
 
-/** Numbers the values of one row by their first appearance: `[EMAIL_1]`, `[EMAIL_2]`, `[PHONE_1]`. */
-export function openPlaceholders() {
+/**
+ * Numbers the values of one row by their first appearance: `[EMAIL_1]`, `[EMAIL_2]`, `[PHONE_1]`.
+ * @param said what the row says: numbers of placeholders that stand there are left out
+ */
+export function openPlaceholders(said: Iterable<string>) {
+  const taken = greatestNumbers(said)
   const counts = new Map<Redacted, number>()
   const numbers = new Map<Redacted, Map<string, number>>()
+  const members = new Map<string, string>()
+
+  /** Members of one object must not become the same: a name in another spelling is another value. */
+  function identify(name: Redacted, value: string, isMember: boolean) {
+    const identity = IDENTITIES[name]?.(value) ?? value
+    if (!isMember) return identity
+    const spelling = members.getOrInsert(`${name} ${identity}`, value)
+    return spelling === value ? identity : `${identity} ${value}`
+  }
   return {
     counts,
-    /** What is written in the place of a value. */
-    take(name: Redacted, value: string) {
+    /**
+     * What is written in the place of a value.
+     * @param isMember it stands in the name of a member
+     */
+    take(name: Redacted, value: string, isMember = false) {
       counts.set(name, (counts.get(name) ?? 0) + 1)
-      const known = numbers.get(name) ?? new Map<string, number>()
-      numbers.set(name, known)
-      const identity = IDENTITIES[name]?.(value) ?? value
-      const number = known.get(identity) ?? known.size + 1
-      known.set(identity, number)
-      return `[${name.toUpperCase()}_${number}]`
+      const known = numbers.getOrInsertComputed(name, () => new Map<string, number>())
+      const identity = identify(name, value, isMember)
+      const next = (taken.get(name.toUpperCase()) ?? 0) + known.size + 1
+      return `[${name.toUpperCase()}_${known.getOrInsert(identity, next)}]`
     },
   }
 }
@@ -29,6 +43,17 @@ export function isInPlaceholder(text: string, start: number, end: number) {
   return PLACEHOLDER.test(text) && end <= PLACEHOLDER.lastIndex
 }
 
+/** The greatest number of the placeholders of each class. */
+function greatestNumbers(texts: Iterable<string>) {
+  const greatest = new Map<string, number>()
+  for (const text of texts) {
+    for (const [, name = '', number] of text.matchAll(NUMBERED)) {
+      greatest.set(name, Math.max(greatest.get(name) ?? 0, Number(number)))
+    }
+  }
+  return greatest
+}
+
 const digitsOf = (value: string) => value.replace(/\D/g, '')
 /** What the spellings of one value have in common; other values have one. */
 const IDENTITIES: Readonly<Partial<Record<Redacted, (value: string) => string>>> = {
@@ -37,5 +62,8 @@ const IDENTITIES: Readonly<Partial<Record<Redacted, (value: string) => string>>>
   card: digitsOf,
   iban: (value) => value.replaceAll(' ', ''),
 }
-const PLACEHOLDER = new RegExp(`\\[(?:${REDACTED.join('|').toUpperCase()})_\\d{1,9}\\]`, 'y')
+const CLASSES = REDACTED.join('|').toUpperCase()
+const PLACEHOLDER = new RegExp(`\\[(?:${CLASSES})_\\d{1,9}\\]`, 'y')
+/** Greater numbers are none that rows come to. */
+const NUMBERED = new RegExp(`\\[(${CLASSES})_(\\d{1,6})\\]`, 'g')
 const MAX_LENGTH = 24

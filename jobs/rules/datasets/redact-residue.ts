@@ -3,14 +3,21 @@ import { isObject } from '../core/reader.ts'
 import type { ListName } from './formats.ts'
 import { openTextRedactors } from './redact-text.ts'
 import type { Redacted, Redaction } from './redaction.ts'
+import type { Toolbox } from './tools.ts'
 
 /**
  * Returns a function that looks for values of the classes asked for, and of those that must never get out, in
- * a row as it is written. It reads the row as a trainer does: all but tools and names.
+ * a row as it is written. It reads the row as a trainer does, all but names; in tools, which stay as they are,
+ * it looks for those alone that must never get out.
  */
 export function findResidue(asked: readonly Redacted[], redaction: Redaction) {
   const openRow = openTextRedactors([...asked, ...ALWAYS_LOOKED_FOR], redaction)
-  return (row: string): 'residual' | 'limit' | undefined => {
+  const openTools = openTextRedactors(ALWAYS_LOOKED_FOR, { ...redaction, patterns: [] })
+  const known = new WeakMap<Toolbox, boolean>()
+  const holdsKey = (tools: Toolbox) =>
+    known.getOrInsertComputed(tools, () => openTools().redactText(tools.json) !== tools.json)
+  return (row: string, tools: Toolbox): 'residual' | 'limit' | undefined => {
+    if (holdsKey(tools)) return 'residual'
     const { redactText, isOverBudget } = openRow()
     for (const text of textsOf(JSON.parse(row) as WrittenRow))
       if (redactText(text) !== text) return 'residual'

@@ -23,7 +23,7 @@ export interface RowRedaction {
    */
   redact(parts: RowParts, tools: Toolbox): Redactions | Dropped
   /** Looks at a row as it is written: `redact.residual` where it still holds a value, or `redact.limit`. */
-  check(text: string): Dropped | undefined
+  check(text: string, tools: Toolbox): Dropped | undefined
 }
 
 /** How the rows of a recipe are redacted. Without classes nothing is touched or looked at. */
@@ -35,7 +35,7 @@ export function openRowRedaction(recipe: Recipe): RowRedaction {
   const withReasoning = keepsReasoning(options)
   return {
     redact(parts, tools) {
-      const row = openRow()
+      const row = openRow(textsOf(parts))
       const lists: Partial<Record<ListName, readonly TrainingMessage[]>> = {}
       for (const [name, messages] of Object.entries(parts.lists)) {
         const redacted = messages.map((message) =>
@@ -47,10 +47,19 @@ export function openRowRedaction(recipe: Recipe): RowRedaction {
       if (row.isOverBudget()) return { reason: 'redact.limit' }
       return { parts: { ...parts, lists }, counts: [...row.counts] }
     },
-    check(text) {
-      const found = look(text)
+    check(text, tools) {
+      const found = look(text, tools)
       return found && { reason: `redact.${found}` }
     },
+  }
+}
+
+function* textsOf({ lists }: RowParts): Generator<string> {
+  for (const { content, parts = [], reasoning, refusal, tool_calls = [] } of Object.values(
+    lists,
+  ).flat()) {
+    for (const text of [content, reasoning, refusal, ...parts]) if (text) yield text
+    for (const call of tool_calls) yield call.arguments
   }
 }
 

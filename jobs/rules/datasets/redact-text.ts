@@ -16,17 +16,17 @@ export interface TextRedactor {
   isOverBudget(): boolean
 }
 
-/** Returns a function that opens the redactor of a row. */
+/** Returns a function that opens the redactor of a row, which is given what the row says. */
 export function openTextRedactors(asked: readonly Redacted[], redaction: Redaction) {
   const { find, stays } = openValueFinder(asked, redaction)
   const hasSecrets = asked.includes('secret')
   const hasPatterns = redaction.patterns.length > 0
 
-  return (): TextRedactor => {
+  return (said: Iterable<string> = []): TextRedactor => {
     const steps = { left: MAX_STEPS }
-    const placeholders = openPlaceholders()
+    const placeholders = openPlaceholders(said)
     const rewriting: JsonRewriting = {
-      name: redactText,
+      name: (name) => redact(name, true),
       marks: (member) => hasSecrets && isSecretKey(member),
       string(value, isMarked) {
         if (!isMarked) return redactText(value)
@@ -37,10 +37,15 @@ export function openTextRedactors(asked: readonly Redacted[], redaction: Redacti
           return placeholders.take('secret', number)
         }
         // No shorter number is a value of a class.
-        return hasPatterns || number.length >= CARD_DIGITS ? redactText(number) : number
+        if (!hasPatterns && number.length < CARD_DIGITS) return number
+        const sign = number.startsWith('-') ? '-' : ''
+        return sign + redactText(number.slice(sign.length))
       },
     }
-    function redactText(text: string): string {
+    function redactText(text: string) {
+      return redact(text, false)
+    }
+    function redact(text: string, isMember: boolean): string {
       if (DATA_URI.test(text)) return text
       const values = find(text, steps)
       if (JSON_START.test(text) && (values.length > 0 || mayHide(text))) {
@@ -49,14 +54,15 @@ export function openTextRedactors(asked: readonly Redacted[], redaction: Redacti
       let redacted = ''
       let at = 0
       for (const { class: name, start, end } of values) {
-        redacted += text.slice(at, start) + placeholders.take(name, text.slice(start, end))
+        redacted +=
+          text.slice(at, start) + placeholders.take(name, text.slice(start, end), isMember)
         at = end
       }
       return redacted + text.slice(at)
     }
     /** Whether a text of JSON may hold values that only its members and their strings show. */
     function mayHide(text: string) {
-      return ESCAPE.test(text) || (hasSecrets && SECRET_WORD.test(text))
+      return HIDING.test(text) || (hasSecrets && SECRET_WORD.test(text))
     }
     return {
       redactText,
@@ -66,11 +72,11 @@ export function openTextRedactors(asked: readonly Redacted[], redaction: Redacti
   }
 }
 
-/** Other escapes than those that stand between words. */
-const ESCAPE = /\\[^nrt"]/
+/** Other escapes than those that stand between words, and long numbers behind a sign. */
+const HIDING = /\\[^nrt"]|-\d{13}/
 const JSON_START = /^\s*[[{]/
-/** Contents of files: their characters are no words. */
-const DATA_URI = /^data:[\w/.+;=-]{0,200};base64,[\w+/=]*$/
+/** Contents of images, sounds and files: their characters are no words. */
+const DATA_URI = /^data:(?:image|audio|video|font|application)\/[\w.+-]{1,40};base64,[\w+/=]*$/
 /** The shortest number that is a value of a class. */
 const CARD_DIGITS = 13
 /** Some 20 s at worst; most patterns take a hundredth of that. */

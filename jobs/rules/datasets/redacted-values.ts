@@ -50,16 +50,24 @@ function addMatches(values: RedactedValue[], text: string, pattern: Pattern, ste
 }
 
 /**
- * The next match. Some patterns look at all of a text before they match a character of it, again and again:
+ * The next match of at least one character. Some patterns look at all of a text before they match a character of it, again and again:
  * a search begins with a stretch of the text, and takes more of it where a match may go on behind that.
  */
 function findMatch(text: string, from: number, pattern: Pattern, steps: Steps) {
-  for (let length = STRETCH; ; length *= 4) {
-    const end = Math.min(from + length, text.length)
-    steps.left -= (end - from) * pattern.size
+  let at = from
+  let length = STRETCH
+  for (;;) {
+    const end = Math.min(at + length, text.length)
+    steps.left -= Math.max(1, end - at) * pattern.size
     if (steps.left < 0) return undefined
-    const found = pattern.find(text.slice(0, end), from)
-    if (end === text.length || (found && found.end < end)) return found
+    const found = pattern.find(text.slice(0, end), at)
+    if (end < text.length && (!found || found.end === end)) length *= 4
+    else if (!found || found.end > found.start) return found
+    else if (found.end === text.length) return undefined
+    else {
+      at = found.end + 1
+      length = STRETCH
+    }
   }
 }
 

@@ -54,9 +54,16 @@ export function freezeRedaction(
   return { ruleset, patterns, keep }
 }
 
-/** Whether anything is taken out of the rows of a recipe, also of one that an earlier release stored. */
-export function isRedacted({ redaction }: { readonly redaction?: Redaction | null }) {
-  return (redaction ?? null) !== null
+/**
+ * Whether all the usual classes, at least, are taken out of the rows of a recipe, also of one that an earlier
+ * release stored.
+ */
+export function isRedacted({
+  options,
+}: {
+  readonly options: { readonly redact?: readonly Redacted[] }
+}) {
+  return [...DEFAULT_REDACTED].every((name) => options.redact?.includes(name))
 }
 
 /** Goes up with every change of what the classes find and of how it is replaced. */

@@ -57,7 +57,7 @@ export function openRowWriter(recipe: Recipe): RowWriter {
     // Four characters of JSON a token: right within a third for English, code and JSON.
     const tokens = Math.ceil(text.length / 4)
     if (options.max_tokens !== null && tokens > options.max_tokens) return { reason: 'too_long' }
-    const residue = check(text)
+    const residue = check(text, tools)
     if (residue) return residue
     const training = Buffer.from(text)
     return {

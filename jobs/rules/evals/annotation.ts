@@ -20,6 +20,9 @@ export interface Annotation {
   readonly flagged_for_review: boolean | null
 }
 
+/** A character that is seen: a correction without one says nothing. */
+export const VISIBLE = /[^\s\p{C}\p{Z}]/u
+
 /** Whether it corrects the output, or takes back what did. */
 export function speaksOfCorrection(annotation: Annotation) {
   return annotation.corrected_output !== null || annotation.correction_withdrawn

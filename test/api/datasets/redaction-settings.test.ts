@@ -60,6 +60,16 @@ t.test('the redaction settings', async (t) => {
       ],
       [{ patterns: [{ name: 'a', pattern: '(?=a)' }] }, 'body.patterns.0.pattern', /no pattern/],
       [{ patterns: [{ name: 'a', pattern: 'a*' }] }, 'body.patterns.0.pattern', /an empty text/],
+      [
+        { patterns: [{ name: 'a', pattern: '\\b(?:[x ]*y)?' }] },
+        'body.patterns.0.pattern',
+        /an empty text/,
+      ],
+      [
+        { patterns: [{ name: 'a', pattern: '(?i)[a-\\x{10FFFF}]' }] },
+        'body.patterns.0.pattern',
+        /ranges of more/,
+      ],
       [{ patterns: [{ name: 'a', pattern: 'a{900}' }] }, 'body.patterns.0.pattern', /instructions/],
       [{ patterns: [{ name: 'a' }] }, 'body.patterns.0.pattern', /required/],
       [{ patterns: many(21) }, 'body.patterns', /20/],

@@ -183,6 +183,7 @@ t.test('annotations', async (t) => {
       ['correctness', [7, {}, 'x'.repeat(65)]],
       ['flagged_for_review', ['maybe']],
       ['correction_withdrawn', ['maybe']],
+      ['corrected_output', [' \n ', '\u200b', '\u00ad\u3000']],
       ['error_categories', ['tone', [''], Array.from({ length: 51 }, () => 'x')]],
       ['corrected_output', [{ content: 'x' }, 'x'.repeat(100_001)]],
     ]

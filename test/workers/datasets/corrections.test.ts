@@ -159,6 +159,24 @@ t.test('corrected outputs in datasets', async (t) => {
     t.same(await build('dpo', passing, without), [[], { 'filtered.min_eval_score': 2, no_task: 1 }])
   })
 
+  t.test('leave a trace to be reviewed where they are left out', async (t) => {
+    const seen = { messages: hello('seen'), quality: 0.5, reasons: LIFTED.reasons }
+    const { api } = await openOrganization([
+      { trace_id: 'seen', ...seen },
+      { trace_id: 'plain', messages: hello('plain') },
+    ])
+    await correct(api, 'seen', 'Hi!')
+    const idsOf = async (options: object, type: 'sft' | 'kto' = 'sft') => {
+      const version = await buildDataset(api, type, { options })
+      return (await readJsonl(api, version)).map(({ provenance }) => provenance.trace_id)
+    }
+    const reviewed = { include_needs_review: false }
+    t.same(await idsOf(reviewed), ['plain', 'seen'])
+    t.same(await idsOf({ ...reviewed, include_corrected: false }), ['plain'])
+    t.same(await idsOf(reviewed, 'kto'), ['plain'])
+    t.same(await idsOf({ include_corrected: false }), ['plain', 'seen'])
+  })
+
   t.test('stay out of versions that do not include them', async (t) => {
     const { api } = await openOrganization([
       { trace_id: 'kept', messages: hello('kept') },

@@ -95,6 +95,25 @@ t.test('near-duplicates in a build', async (t) => {
     t.same(open.dropped_counts, {}, 'unless duplicates are welcome')
   })
 
+  t.test('no row of a version is as alike as .9 to one of another split', async (t) => {
+    const { random, text, edited } = openTexts(7)
+    const families = Array.from({ length: 12 }, () => text(150))
+    const traces = Array.from({ length: 120 }, (_, n) => {
+      const said = families[random.below(families.length)] as string
+      return talk(`${n}`, edited(said, random.below(6)), { quality: 0.8 + random.below(3) / 20 })
+    })
+    const { api } = await openOrganization(traces)
+    const split = { train: 0.5, validation: 0.25, test: 0.25 }
+    for (const dedupe of ['exact', 'near', 'none']) {
+      const version = await buildDataset(api, 'sft', { split, options: { dedupe } })
+      const alike = alikeAcross(
+        await Promise.all(Object.keys(split).map((name) => readJsonl(api, version, name))),
+      )
+      if (dedupe === 'none') t.ok(alike > 15, `${alike} pairs to be found`)
+      else t.equal(alike, 0, dedupe)
+    }
+  })
+
   t.test('calls of one trace, whose prompts grow, all give their row', async (t) => {
     const { text } = openTexts(5)
     const said = text(200)
@@ -168,6 +187,17 @@ t.test('near-duplicates in a build', async (t) => {
 function talk(trace_id: string, content: string, more: object = {}): JudgedTrace {
   const answer = { role: 'assistant', content: 'Done' }
   return { trace_id, messages: [{ role: 'user', content }, answer], ...more }
+}
+
+/** How many pairs of rows of two splits have an exact similarity of .9 or more: each is compared with each. */
+function alikeAcross(splits: readonly (readonly Row[])[]) {
+  const texts = splits.map((rows) =>
+    rows.map(({ messages }) => messages.map(({ content }) => content).join(' ')),
+  )
+  const others = texts.map((_, i) => texts.slice(i + 1).flat())
+  return texts
+    .flatMap((own, i) => own.flatMap((one) => (others[i] ?? []).map((other) => ({ one, other }))))
+    .filter((pair) => jaccard(pair) >= 0.9).length
 }
 
 function idsOf(rows: readonly Row[]) {

@@ -44,6 +44,33 @@ t.test('a pattern', async (t) => {
     for (const source of notRepeated) t.equal(faultOfPattern(source.repeat(4)), undefined, source)
   })
 
+  t.test('and matches some text where it must', async (t) => {
+    const empty = ['', 'a*', '$', '(?m)^', '\\b', '\\B', '\\b|a', 'a|\\b', '\\b(?:[x ]*y)?', '(?:)']
+    for (const source of empty) {
+      t.equal(faultOfPattern(source), undefined, source)
+      t.equal(faultOfPattern(source, { mayBeEmpty: false }), 'matches an empty text', source)
+    }
+    for (const source of ['a', '\\ba', '(?i)^x+$', '[^a]', '.']) {
+      t.equal(faultOfPattern(source, { mayBeEmpty: false }), undefined, source)
+    }
+  })
+
+  t.test('and has no ranges whose other cases take long to find', async (t) => {
+    const wide = [
+      '(?i)[a-\\x{10FFFF}]',
+      '(?si)[\\x00-\u{10ffff}]',
+      `(?i)${'[a-\\x{5000}]'.repeat(35)}`,
+    ]
+    for (const source of wide) {
+      let fault: string | undefined
+      t.ok(measureCpuMs(() => (fault = faultOfPattern(source))) < 50, source)
+      t.match(fault, /ranges of more than 4096/)
+    }
+    for (const source of ['[a-\\x{10FFFF}]', '(?i)[a-zа-я0-9]{3}-[0-9]', '(?i)[^a]+']) {
+      t.equal(faultOfPattern(source), undefined, source)
+    }
+  })
+
   t.test('is refused before it is written out', async (t) => {
     const hostile = [
       `(?:${'(a)'.repeat(150)}){0,1000}`,

@@ -214,8 +214,11 @@ t.test('a recipe says by which settings its rows were redacted', async (t) => {
   t.match(recipeOf(['default']).redaction, { patterns: [], keep: ['x'] })
   t.equal(recipeOf(['default']).redaction?.ruleset, recipeOf(['email']).redaction?.ruleset)
   t.not(recipeOf(['custom']).redaction?.ruleset, recipeOf(['email']).redaction?.ruleset)
-  t.ok(isRedacted(recipeOf(['email'])))
-  t.notOk(isRedacted(recipeOf([])))
+  t.ok(isRedacted(recipeOf(['default'])))
+  t.ok(isRedacted(recipeOf(['custom', 'default'])))
+  for (const words of [[], ['email'], ['ssn_us'], ['custom']] as const) {
+    t.notOk(isRedacted(recipeOf([...words])), 'the usual classes are what counts')
+  }
 })
 
 t.test('custom is refused where the project has no patterns', async (t) => {
@@ -226,7 +229,7 @@ t.test('custom is refused where the project has no patterns', async (t) => {
 })
 
 t.test('cookies of a header are taken out together', async (t) => {
-  const said = 'GET / HTTP/1.1\nCookie: sid=abc; theme=dark\nHost: a\n> set-cookie: k=v; Path=/'
+  const said = 'GET / HTTP/1.1\nCookie: sid=ab1c; theme=dark\nHost: a\n> set-cookie: k=v2; Path=/'
   const { said: left } = redact(
     [user(said), assistant('Accept the cookie: it is good')],
     ['secret'],
@@ -235,6 +238,73 @@ t.test('cookies of a header are taken out together', async (t) => {
     { content: 'GET / HTTP/1.1\nCookie: [SECRET_1]\nHost: a\n> set-cookie: [SECRET_2]' },
     { content: 'Accept the cookie: it is good' },
   ])
+})
+
+t.test('a number that stands in a row already is given to no value', async (t) => {
+  const { said } = redact(
+    [user('ann@example.com'), assistant('[EMAIL_2] wrote to bob@example.com, not [PHONE_9]')],
+    ['email'],
+  )
+  t.match(said.messages, [
+    { content: '[EMAIL_3]' },
+    { content: '[EMAIL_2] wrote to [EMAIL_4], not [PHONE_9]' },
+  ])
+})
+
+t.test('two names of members stay two', async (t) => {
+  const { said } = redact(
+    [user('{"Ann@a.de": 1, "ann@a.de": {"ann@a.de": 2}, "by": "ANN@a.de"}'), assistant()],
+    ['email'],
+  )
+  t.equal(
+    said.messages?.[0]?.content,
+    '{"[EMAIL_1]": 1, "[EMAIL_2]": {"[EMAIL_2]": 2}, "by": "[EMAIL_1]"}',
+  )
+})
+
+t.test('a row whose tools have a key is dropped', async (t) => {
+  const rowsWith = (description: string) =>
+    rowsOf([user(), calling('f', {}), result('ok'), assistant()], ['email'], {
+      call: { tools: [tool('f', { type: 'object', description })] as never },
+    })
+  t.same(rowsWith('with AKIAQ3EGRT7W2NVM5KXP'), [{ reason: 'redact.residual' }])
+  t.match(rowsWith('asks a@b.de'), [{ redactions: [] }])
+})
+
+t.test('values are found in whatever characters they are written', async (t) => {
+  const values = [
+    '+49\u00a030\u202f1234567',
+    '+1 (555) 123\u20114567',
+    '4111\u00a01111\u00a01111\u00a01111',
+    '\uff14111111111111111',
+    'jose\u0301@example.com',
+    'ann\uff20example.com',
+    '2a02:8109:9a40:1b2c:4d5e:6f70:8192:a3b4',
+    'host/10.0.0.5',
+    '{"n": -4111111111111111}',
+    '{"passwords": ["hunter2"]}',
+    'data:text/AKIAQ3EGRT7W2NVM5KXP;base64,ghp_abcdefghijklmnopqrstuvwxyz0123456789',
+  ]
+  for (const value of values) {
+    const { said } = redact([user(value), assistant()], ['default'])
+    t.match(said.messages?.[0]?.content, /\[[A-Z_]+_1\]/, value)
+    t.notMatch(said.messages?.[0]?.content, /1111|4567|example|a3b4|\.5$|hunter|ghp_|AKIA/, value)
+  }
+})
+
+t.test('numbers in a row, versions and what follows a secret stay', async (t) => {
+  const texts = [
+    '0.12 0.34 0.56 0.78',
+    'POINT(13.4049 52.5200)',
+    'chrome 120.0.6099.109',
+    '1-2-3-4-5-6-7-8-9-10',
+    'Chrome/120.0.0.0 Safari',
+  ]
+  for (const text of texts) {
+    t.equal(redact([user(text), assistant()], ['default']).said.messages?.[0]?.content, text)
+  }
+  const { said } = redact([user('/?token=abcdefgh12345678&user=ann'), assistant()], ['default'])
+  t.equal(said.messages?.[0]?.content, '/?token=[SECRET_1]&user=ann')
 })
 
 t.test('a recipe of an earlier release redacts nothing', async (t) => {
