@@ -281,11 +281,12 @@ t.test('retention', async (t) => {
       const [old = '', kept = '', open = '', fresh = ''] = await makeJobs(days.length, 31)
       const ids = [old, kept, open, fresh]
       await sql`
-      insert into dataset_pushes (org_id, id, version_id, job_id, repo_id, revision, private,
-        create_pr, hub_url, created_at)
-      select ${org.orgId}, gen_random_uuid(), ${version}, job, 'a/b', 'main', true, false, 'h',
+      insert into dataset_pushes (org_id, id, dataset_id, version_id, job_id, repo_id, revision,
+        private, create_pr, hub_url, created_at)
+      select ${org.orgId}, gen_random_uuid(), v.dataset_id, v.id, job, 'a/b', 'main', true, false, 'h',
         now() - days * interval '1 day'
-      from unnest(${ids}::uuid[], ${[...days]}::int[]) as p (job, days)`
+      from dataset_versions v, unnest(${ids}::uuid[], ${[...days]}::int[]) as p (job, days)
+      where v.id = ${version}`
       await sql`update jobs set state = 'running', finished_at = null where id = ${open}`
       await run()
       const pushed = await sql<{ job_id: string }[]>`select job_id from dataset_pushes`
@@ -297,13 +298,12 @@ t.test('retention', async (t) => {
   )
 
   t.test('deletes more pushes than it takes at once', async (t) => {
-    const [version] = await sql<{ id: string }[]>`select id from dataset_versions`
     const [job = ''] = await makeJobs(1, 31)
     await sql`
-      insert into dataset_pushes (org_id, id, version_id, job_id, repo_id, revision, private,
-        create_pr, hub_url, created_at)
-      select ${org.orgId}, gen_random_uuid(), ${version?.id ?? ''}, ${job}, 'a/b', 'main', true,
-        false, 'h', now() - interval '91 days' from generate_series(1, 2500)`
+      insert into dataset_pushes (org_id, id, dataset_id, version_id, job_id, repo_id, revision,
+        private, create_pr, hub_url, created_at)
+      select ${org.orgId}, gen_random_uuid(), dataset_id, id, ${job}, 'a/b', 'main', true, false, 'h',
+        now() - interval '91 days' from dataset_versions, generate_series(1, 2500)`
     await run()
     t.equal(await count('dataset_pushes'), 3)
   })
