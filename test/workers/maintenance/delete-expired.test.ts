@@ -303,7 +303,8 @@ t.test('retention', async (t) => {
       insert into dataset_pushes (org_id, id, dataset_id, version_id, job_id, repo_id, revision,
         private, create_pr, hub_url, created_at)
       select ${org.orgId}, gen_random_uuid(), dataset_id, id, ${job}, 'a/b', 'main', true, false, 'h',
-        now() - interval '91 days' from dataset_versions, generate_series(1, 2500)`
+        now() - interval '91 days' from dataset_versions, generate_series(1, 2500)
+      where org_id = ${org.orgId}`
     await run()
     t.equal(await count('dataset_pushes'), 3)
   })
