@@ -72,15 +72,15 @@ export async function diffRows(
             min(split_from) as split_from, min(split_to) as split_to
           from compared group by trace_id
         )
-        select json_build_object('count', coalesce(sum(rows_to) filter (where ${tx.unsafe(IS.added)}), 0),
+        select json_build_object('count', coalesce(sum(rows_to) filter (where ${IS.added(tx)}), 0),
             'samples', ${samples(tx, 'added')}) as added,
-          json_build_object('count', coalesce(sum(rows_from) filter (where ${tx.unsafe(IS.removed)}), 0),
+          json_build_object('count', coalesce(sum(rows_from) filter (where ${IS.removed(tx)}), 0),
             'samples', ${samples(tx, 'removed')}) as removed,
           json_build_object('count', coalesce(sum(rows_unchanged), 0),
             'samples', ${samples(tx, 'unchanged')}) as unchanged,
-          json_build_object('count', count(*) filter (where ${tx.unsafe(IS.changed)}),
-            'rows_from', coalesce(sum(rows_from - rows_unchanged) filter (where ${tx.unsafe(IS.changed)}), 0),
-            'rows_to', coalesce(sum(rows_to - rows_unchanged) filter (where ${tx.unsafe(IS.changed)}), 0),
+          json_build_object('count', count(*) filter (where ${IS.changed(tx)}),
+            'rows_from', coalesce(sum(rows_from - rows_unchanged) filter (where ${IS.changed(tx)}), 0),
+            'rows_to', coalesce(sum(rows_to - rows_unchanged) filter (where ${IS.changed(tx)}), 0),
             'samples', ${samples(tx, 'changed')}) as changed,
           (count(*) filter (where split_from <> split_to))::int8 as split_moves
         from traces`,
@@ -92,15 +92,17 @@ function samples(tx: Transaction, part: keyof typeof IS) {
   return tx`(
     select coalesce(json_agg(s order by trace_id), '[]') from (
       select trace_id, split_from, split_to, rows_from, rows_to, rows_unchanged from traces
-      where ${tx.unsafe(IS[part])} order by trace_id limit ${MAX_SAMPLES}) s)`
+      where ${IS[part](tx)} order by trace_id limit ${MAX_SAMPLES}) s)`
 }
 
+/** The conditions of a trace. */
 const IS = {
-  added: 'rows_from = 0',
-  removed: 'rows_to = 0',
-  unchanged: 'rows_unchanged = greatest(rows_from, rows_to)',
-  changed: 'rows_from > 0 and rows_to > 0 and rows_unchanged < greatest(rows_from, rows_to)',
-} as const
+  added: (tx: Transaction) => tx`rows_from = 0`,
+  removed: (tx: Transaction) => tx`rows_to = 0`,
+  unchanged: (tx: Transaction) => tx`rows_unchanged = greatest(rows_from, rows_to)`,
+  changed: (tx: Transaction) =>
+    tx`rows_from > 0 and rows_to > 0 and rows_unchanged < greatest(rows_from, rows_to)`,
+}
 /**
  * Settings to read the rows of a version in the order of the table, and to sort them once for both groupings,
  * which takes less time and memory than two tables of hashes. The index by trace would spare the sort, and

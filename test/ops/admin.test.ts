@@ -163,7 +163,7 @@ t.test('the admin command line', async (t) => {
     await sql.unsafe(`alter database ${pathname.slice(1)} connection limit 20`)
     const narrow = await launch('doctor')
     await sql.unsafe(`alter database ${pathname.slice(1)} connection limit -1`)
-    const detail = /hold \d+ connections .*api: 21.* admits 20\. Raise max_connections/
+    const detail = /hold \d+ connections .*api: 23.* admits 20\. Raise max_connections/
     t.match(failing(narrow.printed), [{ name: 'connections', detail }])
     await sql`
       delete from applied_migrations

@@ -50,8 +50,9 @@ function addMatches(values: RedactedValue[], text: string, pattern: Pattern, ste
 }
 
 /**
- * The next match of at least one character. Some patterns look at all of a text before they match a character of it, again and again:
- * a search begins with a stretch of the text, and takes more of it where a match may go on behind that.
+ * The next match of at least one character. Some patterns look at all of a text before they match a
+ * character of it, again and again: a search begins with a stretch of the text, and takes more of it where a
+ * match may go on behind that.
  */
 function findMatch(text: string, from: number, pattern: Pattern, steps: Steps) {
   let at = from
