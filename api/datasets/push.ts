@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
+import { statusOfWork } from '../../jobs/rules/jobs/job-state.ts'
 import { listOf, shape } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import { countPushes, listPushes } from '../../sql/datasets/pushes.ts'
@@ -53,9 +53,5 @@ export async function answerPushes(
 }
 
 function viewPush({ state, ...push }: PushRow) {
-  return { ...push, status: statusOf(state) }
-}
-
-function statusOf(state: JobState) {
-  return state === 'cancelling' ? 'running' : state
+  return { ...push, status: statusOfWork(state) }
 }

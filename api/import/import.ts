@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { statusOfWork } from '../../jobs/rules/jobs/job-state.ts'
 import { listOf, shape, uuidReference } from '../../jobs/shape.ts'
 import { findImport } from '../../sql/import/imports.ts'
 import type { ImportRow } from '../../sql/import/imports.ts'
@@ -96,5 +97,5 @@ export async function findVisibleImport({ sql }: ApiContext, principal: Principa
 
 function statusOf({ state, capped_at_line }: ImportRow): (typeof statuses)[number] {
   if (state === 'succeeded' && capped_at_line !== null) return 'capped'
-  return state === 'cancelling' ? 'running' : state
+  return statusOfWork(state)
 }

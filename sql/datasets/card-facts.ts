@@ -2,13 +2,14 @@ import type { CardFacts } from '../../jobs/rules/datasets/card-facts.ts'
 import type { StoredRecipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { Queryable } from '../core/db.ts'
 import { complete, listFiles } from './versions.ts'
+import type { FileRow } from './versions.ts'
 
 /** What the card of a version tells; undefined unless the version is ready. */
 export async function findCardFacts(
   sql: Queryable,
   orgId: string,
   versionId: string,
-): Promise<CardFacts | undefined> {
+): Promise<FoundFacts | undefined> {
   const [row] = await sql<StoredFacts[]>`
     select d.name as dataset_name, d.license, d.dataset_type, v.id as version_id, v.version_number,
       v.ready_at, v.recipe, v.content_hash, v.row_count, v.token_estimate, v.split_counts,
@@ -34,6 +35,9 @@ async function listLockedManifests(sql: Queryable, orgId: string, versionId: str
     order by m.agent_name collate "C", m.version_number limit ${MAX_MANIFESTS}`
 }
 
+interface FoundFacts extends CardFacts {
+  readonly files: FileRow[]
+}
 type StoredFacts = Omit<CardFacts, 'recipe' | 'files' | 'manifests'> & {
   readonly recipe: StoredRecipe
 }

@@ -1,4 +1,5 @@
 import type { Queryable, Sql, Transaction } from '../core/db.ts'
+import { awaitSharers, sharedLock } from '../core/project-lock.ts'
 import type { TraceKey } from '../traces/traces.ts'
 
 /**
@@ -13,8 +14,7 @@ import type { TraceKey } from '../traces/traces.ts'
 /** Notes that a trace is about to be deleted, for the versions that have rows of it or may have some. */
 export async function noteDeletion(tx: Transaction, key: TraceKey) {
   const { org_id: orgId, project_id: projectId, trace_id: traceId } = key
-  await tx`
-    select pg_advisory_xact_lock_shared(hashtextextended(${projectId}::text, ${DELETIONS}))`
+  await tx`select ${sharedLock(tx, projectId, 'deletions')}`
   // The notes of a version are only counted up to that many, and no lock is taken for it.
   const hasRoom = tx`(
     select count(*) from (
@@ -43,11 +43,10 @@ export async function noteDeletion(tx: Transaction, key: TraceKey) {
 
 /**
  * Waits for the transactions that delete a trace of a project and may not have seen a version that is there
- * by now. Other deletions wait for those meanwhile, and nothing else. Not to be called in a transaction:
- * the lock must not outlast the statement.
+ * by now. Not to be called in a transaction.
  */
 export async function awaitDeletions(sql: Sql, projectId: string) {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${projectId}::text, ${DELETIONS}))`
+  await awaitSharers(sql, projectId, 'deletions')
 }
 
 /** Forgets the deleted traces of which a version, whose rows are all stored, has no row. */
@@ -111,5 +110,3 @@ function hasRow(sql: Queryable) {
 const MAX_NOTED = 1000
 /** How many of the things that make a version stale are named. */
 export const MAX_SUBJECTS = 20
-/** Second argument of the hash behind the advisory lock: a number that nothing else uses. */
-const DELETIONS = 7_304_541

@@ -1,4 +1,5 @@
 import type { Fragment, Queryable, Sql } from '../core/db.ts'
+import { awaitSharers, sharedLock } from '../core/project-lock.ts'
 import { areDivided } from '../traces/divided.ts'
 import { isSameTrace, ofTraces } from '../traces/traces.ts'
 
@@ -75,7 +76,7 @@ export async function markJudged(
  * called in a transaction: the lock must not outlast the statement.
  */
 export async function awaitCellWriters(sql: Sql, projectId: string) {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${projectId}::text, ${WRITERS}))`
+  await awaitSharers(sql, projectId, 'cell_marks')
 }
 
 /** A day of an agent that is marked, or traces of it. */
@@ -116,11 +117,9 @@ function dayOf(sql: Queryable) {
 
 function heldFor(sql: Queryable, projectId: string) {
   return sql`
-    (select pg_advisory_xact_lock_shared(hashtextextended(${projectId}::text, ${WRITERS}))) as held`
+    (select ${sharedLock(sql, projectId, 'cell_marks')}) as held`
 }
 
 /** A day of more scores than this is added up anew at most once in that time. */
 const LARGE_DAY_SCORES = 50_000
 export const LARGE_DAY_SECONDS = 30
-/** Second argument of the hash behind the advisory lock: a number that nothing else uses. */
-const WRITERS = 7_304_521

@@ -1,11 +1,12 @@
 import type { Queryable, Sql, Transaction } from '../core/db.ts'
+import { awaitSharers, sharedLock } from '../core/project-lock.ts'
 
 /**
  * Notes that a transaction stores spans of traces of a project. Holds a lock until it ends, for which
  * `awaitSpanWriters` waits; whoever requests the settling does so after this. Projects go in one order.
  */
 export async function holdSettling(tx: Transaction, projectId: string) {
-  await tx`select pg_advisory_xact_lock_shared(hashtextextended(${projectId}::text, ${SPAN_WRITERS}))`
+  await tx`select ${sharedLock(tx, projectId, 'spans')}`
 }
 
 /**
@@ -13,7 +14,7 @@ export async function holdSettling(tx: Transaction, projectId: string) {
  * waiting in the queue and so have enqueued no other. Not to be called in a transaction.
  */
 export async function awaitSpanWriters(sql: Sql, projectId: string) {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${projectId}::text, ${SPAN_WRITERS}))`
+  await awaitSharers(sql, projectId, 'spans')
 }
 
 /**
@@ -55,6 +56,3 @@ export async function listDueProjects(sql: Queryable, limit: number) {
   return sql<{ org_id: string; project_id: string }[]>`
     select distinct org_id, project_id from traces where settles_at <= now() limit ${limit}`
 }
-
-/** Second argument of the hash behind the advisory lock: a number that nothing else uses. */
-const SPAN_WRITERS = 7_304_523

@@ -18,7 +18,7 @@ export interface VersionFacts {
   readonly recipe: Recipe
 }
 
-export interface FileFacts {
+interface VersionFile {
   readonly path: string
   readonly split: Split
   readonly row_count: number
@@ -27,7 +27,7 @@ export interface FileFacts {
 }
 
 /** A version and its files as JSON, so that a copy of them can be traced to its build. */
-export function describeVersion(version: VersionFacts, files: readonly FileFacts[]): string {
+export function describeVersion(version: VersionFacts, files: readonly VersionFile[]): string {
   const facts = {
     version_id: version.id,
     version_number: version.version_number,

@@ -5,6 +5,11 @@ export type OpenJobState = (typeof OPEN_JOB_STATES)[number]
 export const JOB_STATES = [...OPEN_JOB_STATES, 'succeeded', 'failed', 'canceled'] as const
 export type JobState = (typeof JOB_STATES)[number]
 
+/** The state as the status of what a job works on, which runs until it is canceled. */
+export function statusOfWork(state: JobState) {
+  return state === 'cancelling' ? 'running' : state
+}
+
 /** How an attempt at a job ended. */
 export const JOB_ATTEMPT_OUTCOMES = [
   'succeeded',

@@ -4,7 +4,6 @@ import { cardOf } from '../../../jobs/rules/datasets/card.ts'
 import { describeVersion } from '../../../jobs/rules/datasets/version-facts.ts'
 import { VERSION_FILE } from '../../../jobs/rules/datasets/hub/push-commit.ts'
 import { findCardFacts } from '../../../sql/datasets/card-facts.ts'
-import { listFiles } from '../../../sql/datasets/versions.ts'
 import type { VersionRow } from '../../../sql/datasets/versions.ts'
 import type { Run } from '../../runtime/handler.ts'
 import { StoredBlob } from './stored-blob.ts'
@@ -20,10 +19,9 @@ export interface PushedFile {
  * @returns with the files the `contents` of `PushIdentity`
  */
 export async function listPushedFiles({ sql, orgId, storage }: Run, version: VersionRow) {
-  const all = await listFiles(sql, orgId, [version.id])
-  const files = all.filter(({ format, row_count: rows }) => format === 'parquet' && rows > 0)
   const facts = await findCardFacts(sql, orgId, version.id)
   if (!facts) throw new Error(`Version ${version.id} is not ready`)
+  const files = facts.files.filter(({ format, row_count: n }) => format === 'parquet' && n > 0)
   const [card, provenance] = [cardOf(facts), describeVersion(version, files)]
   const pushed: PushedFile[] = [
     { path: 'README.md', content: new Blob([card]) },
