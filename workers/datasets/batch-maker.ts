@@ -1,5 +1,5 @@
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
-import { decodeContent } from '../../jobs/rules/traces/content.ts'
+import { decodeContents } from '../../jobs/rules/traces/content.ts'
 import { manifestOf } from './listed-trace.ts'
 import type { ManifestTools, RawTrace } from './listed-trace.ts'
 import { openPairTaker } from './pair-taker.ts'
@@ -23,11 +23,11 @@ export function openBatchMaker(recipe: Recipe): BatchMaker {
       for (const [id, list] of tools) known.set(id, list)
       const output = openOutput(recipe)
       let taken = 0
-      for (const { content, trace, ...previews } of traces) {
-        if (output.bytes() >= MADE_BYTES) break
+      for (const [{ trace, content: _, ...previews }, content] of decodeContents(traces)) {
         const declared = known.get(manifestOf(trace) ?? '')
-        takes.take(trace, { ...decodeContent(content), ...previews }, output, declared)
+        takes.take(trace, { ...content, ...previews }, output, declared)
         taken++
+        if (output.bytes() >= MADE_BYTES) break
       }
       return { ...output.finish(), taken }
     },

@@ -5,6 +5,7 @@ import {
   compressText,
   inflateInThread,
   inflateText,
+  inflateTexts,
   ZSTD_MAGIC,
 } from '../core/zstd.ts'
 import { openShared, sharedPieces } from './shared-content.ts'
@@ -70,6 +71,25 @@ export function decodeContent(bytes: Uint8Array): TraceContent {
   return readContent(inflateContent(bytes))
 }
 
+/**
+ * As `decodeContent`, of several, whose short ones are inflated together. Gives each with its content, when it
+ * is asked for.
+ */
+export function* decodeContents<T extends { readonly content: Uint8Array }>(
+  encoded: readonly T[],
+): Generator<[T, TraceContent]> {
+  const texts = inflateTexts(encoded.map(({ content }) => frameOf(content)))
+  for (const each of encoded) {
+    const form = formOf(each.content)
+    try {
+      const { value: text } = texts.next()
+      yield [each, contentOf({ form, text })]
+    } catch (error) {
+      throw damaged(error)
+    }
+  }
+}
+
 /** As `decodeContent`, in steps: it awaits `pause` between them, and a thread inflates a large content. */
 export async function decodeContentInSteps(
   bytes: Uint8Array,
@@ -78,7 +98,7 @@ export async function decodeContentInSteps(
   if (bytes.length < LARGE_BOX) return decodeContent(bytes)
   const form = formOf(bytes)
   try {
-    const text = await inflateInThread(frameOf(bytes, form))
+    const text = await inflateInThread(frameOf(bytes))
     const value = await inSteps(parseInPieces(text), pause)
     return form === 'shared' ? await inSteps(openShared(value), pause) : (value as TraceContent)
   } catch (error) {
@@ -95,10 +115,9 @@ export interface InflatedContent {
 
 /** @throws Error as `decodeContent` */
 export function inflateContent(bytes: Uint8Array): InflatedContent {
-  if (bytes.length === 0) return { form: 'whole', text: Buffer.from(EMPTY) }
   const form = formOf(bytes)
   try {
-    return { form, text: inflateText(frameOf(bytes, form)) }
+    return { form, text: inflateText(frameOf(bytes)) }
   } catch (error) {
     throw damaged(error)
   }
@@ -121,13 +140,17 @@ export async function shareContent(
 }
 
 /** @throws Error as `decodeContent` */
-export function readContent({ form, text }: InflatedContent): TraceContent {
+export function readContent(inflated: InflatedContent): TraceContent {
   try {
-    const value: unknown = JSON.parse(text.toString())
-    return form === 'shared' ? atOnce(openShared(value)) : (value as TraceContent)
+    return contentOf(inflated)
   } catch (error) {
     throw damaged(error)
   }
+}
+
+function contentOf({ form, text }: InflatedContent): TraceContent {
+  const value: unknown = JSON.parse(text.toString())
+  return form === 'shared' ? atOnce(openShared(value)) : (value as TraceContent)
 }
 
 function isShared({ llm_calls }: TraceContent, form: ContentForm) {
@@ -167,7 +190,8 @@ function withMark(frame: Buffer) {
 }
 
 /** @throws Error for a form that this release does not know */
-function formOf([first = 0]: Uint8Array): ContentForm {
+function formOf(bytes: Uint8Array): ContentForm {
+  const [first = ZSTD_MAGIC] = bytes
   if (first === ZSTD_MAGIC) return 'whole'
   if (first === SHARED) return 'shared'
   const byte = first.toString(16).padStart(2, '0')
@@ -176,20 +200,22 @@ function formOf([first = 0]: Uint8Array): ContentForm {
   )
 }
 
-function frameOf(bytes: Uint8Array, form: ContentForm) {
-  return form === 'shared' ? bytes.subarray(1) : bytes
+/** Without the mark of its form. */
+function frameOf(bytes: Uint8Array) {
+  if (bytes.length === 0) return NO_CONTENT
+  return bytes[0] === SHARED ? bytes.subarray(1) : bytes
 }
 
 function damaged(cause: unknown) {
   return new Error('The content of the trace is damaged', { cause })
 }
 
-const EMPTY = '{"spans":[],"llm_calls":[]}'
 /** What a whole content begins with, as bytes of zstd do. */
 export const WHOLE_MARK = Buffer.of(ZSTD_MAGIC)
 /** The first byte of a shared one. */
 const SHARED = 1
 const SHARED_MARK = Buffer.of(SHARED)
+const NO_CONTENT = compressText(contentText({ spans: [], llm_calls: [] }))
 /** Characters. */
 const LARGE_TEXT = 256 << 10
 /** Compressed; some hundred KiB of text, about a millisecond. */

@@ -1,9 +1,11 @@
+import { constants, zstdCompressSync } from 'node:zlib'
 import t from 'tap'
 import { compressText } from '../../../../jobs/rules/core/zstd.ts'
 import {
   contentText,
   decodeContent,
   decodeContentInSteps,
+  decodeContents,
   encodeContent,
   encodeContentInSteps,
   inflateContent,
@@ -31,6 +33,46 @@ t.test('any content comes back from either form as it was, member by member', as
       t.equal(contentText(content), contentText(JSON.parse(text) as TraceContent), 'unchanged')
     }),
   )
+})
+
+t.test('contents of any sizes and forms come back together as they do one by one', (t) => {
+  fc.assert(
+    fc.property(fc.array(encoded(), { maxLength: 30 }), (all) => {
+      const boxes = all.map((content) => ({ content }))
+      const read = [...decodeContents(boxes)]
+      t.ok(read.every(([box], i) => box === boxes[i]))
+      const texts = read.map(([, content]) => contentText(content))
+      t.strictSame(
+        texts,
+        all.map((bytes) => contentText(decodeContent(bytes))),
+      )
+    }),
+  )
+  t.end()
+})
+
+t.test('of contents decoded together those before a damaged one are read', (t) => {
+  const good = Array.from({ length: 3 }, (_, n) => encodeContent(growing(n).content, 'shared'))
+  const frame = encodeContent(growing(1).content, 'whole')
+  const short = Buffer.from(frame)
+  // The byte after magic and descriptor is the lowest of the size it tells.
+  short.writeUInt8(short.readUInt8(5) - 1, 5)
+  const cut = frame.subarray(0, -1)
+  const other = Buffer.of(2, ...frame)
+  for (const [bad, message] of [
+    [cut, DAMAGED.message],
+    [short, DAMAGED.message],
+    [Buffer.of(0x28), DAMAGED.message],
+    [other, /begins with 0x02/],
+  ] as const) {
+    const decoding = decodeContents([...good, bad, ...good].map((content) => ({ content })))
+    for (const bytes of good) {
+      const { value } = decoding.next()
+      t.same(value?.[1], decodeContent(bytes))
+    }
+    t.throws(() => decoding.next(), { message })
+  }
+  t.end()
 })
 
 t.test('odd values come back from the shared form as they were', (t) => {
@@ -208,6 +250,19 @@ function growing(count: number) {
 }
 
 /** JSON texts of contents in which little differs, so that much repeats. */
+/** Encoded contents: none, long and short ones, and frames that do not tell their size. */
+function encoded() {
+  const unsized = { params: { [constants.ZSTD_c_contentSizeFlag]: 0 } }
+  return fc.oneof(
+    fc.constant(Buffer.alloc(0)),
+    fc.integer({ min: 0, max: 60 }).map((n) => encodeContent(growing(n).content, 'whole')),
+    fc
+      .tuple(contents(), fc.constantFrom(...FORMS))
+      .map(([text, form]) => encodeContent(JSON.parse(text) as TraceContent, form)),
+    contents().map((text) => zstdCompressSync(contentText(JSON.parse(text)), unsized)),
+  )
+}
+
 function contents() {
   const json = fc.oneof(
     fc.constantFrom('0', '1', '-0', '1e400', '{}', '[]', 'null', '""', '"\\ud800"'),
