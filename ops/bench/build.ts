@@ -1,6 +1,7 @@
 // How fast a dataset version is built, against DuckDB alone turning the same JSONL into Parquet:
 // [DATABASE_URL=...] node ops/bench/build.ts [--megabytes 300] [--seed 1] [--calls growing] [--smoke]
 // With --short it is made of --rows 1000000 traces of a question and an answer, rows of about 1 kB.
+// With --near it leaves out near-duplicates, and keeps them out of two splits.
 // With --builds 2 so many versions of the same traces are built at once: the figures are of the first,
 // but for the memory, which is of the process that builds them all. It is read from /proc.
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -23,7 +24,11 @@ import { generateShortLines } from './short-traces.ts'
 
 const options = readOptions(
   { megabytes: [300, 1], seed: [1, 1], builds: [1, 1], rows: [1_000_000, 500] },
-  { calls: { type: 'string', default: 'growing' }, short: { type: 'boolean', default: false } },
+  {
+    calls: { type: 'string', default: 'growing' },
+    short: { type: 'boolean', default: false },
+    near: { type: 'boolean', default: false },
+  },
 )
 const calls = readCalls(options.calls)
 await using scratch = await openBenchFolder('build')
@@ -49,9 +54,10 @@ async function measure(bench: Bench) {
       worker_rss_peak_mib: built.rssMiB,
     },
   ])
+  const near = options.near ? ', no near-duplicates' : ''
   const atOnce = options.builds > 1 ? `, ${options.builds} at once` : ''
   report({
-    what: `building a version, ${options.short ? 'short rows' : `${calls} calls`}${atOnce}`,
+    what: `building a version, ${options.short ? 'short rows' : `${calls} calls`}${near}${atOnce}`,
     ratio: round(raw / built.seconds),
     figures: `${whole(built.rows)} rows, ${whole(megabytes)} MB, ${whole(megabytes / built.seconds)} against ${whole(megabytes / raw)} MB/s; ${whole(built.rssMiB)} MiB at most`,
   })
@@ -89,12 +95,13 @@ function asTrace(line: string) {
 /** Through the API, by a worker process of its own. Returns the figures of the first build. */
 async function build(bench: Bench) {
   const service = await startService(bench, folder, 'datasets')
+  const recipe = options.near ? { options: { dedupe: 'near' } } : {}
   try {
     const [first, ...others] = await Promise.all(
       Array.from({ length: options.builds }, async (_, n) => {
         const wanted = { name: `bench ${n}`, dataset_type: 'sft' }
         const { id } = await service.call<{ id: string }>('POST', '/datasets', wanted)
-        return service.call<Started>('POST', `/datasets/${id}/build`, {})
+        return service.call<Started>('POST', `/datasets/${id}/build`, recipe)
       }),
     )
     if (!first) throw new RangeError('--builds is at least 1')

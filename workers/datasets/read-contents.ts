@@ -66,4 +66,4 @@ function isSame(row: SelectedContent, trace: ListedTrace) {
 }
 
 /** The bytes are compressed, about a quarter of the content. */
-const BATCH = { traces: 200, bytes: 1 << 20 }
+const BATCH = { traces: 500, bytes: 1 << 20 }

@@ -1,3 +1,4 @@
+import './duckdb-allocator.ts'
 import { DuckDBInstance } from '@duckdb/node-api'
 import type {
   DuckDBAppender,
@@ -33,8 +34,6 @@ export async function openDuck(
     threads: '1',
     // DuckDB limits row groups by size only with this off. One thread keeps the order of insertion anyhow.
     preserve_insertion_order: 'false',
-    // What is freed goes back to the system within seconds; without them only later calls give it back.
-    allocator_background_threads: 'true',
     temp_directory: `${folder}/spill`,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',

@@ -39,4 +39,17 @@ t.test('DuckDB', async (t) => {
     ]
     for (const statement of statements) await t.rejects(connection.run(statement), statement)
   })
+
+  const skip = process.platform !== 'linux' && 'only its allocator is told'
+  t.test('gives the memory of what it drops back at once', { skip }, async (t) => {
+    const before = process.memoryUsage.rss()
+    await connection.run(
+      'create table large as select range as a, range as b from range(16_000_000)',
+    )
+    t.ok(process.memoryUsage.rss() - before > 192 * MIB, 'the table is in memory')
+    await connection.run('drop table large')
+    t.ok(process.memoryUsage.rss() - before < 96 * MIB, 'and then it is not')
+  })
 })
+
+const MIB = 1 << 20
