@@ -1,5 +1,6 @@
 // One worker process: node ops/start-workers.ts [--pool import,evals], with DATABASE_URL. Any number of
 // them may run, on any number of machines.
+import './duckdb-allocator.ts'
 import { parseArgs } from 'node:util'
 import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { findSupervisionAge } from '../sql/jobs/pg-boss.ts'

@@ -1,4 +1,3 @@
-import './duckdb-allocator.ts'
 import { DuckDBInstance } from '@duckdb/node-api'
 import type {
   DuckDBAppender,

@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import '../../../ops/duckdb-allocator.ts'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -49,6 +50,8 @@ t.test('DuckDB', async (t) => {
     t.ok(process.memoryUsage.rss() - before > 192 * MIB, 'the table is in memory')
     await connection.run('drop table large')
     t.ok(process.memoryUsage.rss() - before < 96 * MIB, 'and then it is not')
+    const script = await readFile('ops/start-workers.ts', 'utf8')
+    t.match(script, /^(\/\/.*\n)*import '\.\/duckdb-allocator\.ts'/, 'as in worker processes')
   })
 })
 
