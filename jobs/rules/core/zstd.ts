@@ -27,32 +27,31 @@ export function inflateText(frame: Uint8Array): Buffer {
  * ten times as long as a short text does.
  */
 export function* inflateTexts(frames: Iterable<Uint8Array>): Generator<Buffer> {
-  let group: Uint8Array[] = []
+  let group: SizedFrame[] = []
   let bytes = 0
   for (const frame of frames) {
     const size = toldSize(frame) ?? Infinity
     if (group.length > 0 && bytes + size > TOGETHER_BYTES) {
-      yield* inflateTogether(group)
+      yield* inflateTogether(group, bytes)
       ;[group, bytes] = [[], 0]
     }
-    group.push(frame)
+    group.push({ frame, size })
     bytes += size
   }
-  yield* inflateTogether(group)
+  yield* inflateTogether(group, bytes)
 }
 
-/** @param frames if several, all tell their sizes */
-function* inflateTogether(frames: readonly Uint8Array[]): Generator<Buffer> {
-  const sizes = frames.length > 1 ? frames.map((frame) => toldSize(frame) ?? 0) : []
-  const bytes = sizes.reduce((sum, size) => sum + size, 0)
-  const all = bytes > 0 ? inflateUpTo(Buffer.concat(frames), bytes) : undefined
+/** @param bytes of all their texts */
+function* inflateTogether(group: readonly SizedFrame[], bytes: number): Generator<Buffer> {
+  const frames = group.map(({ frame }) => frame)
+  const all = frames.length > 1 ? inflateUpTo(Buffer.concat(frames), bytes) : undefined
   // One by one where a frame is damaged or tells another size, so that the error is of that frame.
   if (all?.length !== bytes) {
     for (const frame of frames) yield inflateText(frame)
     return
   }
   let at = 0
-  for (const size of sizes) yield all.subarray(at, (at += size))
+  for (const { size } of group) yield all.subarray(at, (at += size))
 }
 
 function inflateUpTo(frames: Uint8Array, bytes: number) {
@@ -96,3 +95,9 @@ export const ZSTD_MAGIC = 0x28
 const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
+
+interface SizedFrame {
+  readonly frame: Uint8Array
+  /** Of its text, in bytes; infinite where it is not told, which then is the only one of its group. */
+  readonly size: number
+}
