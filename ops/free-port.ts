@@ -7,18 +7,16 @@ import { createServer } from 'node:net'
  * none of those the operating system gives to a program that asks for any port.
  */
 export async function findFreePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(FIRST_PORT, EPHEMERAL_PORT)
-    const server = createServer().listen(port, '127.0.0.1')
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EADDRINUSE' && error.code !== 'EACCES') throw error
-        return false
-      },
-    )
+  const port = randomInt(FIRST_PORT, EPHEMERAL_PORT)
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+    return port
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    return await findFreePort()
+  } finally {
     server.close()
-    if (isFree) return port
   }
 }
 

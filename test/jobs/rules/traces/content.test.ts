@@ -249,7 +249,6 @@ function growing(count: number) {
   return { content: { spans, llm_calls: calls }, text }
 }
 
-/** JSON texts of contents in which little differs, so that much repeats. */
 /** Encoded contents: none, long and short ones, and frames that do not tell their size. */
 function encoded() {
   const unsized = { params: { [constants.ZSTD_c_contentSizeFlag]: 0 } }
@@ -263,6 +262,7 @@ function encoded() {
   )
 }
 
+/** JSON texts of contents in which little differs, so that much repeats. */
 function contents() {
   const json = fc.oneof(
     fc.constantFrom('0', '1', '-0', '1e400', '{}', '[]', 'null', '""', '"\\ud800"'),
