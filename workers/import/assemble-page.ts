@@ -26,7 +26,7 @@ export interface PageTrace {
 }
 
 /** How the traces of a page are put together. */
-export interface PageSettings extends ImportSettings {
+export interface PageSettings extends Omit<ImportSettings, 'format'> {
   /** Whether the file broke off, so that parts may be missing. */
   readonly isBroken: boolean
 }

@@ -29,7 +29,7 @@ export async function readFile(
   beforeLine = Infinity,
 ): Promise<Cursor | typeof CONTINUE> {
   const chunks = await openChunks(run, item, from, slice)
-  const settings = settingsOf(run, item, from)
+  const settings = { ...settingsOf(run, item), format: formatOf(item, from) }
   let cursor: Cursor | undefined = from
   let chunkNo = from?.chunk_no ?? 0
   const ready = inOrder(chunksBefore(chunks, beforeLine), CHUNKS_AHEAD, (chunk) =>
@@ -59,13 +59,19 @@ async function openChunks(
   { limits }: Slice,
 ): Promise<AsyncIterable<Chunk>> {
   if (item.storage_key === null) throw uploadGone()
-  const { format } = settingsOf(run, item, from)
+  const format = formatOf(item, from)
   const upload = await openUpload(run.storage, item.storage_key, from, { ...run, format }).catch(
     (error: unknown) => {
       throw error instanceof FileMissing ? uploadGone() : error
     },
   )
   return readChunks(upload, from, limits.chunkBytes)
+}
+
+/** Once a format is found, the row names that one, and only the cursor has the format asked for. */
+function formatOf({ source }: ImportRow, from: Cursor | undefined) {
+  const asked = source === 'auto' ? null : source
+  return from ? from.format : asked
 }
 
 function uploadGone() {
