@@ -1,4 +1,5 @@
 import { countStagedTraces } from '../../sql/import/import-parts.ts'
+import { isPulled } from '../../sql/import/imports.ts'
 import type { ImportRow } from '../../sql/import/imports.ts'
 import { CONTINUE } from '../runtime/handler.ts'
 import type { ResumableRun, Run } from '../runtime/handler.ts'
@@ -26,7 +27,10 @@ export async function assembleParts<C extends PartsCursor>(
 ): Promise<NonNullable<C['end']> | typeof CONTINUE> {
   const key = { orgId: item.org_id, importId: item.id }
   const total = await countStagedTraces(run.sql, key)
-  const settings = { ...settingsOf(run, item), isBroken: from.broken !== undefined }
+  const settings = {
+    ...settingsOf(run, item),
+    isBroken: from.broken !== undefined || isPulled(item),
+  }
   const pages = readPages(run.sql, key, from.after, slice.limits)
   let cursor = from
   const ready = inOrder(pagesBefore(pages, beforeTrace), PAGES_AHEAD, (page) =>
@@ -87,7 +91,7 @@ function stepOf(
     faults,
     linesDone: line,
     cappedAtLine: page.cappedAtLine,
-    progress: assemblingProgress(item, share),
+    progress: assemblingProgress(item, line, share),
   }
 }
 

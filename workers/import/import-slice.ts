@@ -88,11 +88,22 @@ export function settingsOf(
  */
 export function readingProgress(item: ImportRow, bytesRead: number, isEnd: boolean): Progress {
   const done = isEnd ? bytesRead : Math.floor(READING_SHARE * bytesRead)
-  return { done, total: item.bytes_total, unit: 'bytes' }
+  return { done, total: item.bytes_total ?? undefined, unit: 'bytes' }
 }
 
-/** Progress while traces are put together. @param share of them that are done, 0 to 1 */
-export function assemblingProgress({ bytes_total: total }: ImportRow, share: number): Progress {
+/**
+ * Progress while traces are put together, of a pull in the records that it has read.
+ * @param line records read; @param share of the traces that are done, 0 to 1
+ */
+export function assemblingProgress(
+  { bytes_total: total }: ImportRow,
+  line: number,
+  share: number,
+): Progress {
+  if (total === null) {
+    const note = `${Math.floor(100 * share)} % of the traces put together`
+    return { done: line, unit: 'records', note }
+  }
   const done = Math.floor((READING_SHARE + (1 - READING_SHARE) * share) * total)
   return { done: share === 1 ? total : done, total, unit: 'bytes' }
 }

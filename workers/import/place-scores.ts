@@ -40,7 +40,7 @@ export async function placeScores<C extends PartsCursor>(
         await placeSpanScores(tx, key, traceOf)
       }
       if (!chunk) await countLost(tx, item, next)
-      await run.checkpoint(tx, assemblingProgress(item, 0), next)
+      await run.checkpoint(tx, assemblingProgress(item, next.line, 0), next)
     })
     if (next.isSliceEnd) return CONTINUE
     if (!chunk) return next

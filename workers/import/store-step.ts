@@ -165,7 +165,8 @@ async function complete(
   await completeTraces(tx, queue, orgId, [{ projectId, traceIds, scores: [] }])
 }
 
-function countCodes(codes: readonly string[], counted: ReadyStep['leftOut'] = {}) {
+/** How many times each code is there, with what was counted before. */
+export function countCodes(codes: readonly string[], counted: ReadyStep['leftOut'] = {}) {
   const counts = new Map<string, number>()
   const add = (code: string, n: number) => counts.set(code, (counts.get(code) ?? 0) + n)
   for (const [code, n = 0] of Object.entries(counted)) add(code, n)
