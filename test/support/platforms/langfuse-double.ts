@@ -72,7 +72,8 @@ export async function startLangfuse(
     {
       isAllowed: ({ authorization }) => authorization === AUTHORIZATION,
       answer,
-      hasCursor: ({ query }) => query.has('cursor'),
+      // Numbered pages do not expire, but may be refused: the window begins again all the same.
+      hasCursor: ({ query }) => query.has('cursor') || Number(query.get('page')) > 1,
       expiredStatus: 400,
     },
     options,
