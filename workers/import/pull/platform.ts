@@ -102,7 +102,11 @@ export class SourceRefused extends Error {
 }
 
 /** The platform has no such project, or none that these keys may see. */
-export class ProjectUnknown extends Error {}
+export class ProjectUnknown extends Error {
+  constructor(message = 'The platform has no such project, or none that these keys may see') {
+    super(message)
+  }
+}
 
 /** The platform's answer is not what its API promises. */
 export class SourceUnreadable extends Error {}

@@ -103,18 +103,24 @@ async function cursorPage(
   return { rows, at: next, losses }
 }
 
-/** @param at how many rows were before the page; some come twice when pages become shorter */
+/**
+ * @param at the number of the page and how many rows a page was asked for; with another limit pages are
+ * others, so that the list begins again
+ */
 async function numberedPage(
   source: Source,
   list: List,
-  { window, limit }: PageAsk,
-  at = '0',
+  { window, limit: asked }: PageAsk,
+  at = '1/0',
 ): Promise<ListPage> {
-  const rowsOfPage = rowsOf(list, limit)
-  const page = Math.floor(Number(at) / rowsOfPage) + 1
-  const query = { ...windowOf(list, window), ...list.query, limit: rowsOfPage, page }
-  const { rows } = await source.ask({ path: list.path, query, rows: 'data' })
-  return { rows, at: rows.length < rowsOfPage ? undefined : String(page * rowsOfPage), losses: {} }
+  const [number = 1, counted] = at.split('/').map(Number)
+  const limit = rowsOf(list, asked)
+  const page = counted === limit ? number : 1
+  const query = { ...windowOf(list, window), ...list.query, limit, page }
+  const { rows, rest } = await source.ask({ path: list.path, query, rows: 'data' })
+  const pages = isObject(rest['meta']) ? rest['meta']['totalPages'] : undefined
+  const isLast = typeof pages === 'number' ? page >= pages : rows.length < limit
+  return { rows, at: isLast ? undefined : `${page + 1}/${limit}`, losses: {} }
 }
 
 function rowsOf({ limit }: List, asked: number) {
