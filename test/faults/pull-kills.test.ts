@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import t from 'tap'
+import { importTracesHandler } from '../../workers/import/import-traces.ts'
 import { makePlatformTraces } from '../support/platforms/platform-traces.ts'
 import { DOUBLES, openPulls } from '../support/platforms/pulls.ts'
 import { randomOf } from '../support/random.ts'
@@ -26,7 +27,7 @@ t.test(
     t.comment(`FC_SEED=${seed}`)
     const random = randomOf(seed)
 
-    let worker = pulls.startProcess(PAGE_BYTES)
+    const files = await service.startWorkers([importTracesHandler])
     const each = await Promise.all(
       Object.entries(DOUBLES).map(async ([name, kind]) => {
         const options = { faults: FAULTS, seed, repeats: true, mostRows: 20 }
@@ -35,7 +36,9 @@ t.test(
         return { name, double, expected, pulled: await pulls.pull(kind, double) }
       }),
     )
+    await files.stop()
     pulls.hurry()
+    let worker = pulls.startProcess(PAGE_BYTES)
 
     const countCalls = () => each.reduce((sum, { double }) => sum + double.calls.length, 0)
     async function countImported() {
