@@ -1,5 +1,5 @@
 /** The platforms that traces are pulled from. Each is the format of its own records, too. */
-export const PLATFORM_NAMES = ['langfuse'] as const
+export const PLATFORM_NAMES = ['langfuse', 'langsmith', 'phoenix', 'opik'] as const
 export type PlatformName = (typeof PLATFORM_NAMES)[number]
 
 /** Where a platform is, and which of its projects is read. */
@@ -19,4 +19,8 @@ export type KeyName = (typeof KEY_NAMES)[number]
 /** The keys without which a platform cannot be asked. */
 export const NEEDED_KEYS: Readonly<Record<PlatformName, readonly KeyName[]>> = {
   langfuse: ['public_key', 'secret_key'],
+  langsmith: ['api_key'],
+  // Whoever runs one of these may ask for no keys.
+  phoenix: [],
+  opik: [],
 }

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { randomOf } from '../random.ts'
 
-/** How often each fault happens; they come at random requests, the same ones for the same seed. */
+/** How often each fault happens. Their order is random, and the same for the same seed. */
 export interface DoubleFaults {
   /** 429 with a Retry-After of a second. */
   readonly tooManyUntil?: number
@@ -61,19 +61,22 @@ export async function startDouble(t: Test, api: PlatformApi, options: DoubleOpti
   const left = new Map(Object.entries(options.faults ?? {}))
   const calls: PlatformCall[] = []
   const happened: FaultName[] = []
+  /** Calls until the next fault. */
+  let healthy = 1
   const double = {
     /** Looked at before each call is answered. */
     onCall: (_call: PlatformCall): PlatformReply | undefined => undefined,
   }
 
-  /** The fault that this call meets. One that cannot happen to it is left for another. */
+  /** The fault that this call meets: one of those left, a call or two after the last one. */
   function nextFault(call: PlatformCall): FaultName | undefined {
+    if (healthy-- > 0) return undefined
     const possible = [...left]
-      .filter(([, count]) => count > 0)
+      .filter(([name, count]) => count > 0 && (name !== 'expired' || api.hasCursor(call)))
       .map(([name]) => name as FaultName)
-      .filter((name) => name !== 'expired' || api.hasCursor(call))
-    if (possible.length === 0 || random() > FAULT_SHARE) return undefined
-    const name = possible[Math.floor(random() * possible.length)] as FaultName
+    const name = possible[Math.floor(random() * possible.length)]
+    if (name === undefined) return undefined
+    healthy = 1 + Math.floor(random() * 2)
     left.set(name, (left.get(name) ?? 0) - 1)
     happened.push(name)
     return name
@@ -167,6 +170,3 @@ export function inWindow<Row extends { at: Date }>(
 
 export type FaultName = keyof DoubleFaults
 export type Double = Awaited<ReturnType<typeof startDouble>>
-
-/** Of the requests, as long as faults are left. */
-const FAULT_SHARE = 0.3

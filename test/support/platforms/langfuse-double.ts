@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { inWindow, pageOf, startDouble } from './double.ts'
 import type { DoubleOptions, PlatformCall, PlatformReply } from './double.ts'
-import { PLATFORM_KEY, PROJECT_ID, PUBLIC_KEY } from './connection.ts'
+import { PLATFORM_KEY, PROJECT_ID, PROJECT_NAME, PUBLIC_KEY } from './connection.ts'
 import type { PlatformTrace, Step } from './platform-traces.ts'
 
 /**
@@ -29,7 +29,7 @@ export async function startLangfuse(
     switch (`${isOld ? 'old' : 'new'} ${method} ${path}`) {
       case 'new GET /api/public/projects':
       case 'old GET /api/public/projects':
-        return { json: { data: [{ id: PROJECT_ID, name: 'shop' }] } }
+        return { json: { data: [{ id: PROJECT_ID, name: PROJECT_NAME }] } }
       case 'new GET /api/public/v2/observations':
         return pageBy('cursor', observations, byTime, query, 1000)
       case 'new GET /api/public/v3/scores':
@@ -55,7 +55,7 @@ export async function startLangfuse(
   ): PlatformReply {
     const asked = Number(query.get('limit') ?? 50)
     if (asked > most) return { status: 400, json: { message: 'Invalid request data' } }
-    const limit = Math.min(asked, mostRows)
+    const limit = kind === 'page' ? asked : Math.min(asked, mostRows)
     const found = inWindow(listed, [from, to], repeats)
     const begin =
       kind === 'page' ? (Number(query.get('page') ?? 1) - 1) * limit : cursorOf(query.get('cursor'))
@@ -72,7 +72,8 @@ export async function startLangfuse(
     {
       isAllowed: ({ authorization }) => authorization === AUTHORIZATION,
       answer,
-      hasCursor: ({ query }) => query.has('cursor'),
+      // Numbered pages do not expire, but may be refused: the window begins again all the same.
+      hasCursor: ({ query }) => query.has('cursor') || Number(query.get('page')) > 1,
       expiredStatus: 400,
     },
     options,

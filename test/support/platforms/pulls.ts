@@ -1,53 +1,70 @@
+import type { Test } from 'tap'
+import type { PlatformName } from '../../../jobs/rules/import/platforms.ts'
 import { openImports } from '../imports.ts'
 import type { Service } from '../service.ts'
-import type { Test } from 'tap'
 import { PLATFORM_KEY, PROJECT_NAME, PUBLIC_KEY } from './connection.ts'
-import type { Double } from './double.ts'
+import type { Double, DoubleOptions } from './double.ts'
 import { startLangfuse } from './langfuse-double.ts'
 import { startLangsmith } from './langsmith-double.ts'
 import { OPIK_WORKSPACE, startOpik } from './opik-double.ts'
 import { startPhoenix } from './phoenix-double.ts'
 import { FIRST_DAY, LAST_DAY } from './platform-traces.ts'
+import type { PlatformTrace } from './platform-traces.ts'
+
+const LANGFUSE_KEYS = { public_key: PUBLIC_KEY, secret_key: PLATFORM_KEY }
 
 /** Each platform's double, with what its connection has beside address and project. */
-export const DOUBLES = {
-  langfuse: {
-    start: startLangfuse,
-    keys: { public_key: PUBLIC_KEY, secret_key: PLATFORM_KEY },
+export const DOUBLES: Readonly<Record<string, DoubleKind>> = {
+  langfuse: { source: 'langfuse', start: startLangfuse, keys: LANGFUSE_KEYS },
+  'langfuse before version 4': {
+    source: 'langfuse',
+    start: (t, traces, options) => startLangfuse(t, traces, { ...options, isOld: true }),
+    keys: LANGFUSE_KEYS,
   },
-  langsmith: { start: startLangsmith, keys: { api_key: PLATFORM_KEY } },
-  phoenix: { start: startPhoenix, keys: { api_key: PLATFORM_KEY } },
-  opik: { start: startOpik, keys: { api_key: PLATFORM_KEY, workspace: OPIK_WORKSPACE } },
-} as const
-export type DoubleName = keyof typeof DOUBLES
+  langsmith: { source: 'langsmith', start: startLangsmith, keys: { api_key: PLATFORM_KEY } },
+  phoenix: { source: 'phoenix', start: startPhoenix, keys: { api_key: PLATFORM_KEY } },
+  opik: {
+    source: 'opik',
+    start: startOpik,
+    keys: { api_key: PLATFORM_KEY, workspace: OPIK_WORKSPACE },
+  },
+}
+
+export interface DoubleKind {
+  readonly source: PlatformName
+  readonly start: (
+    t: Test,
+    traces: readonly PlatformTrace[],
+    options?: DoubleOptions,
+  ) => Promise<Double & { readonly records: readonly object[] }>
+  readonly keys: Readonly<Record<string, string>>
+}
 
 /** Pulls from doubles, and imports what they have as files, which leaves the same behind. */
 export function openPulls(t: Test, service: Service) {
   const imports = openImports(t, service)
 
-  /** The body of a request for all that a double has. */
-  function requestFor(source: DoubleName, base_url: string, connection: object = {}) {
-    return {
+  /** Asks for all that a double has. @param connection what is told of it in the place of the truth */
+  async function pull(
+    { source, keys }: DoubleKind,
+    { url }: Pick<Double, 'url'>,
+    { owner, connection }: { owner?: Organization; connection?: object } = {},
+  ) {
+    const org = owner ?? (await service.makeOrganization())
+    const body = {
       source,
-      connection: { base_url, project: PROJECT_NAME, ...DOUBLES[source].keys, ...connection },
+      connection: { base_url: url, project: PROJECT_NAME, ...keys, ...connection },
       since: FIRST_DAY.toISOString(),
       until: LAST_DAY.toISOString(),
     }
-  }
-
-  async function pull(
-    source: DoubleName,
-    { url }: Pick<Double, 'url'>,
-    connection?: object,
-    owner?: Awaited<ReturnType<Service['makeOrganization']>>,
-  ) {
-    const org = owner ?? (await service.makeOrganization())
-    const body = requestFor(source, url, connection)
     return imports.follow(org, await service.client(org.key).post('/import', body, ASYNC))
   }
 
   /** What importing all records of a double as a file leaves behind. */
-  async function stateOfFile(source: DoubleName, { records }: { records: readonly object[] }) {
+  async function stateOfFile(
+    { source }: DoubleKind,
+    { records }: { readonly records: readonly object[] },
+  ) {
     const lines = records.map((record) => JSON.stringify(record)).join('\n')
     const imported = await imports.submit(lines, `?source=${source}`)
     const shown = await imported.ended()
@@ -65,7 +82,9 @@ export function openPulls(t: Test, service: Service) {
     t.teardown(() => clearInterval(timer))
   }
 
-  return { ...imports, requestFor, pull, stateOfFile, hurry }
+  return { ...imports, pull, stateOfFile, hurry }
 }
+
+type Organization = Awaited<ReturnType<Service['makeOrganization']>>
 
 const ASYNC = { prefer: 'respond-async' }

@@ -9,8 +9,8 @@ import { textMember } from './row-member.ts'
 export const langsmith: Platform = {
   pageRows: 100,
   headers: ({ workspace }, { api_key: key }) => ({
-    ...(key !== undefined && { 'x-api-key': key }),
-    ...(workspace !== undefined && { 'x-tenant-id': workspace }),
+    ...(key && { 'x-api-key': key }),
+    ...(workspace && { 'x-tenant-id': workspace }),
   }),
   open: (source) => ({
     begin: () => findProject(source),
@@ -26,7 +26,7 @@ async function findProject({ connection: { project }, ask }: Source) {
   const query = { ...(isUuid(project) ? { id: project } : { name: project }), limit: 1 }
   const { rows } = await ask({ path: '/api/v1/sessions', query, rows: 'sessions' })
   const id = rows[0] && textMember(rows[0], ['id'])
-  if (id === undefined) throw new ProjectUnknown()
+  if (id === undefined) throw new ProjectUnknown('The platform has no such project')
   return id
 }
 

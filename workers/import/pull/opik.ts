@@ -11,8 +11,8 @@ import { textMember } from './row-member.ts'
 export const opik: Platform = {
   pageRows: 2000,
   headers: ({ workspace }, { api_key: key }) => ({
-    ...(key !== undefined && { authorization: key }),
-    ...(workspace !== undefined && { 'comet-workspace': workspace }),
+    ...(key && { authorization: key }),
+    ...(workspace && { 'comet-workspace': workspace }),
   }),
   open: (source) => ({
     begin: () => findProject(source),
@@ -26,7 +26,8 @@ async function findProject({ connection: { project }, ask }: Source) {
       ? { path: `/v1/private/projects/${project}` }
       : { path: '/v1/private/projects/retrieve', body: { name: project } },
   )
-  if (!isObject(rest) || typeof rest['id'] !== 'string') throw new ProjectUnknown()
+  if (!isObject(rest) || typeof rest['id'] !== 'string')
+    throw new ProjectUnknown('The platform has no such project')
   return rest['id']
 }
 

@@ -9,7 +9,7 @@ export const phoenix: Platform = {
   // As many ids as fit into one address when the annotations are asked for.
   pageRows: 100,
   headers: (_, { api_key: key }) => ({
-    ...(key !== undefined && { authorization: `Bearer ${key}` }),
+    ...(key && { authorization: `Bearer ${key}` }),
   }),
   open: (source) => ({
     begin: () => findProject(source),
@@ -23,7 +23,7 @@ export const phoenix: Platform = {
 async function findProject({ connection, ask }: Source) {
   const { rest } = await ask({ path: `/v1/projects/${encodeURIComponent(connection.project)}` })
   const id = isObject(rest['data']) ? rest['data']['id'] : undefined
-  if (typeof id !== 'string') throw new ProjectUnknown()
+  if (typeof id !== 'string') throw new ProjectUnknown('The platform has no such project')
   return id
 }
 
