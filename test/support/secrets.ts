@@ -34,14 +34,15 @@ async function findInLog(sql: Sql, lines: readonly string[]) {
   return isLeaked ? ['the log'] : []
 }
 
-async function findInTables(sql: Sql) {
+/** Names of tables, those of the queue included, of which a row as text matches a regular expression. */
+export async function findInTables(sql: Sql, pattern = KEY_IN_TABLE) {
   const tables = await sql<{ schema: string; name: string }[]>`
     select table_schema as schema, table_name as name from information_schema.tables
     where table_schema in ('public', 'pgboss') and table_type = 'BASE TABLE'`
   const found = await Promise.all(
     tables.map(async ({ schema, name }) => {
       const [row] = await sql`
-        select 1 from ${sql(schema)}.${sql(name)} t where t::text ~ ${KEY_IN_TABLE} limit 1`
+        select 1 from ${sql(schema)}.${sql(name)} t where t::text ~ ${pattern} limit 1`
       return row ? [`${schema}.${name}`] : []
     }),
   )

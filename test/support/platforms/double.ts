@@ -40,6 +40,7 @@ export interface PlatformCall {
 
 export interface PlatformReply {
   readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
   readonly json?: unknown
   /** Lines of JSON, where the answer is a stream of them. */
   readonly lines?: readonly unknown[]
@@ -97,6 +98,7 @@ export async function startDouble(t: Test, api: PlatformApi, options: DoubleOpti
     response.writeHead(reply.status ?? 200, {
       'content-type': reply.lines ? 'application/octet-stream' : 'application/json',
       'content-length': Buffer.byteLength(body),
+      ...reply.headers,
       ...(fault === 'tooManyUntil' && { 'retry-after': '1' }),
     })
     if (fault !== 'dropped') return void response.end(body)

@@ -55,7 +55,7 @@ export async function startLangfuse(
   ): PlatformReply {
     const asked = Number(query.get('limit') ?? 50)
     if (asked > most) return { status: 400, json: { message: 'Invalid request data' } }
-    const limit = kind === 'page' ? asked : Math.min(asked, mostRows)
+    const limit = Math.min(asked, mostRows)
     const found = inWindow(listed, [from, to], repeats)
     const begin =
       kind === 'page' ? (Number(query.get('page') ?? 1) - 1) * limit : cursorOf(query.get('cursor'))

@@ -46,7 +46,7 @@ export function openPulls(t: Test, service: Service) {
 
   /** Asks for all that a double has. @param connection what is told of it in the place of the truth */
   async function pull(
-    { source, keys }: DoubleKind,
+    { source, keys }: Pick<DoubleKind, 'source' | 'keys'>,
     { url }: Pick<Double, 'url'>,
     { owner, connection }: { owner?: Organization; connection?: object } = {},
   ) {

@@ -1,12 +1,26 @@
-// A worker process that only imports, in small chunks and pages: tests start and kill it.
+// A worker process that only imports, from files and from platforms on loopback, in small chunks and pages: tests start
+// and kill it.
 // Arguments: database address, data folder, bytes of a chunk and of a page.
 import { readConfig } from '../../../ops/config.ts'
 import { openWorkerContext } from '../../../ops/context.ts'
 import { importHandler } from '../../../workers/import/import-traces.ts'
+import { pullHandler } from '../../../workers/import/pull-traces.ts'
 import { startWorkers } from '../../../workers/runtime/start-workers.ts'
 
+/** As many at once as there are doubles of platforms. */
+const PULLS = 5
 const [url = '', dataDir = '', bytes = ''] = process.argv.slice(2)
-const config = readConfig({ DATA_DIR: dataDir, LOG_LEVEL: 'silent' })
-const { context, boss } = await openWorkerContext(config, url, { slots: 1, supervise: false })
-const handler = importHandler({ chunkBytes: Number(bytes), pageBytes: Number(bytes) })
-await startWorkers(context, boss, [{ handler, concurrency: 1 }])
+const config = readConfig({
+  DATA_DIR: dataDir,
+  LOG_LEVEL: 'silent',
+  OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8',
+})
+const { context, boss } = await openWorkerContext(config, url, {
+  slots: 1 + PULLS,
+  supervise: false,
+})
+const options = { chunkBytes: Number(bytes), pageBytes: Number(bytes) }
+await startWorkers(context, boss, [
+  { handler: importHandler(options), concurrency: 1 },
+  { handler: pullHandler(options), concurrency: PULLS },
+])

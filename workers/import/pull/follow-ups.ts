@@ -1,3 +1,4 @@
+import { SourceUnreadable } from './platform.ts'
 import type { PageAsk, PlatformPage } from './platform.ts'
 
 /** A page of rows, with what has to be asked about them. */
@@ -27,12 +28,18 @@ export function withFollowUps<FollowUp>(
     const [first, ...others] = followUps
     if (first === undefined) {
       const page = await listRows({ ...ask, cursor: next ?? undefined })
+      // It would be asked for without end.
+      if (page.next !== undefined && page.next === next) throw samePage()
       return { records: page.records, next: cursorOf(page.next ?? null, page.followUps) }
     }
     const said = await listSaid(ask, first)
     const left = said.more === undefined ? others : [said.more, ...others]
     return { records: said.records, next: cursorOf(next, left) }
   }
+}
+
+function samePage() {
+  return new SourceUnreadable('The platform names the same page as the next one')
 }
 
 function openCursor<FollowUp>(cursor: string | undefined): Cursor<FollowUp> {
