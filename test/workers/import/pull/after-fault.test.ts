@@ -73,7 +73,10 @@ t.test('lost connections and unreadable answers are tried again', async (t) => {
 t.test('what another try does not mend ends the pull', async (t) => {
   t.throws(() => after(silence('blocked_address')), { code: 'blocked_address' })
   t.throws(() => after(new SourceRefused(401, 'No')), { code: 'source_refused', message: 'No' })
-  t.throws(() => after(new ProjectUnknown()), { code: 'source_project_unknown', message: /project/ })
+  t.throws(() => after(new ProjectUnknown()), {
+    code: 'source_project_unknown',
+    message: /project/,
+  })
 })
 
 t.test('an error that is not the platform stays what it is', async (t) => {

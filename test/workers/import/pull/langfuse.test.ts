@@ -112,7 +112,13 @@ t.test('numbered pages are read to the end, with or without a count of them', as
     t.same(await listAll('observations_v1', 25), rows)
     const first = await list({ project: 'observations_v1', limit: 10 })
     const shorter = await list({ project: 'observations_v1', limit: 5, cursor: first.next })
-    t.same(shorter.records.map(String), ['{"id":0}', '{"id":1}', '{"id":2}', '{"id":3}', '{"id":4}'])
+    t.same(shorter.records.map(String), [
+      '{"id":0}',
+      '{"id":1}',
+      '{"id":2}',
+      '{"id":3}',
+      '{"id":4}',
+    ])
   }
 })
 

@@ -33,8 +33,20 @@ t.test('without rows to take the whole answer is read', async (t) => {
 
 t.test('what is no such answer is refused', async (t) => {
   const refuse = async (body: string | Buffer, rows: string | null = 'data') =>
-    t.type(await takeApart(Buffer.from(body), rows).catch((error: unknown) => error), SourceUnreadable)
-  const broken = ['', '{', '{"data":[1,', '{"data":["', '<html>', '{"data":1}', '{"other":[]}', '"x"']
+    t.type(
+      await takeApart(Buffer.from(body), rows).catch((error: unknown) => error),
+      SourceUnreadable,
+    )
+  const broken = [
+    '',
+    '{',
+    '{"data":[1,',
+    '{"data":["',
+    '<html>',
+    '{"data":1}',
+    '{"other":[]}',
+    '"x"',
+  ]
   for (const body of broken) await refuse(body)
   await refuse(Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]))
   await refuse('['.repeat(20_000))
@@ -44,7 +56,10 @@ t.test('what is no such answer is refused', async (t) => {
 })
 
 t.test('any rows come back as they are', async () => {
-  const answer = fc.record({ data: fc.array(fc.jsonValue(), { maxLength: 5 }), meta: fc.jsonValue() })
+  const answer = fc.record({
+    data: fc.array(fc.jsonValue(), { maxLength: 5 }),
+    meta: fc.jsonValue(),
+  })
   await fc.assert(
     fc.asyncProperty(answer, fc.constantFrom(undefined, 2), async (value, space) => {
       const text = JSON.stringify(value, null, space)
