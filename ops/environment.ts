@@ -129,14 +129,14 @@ export const environment = shape(
       .custom((networks: string) => parseNetworks(networks) && networks)
       .default('')
       .description(
-        'CIDR ranges, separated by commas, of private addresses that webhooks and runners of replays may nevertheless reach, runners over plain http too; default none',
+        'CIDR ranges, separated by commas, of private addresses that webhooks, runners of replays and platforms that traces are pulled from may nevertheless have, the last two over plain http too; default none',
       ),
     WEBHOOK_RETRY_SCHEDULE: Joi.string()
       .pattern(/^\d{1,6}(,\d{1,6})*$/, 'seconds separated by commas')
       .default('30,300')
       .description('Seconds before the second and the third attempt at regression.detected'),
     OUTBOUND_CA_FILE: Joi.string().description(
-      'PEM file of a certificate authority that webhook receivers and runners may use besides the public ones',
+      'PEM file of a certificate authority that webhook receivers, runners and platforms may use besides the public ones',
     ),
     MASTER_KEY: Joi.string()
       .hex()

@@ -44,11 +44,14 @@ export interface DoubleKind {
 export function openPulls(t: Test, service: Service) {
   const imports = openImports(t, service)
 
-  /** Asks for all that a double has. @param connection what is told of it in the place of the truth */
+  /**
+   * Asks for all that a double has.
+   * @param options what is told of the connection in the place of the truth, and what else is asked
+   */
   async function pull(
     { source, keys }: Pick<DoubleKind, 'source' | 'keys'>,
     { url }: Pick<Double, 'url'>,
-    { owner, connection }: { owner?: Organization; connection?: object } = {},
+    { owner, connection, ...asked }: PullOptions = {},
   ) {
     const org = owner ?? (await service.makeOrganization())
     const body = {
@@ -56,6 +59,7 @@ export function openPulls(t: Test, service: Service) {
       connection: { base_url: url, project: PROJECT_NAME, ...keys, ...connection },
       since: FIRST_DAY.toISOString(),
       until: LAST_DAY.toISOString(),
+      ...asked,
     }
     return imports.follow(org, await service.client(org.key).post('/import', body, ASYNC))
   }
@@ -85,6 +89,13 @@ export function openPulls(t: Test, service: Service) {
   return { ...imports, pull, stateOfFile, hurry }
 }
 
+interface PullOptions {
+  readonly owner?: Organization
+  readonly connection?: object
+  readonly since?: string
+  readonly dry_run?: boolean
+  readonly project?: string
+}
 type Organization = Awaited<ReturnType<Service['makeOrganization']>>
 
 const ASYNC = { prefer: 'respond-async' }

@@ -1,0 +1,37 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { quoteForeign } from '../../../../jobs/rules/core/quote-foreign.ts'
+
+const SECRET = 'sk-lf-5d1c2b3a-secret'
+const quote = (said: string, most = 200) =>
+  quoteForeign(said, { secrets: [SECRET, `pk:${SECRET}`], word: 'key', most })
+
+t.test('what was said stays, up to a length', async (t) => {
+  t.equal(quote('No such project'), 'No such project')
+  t.equal(quote('a b '.repeat(100), 7), 'a b a b')
+  t.equal(quote('a\0b\ud800'), 'ab\ufffd')
+})
+
+t.test('secrets that it repeats are hidden, in any form and case', async (t) => {
+  const pair = Buffer.from(`pk:${SECRET}`).toString('base64')
+  for (const form of [SECRET, SECRET.toUpperCase(), encodeURIComponent(SECRET), pair]) {
+    const said = quote(`The key ${form} is unknown`)
+    t.notMatch(said.toLowerCase(), form.toLowerCase())
+    t.match(said, /^The key .* is unknown$/)
+  }
+})
+
+t.test('what else looks secret or personal is hidden', async (t) => {
+  t.equal(quote('write to ann@example.org'), 'write to [...]')
+  t.notMatch(quote(`token ${'0123456789abcdef'.repeat(3)}`), /0123456789/)
+})
+
+t.test('no beginning of a secret is left by a cut', async () => {
+  const fill = fc.nat(4200).map((n) => 'ab '.repeat(n / 3) + 'x'.repeat(n % 3))
+  fc.assert(
+    fc.property(fill, fc.constantFrom(' ', ': ', '"'), (before, gap) => {
+      const said = quote(`${before}${gap}${SECRET} was sent`, 10_000)
+      return !said.includes(SECRET.slice(0, 8))
+    }),
+  )
+})
