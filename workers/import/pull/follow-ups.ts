@@ -32,14 +32,11 @@ export function withFollowUps<FollowUp>(
       if (page.next !== undefined && page.next === next) throw samePage()
       return { records: page.records, next: cursorOf(page.next ?? null, page.followUps) }
     }
-    const said = await listSaid(ask, first)
-    const left = said.more === undefined ? others : [said.more, ...others]
-    return { records: said.records, next: cursorOf(next, left) }
+    const { records, more } = await listSaid(ask, first)
+    const after = cursorOf(next, more === undefined ? others : [more, ...others])
+    if (after !== undefined && after === ask.cursor) throw samePage()
+    return { records, next: after }
   }
-}
-
-function samePage() {
-  return new SourceUnreadable('The platform names the same page as the next one')
 }
 
 function openCursor<FollowUp>(cursor: string | undefined): Cursor<FollowUp> {
@@ -47,8 +44,17 @@ function openCursor<FollowUp>(cursor: string | undefined): Cursor<FollowUp> {
 }
 
 function cursorOf(next: string | null, followUps: readonly unknown[]) {
-  const isEnd = next === null && followUps.length === 0
-  return isEnd ? undefined : JSON.stringify([next, ...followUps])
+  if (next === null && followUps.length === 0) return undefined
+  const cursor = JSON.stringify([next, ...followUps])
+  if (cursor.length <= MAX_CURSOR) return cursor
+  throw new SourceUnreadable('The platform gave more rows than were asked for, or a long cursor')
 }
+
+function samePage() {
+  return new SourceUnreadable('The platform names the same page as the next one')
+}
+
+/** Characters, as of `PlatformPage`. */
+const MAX_CURSOR = 10_000
 
 type Cursor<FollowUp> = [next: string | null, ...FollowUp[]]

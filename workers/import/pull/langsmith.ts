@@ -3,7 +3,7 @@ import { isObject } from '../../../jobs/rules/core/reader.ts'
 import { withFollowUps } from './follow-ups.ts'
 import { ProjectUnknown } from './platform.ts'
 import type { PageAsk, Platform, Source } from './platform.ts'
-import { textMember } from './row-member.ts'
+import { textMember, textMembers } from './row-member.ts'
 
 /** LangSmith: runs by `POST /api/v1/runs/query`, and the feedback of each page of them. */
 export const langsmith: Platform = {
@@ -44,7 +44,7 @@ async function listRuns(source: Source, { project, window, cursor, limit }: Page
   const { rows, rest } = await source.ask({ path: '/api/v1/runs/query', body, rows: 'runs' })
   const cursors = rest['cursors']
   const next = isObject(cursors) ? cursors['next'] : undefined
-  const runs = rows.map((row) => textMember(row, ['id']) ?? '').filter(isUuid)
+  const runs = (await textMembers(rows, ['id'])).filter(isUuid)
   return {
     records: rows,
     next: typeof next === 'string' ? next : undefined,

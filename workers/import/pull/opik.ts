@@ -1,4 +1,3 @@
-import { isObject } from '../../../jobs/rules/core/reader.ts'
 import { isUuid } from '../../../jobs/rules/core/uuid.ts'
 import { ProjectUnknown, SourceUnreadable } from './platform.ts'
 import type { PageAsk, Platform, PlatformPage, Source } from './platform.ts'
@@ -26,9 +25,9 @@ async function findProject({ connection: { project }, ask }: Source) {
       ? { path: `/v1/private/projects/${project}` }
       : { path: '/v1/private/projects/retrieve', body: { name: project } },
   )
-  if (!isObject(rest) || typeof rest['id'] !== 'string')
-    throw new ProjectUnknown('The platform has no such project')
-  return rest['id']
+  const { id } = rest
+  if (typeof id !== 'string') throw new ProjectUnknown('The platform has no such project')
+  return id
 }
 
 /** The cursor is `traces` or `spans`, a colon, and the id of the last row of the page before. */

@@ -2,7 +2,7 @@ import { isObject } from '../../../jobs/rules/core/reader.ts'
 import { withFollowUps } from './follow-ups.ts'
 import { ProjectUnknown, SourceRefused } from './platform.ts'
 import type { PageAsk, Platform, Source } from './platform.ts'
-import { textMember } from './row-member.ts'
+import { textMembers } from './row-member.ts'
 
 /** Phoenix: spans by `GET /v1/projects/{project}/spans`, and the annotations of each page of them. */
 export const phoenix: Platform = {
@@ -36,13 +36,13 @@ async function listSpans(source: Source, { project, window, cursor, limit }: Pag
   }
   const path = `/v1/projects/${encodeURIComponent(project)}/spans`
   const { rows, rest } = await source.ask({ path, query, rows: 'data' })
-  const idsOf = (member: string) => {
-    const ids = rows.map((row) => textMember(row, ['context', member]) ?? '')
+  async function idsOf(member: string) {
+    const ids = await textMembers(rows, ['context', member])
     return [...new Set(ids)].filter((id) => ID.test(id))
   }
   const asks: AnnotationsOf[] = [
-    { of: 'span', ids: idsOf('span_id') },
-    { of: 'trace', ids: idsOf('trace_id') },
+    { of: 'span', ids: await idsOf('span_id') },
+    { of: 'trace', ids: await idsOf('trace_id') },
   ]
   return {
     records: rows,

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import {
   CLOSE_BRACE,
   COMMA,
@@ -6,6 +7,27 @@ import {
   QUOTE,
 } from '../../../jobs/rules/core/json-bytes.ts'
 import { openBrackets } from '../containers/scan-values.ts'
+import { MAX_RECORD_BYTES } from '../containers/split-records.ts'
+
+/**
+ * A text inside of each row that has it and is not too long to be a record, in their order. It yields to
+ * others meanwhile.
+ * @param path as of `textMember`
+ */
+export async function textMembers(rows: readonly Buffer[], path: readonly string[]) {
+  const texts: string[] = []
+  let bytes = 0
+  for (const row of rows) {
+    if (row.length > MAX_RECORD_BYTES) continue
+    const text = textMember(row, path)
+    if (text !== undefined) texts.push(text)
+    bytes += row.length
+    if (bytes < BYTES_TOGETHER) continue
+    bytes = 0
+    await setImmediate()
+  }
+  return texts
+}
 
 /**
  * A text inside of a row, found without parsing the row, which may be large and hold anything.
@@ -54,3 +76,4 @@ function parsedText(bytes: Buffer): string | undefined {
 
 const COLON = 0x3a
 const MAX_BYTES = 1000
+const BYTES_TOGETHER = 1 << 20

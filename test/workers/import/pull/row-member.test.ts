@@ -1,5 +1,5 @@
 import t from 'tap'
-import { textMember } from '../../../../workers/import/pull/row-member.ts'
+import { textMember, textMembers } from '../../../../workers/import/pull/row-member.ts'
 
 t.test('a text is found in a row without parsing it', (t) => {
   const row = Buffer.from(
@@ -33,3 +33,16 @@ t.test('where there is no such text there is none', (t) => {
   }
   t.end()
 })
+
+t.test(
+  'texts of many rows come in their order, and those of too long rows are left out',
+  async (t) => {
+    const rows = Array.from({ length: 3000 }, (_, i) =>
+      Buffer.from(i % 3 === 0 ? '{}' : `{"pad":"${'x'.repeat(1000)}","id":"${i}"}`),
+    )
+    const long = Buffer.from(`{"id":"long","pad":"${'x'.repeat(16 << 20)}"}`)
+    const texts = await textMembers([...rows, long], ['id'])
+    t.equal(texts.length, 2000)
+    t.same(texts.slice(0, 3), ['1', '2', '4'])
+  },
+)
