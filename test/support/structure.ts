@@ -55,7 +55,7 @@ const ROOMS: Record<string, readonly string[]> = {
   'jobs/rules/skills': ['scan'],
   workers: WORKERS,
   'workers/datasets': ['hub'],
-  'workers/import': ['containers'],
+  'workers/import': ['containers', 'pull'],
   'test/api': AREAS,
   'test/sql': [...AREAS, 'transactions'],
   'test/jobs': ['rules'],
@@ -65,7 +65,7 @@ const ROOMS: Record<string, readonly string[]> = {
   'test/jobs/rules/skills': ['scan'],
   'test/workers': WORKERS,
   'test/workers/datasets': ['hub'],
-  'test/workers/import': ['containers'],
+  'test/workers/import': ['containers', 'pull'],
 }
 
 /** Transactions that several callers share: all of sql/ that may put jobs into queues. */
