@@ -1,7 +1,7 @@
 import { anyText, bool, count, oneOf, shape } from './shape.ts'
 
 /** Why what was to be read could not be read, or not to its end. */
-export const importFault = shape({ code: anyText(), message: anyText() })
+const importFault = shape({ code: anyText(), message: anyText() })
 
 /** What the checkpoints of all imports hold, wherever their records come from. */
 export const cursorMembers = {

@@ -56,7 +56,6 @@ const ROOMS: Record<string, readonly string[]> = {
   workers: WORKERS,
   'workers/datasets': ['hub'],
   'workers/import': ['containers', 'pull'],
-  'workers/import/pull': ['langfuse'],
   'test/api': AREAS,
   'test/sql': [...AREAS, 'transactions'],
   'test/jobs': ['rules'],

@@ -30,7 +30,7 @@ export function adviseOnRefusal(
 ): PullAdvice {
   const asksForPatience = status === 429 || (status === 503 && retryAfterSeconds !== null)
   if (asksForPatience && at.waits < MAX_WAITS) {
-    return { kind: 'wait', seconds: waitOf(retryAfterSeconds, at.waits, chance) }
+    return { kind: 'wait', seconds: Math.ceil(waitOf(retryAfterSeconds, at.waits, chance)) }
   }
   if (asksForPatience || status >= 500 || status === 408) return { kind: 'retry' }
   if (status < 400) return { kind: 'give_up', code: 'source_redirects', message }

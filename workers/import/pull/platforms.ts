@@ -1,5 +1,5 @@
 import type { PlatformName } from '../../../jobs/rules/import/platforms.ts'
-import { langfuse } from './langfuse/langfuse.ts'
+import { langfuse } from './langfuse.ts'
 import { langsmith } from './langsmith.ts'
 import { opik } from './opik.ts'
 import { phoenix } from './phoenix.ts'

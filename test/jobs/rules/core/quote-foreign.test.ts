@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { quoteForeign } from '../../../../jobs/rules/core/quote-foreign.ts'
+import fc from '../../../support/property.ts'
 
 const SECRET = 'sk-lf-5d1c2b3a-secret'
 const quote = (said: string, most = 200) =>

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import {
   EARLIEST,
@@ -7,6 +6,7 @@ import {
   nextWindow,
 } from '../../../../jobs/rules/import/pull-window.ts'
 import type { PullWindow } from '../../../../jobs/rules/import/pull-window.ts'
+import fc from '../../../support/property.ts'
 
 const at = (time: string) => new Date(`${time}Z`)
 const since = at('2026-11-01T00:00:00')

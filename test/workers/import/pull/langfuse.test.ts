@@ -1,5 +1,5 @@
 import t from 'tap'
-import { langfuse } from '../../../../workers/import/pull/langfuse/langfuse.ts'
+import { langfuse } from '../../../../workers/import/pull/langfuse.ts'
 import { SourceRefused } from '../../../../workers/import/pull/platform.ts'
 import type { PageAsk, SourceRequest } from '../../../../workers/import/pull/platform.ts'
 

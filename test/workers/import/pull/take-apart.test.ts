@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { SourceUnreadable } from '../../../../workers/import/pull/platform.ts'
 import { takeApart } from '../../../../workers/import/pull/take-apart.ts'
+import fc from '../../../support/property.ts'
 
 const texts = (rows: readonly Buffer[]) => rows.map((row) => row.toString())
 

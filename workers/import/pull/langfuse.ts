@@ -1,8 +1,8 @@
-import { isObject } from '../../../../jobs/rules/core/reader.ts'
-import { ProjectUnknown, SourceRefused, SourceUnreadable } from '../platform.ts'
-import type { PageAsk, Platform, PlatformPage, Source, Window } from '../platform.ts'
-import { LISTS, SCORE_LISTS, SPAN_LISTS } from './lists.ts'
-import type { List, ListName } from './lists.ts'
+import { isObject } from '../../../jobs/rules/core/reader.ts'
+import { ProjectUnknown, SourceRefused, SourceUnreadable } from './platform.ts'
+import type { PageAsk, Platform, PlatformPage, Source, Window } from './platform.ts'
+import { LISTS, SCORE_LISTS, SPAN_LISTS } from './langfuse-lists.ts'
+import type { List, ListName } from './langfuse-lists.ts'
 import { openMetadata } from './whole-metadata.ts'
 import type { Metadata } from './whole-metadata.ts'
 

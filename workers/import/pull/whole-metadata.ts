@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
-import { isObject } from '../../../../jobs/rules/core/reader.ts'
-import { parseJson } from '../../../../jobs/rules/core/parse-json.ts'
-import type { SourceAnswer } from '../platform.ts'
+import { isObject } from '../../../jobs/rules/core/reader.ts'
+import { parseJson } from '../../../jobs/rules/core/parse-json.ts'
+import type { SourceAnswer } from './platform.ts'
 
 export interface Metadata {
   /**
