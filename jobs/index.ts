@@ -22,6 +22,7 @@ import { buildDataset } from './build-dataset.ts'
 import { checkRegression } from './check-regression.ts'
 import { decideTraces } from './decide-traces.ts'
 import { deleteExpired } from './delete-expired.ts'
+import { deleteTraces } from './delete-traces.ts'
 import { deliverWebhook } from './deliver-webhook.ts'
 import { detectViolations } from './detect-violations.ts'
 import { dispatchReplay } from './dispatch-replay.ts'
@@ -75,4 +76,5 @@ export const jobs: readonly Job[] = [
   deleteExpired,
   sweepStorage,
   rewriteTraces,
+  deleteTraces,
 ]

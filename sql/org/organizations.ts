@@ -1,5 +1,6 @@
 import type { Plan, Rate } from '../../jobs/rules/org/plan.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
+import { inProjects } from '../core/projects.ts'
 
 export type { Plan }
 
@@ -116,6 +117,25 @@ export async function findOldestProject(sql: Queryable, orgId: string, workspace
 export async function listProjectIds(sql: Queryable, orgId: string, workspaceId: string) {
   const rows = await sql<{ id: string }[]>`
     select id from projects where org_id = ${orgId} and workspace_id = ${workspaceId}`
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * The projects of an organization in the order of their ids, from one on.
+ * @param projectIds null for all
+ * @param from undefined for the first
+ */
+export async function listProjectsFrom(
+  sql: Queryable,
+  orgId: string,
+  projectIds: readonly string[] | null,
+  from: string | undefined,
+) {
+  const rows = await sql<{ id: string }[]>`
+    select id from projects
+    where org_id = ${orgId} ${inProjects(sql, sql`id`, projectIds)}
+      ${from === undefined ? sql`` : sql`and id >= ${from}`}
+    order by id`
   return rows.map(({ id }) => id)
 }
 
