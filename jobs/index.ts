@@ -22,6 +22,7 @@ import { buildDataset } from './build-dataset.ts'
 import { checkRegression } from './check-regression.ts'
 import { decideTraces } from './decide-traces.ts'
 import { deleteExpired } from './delete-expired.ts'
+import { deleteOrganization } from './delete-organization.ts'
 import { deleteTraces } from './delete-traces.ts'
 import { deliverWebhook } from './deliver-webhook.ts'
 import { detectViolations } from './detect-violations.ts'
@@ -77,4 +78,5 @@ export const jobs: readonly Job[] = [
   sweepStorage,
   rewriteTraces,
   deleteTraces,
+  deleteOrganization,
 ]

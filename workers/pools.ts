@@ -8,6 +8,7 @@ import { pushDatasetHandler } from './datasets/hub/push-dataset.ts'
 import type { AnyHandler } from './runtime/handler.ts'
 import { importTracesHandler } from './import/import-traces.ts'
 import { deleteExpiredHandler } from './maintenance/delete-expired.ts'
+import { deleteOrganizationHandler } from './maintenance/delete-organization.ts'
 import { deleteTracesHandler } from './maintenance/delete-traces.ts'
 import { reconcileJobsHandler } from './maintenance/reconcile-jobs.ts'
 import { settleLostDeliveriesHandler } from './maintenance/settle-lost-deliveries.ts'
@@ -89,6 +90,7 @@ export const pools: Readonly<Record<string, Pool>> = {
       sweepStorageHandler,
       rewriteTracesHandler,
       deleteTracesHandler,
+      deleteOrganizationHandler,
     ],
   },
 } satisfies Record<PoolName, Pool>

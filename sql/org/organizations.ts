@@ -67,6 +67,12 @@ export async function updateRate(sql: Queryable, orgId: string, rate: Rate | nul
   return updated.count === 1
 }
 
+/** Sets after how many days its traces are deleted; null keeps them. False when there is no such organization. */
+export async function updateRetention(sql: Queryable, orgId: string, days: number | null) {
+  const updated = await sql`update organizations set retention_days = ${days} where id = ${orgId}`
+  return updated.count === 1
+}
+
 /**
  * Sets the handle that names an organization in the registry. `published` while it has skills there, which
  * are found by the handle; `taken` where another organization has it; undefined for no organization.

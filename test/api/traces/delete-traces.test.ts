@@ -90,8 +90,8 @@ t.test('DELETE /traces', async (t) => {
 
   await t.test('needs a filter, and refuses what it does not know', async (t) => {
     const org = await open({ trace_id: 'stays' })
-    for (const query of ['', 'project=default', 'dry_run=true', 'project=default&agent_name=']) {
-      t.match(await org.remove(query), { status: query.endsWith('=') ? 422 : 400 }, query)
+    for (const query of ['', 'project=default', 'dry_run=true']) {
+      t.match(await org.remove(query), { status: 400 }, query)
     }
     t.match(await org.remove('agent_name=agent&agnet=x'), {
       status: 422,
