@@ -129,12 +129,18 @@ export async function deleteTraces(
   projectId: string,
   traceIds: readonly string[],
 ) {
-  const gone = ofTraces(tx, orgId, projectId, traceIds)
-  await tx`delete from eval_scores where ${gone}`
-  await tx`delete from verdicts where ${gone}`
-  await tx`delete from trace_search where ${gone}`
-  // Last, because their ids go with them, and what else was found of them goes with the ids.
-  await tx`delete from traces where ${gone}`
+  const periods = await tx<{ period: string; ids: string[] }[]>`
+    select period::text as period, array_agg(trace_id) as ids from trace_ids
+    where ${aboutTraces(tx, orgId, projectId, traceIds)} group by trace_ids.period`
+  // A period at a time: where they are joined with their ids, all scores of the project may be read.
+  for (const { period, ids } of periods) {
+    const gone = tx`${aboutTraces(tx, orgId, projectId, ids)} and period = ${period}`
+    await tx`delete from eval_scores where ${gone}`
+    await tx`delete from verdicts where ${gone}`
+    await tx`delete from trace_search where ${gone}`
+    // Last, because their ids go with them, and what else was found of them goes with the ids.
+    await tx`delete from traces where ${gone}`
+  }
 }
 
 /** The members of `ShownTraceRow`, of traces `t`, projects `p` and verdicts `v`. */
