@@ -17,8 +17,14 @@ const deletionBody = Joi.object({
   status: Joi.string()
     .valid(...JOB_STATES)
     .required(),
-  matched_count: Joi.number().integer().required().description('Traces of the filter so far'),
-  deleted_count: Joi.number().integer().required().description('0 in a dry run'),
+  matched_count: Joi.number()
+    .integer()
+    .required()
+    .description('Traces of the filter; 0 until the job has ended'),
+  deleted_count: Joi.number()
+    .integer()
+    .required()
+    .description('0 until the job has ended, and in a dry run'),
   job_id: Joi.string().guid().required(),
 }).label('TraceDeletion')
 
