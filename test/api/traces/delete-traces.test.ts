@@ -57,7 +57,7 @@ t.test('DELETE /traces', async (t) => {
       status: 200,
       body: { status: 'succeeded', matched_count: 6, deleted_count: 6 },
     })
-    t.isDeepStrictEqual(await org.ids(), ['one tag', 'other'])
+    t.same(await org.ids(), ['one tag', 'other'])
     const [found] = await sql`
       select from trace_ids where org_id = ${org.orgId} and trace_id like 'a%'`
     t.equal(found, undefined, 'their ids are free')
@@ -69,7 +69,7 @@ t.test('DELETE /traces', async (t) => {
     const org = await open({ trace_id: '1', session_id: 's' }, { trace_id: '2', session_id: 's' })
     const { body: dry } = await org.remove('session_id=s&dry_run=true')
     t.match(dry, { status: 'succeeded', matched_count: 2, deleted_count: 0 })
-    t.isDeepStrictEqual(await org.ids(), ['1', '2'], 'a dry run deletes nothing')
+    t.same(await org.ids(), ['1', '2'], 'a dry run deletes nothing')
     const { body } = await org.remove('session_id=s')
     const events = await sql`
       select action, actor_key_id, resource_id, data from audit_events
@@ -101,7 +101,7 @@ t.test('DELETE /traces', async (t) => {
     t.match(await org.remove('agent_name=agent&q=words'), { status: 422 })
     t.match(await org.remove('agent_name=agent&project=none'), { status: 404 })
     t.match(await org.remove('manifest_id=none'), { status: 200, body: { matched_count: 0 } })
-    t.isDeepStrictEqual(await org.ids(), ['stays'])
+    t.same(await org.ids(), ['stays'])
   })
 
   await t.test('of a key of a project reaches that project alone', async (t) => {
@@ -120,7 +120,7 @@ t.test('DELETE /traces', async (t) => {
       status: 403,
     })
     t.match(await client.call('DELETE', '/traces?agent_name=agent'), { body: { deleted_count: 1 } })
-    t.isDeepStrictEqual(await org.ids(), ['first'])
+    t.same(await org.ids(), ['first'])
   })
 
   await t.test('leaves alone what comes after the request', async (t) => {
