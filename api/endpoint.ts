@@ -25,6 +25,8 @@ export interface Endpoint {
    * that it submitted. Otherwise such a repetition is answered with 202 and that job.
    */
   readonly attaches?: boolean
+  /** Honours an `Idempotency-Key`. Default: every POST that is not open. */
+  readonly keyed?: boolean
   /**
    * Of a GET: counts or sums many rows, so that its statements may take longer, over connections of their
    * own. Default false.
@@ -153,6 +155,11 @@ export function endpoint<
   },
 ): Endpoint {
   return { method, path, ...declared } as Endpoint
+}
+
+/** Whether the operation honours an Idempotency-Key. */
+export function isKeyed({ keyed, method, access }: Endpoint) {
+  return keyed ?? (method === 'POST' && access !== 'open')
 }
 
 /** The paths of an operation: its own, then its aliases'. */

@@ -14,6 +14,7 @@ import {
 import type { IdempotencyKey, IdempotencyRow } from '../sql/core/idempotency-keys.ts'
 import { findJobOfRequest } from '../sql/jobs/jobs.ts'
 import type { ApiContext } from './context.ts'
+import { isKeyed } from './endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
 import { ApiError, validationError } from './errors.ts'
 import { openFingerprint } from './fingerprint.ts'
@@ -27,9 +28,9 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The `Idempotency-Key` of a POST request; undefined for other methods. @throws ApiError 422 */
-export function readIdempotencyKey(request: Request): string | undefined {
-  if (request.method !== 'post') return undefined
+/** The `Idempotency-Key` of a request; undefined where the operation honours none. @throws ApiError 422 */
+export function readIdempotencyKey(request: Request, operation: Endpoint): string | undefined {
+  if (!isKeyed(operation)) return undefined
   const key = headerOf(request, 'idempotency-key')
   if (key === undefined || /^[\x20-\x7e]{1,255}$/.test(key)) return key
   const message = 'must be 1 to 255 printable ASCII characters'

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type Joi from 'joi'
+import { isKeyed } from './endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
 import { errorAnswers, errorBody } from './fields.ts'
 import { describedOf } from './joi-description.ts'
@@ -103,11 +104,6 @@ function headersOf(status: number, access: Endpoint['access']) {
     ...([402, 429].includes(status) ? ['X-Quota-Exceeded'] : []),
   ]
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
-}
-
-/** Whether the operation honours an Idempotency-Key. */
-export function isKeyed({ method, access }: Endpoint) {
-  return method === 'POST' && access !== 'open'
 }
 
 export const BINARY: JsonSchema = { type: 'string', format: 'binary' }

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import { order } from '../jobs/rules/core/order.ts'
-import { documentedPath, pathsOf } from './endpoint.ts'
+import { documentedPath, isKeyed, pathsOf } from './endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
 import { Schemas } from './json-schema.ts'
 import type { Member } from './json-schema.ts'
-import { BINARY, describeAnswers, describeErrors, HEADERS, isKeyed } from './openapi-answers.ts'
+import { BINARY, describeAnswers, describeErrors, HEADERS } from './openapi-answers.ts'
 
 /**
  * The OpenAPI document of the interface, written from the declarations of its operations. It is long

@@ -61,7 +61,7 @@ async function handleRequest(
   // The declaration of the operation ties the schemas checked above to what its handler takes.
   const perform = async (context: ApiContext, body: unknown) =>
     replyOf(await operation.handle({ context, principal, ...input, body, request, h } as NeverCall))
-  const key = caller && readIdempotencyKey(request)
+  const key = caller && readIdempotencyKey(request, operation)
   const reply = key
     ? await performOnce({ context, request, caller, operation }, key, (context, stream) =>
         perform(context, stream ?? input.body),

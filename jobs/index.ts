@@ -22,6 +22,8 @@ import { buildDataset } from './build-dataset.ts'
 import { checkRegression } from './check-regression.ts'
 import { decideTraces } from './decide-traces.ts'
 import { deleteExpired } from './delete-expired.ts'
+import { deleteOrganization } from './delete-organization.ts'
+import { deleteTraces } from './delete-traces.ts'
 import { deliverWebhook } from './deliver-webhook.ts'
 import { detectViolations } from './detect-violations.ts'
 import { dispatchReplay } from './dispatch-replay.ts'
@@ -77,4 +79,6 @@ export const jobs: readonly Job[] = [
   deleteExpired,
   sweepStorage,
   rewriteTraces,
+  deleteTraces,
+  deleteOrganization,
 ]

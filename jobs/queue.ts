@@ -75,6 +75,8 @@ export interface Queue {
   enqueueLost(tx: Executor, lost: LostClaim): Promise<string | null>
   /** Takes a job that waits out of its queue, in the caller's transaction. */
   withdraw(tx: Executor, jobName: string, id: string): Promise<void>
+  /** Deletes rows of a queue, whatever their state, in the caller's transaction. */
+  remove(tx: Executor, jobName: string, ids: readonly string[]): Promise<void>
   /** Runs `work` in a transaction and, once it has committed, wakes the workers of what it enqueued. */
   transaction<Tx extends Executor, T>(
     sql: { begin(work: (tx: Tx) => Promise<T>): Promise<unknown> },
@@ -144,6 +146,9 @@ export function openQueue(
     },
     async withdraw(tx, jobName, id) {
       await boss.cancel(jobName, id, { db: bossDatabase(tx) })
+    },
+    async remove(tx, jobName, ids) {
+      await boss.deleteJob(jobName, [...ids], { db: bossDatabase(tx) })
     },
     async transaction<Tx extends Executor, T>(
       sql: { begin(work: (tx: Tx) => Promise<T>): Promise<unknown> },

@@ -13,9 +13,9 @@ export const traceBatch = shape({
 })
 
 /** Cuts traces into batches that one job works on. */
-export function* traceBatches(traceIds: readonly string[]) {
-  for (let from = 0; from < traceIds.length; from += TRACE_BATCH) {
-    yield traceIds.slice(from, from + TRACE_BATCH)
+export function* traceBatches<Trace>(traces: readonly Trace[]) {
+  for (let from = 0; from < traces.length; from += TRACE_BATCH) {
+    yield traces.slice(from, from + TRACE_BATCH)
   }
 }
 

@@ -23,6 +23,7 @@ import { migrateAll } from './context.ts'
 import { deadLetterCommands } from './dead-letter-commands.ts'
 import { examine } from './doctor.ts'
 import { jobCommands } from './job-commands.ts'
+import { deletionCommands } from './deletion-commands.ts'
 import { createKey, createOrganization } from './organizations.ts'
 import { queueCommands } from './queue-commands.ts'
 import { noOrganization, OperatorError } from './operator-error.ts'
@@ -110,6 +111,8 @@ export const commands: readonly Command[] = [
     options: shape({ org: uuid() }),
     run: ({ org }, access) => suspend(org, false, access),
   }),
+
+  ...deletionCommands,
 
   command('key create', {
     usage:

@@ -9,6 +9,8 @@ import type { AnyHandler } from './runtime/handler.ts'
 import { importTracesHandler } from './import/import-traces.ts'
 import { pullTracesHandler } from './import/pull-traces.ts'
 import { deleteExpiredHandler } from './maintenance/delete-expired.ts'
+import { deleteOrganizationHandler } from './maintenance/delete-organization.ts'
+import { deleteTracesHandler } from './maintenance/delete-traces.ts'
 import { reconcileJobsHandler } from './maintenance/reconcile-jobs.ts'
 import { settleLostDeliveriesHandler } from './maintenance/settle-lost-deliveries.ts'
 import { rewriteTracesHandler } from './maintenance/rewrite-traces.ts'
@@ -92,6 +94,8 @@ export const pools: Readonly<Record<string, Pool>> = {
       deleteExpiredHandler,
       sweepStorageHandler,
       rewriteTracesHandler,
+      deleteTracesHandler,
+      deleteOrganizationHandler,
     ],
   },
 } satisfies Record<PoolName, Pool>

@@ -3,10 +3,11 @@ import { METRICS, PLANS } from '../../jobs/rules/org/plan.ts'
 import { listOf } from '../../jobs/shape.ts'
 import { readUsage } from '../../sql/org/usage.ts'
 import { endpoint } from '../endpoint.ts'
-import { times } from '../fields.ts'
+import { nullable, times } from '../fields.ts'
 
 export const showUsage = endpoint('GET', '/usage', {
-  summary: "Read what the organization used of this month's quotas",
+  summary:
+    "Read what the organization used of this month's quotas, and how long its traces are kept",
   access: 'key',
   answers: {
     200: Joi.object({
@@ -15,6 +16,9 @@ export const showUsage = endpoint('GET', '/usage', {
       plan: Joi.string()
         .valid(...PLANS)
         .required(),
+      trace_retention_days: nullable(Joi.number().integer())
+        .required()
+        .description('Traces are deleted so many days after they came; null keeps them'),
       metrics: listOf(
         Joi.object({
           metric: Joi.string()

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../sql/core/db.ts'
-import { removeTrace } from '../../sql/transactions/remove-trace.ts'
+import { removeTraces } from '../../sql/transactions/remove-traces.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
 import { errorBody, noBody } from '../fields.ts'
@@ -15,9 +15,11 @@ export const deleteTrace = endpoint('DELETE', '/traces/{trace_id}', {
   answers: { 204: noBody, 404: errorBody },
   async handle({ context, principal, params, query }) {
     const trace = await findVisibleTrace(context.sql, principal, params.trace_id, query.project)
-    await context.queue.transaction(context.sql, async (tx: Transaction) => {
-      if (!(await removeTrace(tx, context.queue, trace))) throw notFound('Trace')
-    })
+    const project = { orgId: principal.orgId, projectId: trace.project_id }
+    const removed = await context.queue.transaction(context.sql, (tx: Transaction) =>
+      removeTraces(tx, context.queue, project, [trace.trace_id]),
+    )
+    if (removed === 0) throw notFound('Trace')
     return new Answer(204, null)
   },
 })

@@ -3,6 +3,7 @@ import { annotateTrace } from './annotate-trace.ts'
 import { createTrace } from './create-trace.ts'
 import { createTraces } from './create-traces.ts'
 import { deleteTrace } from './delete-trace.ts'
+import { deleteTraces } from './delete-traces.ts'
 import { listSpans } from './list-spans.ts'
 import { listTraces } from './list-traces.ts'
 import { showSkillRaterConfig } from './show-skill-rater-config.ts'
@@ -19,4 +20,5 @@ export const traces: Area = [
   listSpans,
   annotateTrace,
   deleteTrace,
+  deleteTraces,
 ]

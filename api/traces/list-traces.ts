@@ -1,13 +1,12 @@
 import Joi from 'joi'
-import { EVAL_VERDICTS, VERDICTS } from '../../jobs/rules/core/verdicts.ts'
-import { SOURCE_TYPES, TRACE_STATUSES } from '../../jobs/rules/traces/trace.ts'
-import { listOf, oneOf, shape, text, textReference, time } from '../../jobs/shape.ts'
+import { listOf, shape, text } from '../../jobs/shape.ts'
 import * as traceLists from '../../sql/traces/trace-lists.ts'
 import { endpoint } from '../endpoint.ts'
-import { agentQuery, errorBody, longListMembers, pageQuery, projectField } from '../fields.ts'
+import { errorBody, longListMembers, pageQuery, projectField } from '../fields.ts'
 import { COUNT_LIMIT, decodeTraceCursor, listAnswer } from '../pagination.ts'
 import { readableProjects } from '../projects.ts'
 import { listedTraceBody } from './trace-body.ts'
+import { filterQuery } from './trace-query.ts'
 import { viewTrace } from './trace.ts'
 
 export const listTraces = endpoint('GET', '/traces', {
@@ -17,25 +16,7 @@ export const listTraces = endpoint('GET', '/traces', {
   query: shape(
     {},
     {
-      ...agentQuery,
-      session_id: textReference(),
-      task_id: textReference(),
-      parent_trace_id: textReference(),
-      status: oneOf(...TRACE_STATUSES),
-      source_type: oneOf(...SOURCE_TYPES),
-      verdict: oneOf(...VERDICTS),
-      eval_verdict: oneOf(...EVAL_VERDICTS),
-      tag: listOf(text())
-        .single()
-        .max(20)
-        .description('Repeat it for traces that have all of them'),
-      environment: text(),
-      user_id: textReference(),
-      tool: text().description('A tool that was called'),
-      min_score: score(),
-      max_score: score(),
-      since: time().description('Started at or after'),
-      until: time().description('Started before'),
+      ...filterQuery,
       q: text(512).description(
         'Words of the input, the output or the error, as in a search box: quotes, a hyphen before what is not to be found, `or`. A word is found in all its forms, the last one by its beginning too',
       ),
@@ -71,7 +52,3 @@ export const listTraces = endpoint('GET', '/traces', {
     ])
   },
 })
-
-function score() {
-  return Joi.number().min(0).max(1)
-}

@@ -65,6 +65,10 @@ export const BENCHES: readonly BenchProgram[] = [
     ceiling: 'SHA-256 of the same text',
     aim: '150 MB/s; recall 0.95, wrongly left out 0.1 %',
   }),
+  bench('delete', 'deleting a tenth of 1,000,000 traces by a filter, and lists meanwhile', {
+    ceiling: 'a plain DELETE of as many traces; the same lists alone',
+    aim: 'lists p99 100 ms',
+  }),
   bench('auth', 'an authenticated read: key, rate limit, scope', {
     ceiling: 'a bare hapi route that runs the same query',
     aim: '0.5',

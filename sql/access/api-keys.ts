@@ -117,11 +117,13 @@ export async function findKeyByHash(sql: Queryable, hash: Buffer) {
  * transaction ends, so that it cannot pass its limit by making keys at once.
  */
 export async function refuseKey(tx: Queryable, orgId: string): Promise<string | undefined> {
-  const { plan } = onlyRow(
-    await tx<{ plan: Plan }[]>`
-    select plan_in_force(plan, grace_period_ends) as plan from organizations
-    where id = ${orgId} for no key update`,
+  const { plan, is_deleted } = onlyRow(
+    await tx<{ plan: Plan; is_deleted: boolean }[]>`
+    select plan_in_force(plan, grace_period_ends) as plan,
+      deletion_requested_at is not null as is_deleted
+    from organizations where id = ${orgId} for no key update`,
   )
+  if (is_deleted) return 'The organization is being deleted'
   // A statement of its own: it has to see what was committed while the one above waited.
   const { live } = onlyRow(
     await tx<{ live: number }[]>`

@@ -1,6 +1,6 @@
 import type { Queryable, Sql, Transaction } from '../core/db.ts'
 import { awaitSharers, sharedLock } from '../core/project-lock.ts'
-import type { TraceKey } from '../traces/traces.ts'
+import { ofTraces } from '../traces/traces.ts'
 
 /**
  * Which traces of the rows of versions are gone. A trace goes alone, which is noted here, or with its
@@ -11,9 +11,13 @@ import type { TraceKey } from '../traces/traces.ts'
  * version will have a row of it. That shows in the rows once they are there.
  */
 
-/** Notes that a trace is about to be deleted, for the versions that have rows of it or may have some. */
-export async function noteDeletion(tx: Transaction, key: TraceKey) {
-  const { org_id: orgId, project_id: projectId, trace_id: traceId } = key
+/** Notes that traces are about to be deleted, for the versions that have rows of them or may have some. */
+export async function noteDeletions(
+  tx: Transaction,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
   await tx`select ${sharedLock(tx, projectId, 'deletions')}`
   // The notes of a version are only counted up to that many, and no lock is taken for it.
   const hasRoom = tx`(
@@ -22,22 +26,31 @@ export async function noteDeletion(tx: Transaction, key: TraceKey) {
       where e.org_id = v.org_id and e.version_id = v.id and not e.while_built
       limit ${MAX_NOTED}) noted) < ${MAX_NOTED}`
   await tx`
-    insert into dataset_deleted_traces (org_id, version_id, trace_id, period, while_built)
-    select v.org_id, v.id, t.trace_id, t.period, v.ready_at is null
-    from traces t
-    join dataset_versions v on v.org_id = t.org_id and v.id in (
-      select version_id from dataset_version_rows where org_id = ${orgId} and trace_id = ${traceId}
-      union all
-      select version_id from dataset_version_rows
-      where org_id = ${orgId} and rejected_trace_id = ${traceId}
-      union all
-      select b.id from dataset_versions b
+    with used as materialized (
+      select version_id, trace_id from dataset_version_rows
+      where org_id = ${orgId} and trace_id = any(${traceIds}::text[])
+      union
+      select version_id, rejected_trace_id from dataset_version_rows
+      where org_id = ${orgId} and rejected_trace_id = any(${traceIds}::text[])
+      union
+      select b.id, named.trace_id
+      from dataset_versions b
       join jobs j on j.org_id = b.org_id and j.id = b.job_id and j.finished_at is null
-      where b.org_id = ${orgId} and b.ready_at is null)
-    join datasets d on d.org_id = v.org_id and d.id = v.dataset_id and d.project_id = t.project_id
-    where t.org_id = ${orgId} and t.project_id = ${projectId} and t.trace_id = ${traceId}
+      cross join unnest(${traceIds}::text[]) as named (trace_id)
+      where b.org_id = ${orgId} and b.ready_at is null
+    ), versions as materialized (
+      select v.id, v.ready_at from dataset_versions v
+      join datasets d on d.org_id = v.org_id and d.id = v.dataset_id
+      where v.org_id = ${orgId} and v.id in (select version_id from used)
+        and d.project_id = ${projectId} and (v.ready_at is null or ${hasRoom})
+    )
+    insert into dataset_deleted_traces (org_id, version_id, trace_id, period, while_built)
+    select t.org_id, v.id, t.trace_id, t.period, v.ready_at is null
+    from used u join versions v on v.id = u.version_id
+    join traces t on t.trace_id = u.trace_id
+    where ${ofTraces(tx, orgId, projectId, traceIds, tx`t.`)}
       -- An older version has another trace, that had this id before.
-      and (v.ready_at is null or (v.ready_at > t.created_at and ${hasRoom}))
+      and (v.ready_at is null or v.ready_at > t.created_at)
     on conflict do nothing`
 }
 
@@ -106,7 +119,7 @@ function hasRow(sql: Queryable) {
       where r.org_id = e.org_id and r.version_id = e.version_id and r.rejected_trace_id = e.trace_id))`
 }
 
-/** So many deleted traces of a version are noted and counted, about: not more for one a deletion. */
+/** So many deleted traces of a version are noted and counted, about: a deletion that finds room notes all of its traces. */
 const MAX_NOTED = 1000
 /** How many of the things that make a version stale are named. */
 export const MAX_SUBJECTS = 20

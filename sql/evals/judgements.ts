@@ -5,7 +5,6 @@ import { arrayText, byteaText } from '../core/array-text.ts'
 import { jsonText } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { ofTraces } from '../traces/traces.ts'
-import type { TraceKey } from '../traces/traces.ts'
 import { isSkillRating } from './skill-ratings.ts'
 
 /** What judging a trace reads from its columns. */
@@ -111,17 +110,31 @@ export async function listJudgedScores(
 }
 
 /**
- * Lists the oldest of the other traces with the conversation of this one, which has to be judged again
- * when this one is deleted. Judging it reaches the further copies. Empty when the trace has no
- * conversation.
+ * Of each conversation whose oldest trace is one of these, the oldest of its other traces: it has to be
+ * judged again when these are deleted. Judging it reaches the further copies.
  */
-export async function listCopies(sql: Queryable, { org_id, project_id, trace_id }: TraceKey) {
+export async function listHeirs(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
   const rows = await sql<{ trace_id: string }[]>`
-    select c.trace_id
-    from traces t join traces c using (org_id, project_id, content_hash)
-    where ${ofTraces(sql, org_id, project_id, [trace_id], sql`t.`)}
-      and c.trace_id <> ${trace_id} and c.status <> 'running'
-    order by c.started_at, c.created_at, c.trace_id limit 1`
+    with gone as materialized (
+      select distinct on (content_hash) content_hash, started_at, created_at, trace_id from traces
+      where ${ofTraces(sql, orgId, projectId, traceIds)} and content_hash is not null
+        and status <> 'running'
+      order by content_hash, started_at, created_at, trace_id
+    )
+    select heir.trace_id
+    from gone cross join lateral (
+      select c.started_at, c.created_at, c.trace_id from traces c
+      where c.org_id = ${orgId} and c.project_id = ${projectId} and c.status <> 'running'
+        and c.content_hash = gone.content_hash and c.trace_id <> all(${traceIds}::text[])
+      order by c.started_at, c.created_at, c.trace_id limit 1) heir
+    where (heir.started_at, heir.created_at, heir.trace_id)
+      > (gone.started_at, gone.created_at, gone.trace_id)
+    order by heir.trace_id`
   return rows.map(({ trace_id }) => trace_id)
 }
 

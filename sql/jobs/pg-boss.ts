@@ -70,6 +70,20 @@ export async function countActive(sql: Queryable, queue: string, orgIds: readonl
   return new Map(rows.map(({ org_id, n }) => [org_id, n]))
 }
 
+/** Whether a worker has claimed a job of an organization, in any queue. */
+export async function isAnyActive(sql: Queryable, orgId: string) {
+  const active = await sql`
+    select from pgboss.job where state = 'active' and group_id = ${orgId} limit 1`
+  return active.length > 0
+}
+
+/** Rows of an organization in all queues, dead letters too, but for those that workers have claimed. */
+export async function listRowsOf(sql: Queryable, orgId: string, limit: number) {
+  return sql<{ name: string; id: string }[]>`
+    select name, id from pgboss.job
+    where data ->> 'org_id' = ${orgId} and state <> 'active' limit ${limit}`
+}
+
 /** How many jobs of each of these organizations could run now in a queue; those with none are left out. */
 export async function countWaiting(sql: Queryable, queue: string, orgIds: readonly string[]) {
   const rows = await sql<{ org_id: string; n: number }[]>`

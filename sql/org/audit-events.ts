@@ -19,6 +19,8 @@ export interface AuditEvent {
     | 'organization.renamed'
     | 'webhook_secret.changed'
     | 'trace_period.dropped'
+    | 'trace_retention.changed'
+    | 'traces.deleted'
     | 'dataset.pushed'
     | 'import.pulled'
     | 'skill.published'
@@ -33,8 +35,18 @@ export interface AuditEvent {
 }
 
 export async function insertAuditEvent(sql: Queryable, event: AuditEvent) {
-  const [resourceType = ''] = event.action.split('.')
+  await sql`${insertion(sql, event)}`
+}
+
+/** The same, or where there is an event of its id, as of work that goes on, tells what has become of it. */
+export async function upsertAuditEvent(sql: Queryable, event: AuditEvent) {
   await sql`
+    ${insertion(sql, event)} on conflict (org_id, id) do update set data = excluded.data`
+}
+
+function insertion(sql: Queryable, event: AuditEvent) {
+  const [resourceType = ''] = event.action.split('.')
+  return sql`
     insert into audit_events (org_id, id, action, actor_key_id, resource_type, resource_id, data)
     values (${event.org_id}, ${event.id}, ${event.action}, ${event.actor_key_id},
       ${resourceType}, ${event.resource_id}, ${jsonText(event.data)}::text::jsonb)`

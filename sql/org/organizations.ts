@@ -1,5 +1,6 @@
 import type { Plan, Rate } from '../../jobs/rules/org/plan.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
+import { inProjects } from '../core/projects.ts'
 
 export type { Plan }
 
@@ -66,6 +67,12 @@ export async function updateRate(sql: Queryable, orgId: string, rate: Rate | nul
   return updated.count === 1
 }
 
+/** Sets after how many days its traces are deleted; null keeps them. False when there is no such organization. */
+export async function updateRetention(sql: Queryable, orgId: string, days: number | null) {
+  const updated = await sql`update organizations set retention_days = ${days} where id = ${orgId}`
+  return updated.count === 1
+}
+
 /**
  * Sets the handle that names an organization in the registry. `published` while it has skills there, which
  * are found by the handle; `taken` where another organization has it; undefined for no organization.
@@ -116,6 +123,25 @@ export async function findOldestProject(sql: Queryable, orgId: string, workspace
 export async function listProjectIds(sql: Queryable, orgId: string, workspaceId: string) {
   const rows = await sql<{ id: string }[]>`
     select id from projects where org_id = ${orgId} and workspace_id = ${workspaceId}`
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * The projects of an organization in the order of their ids, from one on.
+ * @param projectIds null for all
+ * @param from undefined for the first
+ */
+export async function listProjectsFrom(
+  sql: Queryable,
+  orgId: string,
+  projectIds: readonly string[] | null,
+  from: string | undefined,
+) {
+  const rows = await sql<{ id: string }[]>`
+    select id from projects
+    where org_id = ${orgId} ${inProjects(sql, sql`id`, projectIds)}
+      ${from === undefined ? sql`` : sql`and id >= ${from}`}
+    order by id`
   return rows.map(({ id }) => id)
 }
 

@@ -72,11 +72,13 @@ export async function findUsed(
   return row?.current ?? 0
 }
 
-/** What is used of every metric in the month of `at`. */
+/** What is used of every metric in the month of `at`, and for how many days traces are kept; null for ever. */
 export async function readUsage(sql: Queryable, orgId: string, quotas: Quotas, at: Date) {
   const period = quotaPeriod(at)
-  const [plan, rows] = await Promise.all([
+  const [plan, retention, rows] = await Promise.all([
     findPlan(sql, orgId),
+    sql<{ days: number | null }[]>`
+      select retention_days as days from organizations where id = ${orgId}`,
     sql<{ metric: Metric; current: number }[]>`
       select metric, current from usage where org_id = ${orgId} and period = ${period.start}::date`,
   ])
@@ -85,7 +87,8 @@ export async function readUsage(sql: Queryable, orgId: string, quotas: Quotas, a
     current: rows.find((row) => row.metric === metric)?.current ?? 0,
     limit: quotas[metric][plan],
   }))
-  return { plan, period_start: period.start, period_end: period.end, metrics }
+  const trace_retention_days = retention[0]?.days ?? null
+  return { plan, trace_retention_days, period_start: period.start, period_end: period.end, metrics }
 }
 
 /** The plan that is in force now. */

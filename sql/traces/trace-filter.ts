@@ -31,6 +31,8 @@ export interface TraceFilter {
   readonly until?: Date | undefined
   /** Words of the input, the output or the error. */
   readonly q?: string | undefined
+  /** Came before. */
+  readonly created_before?: Date | undefined
 }
 
 /** The tables with a row a trace, by the names that conditions call their rows. */
@@ -97,7 +99,7 @@ export function conditionsOf(
   filter: TraceFilter,
   source?: TraceSource,
 ): Conditions {
-  const { manifest_id, tags, tool, min_score, max_score, q } = filter
+  const { manifest_id, tags, tool, min_score, max_score, q, created_before } = filter
   const equal = (table: FilteredTable, members: readonly EqualMember[]) =>
     members
       .filter((member) => filter[member] !== undefined && member !== source?.member)
@@ -108,6 +110,7 @@ export function conditionsOf(
     ...(isTied ? [ofManifest(sql, orgId, manifest_id)] : []),
     ...(tags?.length ? [sql`t.tags @> ${tags}::text[]`] : []),
     ...(tool === undefined ? [] : [sql`t.tools_called @> ${[tool]}::text[]`]),
+    ...(created_before ? [sql`t.created_at < ${created_before}`] : []),
   ]
   const ofVerdicts = [
     ...equal('v', OF_VERDICTS),

@@ -97,6 +97,25 @@ export function allMatches(sql: Queryable, read: TraceRead) {
     where ${isVisible(sql, read)}`
 }
 
+/**
+ * Keys of the newest rows of the source in each project, at most `limit` of each, with `matches`: whether
+ * the filter holds for the trace. As a query, in no order.
+ */
+export function walkedRows(sql: Queryable, read: TraceRead, limit: number) {
+  const row = sql(read.source.table)
+  return sql`
+    select ${row}.project_id, ${row}.trace_id, ${row}.started_at, ${areLeft(sql, read)} as matches
+    from projects p cross join lateral ${newest(sql, read, limit)} where ${isVisible(sql, read)}`
+}
+
+/** The condition that the filter holds for trace `t`, of which all conditions are looked at. */
+export function fulfils(sql: Queryable, orgId: string, filter: TraceFilter) {
+  const source: TraceSource = { table: 't', member: undefined, parts: [] }
+  const left = conditionsOf(sql, orgId, filter, source)
+  const read = { orgId, filter, after: undefined, source, left, isOrdered: false }
+  return sql`${areLeft(sql, read)} ${isWithin(sql, 't', read)}`
+}
+
 function keys(sql: Queryable, { source }: TraceRead, rows: Fragment) {
   const row = sql(source.table)
   return sql`select ${row}.project_id, ${row}.trace_id, ${row}.started_at from ${rows}`
@@ -127,9 +146,11 @@ function isVisible(sql: Queryable, { orgId, filter }: TraceRead) {
 
 /** What the times of a filter and the cursor say of a row; begins with `and`. */
 function isWithin(sql: Queryable, table: FilteredTable, { filter, after }: TraceRead) {
-  const { since, until } = filter
+  const { since, until, created_before } = filter
   const row = sql(table)
+  // Periods begin before the traces come that are in them: of later ones nothing is read.
   return sql`
+    ${created_before ? sql`and ${row}.period <= (${created_before}::timestamptz at time zone 'UTC')::date` : sql``}
     ${since ? sql`and ${row}.started_at >= ${since}` : sql``}
     ${until ? sql`and ${row}.started_at < ${until}` : sql``}
     ${after ? sql`and ${isAfter(sql, table, after)}` : sql``}`

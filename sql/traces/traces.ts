@@ -1,5 +1,5 @@
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
-import type { Fragment, Queryable } from '../core/db.ts'
+import type { Fragment, Queryable, Transaction } from '../core/db.ts'
 import { inProjects } from '../core/projects.ts'
 
 /** What names a trace; ids are the clients', unique in a project. */
@@ -122,16 +122,25 @@ export async function lockTraces(
   return new Set(locked.map(({ trace_id }) => trace_id))
 }
 
-/** Deletes a trace with its scores, decision and search row; false when it was not there. */
-export async function deleteTrace(sql: Queryable, key: TraceKey) {
-  const [trace] = await sql`select from traces where ${ofTrace(sql, key)} for update`
-  if (!trace) return false
-  await sql`delete from eval_scores where ${ofTrace(sql, key)}`
-  await sql`delete from verdicts where ${ofTrace(sql, key)}`
-  await sql`delete from trace_search where ${ofTrace(sql, key)}`
-  // Last, because its id goes with it, and what else was found of it goes with the id.
-  await sql`delete from traces where ${ofTrace(sql, key)}`
-  return true
+/** Deletes traces, which the transaction has locked, with their scores, decisions and search rows. */
+export async function deleteTraces(
+  tx: Transaction,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  const periods = await tx<{ period: string; ids: string[] }[]>`
+    select period::text as period, array_agg(trace_id) as ids from trace_ids
+    where ${aboutTraces(tx, orgId, projectId, traceIds)} group by trace_ids.period`
+  // A period at a time: where they are joined with their ids, all scores of the project may be read.
+  for (const { period, ids } of periods) {
+    const gone = tx`${aboutTraces(tx, orgId, projectId, ids)} and period = ${period}`
+    await tx`delete from eval_scores where ${gone}`
+    await tx`delete from verdicts where ${gone}`
+    await tx`delete from trace_search where ${gone}`
+    // Last, because their ids go with them, and what else was found of them goes with the ids.
+    await tx`delete from traces where ${gone}`
+  }
 }
 
 /** The members of `ShownTraceRow`, of traces `t`, projects `p` and verdicts `v`. */

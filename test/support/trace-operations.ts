@@ -10,7 +10,7 @@ import { copyTraces, encodeTraces } from '../../sql/traces/trace-copy.ts'
 import { deleteFindings } from '../../sql/traces/trace-findings.ts'
 import { insertTraces } from '../../sql/traces/trace-inserts.ts'
 import { updateTraces } from '../../sql/traces/trace-updates.ts'
-import { deleteTrace } from '../../sql/traces/traces.ts'
+import { deleteTraces } from '../../sql/traces/traces.ts'
 import fc from './property.ts'
 
 /** Months before that of now; `make_trace_period` makes room for them. */
@@ -82,7 +82,7 @@ export async function apply(
       await sql`update traces set metadata = metadata where org_id = ${orgId} and project_id = ${projectId}`
       return
     case 'delete':
-      return sql.begin((tx) => deleteTrace(tx, keyOf(org, traces[0] ?? 0)))
+      return sql.begin((tx) => deleteTraces(tx, orgId, projectId, ids.slice(0, 1)))
   }
 }
 

@@ -25,6 +25,7 @@ import { deleteEmptyCounts } from '../../sql/traces/count-changes.ts'
 import { handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
 import { keepPeriods } from './keep-periods.ts'
+import { requestRetentions } from './request-retentions.ts'
 
 export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
   const { sql } = run
@@ -48,6 +49,7 @@ export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
     skill_blobs: await inChunks(run, () => deleteReleasedBlobs(sql, CHUNK)),
     uploads: await deleteLeftUploads(run),
     import_parts: await deleteLeftParts(run),
+    retentions: await requestRetentions(run),
   }
   run.log.info(deleted, 'expired rows deleted')
   await keepPeriods(run)

@@ -1,11 +1,13 @@
 import { requestAggregation } from '../../jobs/aggregate-scores.ts'
 import { jobs } from '../../jobs/index.ts'
+import { requestDeletion } from '../../jobs/delete-organization.ts'
 import { judgeTraces } from '../../jobs/judge-traces.ts'
 import { reconcileJobs } from '../../jobs/reconcile-jobs.ts'
 import { requestSettling } from '../../jobs/settle-traces.ts'
 import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { listDirtyProjects } from '../../sql/jobs/retention.ts'
+import { listDeletedOrganizations } from '../../sql/org/deleted-organizations.ts'
 import { takeCorrected } from '../../sql/traces/corrected-traces.ts'
 import { listDueProjects } from '../../sql/traces/settling.ts'
 import { addStems } from '../../sql/traces/trace-search.ts'
@@ -19,6 +21,7 @@ export const reconcileJobsHandler = handler(reconcileJobs, async (_, run) => {
   await requestDueSettlings(run)
   await addLeftStems(run)
   await judgeCorrected(run)
+  await requestDeletions(run)
 })
 
 /** Requests the aggregation of what is still marked because an earlier one was given up. */
@@ -67,7 +70,16 @@ async function judgeCorrected({ queue, sql, log }: Run) {
   if (count > 0) log.info({ count }, 'corrected traces are judged anew')
 }
 
+/** Has the deletion of organizations gone on with that was given up, or whose request was lost. */
+async function requestDeletions({ queue, sql }: Run) {
+  const orgIds = await listDeletedOrganizations(sql, DELETIONS_A_RUN)
+  await queue.transaction(sql, async (tx: Transaction) => {
+    for (const orgId of orgIds) await requestDeletion(queue, tx, orgId)
+  })
+}
+
 const PROJECTS_A_RUN = 1000
+const DELETIONS_A_RUN = 100
 const STEM_PAGE = 1000
 /** Half a minute's work at most, so that the next run is not late. */
 const STEM_PAGES_A_RUN = 50

@@ -64,6 +64,11 @@ export function describeEvent(event: ToldEvent): { title: string; summary: strin
         title: `${nameResource(event)} is stale`,
         summary: `The current version ${word('version_label')} of dataset ${word('dataset_name')} has traces of ${agent} ${word('previous_version_label')}, which is superseded by ${word('manifest_version_label')}.`,
       }
+    case 'traces.deleted':
+      return {
+        title: `${word('count')} traces deleted`,
+        summary: `${word('count')} traces were deleted together${by}.`,
+      }
     default:
       return describeAudit(event)
   }
@@ -122,5 +127,6 @@ const WHAT: Readonly<Record<string, string>> = {
   organization: 'Organization',
   webhook_secret: 'Webhook secret',
   trace_period: 'Month of traces',
+  trace_retention: 'Retention of traces',
   skill: 'Skill',
 }

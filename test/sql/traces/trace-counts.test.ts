@@ -9,7 +9,7 @@ import {
   foldCounts,
   recount,
 } from '../../../sql/traces/count-changes.ts'
-import { deleteTrace } from '../../../sql/traces/traces.ts'
+import { deleteTraces } from '../../../sql/traces/traces.ts'
 import fc from '../../support/property.ts'
 import { openService } from '../../support/service.ts'
 import { countRows, readCounts } from '../../support/trace-counts.ts'
@@ -119,8 +119,7 @@ t.test('counts of traces, decisions and edges', async (t) => {
     await store(sql, org, PERIODS[0], [0, 1, 2])
     await judge(sql, org, [0, 1], 2)
     while ((await foldCounts(sql, 1000)) > 0);
-    for (const n of [0, 1, 2])
-      await deleteTrace(sql, { org_id: org.orgId, project_id: org.projectId, trace_id: String(n) })
+    await sql.begin((tx) => deleteTraces(tx, org.orgId, org.projectId, ['0', '1', '2']))
     while ((await foldCounts(sql, 1000)) > 0);
     while ((await deleteEmptyCounts(sql, 1)) > 0);
     const left = await sql`

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Transaction } from '../../../sql/core/db.ts'
-import { removeTrace } from '../../../sql/transactions/remove-trace.ts'
+import { removeTraces } from '../../../sql/transactions/remove-traces.ts'
 import { buildDatasetHandler } from '../../../workers/datasets/build-dataset.ts'
 import { handler } from '../../../workers/runtime/handler.ts'
 import {
@@ -48,9 +48,7 @@ t.test('a trace that is deleted while a version is built', async (t) => {
   async function beginDeletion({ orgId, projectId }: Organization, ...ids: string[]) {
     const [deleted, committed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const ended = context.queue.transaction(sql, async (tx: Transaction) => {
-      for (const trace_id of ids) {
-        await removeTrace(tx, context.queue, { org_id: orgId, project_id: projectId, trace_id })
-      }
+      await removeTraces(tx, context.queue, { orgId, projectId }, ids)
       deleted.resolve()
       await committed.promise
     })

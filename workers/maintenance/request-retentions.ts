@@ -1,0 +1,21 @@
+import { deleteTraces } from '../../jobs/delete-traces.ts'
+import type { Transaction } from '../../sql/core/db.ts'
+import { listDueRetentions } from '../../sql/org/trace-retention.ts'
+import { submitJob } from '../../sql/transactions/submit-job.ts'
+import type { Run } from '../runtime/handler.ts'
+
+/** Has the traces deleted that organizations do not keep any longer. @returns of how many organizations */
+export async function requestRetentions({ sql, queue, now, signal }: Run): Promise<number> {
+  const due = await listDueRetentions(sql, now(), ORGANIZATIONS_A_RUN)
+  for (const { org_id: orgId, ...kept } of due) {
+    signal.throwIfAborted()
+    const submission = { orgId, projectId: null, createdBy: null }
+    await queue.transaction(sql, (tx: Transaction) =>
+      submitJob(tx, queue, deleteTraces, { ...kept, filter: {} }, submission),
+    )
+  }
+  return due.length
+}
+
+/** The next run, an hour later, takes others. */
+const ORGANIZATIONS_A_RUN = 1000
