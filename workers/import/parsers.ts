@@ -50,7 +50,10 @@ export type ThreadReply = { readonly taskId: number } & (
 )
 
 /** Parses a chunk in the thread that has the fewest. The chunk's bytes are transferred to it. */
-export async function parseInThread(chunk: Chunk, settings: ImportSettings): Promise<ThreadChunk> {
+export async function parseInThread(
+  chunk: ChunkBytes,
+  settings: ImportSettings,
+): Promise<ThreadChunk> {
   const thread = pickThread()
   const chunkId = ++lastId
   thread.chunks++
