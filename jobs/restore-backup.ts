@@ -33,13 +33,15 @@ export const restoreBackup = job(
         /** The trace that lines before it are about; `is_new` where this import has stored it. */
         open: shape({ project: anyText(), trace_id: anyText(), is_new: bool() }),
         /** What the last line of the backup says, and at which offset it begins. */
-        end: shape({ offset: count(), counts: recordOf(count()), sha256: anyText() }),
+        last_line: shape({ offset: count(), counts: recordOf(count()), sha256: anyText() }),
         /** `check` while the file is compared with its last line, `follow` while traces are searched. */
         phase: oneOf('check', 'follow'),
         /** The last chunk whose traces were searched. */
         followed_chunk_no: count(),
         /** Why the backup is not complete. */
         fault,
+        /** Set when all is done; `fault` as above. */
+        end: shape({}, { fault }),
       },
     ),
   },

@@ -2,7 +2,10 @@ import { isObject } from '../../../jobs/rules/core/reader.ts'
 import type { Members, Refusal } from '../../../jobs/rules/import/format.ts'
 import type { KindName } from '../../../jobs/rules/import/backup/lines.ts'
 import { isKindName, readLine } from '../../../jobs/rules/import/backup/read-line.ts'
-import { restoreRevision, restoreTrace } from '../../../jobs/rules/import/backup/restored-content.ts'
+import {
+  restoreRevision,
+  restoreTrace,
+} from '../../../jobs/rules/import/backup/restored-content.ts'
 import type { ContentForm } from '../../../jobs/rules/traces/content.ts'
 import type { CopyRows } from '../../../sql/core/copy-rows.ts'
 import { openTraceEncoder } from '../../../sql/import/restored-traces.ts'
@@ -134,7 +137,10 @@ function isCount(value: unknown) {
 }
 
 type Read = { readonly fault?: Refusal; readonly values?: Members | undefined } & (
-  | { readonly project: string; readonly row: Parameters<ReturnType<typeof openTraceEncoder>['add']>[1] }
+  | {
+      readonly project: string
+      readonly row: Parameters<ReturnType<typeof openTraceEncoder>['add']>[1]
+    }
   | { readonly project?: never; readonly row?: never }
 )
 

@@ -61,7 +61,8 @@ function mismatchOf(values: Members, { name }: Kind): string | undefined {
   if (name === 'skill_version') return hashFault(values, 'body', 'utf8', 'body_sha256')
   if (name !== 'skill_file') return undefined
   const { content, size_bytes } = values as { content: string; size_bytes: number }
-  if (Buffer.from(content, 'base64').length !== size_bytes) return 'size_bytes is not that of content'
+  if (Buffer.from(content, 'base64').length !== size_bytes)
+    return 'size_bytes is not that of content'
   return hashFault(values, 'content', 'base64', 'sha256')
 }
 

@@ -101,9 +101,9 @@ function readContent(record: Members): { content: TraceContent } | { faults: rea
   return faults.length > 0 ? { faults } : { content: { spans, llm_calls } }
 }
 
+/** The members that a client sends; a reader takes others for some of its own. */
 function membersOf(values: Members): Members {
-  const { project, created_at, is_imported, revision, made_of_spans, settles_at, ...members } = values
-  return members
+  return Object.fromEntries(Object.entries(values).filter(([name]) => !KEPT_MEMBERS.has(name)))
 }
 
 function previewsOf({ user_input_preview, final_output_preview }: Members) {
@@ -121,5 +121,13 @@ function timeOf(value: unknown): Date | null {
   return typeof value === 'string' ? new Date(value) : null
 }
 
+const KEPT_MEMBERS: ReadonlySet<string> = new Set([
+  'project',
+  'created_at',
+  'is_imported',
+  'revision',
+  'made_of_spans',
+  'settles_at',
+])
 /** Spans, or calls, of a trace that came in pieces. */
 const MAX_PARTS = 100_000
