@@ -30,6 +30,7 @@ export function openTraceEncoder(orgId: string) {
     add(project: string, row: RestoredTrace) {
       writer.row([
         ['uuid', orgId],
+        ['uuid', NO_PROJECT],
         ['text', project],
         ...TRACE_COLUMNS.map((column) => [TRACE_TYPES[column], row[column]] as const),
         ...KEPT_COLUMNS.map((column) => [KEPT_TYPES[column], row[column]] as const),
@@ -66,7 +67,9 @@ export async function copyRestoredTraces(
   return count === 0 ? inserted : [...inserted, ...(await insert())]
 }
 
-const STAGED_COLUMNS = ['org_id', 'project', ...TRACE_COLUMNS, ...KEPT_COLUMNS]
+/** Stands for the project until its name is looked up: the staged table takes no null. */
+const NO_PROJECT = '00000000-0000-0000-0000-000000000000'
+const STAGED_COLUMNS = ['org_id', 'project_id', 'project', ...TRACE_COLUMNS, ...KEPT_COLUMNS]
 /** Its name contains its columns, as that of the table for imported traces does. */
 const STAGED = `traces_restored_${createHash('sha256').update(STAGED_COLUMNS.join()).digest('hex').slice(0, 8)}`
 const NAMED = `(

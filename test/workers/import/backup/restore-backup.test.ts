@@ -3,7 +3,7 @@ import t from 'tap'
 import { backupOf, scoreLine, traceLine, verdictLine } from '../../../support/backup-lines.ts'
 import type { TestLine } from '../../../support/backup-lines.ts'
 import { openImports } from '../../../support/imports.ts'
-import { openService } from '../../../support/service.ts'
+import { makeTestKey, openService } from '../../../support/service.ts'
 import { restoreHandler } from '../../../../workers/import/backup/restore-backup.ts'
 
 t.test('restoring traces', async (t) => {
@@ -16,7 +16,7 @@ t.test('restoring traces', async (t) => {
     const submitted = await submit(file, query, org)
     const ended = await submitted.ended()
     const { body } = await submitted.get(`/import/${submitted.importId}/errors`)
-    return { ...submitted, shown: ended, errors: body.data as { line: number; code: string }[] }
+    return { ...submitted, shown: ended, errors: body.errors as { line: number; code: string }[] }
   }
   const rows = (orgId: string) => sql`
     select t.trace_id, t.created_at, t.is_imported, s.score_id, s.updated_at, v.decided_at, v.agent_name
@@ -113,7 +113,7 @@ t.test('restoring traces', async (t) => {
 
   await t.test('takes traces and scores alone from a key of less right', async (t) => {
     const org = await service.makeOrganization()
-    const key = await service.makeKey({ ...org, permissions: 'write' })
+    const { raw: key } = await makeTestKey(sql, org.orgId, { scope: 'global', permissions: 'write' })
     const { shown, errors } = await restore(backupOf([{ kind: 'workspace', name: 'w' }, ...lines]), '', {
       ...org,
       key,
