@@ -31,14 +31,14 @@ export async function insertRestoredRows(
       select * from json_populate_recordset(null::${tx(kind.table)}, ${jsonText(rows)}::text::json)
         with ordinality g
     ), inserted as (
-      insert into ${tx(kind.table)} (org_id, ${tx(columns)} ${period ? tx`, period` : tx``}
+      insert into ${tx(kind.table)} (org_id, ${listed(tx, columns, tx``)} ${period ? tx`, period` : tx``}
         ${document ? tx`, document` : tx``})
-      select ${orgId}, ${listed(tx, columns)} ${period ? tx`, ${period}` : tx``}
+      select ${orgId}, ${listed(tx, columns, tx`g.`)} ${period ? tx`, ${period}` : tx``}
         ${document ? tx`, ${document}` : tx``}
       from given g ${joinPeriod}
       order by ordinality
       on conflict do nothing
-      returning ${tx(key)}
+      returning ${listed(tx, key, tx``)}
     )
     select ordinality::int as place, case
       when exists (select from inserted t where ${isSameKey}) then 'restored'
@@ -67,8 +67,11 @@ function all(tx: Transaction, columns: readonly string[], each: (column: string)
   return columns.map(each).reduce((left, right) => tx`${left} and ${right}`)
 }
 
-function listed(tx: Transaction, columns: readonly string[]) {
-  return columns.map((column) => tx`g.${tx(column)}`).reduce((left, right) => tx`${left}, ${right}`)
+/** @param row what stands before each column: nothing, or the name of a row */
+function listed(tx: Transaction, columns: readonly string[], row: Fragment) {
+  return columns
+    .map((column) => tx`${row}${tx(column)}`)
+    .reduce((left, right) => tx`${left}, ${right}`)
 }
 
 /** Tables whose rows are in the period of their trace. */
