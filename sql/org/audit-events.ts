@@ -21,6 +21,7 @@ export interface AuditEvent {
     | 'trace_period.dropped'
     | 'dataset.pushed'
     | 'import.pulled'
+    | 'import.restored'
     | 'skill.published'
     | 'skill.unpublished'
     | 'skill.held'

@@ -17,7 +17,10 @@ export function backupOf(lines: readonly TestLine[]): string {
 }
 
 /** A trace with a call, as a backup has it. */
-export function traceLine(traceId: string, given: Readonly<Record<string, unknown>> = {}): TestLine {
+export function traceLine(
+  traceId: string,
+  given: Readonly<Record<string, unknown>> = {},
+): TestLine {
   const none = Object.fromEntries(
     traceKind.members.map(({ name, type }) => [name, type === 'texts' ? [] : null]),
   )
@@ -50,7 +53,10 @@ export function traceLine(traceId: string, given: Readonly<Record<string, unknow
   }
 }
 
-export function scoreLine(traceId: string, given: Readonly<Record<string, unknown>> = {}): TestLine {
+export function scoreLine(
+  traceId: string,
+  given: Readonly<Record<string, unknown>> = {},
+): TestLine {
   return {
     kind: 'score',
     project: 'default',
@@ -71,7 +77,10 @@ export function scoreLine(traceId: string, given: Readonly<Record<string, unknow
   }
 }
 
-export function verdictLine(traceId: string, given: Readonly<Record<string, unknown>> = {}): TestLine {
+export function verdictLine(
+  traceId: string,
+  given: Readonly<Record<string, unknown>> = {},
+): TestLine {
   return {
     kind: 'verdict',
     project: 'default',

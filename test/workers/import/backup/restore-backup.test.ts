@@ -55,7 +55,12 @@ t.test('restoring traces', async (t) => {
   await t.test('is recognised in gzip, and skips what is there', async (t) => {
     const first = await restore(gzipSync(backupOf(lines)))
     const again = await restore(backupOf(lines), '?source=backup', first)
-    t.match(again.shown, { status: 'succeeded', imported_count: 0, skipped_count: 2, scores_imported: 0 })
+    t.match(again.shown, {
+      status: 'succeeded',
+      imported_count: 0,
+      skipped_count: 2,
+      scores_imported: 0,
+    })
     t.equal((await rows(first.orgId)).length, 2)
   })
 
@@ -84,7 +89,12 @@ t.test('restoring traces', async (t) => {
       scoreLine('ok', { value: 7 }),
       scoreLine('ok', { score_id: 'id' }),
       { kind: 'end', counts: 1 },
-      { kind: 'repair_failure', batch_id: '00000000-0000-7000-8000-000000000000', trace_id: 'ok', code: 'c' },
+      {
+        kind: 'repair_failure',
+        batch_id: '00000000-0000-7000-8000-000000000000',
+        trace_id: 'ok',
+        code: 'c',
+      },
     ]
     const { shown, errors, orgId } = await restore(`${backupOf(faulty)}{"kind":"trace"}\n`)
     t.match(shown, { status: 'failed', error: { code: 'incomplete_backup' }, imported_count: 1 })
@@ -113,11 +123,18 @@ t.test('restoring traces', async (t) => {
 
   await t.test('takes traces and scores alone from a key of less right', async (t) => {
     const org = await service.makeOrganization()
-    const { raw: key } = await makeTestKey(sql, org.orgId, { scope: 'global', permissions: 'write' })
-    const { shown, errors } = await restore(backupOf([{ kind: 'workspace', name: 'w' }, ...lines]), '', {
-      ...org,
-      key,
+    const { raw: key } = await makeTestKey(sql, org.orgId, {
+      scope: 'global',
+      permissions: 'write',
     })
+    const { shown, errors } = await restore(
+      backupOf([{ kind: 'workspace', name: 'w' }, ...lines]),
+      '',
+      {
+        ...org,
+        key,
+      },
+    )
     t.match(shown, { imported_count: 2, scores_imported: 1 })
     t.same(
       errors.map(({ line, code }) => [line, code]),
