@@ -31,6 +31,7 @@ import { judgeTraces } from './judge-traces.ts'
 import { linkTraces } from './link-traces.ts'
 import { prepareReplay } from './prepare-replay.ts'
 import { previewRepair } from './preview-repair.ts'
+import { pullTraces } from './pull-traces.ts'
 import { pushDataset } from './push-dataset.ts'
 import { reconcileJobs } from './reconcile-jobs.ts'
 import { retargetVerdicts } from './retarget-verdicts.ts'
@@ -46,6 +47,7 @@ import { sweepStorage } from './sweep-storage.ts'
 
 export const jobs: readonly Job[] = [
   importTraces,
+  pullTraces,
   settleTraces,
   judgeTraces,
   detectViolations,

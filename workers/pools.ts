@@ -7,6 +7,7 @@ import { buildDatasetHandler } from './datasets/build-dataset.ts'
 import { pushDatasetHandler } from './datasets/hub/push-dataset.ts'
 import type { AnyHandler } from './runtime/handler.ts'
 import { importTracesHandler } from './import/import-traces.ts'
+import { pullTracesHandler } from './import/pull-traces.ts'
 import { deleteExpiredHandler } from './maintenance/delete-expired.ts'
 import { reconcileJobsHandler } from './maintenance/reconcile-jobs.ts'
 import { settleLostDeliveriesHandler } from './maintenance/settle-lost-deliveries.ts'
@@ -41,7 +42,11 @@ export interface Pool {
 
 /** Which pool works off which queues. */
 export const pools: Readonly<Record<string, Pool>> = {
-  import: { concurrency: 2, handlers: [importTracesHandler], needsStorage: true },
+  import: {
+    concurrency: 2,
+    handlers: [importTracesHandler, pullTracesHandler],
+    needsStorage: true,
+  },
   evals: {
     concurrency: 4,
     handlers: [

@@ -1,13 +1,14 @@
 import Joi from 'joi'
 import { statusOfWork } from '../../jobs/rules/jobs/job-state.ts'
-import { listOf, shape, uuidReference } from '../../jobs/shape.ts'
+import { bool, listOf, shape, uuidReference } from '../../jobs/shape.ts'
+import type { Queryable } from '../../sql/core/db.ts'
 import { findImport } from '../../sql/import/imports.ts'
 import type { ImportRow } from '../../sql/import/imports.ts'
 import type { ApiContext } from '../context.ts'
 import { notFound } from '../errors.ts'
-import { nullable, times } from '../fields.ts'
+import { nullable, projectField, times } from '../fields.ts'
 import type { Principal } from '../principal.ts'
-import { maySeeWork, readableProjects } from '../projects.ts'
+import { findWritableProject, maySeeWork, readableProjects, writableProject } from '../projects.ts'
 
 const statuses = ['queued', 'running', 'succeeded', 'capped', 'canceled', 'failed'] as const
 const count = Joi.number().integer().required()
@@ -25,6 +26,17 @@ export const importBody = Joi.object({
   source: Joi.string().required().description('Format asked for or found'),
   agent_name: nullable(Joi.string()),
   dry_run: Joi.boolean().required(),
+  connection: nullable(
+    Joi.object({
+      base_url: Joi.string().required(),
+      project: Joi.string().required(),
+      workspace: nullable(Joi.string()),
+      since: times.required(),
+      until: times.required(),
+    }).label('ImportConnection'),
+  )
+    .required()
+    .description('What is pulled from another platform, without its keys; null for an upload'),
   imported_count: count.description('Traces that were new'),
   skipped_count: count.description('Traces that the project had already'),
   error_count: count.description('Records that could not be imported'),
@@ -37,11 +49,13 @@ export const importBody = Joi.object({
   incomplete_trace_ids: listOf(Joi.string())
     .required()
     .description(
-      'Traces of a file that broke off of which parts are missing, at most 1,000: delete them before the whole file is imported, because traces that are there are skipped',
+      'Traces of which parts are missing, at most 1,000: of a file that broke off, or begun before the range that was pulled. Delete them before all of them is imported, because traces that are there are skipped',
     ),
   progress: Joi.object({
-    bytes: count.description('Of the file as it was sent'),
-    bytes_total: count,
+    bytes: count.description('Of the file as it was sent, or of what a platform answered'),
+    bytes_total: nullable(Joi.number().integer())
+      .required()
+      .description('Null for what is pulled: nobody knows before its end'),
     lines: count.description('Lines, or records where they are not one a line'),
   })
     .required()
@@ -56,6 +70,18 @@ export const importBody = Joi.object({
   finished_at: nullable(times),
 }).label('Import')
 
+/** What may be asked of an import, wherever its records come from. */
+export const importOptions = {
+  project: projectField,
+  agent_name: Joi.string()
+    .max(256)
+    .pattern(/^[^\p{Cc}\p{Cs}]+$/u, 'printable characters')
+    .description('For records that name no agent'),
+  dry_run: bool()
+    .default(false)
+    .description('Read and check everything, count what is new, store no trace and no score'),
+}
+
 export const importPath = shape({ import_id: uuidReference() })
 
 /** An import as clients see it. */
@@ -69,6 +95,7 @@ export function viewImport(row: ImportRow) {
     source: row.source,
     agent_name: row.agent_name,
     dry_run: row.dry_run,
+    connection: row.connection,
     imported_count: row.imported_count,
     skipped_count: row.skipped_count,
     error_count: row.error_count,
@@ -85,6 +112,16 @@ export function viewImport(row: ImportRow) {
     started_at: row.started_at,
     finished_at: row.finished_at,
   }
+}
+
+/** The project of an import. A dry run creates none, and belongs to none where the import would. */
+export async function findImportProject(
+  sql: Queryable,
+  principal: Principal,
+  { project, dry_run }: { readonly project?: string | undefined; readonly dry_run: boolean },
+) {
+  const find = dry_run ? findWritableProject : writableProject
+  return (await find(sql, principal, project))?.id ?? null
 }
 
 /** @throws ApiError 404 for an import that does not exist and for one the caller may not see, alike */

@@ -1,20 +1,17 @@
-import Joi from 'joi'
 import { randomUUIDv7 } from 'node:crypto'
 import { importTraces } from '../../jobs/import-traces.ts'
 import { FORMAT_NAMES } from '../../jobs/rules/import/detect.ts'
-import { bool, oneOf, shape } from '../../jobs/shape.ts'
+import { oneOf, shape } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { insertImport } from '../../sql/import/imports.ts'
 import type { NewImport } from '../../sql/import/imports.ts'
 import { releaseUpload } from '../../sql/import/upload-reservations.ts'
 import type { Call } from '../endpoint.ts'
-import { projectField } from '../fields.ts'
-import type { Principal } from '../principal.ts'
-import { findWritableProject, writableProject } from '../projects.ts'
+import { findWritableProject } from '../projects.ts'
 import { admitJob } from '../admit-job.ts'
 import { answerLongWork } from '../wait.ts'
-import { findVisibleImport, viewImport } from './import.ts'
+import { findImportProject, importOptions, findVisibleImport, viewImport } from './import.ts'
 import { withinRoom } from './upload-room.ts'
 
 export const importQuery = shape(
@@ -23,14 +20,7 @@ export const importQuery = shape(
     source: oneOf('auto', ...FORMAT_NAMES)
       .default('auto')
       .description('The one format to expect; `auto` takes each record for what it looks like'),
-    project: projectField,
-    agent_name: Joi.string()
-      .max(256)
-      .pattern(/^[^\p{Cc}\p{Cs}]+$/u, 'printable characters')
-      .description('For records that name no agent'),
-    dry_run: bool()
-      .default(false)
-      .description('Read and check everything, count what is new, store no trace and no score'),
+    ...importOptions,
   },
 )
 
@@ -63,6 +53,7 @@ export async function receiveImport(
       source: query.source,
       agent_name: query.agent_name ?? null,
       dry_run: query.dry_run,
+      connection: null,
       storage_key,
       bytes_total,
       created_at: context.now(),
@@ -78,7 +69,7 @@ function submitImport(
   upload: Omit<NewImport, 'job_id' | 'project_id'>,
 ) {
   return context.queue.transaction(context.sql, async (tx: Transaction) => {
-    const row = { ...upload, project_id: await findHome(tx, principal, query) }
+    const row = { ...upload, project_id: await findImportProject(tx, principal, query) }
     const submission = { projectId: row.project_id, resultRef: `/import/${row.id}` }
     const payload = { import_id: row.id }
     const job_id = await admitJob(context, tx, principal, importTraces, payload, submission)
@@ -86,16 +77,6 @@ function submitImport(
     await releaseUpload(tx, row.org_id, row.id)
     return job_id
   })
-}
-
-/** The project of an import. A dry run creates none, and belongs to none where the import would. */
-async function findHome(
-  tx: Transaction,
-  principal: Principal,
-  { project: named, dry_run }: Valid<typeof importQuery>,
-) {
-  const find = dry_run ? findWritableProject : writableProject
-  return (await find(tx, principal, named))?.id ?? null
 }
 
 type ImportCall = Pick<

@@ -1,7 +1,11 @@
 import Joi from 'joi'
 import { randomUUIDv7 } from 'node:crypto'
 import { prepareReplay } from '../../jobs/prepare-replay.ts'
-import { findRunnerUrlFault, findUrlFault } from '../../jobs/rules/core/outbound-address.ts'
+import {
+  CALLED_SCHEMES,
+  findCalledUrlFault,
+  findUrlFault,
+} from '../../jobs/rules/core/outbound-address.ts'
 import { cut } from '../../jobs/rules/core/reader.ts'
 import { completeFilters, RecipeError } from '../../jobs/rules/datasets/filters.ts'
 import { int, listOf, oneOf, shape, text, textReference, uuidReference } from '../../jobs/shape.ts'
@@ -48,7 +52,7 @@ const batchRequest = shape(
       .description('Runners claim tasks, or tasks are sent to `runner_url`'),
     runner_url: Joi.string()
       .custom((url: string, helpers) => {
-        const fault = findUrlFault(url, ['https://', 'http://'])
+        const fault = findUrlFault(url, CALLED_SCHEMES)
         return fault ? helpers.message({ custom: `{{#label}} ${fault}` }) : url
       })
       .description('Of a push batch. Plain http leads into allowed private networks only'),
@@ -118,7 +122,7 @@ async function checkRunner(
   if (mode === 'pull' && url !== undefined) throw badRequest('runner_url is for mode push')
   if (mode === 'pull') return
   if (url === undefined) throw badRequest('mode push needs runner_url')
-  const fault = findRunnerUrlFault(url, outboundNetworks)
+  const fault = findCalledUrlFault(url, outboundNetworks)
   if (fault) throw badRequest(`runner_url ${fault}`)
   await refuseUnreachable('runner_url', url, outboundNetworks)
 }

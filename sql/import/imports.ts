@@ -1,4 +1,5 @@
 import type { FormatName } from '../../jobs/rules/import/detect.ts'
+import type { Connection, PlatformName } from '../../jobs/rules/import/platforms.ts'
 import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
 import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
@@ -20,9 +21,12 @@ export interface ImportRow {
   source: FormatName | 'auto'
   agent_name: string | null
   dry_run: boolean
-  /** Where the upload is; null once it is deleted. */
+  /** What is pulled and from where; null for an upload. */
+  connection: PulledRange | null
+  /** Where the upload is; null once it is deleted, and where there is none. */
   storage_key: string | null
-  bytes_total: number
+  /** Of the upload; null where there is none. */
+  bytes_total: number | null
   bytes_done: number
   lines_done: number
   imported_count: number
@@ -43,6 +47,23 @@ export interface ImportRow {
   created_by: string | null
 }
 
+/** A range of time of a project of another platform. */
+export interface PulledRange extends Connection {
+  /** RFC 3339; records from then on, up to and without `until`. */
+  readonly since: string
+  readonly until: string
+}
+
+/** An import that pulls from a platform. */
+export type PulledImport = ImportRow & {
+  readonly source: PlatformName
+  readonly connection: PulledRange
+}
+
+export function isPulled(item: ImportRow): item is PulledImport {
+  return item.connection !== null
+}
+
 export type NewImport = Pick<
   ImportRow,
   | 'org_id'
@@ -52,9 +73,11 @@ export type NewImport = Pick<
   | 'source'
   | 'agent_name'
   | 'dry_run'
+  | 'connection'
+  | 'storage_key'
   | 'bytes_total'
   | 'created_at'
-> & { storage_key: string }
+>
 
 /**
  * Its job must exist. The caller gives the time, to the millisecond, because cursors of lists contain
@@ -62,10 +85,11 @@ export type NewImport = Pick<
  */
 export async function insertImport(sql: Queryable, row: NewImport) {
   await sql`
-    insert into imports (org_id, project_id, id, job_id, source, agent_name, dry_run, storage_key,
-      bytes_total, created_at)
+    insert into imports (org_id, project_id, id, job_id, source, agent_name, dry_run, connection,
+      storage_key, bytes_total, created_at)
     values (${row.org_id}, ${row.project_id}, ${row.id}, ${row.job_id}, ${row.source},
-      ${row.agent_name}, ${row.dry_run}, ${row.storage_key}, ${row.bytes_total}, ${row.created_at})`
+      ${row.agent_name}, ${row.dry_run}, ${row.connection && jsonText(row.connection)}::text::jsonb,
+      ${row.storage_key}, ${row.bytes_total}, ${row.created_at})`
 }
 
 export async function findImport(sql: Queryable, orgId: string, id: string) {
@@ -177,8 +201,8 @@ function matching(sql: Queryable, orgId: string, filter: ImportFilter) {
 }
 
 function columns(sql: Queryable) {
-  return sql`i.org_id, i.project_id, i.id, i.job_id, i.source, i.agent_name, i.dry_run, i.storage_key,
-    i.bytes_total, i.bytes_done, i.lines_done, i.imported_count, i.skipped_count, i.error_count,
+  return sql`i.org_id, i.project_id, i.id, i.job_id, i.source, i.agent_name, i.dry_run, i.connection,
+    i.storage_key, i.bytes_total, i.bytes_done, i.lines_done, i.imported_count, i.skipped_count, i.error_count,
     i.scores_imported, i.losses, i.capped_at_line, i.incomplete_trace_ids, i.created_at, j.state, j.started_at, j.finished_at, j.error,
     j.created_by`
 }

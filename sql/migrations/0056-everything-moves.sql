@@ -1,6 +1,6 @@
 -- serves: 16
--- The platform that a pulled import reads from, without keys: {base_url, project, workspace}. Null where a
--- file was uploaded; bytes_total is null where none was.
+-- What a pulled import reads, without keys: {base_url, project, workspace, since, until}. Null where a file
+-- was uploaded; bytes_total is null where none was.
 alter table imports add column connection jsonb;
 alter table imports alter column bytes_total drop not null;
 

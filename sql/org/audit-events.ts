@@ -20,6 +20,7 @@ export interface AuditEvent {
     | 'webhook_secret.changed'
     | 'trace_period.dropped'
     | 'dataset.pushed'
+    | 'import.pulled'
     | 'skill.published'
     | 'skill.unpublished'
     | 'skill.held'

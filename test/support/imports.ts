@@ -10,18 +10,27 @@ export function openImports(t: Test, service: Service) {
   async function submit(file: string | Buffer, query = '', org?: Organization) {
     const owner = org ?? (await service.makeOrganization())
     const client = service.client(owner.key)
-    const { body } = await client.call('POST', `/import/jsonl${query}`, file, LINES)
+    return follow(owner, await client.call('POST', `/import/jsonl${query}`, file, LINES))
+  }
+
+  /** Follows an import by the answer to its request. */
+  function follow(
+    owner: Organization,
+    { body }: { body: { import_id?: string; job_id?: string } },
+  ) {
+    const client = service.client(owner.key)
+    const show = async () => (await client.get(`/import/${body.import_id}`)).body
     return {
       ...owner,
       ...client,
       importId: body.import_id as string,
       jobId: body.job_id as string,
-      show: async () => (await client.get(`/import/${body.import_id}`)).body,
-      ended: () =>
+      show,
+      ended: (ms = 60_000) =>
         until(async () => {
-          const shown = (await client.get(`/import/${body.import_id}`)).body
+          const shown = await show()
           return shown.finished_at ? shown : undefined
-        }, 60_000),
+        }, ms),
     }
   }
 
@@ -89,7 +98,7 @@ export function openImports(t: Test, service: Service) {
     return row.n
   }
 
-  return { submit, stateOf, claimOf, rescue, startProcess, countStaged }
+  return { submit, follow, stateOf, claimOf, rescue, startProcess, countStaged }
 }
 
 export const LINES = { 'content-type': 'application/x-ndjson', prefer: 'respond-async' }

@@ -26,8 +26,8 @@ export interface PageTrace {
 }
 
 /** How the traces of a page are put together. */
-export interface PageSettings extends ImportSettings {
-  /** Whether the file broke off, so that parts may be missing. */
+export interface PageSettings extends Omit<ImportSettings, 'format'> {
+  /** Whether parts may be missing: the file broke off, or a range of time was read. */
   readonly isBroken: boolean
 }
 

@@ -1,10 +1,11 @@
 import { countStagedTraces } from '../../sql/import/import-parts.ts'
+import { isPulled } from '../../sql/import/imports.ts'
 import type { ImportRow } from '../../sql/import/imports.ts'
 import { CONTINUE } from '../runtime/handler.ts'
 import type { ResumableRun, Run } from '../runtime/handler.ts'
 import type { EncodedPage, PageSettings } from './assemble-page.ts'
 import { assemblingProgress, settingsOf } from './import-slice.ts'
-import type { Cursor, Slice } from './import-slice.ts'
+import type { PartsCursor, Slice } from './import-slice.ts'
 import { inOrder } from './in-order.ts'
 import { assembleInThread } from './parsers.ts'
 import { openPage, pagesBefore, readPages } from './read-pages.ts'
@@ -17,16 +18,19 @@ import type { ReadyStep } from './store-step.ts'
  * slice, or the trace that the organization's quota does not hold. That one is known once a page does
  * not fit; the page is then made again, up to the trace.
  */
-export async function assembleParts(
-  run: ResumableRun<Cursor>,
+export async function assembleParts<C extends PartsCursor>(
+  run: ResumableRun<C>,
   item: ImportRow,
-  from: Cursor,
+  from: C,
   slice: Slice,
   beforeTrace?: string,
-): Promise<NonNullable<Cursor['end']> | typeof CONTINUE> {
+): Promise<NonNullable<C['end']> | typeof CONTINUE> {
   const key = { orgId: item.org_id, importId: item.id }
   const total = await countStagedTraces(run.sql, key)
-  const settings = { ...settingsOf(run, item, from), isBroken: from.broken !== undefined }
+  const settings = {
+    ...settingsOf(run, item),
+    isBroken: from.broken !== undefined || isPulled(item),
+  }
   const pages = readPages(run.sql, key, from.after, slice.limits)
   let cursor = from
   const ready = inOrder(pagesBefore(pages, beforeTrace), PAGES_AHEAD, (page) =>
@@ -63,7 +67,7 @@ async function prepare(
 }
 
 /** Where a run continues after a page, or how the import ends with it. */
-function advance(cursor: Cursor, { traces, isLast }: Page): Cursor {
+function advance<C extends PartsCursor>(cursor: C, { traces, isLast }: Page): C {
   const last = traces.at(-1)
   const next = {
     ...cursor,
@@ -77,7 +81,7 @@ function advance(cursor: Cursor, { traces, isLast }: Page): Cursor {
 function stepOf(
   item: ImportRow,
   { page, encoded, faults }: PreparedPage,
-  { line, assembled = 0, end }: Cursor,
+  { line, assembled = 0, end }: PartsCursor,
   total: number,
 ): ReadyStep {
   const share = end ? 1 : assembled / total
@@ -87,7 +91,7 @@ function stepOf(
     faults,
     linesDone: line,
     cappedAtLine: page.cappedAtLine,
-    progress: assemblingProgress(item, share),
+    progress: assemblingProgress(item, line, share),
   }
 }
 

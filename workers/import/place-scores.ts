@@ -9,7 +9,7 @@ import type { ImportRow } from '../../sql/import/imports.ts'
 import { CONTINUE } from '../runtime/handler.ts'
 import type { ResumableRun } from '../runtime/handler.ts'
 import { assemblingProgress } from './import-slice.ts'
-import type { Cursor, Slice } from './import-slice.ts'
+import type { PartsCursor, Slice } from './import-slice.ts'
 import { openSpans } from './stage-parts.ts'
 
 /**
@@ -18,17 +18,17 @@ import { openSpans } from './stage-parts.ts'
  * came are lost.
  * @returns the cursor from which traces are put together
  */
-export async function placeScores(
-  run: ResumableRun<Cursor>,
+export async function placeScores<C extends PartsCursor>(
+  run: ResumableRun<C>,
   item: ImportRow,
-  from: Cursor,
+  from: C,
   slice: Slice,
-): Promise<Cursor | typeof CONTINUE> {
+): Promise<C | typeof CONTINUE> {
   const key = { orgId: item.org_id, importId: item.id }
   for (let cursor = from; ;) {
     run.signal.throwIfAborted()
     const chunk = await findNextChunk(run.sql, key, cursor.placed_chunk_no ?? -1)
-    const next: Cursor = {
+    const next: C = {
       ...cursor,
       ...(chunk ? { placed_chunk_no: chunk.chunk_no } : { phase: 'assemble' }),
       attempt: run.attempt,
@@ -40,7 +40,7 @@ export async function placeScores(
         await placeSpanScores(tx, key, traceOf)
       }
       if (!chunk) await countLost(tx, item, next)
-      await run.checkpoint(tx, assemblingProgress(item, 0), next)
+      await run.checkpoint(tx, assemblingProgress(item, next.line, 0), next)
     })
     if (next.isSliceEnd) return CONTINUE
     if (!chunk) return next
@@ -61,7 +61,7 @@ function* listTracesOfSpans(spans: Uint8Array): Generator<ReadonlyMap<string, st
   }
 }
 
-async function countLost(tx: Transaction, { org_id: orgId, id }: ImportRow, { line }: Cursor) {
+async function countLost(tx: Transaction, { org_id: orgId, id }: ImportRow, { line }: PartsCursor) {
   const count = await countUnplacedScores(tx, { orgId, importId: id })
   await addImportStep(tx, orgId, id, {
     source: undefined,

@@ -1,15 +1,15 @@
 import { FileMissing } from '../../jobs/storage.ts'
 import type { ImportRow } from '../../sql/import/imports.ts'
-import { listKnownTraceIds } from '../../sql/traces/trace-copy.ts'
 import { GiveUp } from '../runtime/give-up.ts'
 import { CONTINUE } from '../runtime/handler.ts'
 import type { ResumableRun, Run } from '../runtime/handler.ts'
-import type { EncodedChunk, ImportSettings } from './encode-chunk.ts'
+import type { ImportSettings } from './encode-chunk.ts'
 import { readingProgress, settingsOf } from './import-slice.ts'
 import type { Cursor, Slice, Step } from './import-slice.ts'
 import { inOrder } from './in-order.ts'
 import { openUpload } from './containers/open-upload.ts'
-import { parseInThread } from './parsers.ts'
+import { prepareChunk } from './prepare-chunk.ts'
+import type { PreparedRecords } from './prepare-chunk.ts'
 import { chunksBefore, readChunks, withEntries } from './containers/read-chunks.ts'
 import type { Chunk } from './containers/read-chunks.ts'
 import { OverQuota, storeStep } from './store-step.ts'
@@ -29,7 +29,7 @@ export async function readFile(
   beforeLine = Infinity,
 ): Promise<Cursor | typeof CONTINUE> {
   const chunks = await openChunks(run, item, from, slice)
-  const settings = settingsOf(run, item, from)
+  const settings = { ...settingsOf(run, item), format: formatOf(item, from) }
   let cursor: Cursor | undefined = from
   let chunkNo = from?.chunk_no ?? 0
   const ready = inOrder(chunksBefore(chunks, beforeLine), CHUNKS_AHEAD, (chunk) =>
@@ -59,7 +59,7 @@ async function openChunks(
   { limits }: Slice,
 ): Promise<AsyncIterable<Chunk>> {
   if (item.storage_key === null) throw uploadGone()
-  const { format } = settingsOf(run, item, from)
+  const format = formatOf(item, from)
   const upload = await openUpload(run.storage, item.storage_key, from, { ...run, format }).catch(
     (error: unknown) => {
       throw error instanceof FileMissing ? uploadGone() : error
@@ -68,37 +68,25 @@ async function openChunks(
   return readChunks(upload, from, limits.chunkBytes)
 }
 
+/** Once a format is found, the row names that one, and only the cursor has the format asked for. */
+function formatOf({ source }: ImportRow, from: Cursor | undefined) {
+  const asked = source === 'auto' ? null : source
+  return from ? from.format : asked
+}
+
 function uploadGone() {
   return new GiveUp('upload_gone', 'The upload is not there any more')
 }
 
-/** Parses a chunk and makes rows of the traces that the project does not have yet. */
 async function prepare(
   run: Run,
   settings: ImportSettings,
   chunk: Chunk,
   chunkNo: number,
 ): Promise<PreparedChunk> {
-  const parsed = await parseInThread(chunk, settings)
-  const known = await findKnown(run, settings, parsed.traceIds).catch((error: unknown) => {
-    parsed.drop()
-    throw error
-  })
-  const encoded = await parsed.encode(known, chunkNo)
-  return {
-    chunk,
-    chunkNo,
-    encoded,
-    faults: withEntries(chunk, [...chunk.faults, ...parsed.faults, ...encoded.faults]),
-    format: parsed.format,
-    readable: parsed.readable,
-  }
-}
-
-async function findKnown({ sql, signal }: Run, settings: ImportSettings, ids: readonly string[]) {
-  signal.throwIfAborted()
-  const { orgId, projectId } = settings
-  return listKnownTraceIds(sql, orgId, projectId, ids)
+  const prepared = await prepareChunk(run, settings, chunk, chunkNo)
+  const faults = withEntries(chunk, [...chunk.faults, ...prepared.faults])
+  return { ...prepared, chunk, chunkNo, faults }
 }
 
 /** Where a run continues after a chunk, or how the import ends with it. */
@@ -156,14 +144,9 @@ function stepOf(
   }
 }
 
-interface PreparedChunk {
+interface PreparedChunk extends PreparedRecords {
   readonly chunk: Chunk
   readonly chunkNo: number
-  readonly encoded: EncodedChunk
-  readonly faults: ReadyStep['faults']
-  readonly format: ReadyStep['format']
-  /** Whether any record was JSON. */
-  readonly readable: boolean
 }
 
 /** One chunk is stored while each of the two threads has another. */

@@ -1,5 +1,3 @@
-import type { importTraces } from '../../jobs/import-traces.ts'
-import type { Checkpoint } from '../../jobs/job.ts'
 import { messageOf } from '../../jobs/rules/core/error-message.ts'
 import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import { isRowRefused } from '../../sql/core/db.ts'
@@ -23,6 +21,7 @@ import { updateScores } from '../../sql/transactions/update-scores.ts'
 import type { ResumableRun, Run } from '../runtime/handler.ts'
 import type { EncodedPage } from './assemble-page.ts'
 import type { EncodedTraces, TraceLoss } from './encode-chunk.ts'
+import type { PartsCursor } from './import-slice.ts'
 import type { LineFault } from './containers/upload-fault.ts'
 
 /** What is stored at once. Only the database can still refuse some of its rows. */
@@ -64,11 +63,11 @@ export class OverQuota extends Error {
  * is stored or nothing.
  * @throws OverQuota
  */
-export async function storeStep(
-  run: ResumableRun<Checkpoint<typeof importTraces>>,
+export async function storeStep<C extends PartsCursor>(
+  run: ResumableRun<C>,
   item: ImportRow,
   step: ReadyStep,
-  cursor: Checkpoint<typeof importTraces>,
+  cursor: C,
 ) {
   const { encoded, staged } = step
   await run.queue.transaction(run.sql, async (tx: Transaction) => {
@@ -166,7 +165,8 @@ async function complete(
   await completeTraces(tx, queue, orgId, [{ projectId, traceIds, scores: [] }])
 }
 
-function countCodes(codes: readonly string[], counted: ReadyStep['leftOut'] = {}) {
+/** How many times each code is there, with what was counted before. */
+export function countCodes(codes: readonly string[], counted: ReadyStep['leftOut'] = {}) {
   const counts = new Map<string, number>()
   const add = (code: string, n: number) => counts.set(code, (counts.get(code) ?? 0) + n)
   for (const [code, n = 0] of Object.entries(counted)) add(code, n)

@@ -50,12 +50,12 @@ export function findUrlFault(
 }
 
 /**
- * Why a client's URL cannot be that of a runner, or undefined: as `findUrlFault`, and besides whether
+ * Why a client's URL cannot be that of a runner or a platform, or undefined: as `findUrlFault`, and besides whether
  * its host may be reached, as far as that is known before names are resolved. Plain http leads into the
  * allowed networks only; where there are none, no http URL can be reached.
  */
-export function findRunnerUrlFault(text: string, allowed: AllowedNetworks): string | undefined {
-  const fault = findUrlFault(text, RUNNER_SCHEMES)
+export function findCalledUrlFault(text: string, allowed: AllowedNetworks): string | undefined {
+  const fault = findUrlFault(text, CALLED_SCHEMES)
   if (fault) return fault
   const host = hostOf(text)
   const isAddress = ipaddr.isValid(host)
@@ -98,6 +98,6 @@ function isIn(ip: ipaddr.IPv4 | ipaddr.IPv6, networks: AllowedNetworks) {
 /** Public by registration, but the cloud host's own on some providers. */
 const HOST_LOCAL: AllowedNetworks = [ipaddr.parseCIDR('168.63.129.16/32')]
 const GLOBAL_IPV6: AllowedNetworks = [ipaddr.parseCIDR('2000::/3')]
-/** What the URL of a runner starts with. */
-const RUNNER_SCHEMES = ['https://', 'http://']
+/** What the URL of a runner or a platform starts with. */
+export const CALLED_SCHEMES = ['https://', 'http://']
 const MAX_URL_LENGTH = 2048

@@ -1,5 +1,5 @@
+import { readRetryAfter } from '../../../jobs/rules/core/retry-header.ts'
 import { isOfHub } from '../../../jobs/rules/datasets/hub/address.ts'
-import { readRetryAfter } from '../../../jobs/rules/datasets/hub/faults.ts'
 import type { Asked, HubRefusal } from '../../../jobs/rules/datasets/hub/faults.ts'
 import { guardedFetch } from '../../outbound/guarded-fetch.ts'
 import type { GuardedInit } from '../../outbound/guarded-fetch.ts'

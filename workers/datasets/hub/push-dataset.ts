@@ -1,4 +1,3 @@
-import { openSecret } from '../../../jobs/rules/core/secret-box.ts'
 import { adviseOn } from '../../../jobs/rules/datasets/hub/faults.ts'
 import { pushDataset } from '../../../jobs/push-dataset.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
@@ -6,11 +5,11 @@ import { claimHubRepo } from '../../../sql/datasets/hub-repos.ts'
 import { findPush, setPushCommit } from '../../../sql/datasets/pushes.ts'
 import type { PushRow } from '../../../sql/datasets/pushes.ts'
 import { findVersionToBuild } from '../../../sql/datasets/versions.ts'
-import { findSecret } from '../../../sql/jobs/job-secrets.ts'
 import { NoAnswer } from '../../outbound/guarded-fetch.ts'
 import { GiveUp, OutsideFault } from '../../runtime/give-up.ts'
 import { continueAfter, handler } from '../../runtime/handler.ts'
 import type { Run } from '../../runtime/handler.ts'
+import { openJobSecret } from '../../runtime/job-secret.ts'
 import { HubRefused } from './fetch.ts'
 import { openHubRepo } from './repo.ts'
 import { pushVersion } from './push-version.ts'
@@ -43,16 +42,9 @@ export const pushDatasetHandler = handler(pushDataset, async ({ push_id }, run) 
  *   of the installation is not for this repository
  */
 async function openToken(run: Run, push: PushRow): Promise<string> {
-  const { sql, orgId, jobId, outbound } = run
-  const sealed = jobId && (await findSecret(sql, orgId, jobId))
-  if (sealed === null) throw new GiveUp('secret_gone', 'The token ended with the job: push again')
-  if (sealed) {
-    try {
-      return openSecret(outbound.masterKeys, sealed)
-    } catch {
-      throw new GiveUp('secret_unreadable', 'The token was sealed with another master key')
-    }
-  }
+  const given = await openJobSecret(run, 'token')
+  if (given !== undefined) return given
+  const { sql, orgId, outbound } = run
   const { token } = outbound.hub
   if (token === undefined) throw new GiveUp('no_token', 'HUB_TOKEN is not set any more')
   if (await claimHubRepo(sql, orgId, push)) return token

@@ -137,7 +137,7 @@ function openBatch(chunkBytes: number, from: Position) {
 }
 
 /** Copies: a view would keep the whole read buffer, and only memory of our own can go to a thread. */
-function packed(records: readonly Buffer[]) {
+export function packed(records: readonly Uint8Array[]) {
   const ends: number[] = []
   let end = 0
   const bytes = new Uint8Array(records.reduce((sum, { length }) => sum + length, 0))

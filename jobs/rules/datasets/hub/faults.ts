@@ -1,3 +1,5 @@
+import { quoteForeign } from '../../core/quote-foreign.ts'
+
 /**
  * What was asked: a hub whether it has a revision, a storage that it named, or a hub for something else.
  * Storages are given addresses that expire, so that their 403 says nothing of the token.
@@ -43,33 +45,10 @@ export function isConflict({ status, asked }: HubRefusal): boolean {
   return asked !== 'storage' && (status === 409 || status === 412)
 }
 
-/**
- * The seconds that a Retry-After header says, in numbers or by a date; null for what is neither. They are
- * below 0 for a date that has passed.
- */
-export function readRetryAfter(header: string | null, now: Date): number | null {
-  if (header === null) return null
-  if (/^\d{1,9}$/.test(header)) return Number(header)
-  const at = HTTP_DATE.test(header) ? Date.parse(header) : NaN
-  return Number.isNaN(at) ? null : Math.ceil((at - now.getTime()) / 1000)
-}
-
 function describe({ status, sentence, asked }: HubRefusal, token: string) {
   const answered = `The ${asked === 'storage' ? 'storage of the hub' : 'hub'} answered ${status}`
-  // PostgreSQL holds no NUL and no lone surrogate.
-  const said = hideToken(sentence, token).replaceAll('\0', '').slice(0, MAX_SENTENCE)
-  return said ? `${answered}: ${said.toWellFormed()}` : answered
-}
-
-/** What a hub says may repeat the token in another form, of which no list is whole: long words are hidden. */
-function hideToken(sentence: string, token: string) {
-  const forms = [token, encodeURIComponent(token), btoa(token)]
-  const hidden = forms.reduce((said, form) => said.replaceAll(anyCase(form), '[token]'), sentence)
-  return hidden.replace(LONG_WORD, '[...]')
-}
-
-function anyCase(text: string) {
-  return new RegExp(RegExp.escape(text), 'gi')
+  const said = quoteForeign(sentence, { secrets: [token], word: 'token', most: MAX_SENTENCE })
+  return said ? `${answered}: ${said}` : answered
 }
 
 function waitOf(seconds: number | null) {
@@ -78,10 +57,6 @@ function waitOf(seconds: number | null) {
 
 /** Timeout, conflict, head moved, too early: another try may succeed. */
 const TRANSIENT: ReadonlySet<number> = new Set([408, 409, 412, 425])
-/** In the characters of base64 and hexadecimal. */
-const LONG_WORD = /[\w+/=-]{32,}/g
-/** As RFC 9110 section 5.6.7 has servers write it. */
-const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 const USUAL_WAIT_SECONDS = 30
 const MAX_WAIT_SECONDS = 600
 const MAX_WAITED_SECONDS = 86_400

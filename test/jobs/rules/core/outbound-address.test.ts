@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js'
 import t from 'tap'
 import {
-  findRunnerUrlFault,
+  findCalledUrlFault,
   findUrlFault,
   hostOf,
   isAllowedAddress,
@@ -66,16 +66,16 @@ t.test('a runner is called over https, and plainly in the allowed networks only'
   const allowed = parseNetworks('127.0.0.0/8')
   const good =
     'https://a.com/run https://8.8.8.8 https://127.0.0.1:9 http://127.1:9/run http://runner'
-  for (const url of good.split(' ')) t.equal(findRunnerUrlFault(url, allowed), undefined, url)
+  for (const url of good.split(' ')) t.equal(findCalledUrlFault(url, allowed), undefined, url)
   for (const url of ['http://8.8.8.8/', 'http://10.0.0.1/', 'http://[::1]/']) {
-    t.match(findRunnerUrlFault(url, allowed), 'must start with https://', url)
+    t.match(findCalledUrlFault(url, allowed), 'must start with https://', url)
   }
   for (const url of ['https://10.0.0.1/', 'https://[::1]/', 'https://169.254.169.254/']) {
-    t.match(findRunnerUrlFault(url, allowed), 'may not be reached', url)
+    t.match(findCalledUrlFault(url, allowed), 'may not be reached', url)
   }
-  t.match(findRunnerUrlFault('http://runner', []), 'must start with https://')
-  t.match(findRunnerUrlFault('ftp://a.com', allowed), 'must start with https:// or http://')
-  t.match(findRunnerUrlFault('http://u:p@127.0.0.1', allowed), 'credentials')
+  t.match(findCalledUrlFault('http://runner', []), 'must start with https://')
+  t.match(findCalledUrlFault('ftp://a.com', allowed), 'must start with https:// or http://')
+  t.match(findCalledUrlFault('http://u:p@127.0.0.1', allowed), 'credentials')
 })
 
 t.test('a URL that is no address for webhooks is named as such', async (t) => {

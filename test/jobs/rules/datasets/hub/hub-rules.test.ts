@@ -7,7 +7,8 @@ import {
   REPO_ID,
   REVISION,
 } from '../../../../../jobs/rules/datasets/hub/address.ts'
-import { adviseOn, readRetryAfter } from '../../../../../jobs/rules/datasets/hub/faults.ts'
+import { readRetryAfter } from '../../../../../jobs/rules/core/retry-header.ts'
+import { adviseOn } from '../../../../../jobs/rules/datasets/hub/faults.ts'
 import { describeCommit, findPushed } from '../../../../../jobs/rules/datasets/hub/push-commit.ts'
 import type { HubCommit } from '../../../../../jobs/rules/datasets/hub/push-commit.ts'
 

@@ -1,0 +1,37 @@
+import { listKnownTraceIds } from '../../sql/traces/trace-copy.ts'
+import type { Run } from '../runtime/handler.ts'
+import type { LineFault } from './containers/upload-fault.ts'
+import type { EncodedChunk, ImportSettings } from './encode-chunk.ts'
+import { parseInThread } from './parsers.ts'
+import type { ChunkBytes, ThreadChunk } from './parsers.ts'
+
+export interface PreparedRecords extends Pick<ThreadChunk, 'format' | 'readable'> {
+  readonly encoded: EncodedChunk
+  readonly faults: readonly LineFault[]
+}
+
+/**
+ * Parses records and makes rows of the traces that the project does not have yet. The bytes are
+ * transferred to a thread.
+ */
+export async function prepareChunk(
+  run: Run,
+  settings: ImportSettings,
+  chunk: ChunkBytes,
+  chunkNo: number,
+): Promise<PreparedRecords> {
+  const parsed = await parseInThread(chunk, settings)
+  const known = await findKnown(run, settings, parsed.traceIds).catch((error: unknown) => {
+    parsed.drop()
+    throw error
+  })
+  const encoded = await parsed.encode(known, chunkNo)
+  const { format, readable, faults } = parsed
+  return { encoded, format, readable, faults: [...faults, ...encoded.faults] }
+}
+
+async function findKnown({ sql, signal }: Run, settings: ImportSettings, ids: readonly string[]) {
+  signal.throwIfAborted()
+  const { orgId, projectId } = settings
+  return listKnownTraceIds(sql, orgId, projectId, ids)
+}

@@ -1,0 +1,71 @@
+import { setImmediate } from 'node:timers/promises'
+import { isObject } from '../../../../jobs/rules/core/reader.ts'
+import { parseJson } from '../../../../jobs/rules/core/parse-json.ts'
+import type { SourceAnswer } from '../platform.ts'
+
+export interface Metadata {
+  /**
+   * Reads a page whose metadata is whole. Langfuse cuts its values, except those of keys that are named, so
+   * that a page with cut ones is read again; later pages name these keys at once.
+   * @param read asks for the page with these keys, joined by commas
+   */
+  complete(read: (keys?: string) => Promise<SourceAnswer>): Promise<WholePage>
+}
+
+export interface WholePage {
+  readonly answer: SourceAnswer
+  /** Values that stayed cut, of keys that cannot be named or are too many. */
+  readonly losses: Readonly<Record<string, number>>
+}
+
+export function openMetadata(): Metadata {
+  const named = new Set<string>()
+  return {
+    async complete(read) {
+      const ask = () => read(named.size > 0 ? [...named].join() : undefined)
+      let answer = await ask()
+      let cut = await findCut(answer.rows, named)
+      const news = [...cut.keys()].filter((key) => mayName(named, key))
+      if (news.length > 0) {
+        answer = await ask()
+        cut = await findCut(answer.rows, named)
+      }
+      const lost = [...cut.values()].reduce((sum, n) => sum + n, 0)
+      return { answer, losses: lost > 0 ? { metadata_cut: lost } : {} }
+    },
+  }
+}
+
+/** Names a key from now on, where there is room for it. */
+function mayName(named: Set<string>, key: string) {
+  const length = [...named, key].reduce((sum, each) => sum + encodeURIComponent(each).length + 1, 0)
+  if (key === '' || key !== key.trim() || key.includes(',') || length > MAX_NAMED) return false
+  named.add(key)
+  return true
+}
+
+/** How many values are as long as the cut leaves them, by key. */
+async function findCut(rows: readonly Buffer[], named: ReadonlySet<string>) {
+  const cut = new Map<string, number>()
+  let bytes = 0
+  for (const row of rows) {
+    bytes += row.length
+    if (bytes > BYTES_TOGETHER) {
+      bytes = 0
+      await setImmediate()
+    }
+    const read = parseJson(row.toString())
+    const metadata = isObject(read) ? read['metadata'] : undefined
+    for (const [key, value] of isObject(metadata) ? Object.entries(metadata) : []) {
+      const isCut = typeof value === 'string' && value.length >= CUT_LENGTH && !named.has(key)
+      if (isCut) cut.set(key, (cut.get(key) ?? 0) + 1)
+    }
+  }
+  return cut
+}
+
+/** Characters that a value has once it is cut. */
+const CUT_LENGTH = 200
+/** Characters of an address that name keys. */
+const MAX_NAMED = 4000
+const BYTES_TOGETHER = 1 << 20

@@ -1,0 +1,113 @@
+import { setTimeout } from 'node:timers/promises'
+import type { ConnectionKeys } from '../../../jobs/rules/import/platforms.ts'
+import type { Transaction } from '../../../sql/core/db.ts'
+import type { PulledImport } from '../../../sql/import/imports.ts'
+import { CONTINUE, continueAfter } from '../../runtime/handler.ts'
+import type { ResumableRun, Waiting } from '../../runtime/handler.ts'
+import { openJobSecret } from '../../runtime/job-secret.ts'
+import { settingsOf } from '../import-slice.ts'
+import type { Slice } from '../import-slice.ts'
+import { afterFault } from './after-fault.ts'
+import type { Turn } from './after-fault.ts'
+import type { Platform, Puller } from './platform.ts'
+import { platforms } from './platforms.ts'
+import { behindPage, firstCursor, pullProgress } from './pull-cursor.ts'
+import type { PullCursor } from './pull-cursor.ts'
+import { readyPage } from './ready-page.ts'
+import { openSource } from './source.ts'
+import type { OpenSource } from './source.ts'
+import { storePage } from './store-page.ts'
+
+/**
+ * Reads the pages of a platform from the cursor on and stages the parts of traces on them, until the last
+ * one, the end of the slice, or a wait that the platform asks for. Only faults before the run has stored
+ * a page use up retries.
+ * @returns the cursor behind the last page, which says how the import ended unless there are parts
+ */
+export async function readPlatform(
+  run: ResumableRun<PullCursor>,
+  item: PulledImport,
+  from: PullCursor | undefined,
+  slice: Slice,
+): Promise<PullCursor | typeof CONTINUE | Waiting> {
+  const pull = await openPull(run, item)
+  let cursor = from ?? firstCursor(item, pull.platform.pageRows)
+  let hasStored = false
+  for (;;) {
+    run.signal.throwIfAborted()
+    try {
+      cursor = await takePage(pull, cursor, slice)
+      hasStored = true
+      if (cursor.end ?? cursor.phase) return cursor
+      if (cursor.isSliceEnd) return CONTINUE
+    } catch (error) {
+      const turn = afterFault(error, cursor, Math.random())
+      cursor = turn.cursor
+      if (turn.kind === 'again') continue
+      if (isShort(turn) && !slice.isOver()) {
+        await setTimeout(turn.seconds * 1000, undefined, { signal: run.signal })
+        continue
+      }
+      await save(pull, cursor)
+      if (turn.kind === 'wait') return continueAfter(turn.seconds)
+      if (hasStored) return continueAfter(RETRY_SECONDS)
+      throw turn.error
+    }
+  }
+}
+
+async function openPull(run: ResumableRun<PullCursor>, item: PulledImport): Promise<Pull> {
+  const platform = platforms[item.source]
+  const source = openSource(run, platform, item.connection, await openKeys(run))
+  return { run, item, platform, source, puller: platform.open(source) }
+}
+
+async function openKeys(run: ResumableRun<PullCursor>): Promise<ConnectionKeys> {
+  const keys = await openJobSecret(run, 'keys')
+  return keys === undefined ? {} : (JSON.parse(keys) as ConnectionKeys)
+}
+
+/** Asks for the next page and stores it. */
+async function takePage(pull: Pull, cursor: PullCursor, slice: Slice): Promise<PullCursor> {
+  const { run, item, platform, source, puller } = pull
+  const bytesBefore = source.bytesRead()
+  const project = cursor.project ?? (await puller.begin())
+  const { from, to, page: place, limit, line, chunk_no: chunkNo = 0 } = cursor
+  const page = await puller.listPage({ project, window: { from, to }, cursor: place, limit })
+  const settings = { ...settingsOf(run, item), format: item.source }
+  const ready = await readyPage(run, settings, page, { line, chunkNo })
+  const next: PullCursor = {
+    ...behindPage(cursor, page, ready, item, platform.pageRows),
+    project,
+    bytes: cursor.bytes + source.bytesRead() - bytesBefore,
+    attempt: run.attempt,
+    isSliceEnd: slice.isOver(),
+  }
+  await storePage(run, item, ready, next, pullProgress(cursor, item))
+  return next
+}
+
+function isShort(turn: Turn): turn is Extract<Turn, { kind: 'wait' }> {
+  return turn.kind === 'wait' && turn.seconds <= MAX_HELD_SECONDS
+}
+
+/** Keeps the cursor of a run that ends of its own accord. */
+async function save({ run, item }: Pull, cursor: PullCursor) {
+  const saved = { ...cursor, attempt: run.attempt, isSliceEnd: true }
+  await run.queue.transaction(run.sql, (tx: Transaction) =>
+    run.checkpoint(tx, pullProgress(saved, item), saved),
+  )
+}
+
+/** Longer waits hold no slot. */
+const MAX_HELD_SECONDS = 30
+/** Before the next page, after a fault that followed a stored one. */
+const RETRY_SECONDS = 5
+
+interface Pull {
+  readonly run: ResumableRun<PullCursor>
+  readonly item: PulledImport
+  readonly platform: Platform
+  readonly source: OpenSource
+  readonly puller: Puller
+}
