@@ -42,7 +42,8 @@ export function columnOf(kind: Kind, { name, type, column }: Member): string {
   }
 }
 
-const MANIFEST_KEY = `json_build_object('agent_name', m.agent_name, 'manifest_hash', m.manifest_hash)`
+/** Of jsonb, by which revisions are sorted. */
+const MANIFEST_KEY = `jsonb_build_object('agent_name', m.agent_name, 'manifest_hash', m.manifest_hash)`
 
 const COMPONENTS = `(select coalesce(json_agg(json_build_object('component_type', c.component_type,
     'component_name', c.component_name, 'component_version', c.component_version,
