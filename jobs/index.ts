@@ -36,6 +36,7 @@ import { previewRepair } from './preview-repair.ts'
 import { pullTraces } from './pull-traces.ts'
 import { pushDataset } from './push-dataset.ts'
 import { reconcileJobs } from './reconcile-jobs.ts'
+import { restoreBackup } from './restore-backup.ts'
 import { retargetVerdicts } from './retarget-verdicts.ts'
 import { rewriteTraces } from './rewrite-traces.ts'
 import { scanSkill } from './scan-skill.ts'
@@ -50,6 +51,7 @@ import { sweepStorage } from './sweep-storage.ts'
 export const jobs: readonly Job[] = [
   importTraces,
   pullTraces,
+  restoreBackup,
   settleTraces,
   judgeTraces,
   detectViolations,

@@ -17,6 +17,7 @@ import {
 } from '../sql/org/organizations.ts'
 import { recount } from '../sql/traces/count-changes.ts'
 import { auditOperator } from './audit.ts'
+import { backupCommands } from './backup-commands.ts'
 import { command } from './command.ts'
 import type { Access, Command } from './command.ts'
 import { migrateAll } from './context.ts'
@@ -181,6 +182,7 @@ export const commands: readonly Command[] = [
   ...deadLetterCommands,
   ...secretCommands,
   ...usageCommands,
+  ...backupCommands,
   ...rewriteCommands,
   ...skillCommands,
 

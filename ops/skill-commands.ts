@@ -28,15 +28,15 @@ export const skillCommands: readonly Command[] = [
 
   command('skill review', {
     usage:
-      'VERSION_ID --band passed|caution|blocked --note TEXT [--by NAME] # holds against every scan of that content',
+      'VERSION_ID --band passed|caution|blocked --note TEXT [--by NAME] [--org ID] # holds against every scan of that content',
     options: shape(
       { version: uuid(), band: oneOf('passed', 'caution', 'blocked'), note },
-      { by: text(128).default('operator') },
+      { by: text(128).default('operator'), org: uuid() },
     ),
     positional: 'version',
-    async run({ version: versionId, band, note, by: reviewedBy }, { database }) {
+    async run({ version: versionId, band, note, by: reviewedBy, org }, { database }) {
       const { sql } = await database()
-      const orgId = await findSkillOwner(sql, { versionId })
+      const orgId = await findSkillOwner(sql, { versionId, orgId: org })
       if (orgId === undefined) throw noVersion(versionId)
       return withBoss(sql, async (boss) => {
         const queue = openProcessQueue(boss, sql)

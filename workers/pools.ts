@@ -8,6 +8,7 @@ import { pushDatasetHandler } from './datasets/hub/push-dataset.ts'
 import type { AnyHandler } from './runtime/handler.ts'
 import { importTracesHandler } from './import/import-traces.ts'
 import { pullTracesHandler } from './import/pull-traces.ts'
+import { restoreBackupHandler } from './import/backup/restore-backup.ts'
 import { deleteExpiredHandler } from './maintenance/delete-expired.ts'
 import { deleteOrganizationHandler } from './maintenance/delete-organization.ts'
 import { deleteTracesHandler } from './maintenance/delete-traces.ts'
@@ -46,7 +47,7 @@ export interface Pool {
 export const pools: Readonly<Record<string, Pool>> = {
   import: {
     concurrency: 2,
-    handlers: [importTracesHandler, pullTracesHandler],
+    handlers: [importTracesHandler, pullTracesHandler, restoreBackupHandler],
     needsStorage: true,
   },
   evals: {

@@ -14,7 +14,7 @@ import { errorBody } from '../fields.ts'
 import { headerOf } from '../header.ts'
 import { readRange } from './byte-range.ts'
 import type { ByteRange } from './byte-range.ts'
-import { findReadyVersion, versionPath } from './version.ts'
+import { findBuiltVersion, versionPath } from './version.ts'
 
 export const exportVersion = endpoint('GET', '/datasets/{dataset_id}/versions/{version}/export', {
   summary: 'Download the rows of a version',
@@ -39,7 +39,7 @@ export const exportVersion = endpoint('GET', '/datasets/{dataset_id}/versions/{v
     416: errorBody,
   },
   async handle({ context, principal, params, query, request }) {
-    const version = await findReadyVersion(context, principal, params)
+    const version = await findBuiltVersion(context, principal, params)
     const files = await listFiles(context.sql, principal.orgId, [version.id])
     const chosen = choose(files, query)
     const { size_bytes: size, sha256 } = wholeOf(version, chosen, query.split)

@@ -10,7 +10,7 @@ import type { FileRow } from '../../sql/datasets/versions.ts'
 import { endpoint } from '../endpoint.ts'
 import { cursorQuery, errorBody, nullable } from '../fields.ts'
 import { decodeNumberCursor, encodeCursor } from '../pagination.ts'
-import { findReadyVersion, versionPath } from './version.ts'
+import { findBuiltVersion, versionPath } from './version.ts'
 
 const nearDuplicate = Joi.object({
   row: Joi.object({ trace_id: Joi.string().required(), split: Joi.string().required() })
@@ -64,7 +64,7 @@ export const listRows = endpoint('GET', '/datasets/{dataset_id}/versions/{versio
   },
   async handle({ context, principal, params, query }) {
     const { sql, storage } = context
-    const version = await findReadyVersion(context, principal, params)
+    const version = await findBuiltVersion(context, principal, params)
     const from = decodeNumberCursor(query.cursor) ?? 0
     const { split, limit } = query
     const page = { from, split, limit: limit + 1 }

@@ -16,7 +16,7 @@ import { ApiError } from '../errors.ts'
 import { errorBody } from '../fields.ts'
 import { findVisibleJob, jobBody, viewJob } from '../jobs/job.ts'
 import type { Principal } from '../principal.ts'
-import { findReadyVersion, versionPath } from './version.ts'
+import { findBuiltVersion, versionPath } from './version.ts'
 
 const pushRequest = shape(
   { repo_id: text(193).pattern(REPO_ID, '<owner>/<name>') },
@@ -47,7 +47,7 @@ export const pushVersion = endpoint('POST', '/datasets/{dataset_id}/versions/{ve
   body: pushRequest,
   answers: { 202: jobBody, 404: errorBody, 409: errorBody },
   async handle({ context, principal, params, body }) {
-    const version = await findReadyVersion(context, principal, params)
+    const version = await findBuiltVersion(context, principal, params)
     if (!body.token && !context.hub.hasToken) throw noToken()
     const wasRedacted = version.redaction !== null && isRedacted(version.recipe)
     if (!body.private && !body.allow_unredacted && !wasRedacted) throw unredacted()

@@ -7,7 +7,7 @@ import type { StaleReason } from '../../sql/datasets/staleness.ts'
 import { findVersion, listFiles } from '../../sql/datasets/versions.ts'
 import type { FileRow, VersionReference, VersionRow } from '../../sql/datasets/versions.ts'
 import type { ApiContext } from '../context.ts'
-import { conflict, notFound } from '../errors.ts'
+import { ApiError, conflict, notFound } from '../errors.ts'
 import { nullable, times } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 import { findVisibleDataset } from './dataset.ts'
@@ -81,6 +81,9 @@ export const versionBody = Joi.object({
   stale: nullable(staleBody).description(
     'Whether an agent of its traces has moved on, or traces of its rows are gone; null until it is ready',
   ),
+  restored: Joi.boolean()
+    .required()
+    .description('It came from a backup, which has neither rows nor files: rebuild it'),
   parent_version_id: nullable(Joi.string().guid()),
   job_id: Joi.string().guid().required(),
   created_by: nullable(Joi.string()),
@@ -138,6 +141,14 @@ export async function findReadyVersion(...args: Parameters<typeof findVisibleVer
   return version
 }
 
+/** As `findReadyVersion`, of a version whose rows and files are wanted. @throws ApiError 409 for one that has none */
+export async function findBuiltVersion(...args: Parameters<typeof findVisibleVersion>) {
+  const version = await findReadyVersion(...args)
+  if (!version.restored) return version
+  const detail = `Version v${version.version_number} came from a backup and was not built here: rebuild it`
+  throw new ApiError(409, 'not_built', detail)
+}
+
 function readReference(reference: string): VersionReference | undefined {
   if (reference === 'latest') return 'latest'
   if (isUuid(reference)) return { id: reference }
@@ -181,6 +192,7 @@ const VERSION_MEMBERS = [
   'dropped_counts',
   'losses',
   'warnings',
+  'restored',
   'token_estimate',
   'policy',
   'redaction',

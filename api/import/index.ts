@@ -1,5 +1,6 @@
 import type { Area } from '../endpoint.ts'
 import { cancelImport } from './cancel-import.ts'
+import { exportBackup } from './export-backup.ts'
 import { importJsonl } from './import-jsonl.ts'
 import { importTraces } from './import-traces.ts'
 import { receiveSpans } from './receive-spans.ts'
@@ -17,4 +18,5 @@ export const imports: Area = [
   listImportErrors,
   cancelImport,
   receiveSpans,
+  exportBackup,
 ]

@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { importTraces } from '../../jobs/import-traces.ts'
+import { restoreBackup } from '../../jobs/restore-backup.ts'
 import { FORMAT_NAMES } from '../../jobs/rules/import/detect.ts'
 import { oneOf, shape } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
@@ -12,14 +13,17 @@ import { findWritableProject } from '../projects.ts'
 import { admitJob } from '../admit-job.ts'
 import { answerLongWork } from '../wait.ts'
 import { findImportProject, importOptions, findVisibleImport, viewImport } from './import.ts'
+import { beginUpload } from './begin-upload.ts'
 import { withinRoom } from './upload-room.ts'
 
 export const importQuery = shape(
   {},
   {
-    source: oneOf('auto', ...FORMAT_NAMES)
+    source: oneOf('auto', 'backup', ...FORMAT_NAMES)
       .default('auto')
-      .description('The one format to expect; `auto` takes each record for what it looks like'),
+      .description(
+        'The one format to expect; `auto` takes each record for what it looks like, and a file that begins as a backup for one',
+      ),
     ...importOptions,
   },
 )
@@ -38,7 +42,8 @@ export async function receiveImport(
   await findWritableProject(context.sql, principal, query.project)
   const id = randomUUIDv7()
   const storage_key = `imports/${id}`
-  const room = withinRoom(context, principal, { id, announced, parts })
+  const begun = await beginUpload(parts)
+  const room = withinRoom(context, principal, { id, announced, parts: begun.parts })
   const jobId = await storeAndSubmit().catch(async (error: unknown) => {
     // What is left of either is swept.
     await releaseUpload(context.sql, principal.orgId, id).catch(() => undefined)
@@ -50,7 +55,7 @@ export async function receiveImport(
     return submitImport(call, {
       org_id: principal.orgId,
       id,
-      source: query.source,
+      source: query.source === 'auto' && begun.isBackup ? 'backup' : query.source,
       agent_name: query.agent_name ?? null,
       dry_run: query.dry_run,
       connection: null,
@@ -72,7 +77,8 @@ function submitImport(
     const row = { ...upload, project_id: await findImportProject(tx, principal, query) }
     const submission = { projectId: row.project_id, resultRef: `/import/${row.id}` }
     const payload = { import_id: row.id }
-    const job_id = await admitJob(context, tx, principal, importTraces, payload, submission)
+    const job = row.source === 'backup' ? restoreBackup : importTraces
+    const job_id = await admitJob(context, tx, principal, job, payload, submission)
     await insertImport(tx, { ...row, job_id })
     await releaseUpload(tx, row.org_id, row.id)
     return job_id

@@ -10,7 +10,16 @@ export interface CopyRows {
 
 /** How a value is written for a column of that type. */
 type CopyType =
-  'text' | 'uuid' | 'int4' | 'int8' | 'float8' | 'timestamptz' | 'jsonb' | 'text[]' | 'bytea'
+  | 'text'
+  | 'uuid'
+  | 'bool'
+  | 'int4'
+  | 'int8'
+  | 'float8'
+  | 'timestamptz'
+  | 'jsonb'
+  | 'text[]'
+  | 'bytea'
 
 /** Writes rows in the binary format of COPY; null and undefined are null in every type. */
 export function openRowWriter() {
@@ -36,6 +45,7 @@ function typeWriters(out: Bytes): Record<CopyType, (value: never) => void> {
   return {
     text,
     uuid: (value: string) => out.raw(Buffer.from(value.replaceAll('-', ''), 'hex')),
+    bool: (value: boolean) => out.int8(value ? 1 : 0),
     int4: out.int32,
     int8: (value: number) => out.int64(BigInt(value)),
     float8: out.float64,

@@ -204,6 +204,11 @@ export function isRowRefused(error: unknown): boolean {
   return /^(22...|54...|23502|23514)$/.test(codeOf(error))
 }
 
+/** A row names another one that is not there. */
+export function isReferenceRefused(error: unknown): boolean {
+  return codeOf(error) === '23503'
+}
+
 /** Wrong user or password, no such database, no right to connect or to make tables. */
 export function isAccessRefused(error: unknown): boolean {
   return /^(28\w{3}|3D000|42501)$/.test(codeOf(error))

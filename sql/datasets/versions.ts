@@ -31,6 +31,8 @@ export interface VersionRow {
   /** What rows do not tell of their traces, by word: how many messages it concerns. */
   losses: Record<string, number>
   warnings: VersionWarning[]
+  /** It came from a backup, which has neither its rows nor its files. */
+  restored: boolean
   token_estimate: number | null
   policy: VersionPolicy | null
   /** What was taken out of the rows; null where nothing was to be, and before the version is ready. */
@@ -130,13 +132,14 @@ export async function listVersions(
   return rows.map(complete)
 }
 
-/** Unfinished jobs that build or push a dataset's versions. */
+/** Unfinished jobs that build or push a dataset's versions; a restore is none of them. */
 export async function listUnfinished(sql: Queryable, orgId: string, datasetId: string) {
   const rows = await sql<{ id: string }[]>`
     select j.id from dataset_versions v
     left join dataset_pushes p on p.org_id = v.org_id and p.version_id = v.id
     join jobs j on j.org_id = v.org_id and j.id in (v.job_id, p.job_id)
-    where v.org_id = ${orgId} and v.dataset_id = ${datasetId} and j.finished_at is null`
+    where v.org_id = ${orgId} and v.dataset_id = ${datasetId} and j.finished_at is null
+      and not v.restored`
   return rows.map(({ id }) => id)
 }
 
@@ -213,7 +216,7 @@ function columns(sql: Queryable) {
   return sql`v.id, v.dataset_id, d.project_id, v.version_number, v.job_id, v.ready_at, v.recipe,
     v.filter_hash, v.parent_version_id, v.created_by, v.created_at, v.manifest_ids, v.content_hash,
     v.row_count, v.split_counts, v.dropped_counts, v.losses, v.warnings, v.token_estimate, v.policy,
-    v.redaction, v.streams,
+    v.redaction, v.streams, v.restored,
     case when v.ready_at is not null then 'ready'
       when j.state in ('queued', 'failed', 'canceled') then j.state
       else 'building' end as status,

@@ -78,9 +78,7 @@ export async function stageParts(
   { orgId, importId }: ImportKey,
   { chunkNo, traces, rows, spans }: StagedChunk,
 ) {
-  await tx`
-    insert into import_chunks (org_id, import_id, chunk_no, spans)
-    values (${orgId}, ${importId}, ${chunkNo}, ${spans})`
+  await stageChunk(tx, { orgId, importId }, chunkNo, spans)
   await tx`
     insert into import_traces (org_id, import_id, trace_id, first_line, is_known)
     select ${orgId}, ${importId}, trace_id, first_line, is_known
@@ -89,6 +87,18 @@ export async function stageParts(
       ${traces.map(({ is_known }) => String(is_known))}::text[]::boolean[]) as t (trace_id, first_line, is_known)
     on conflict (org_id, import_id, trace_id) do nothing`
   if (rows.ends.length > 0) await copyRows(tx, 'import_parts', COLUMNS, rows, 0, rows.ends.length)
+}
+
+/** Keeps what is still to be done with what a chunk has brought. @param spans a JSON list, boxed */
+export async function stageChunk(
+  tx: Transaction,
+  { orgId, importId }: ImportKey,
+  chunkNo: number,
+  spans: Uint8Array,
+) {
+  await tx`
+    insert into import_chunks (org_id, import_id, chunk_no, spans)
+    values (${orgId}, ${importId}, ${chunkNo}, ${spans})`
 }
 
 /** Traces by (first_line, trace_id), those behind a place. */

@@ -17,8 +17,8 @@ export interface ImportRow {
   project_id: string | null
   id: string
   job_id: string
-  /** The format asked for, or found; `auto` until one is found. */
-  source: FormatName | 'auto'
+  /** The format asked for, or found; `auto` until one is found, `backup` for a restore. */
+  source: FormatName | 'auto' | 'backup'
   agent_name: string | null
   dry_run: boolean
   /** What is pulled and from where; null for an upload. */

@@ -11,3 +11,7 @@ alter table organizations add column deletion_requested_at timestamptz(3);
 
 -- The version came from a backup, which holds its definition and neither rows nor files.
 alter table dataset_versions add column restored boolean not null default false;
+
+-- A restored version keeps its id, which another organization may have too.
+drop index skill_versions_id;
+create index skill_versions_id on skill_versions (id);

@@ -23,6 +23,7 @@ export interface AuditEvent {
     | 'traces.deleted'
     | 'dataset.pushed'
     | 'import.pulled'
+    | 'import.restored'
     | 'skill.published'
     | 'skill.unpublished'
     | 'skill.held'

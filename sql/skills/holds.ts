@@ -3,11 +3,13 @@ import type { Queryable, Transaction } from '../core/db.ts'
 /** Whose skill an operator means by an id alone: of one that is public or was, or of any version. */
 export async function findSkillOwner(
   sql: Queryable,
-  by: { skillId: string } | { versionId: string },
+  by: { skillId: string } | { versionId: string; orgId?: string | undefined },
 ): Promise<string | undefined> {
   const [row] = await ('skillId' in by
     ? sql<{ org_id: string }[]>`select org_id from registry_slugs where skill_id = ${by.skillId}`
-    : sql<{ org_id: string }[]>`select org_id from skill_versions where id = ${by.versionId}`)
+    : sql<{ org_id: string }[]>`select org_id from skill_versions
+        where id = ${by.versionId} and (${by.orgId ?? null}::uuid is null or org_id = ${by.orgId ?? null})
+        order by created_at, org_id limit 1`)
   return row?.org_id
 }
 

@@ -144,7 +144,7 @@ export async function insertSkills(
       created_by, document)
     select ${orgId}, id, name, display_name, description, category, stability, invocation,
       trigger_phrases, frontmatter, eval_yaml, forked_from_skill_id, forked_at_version_id, is_fixture,
-      created_by, ${document(tx)}
+      created_by, ${skillDocument(tx)}
     from json_populate_recordset(null::skills, ${jsonText(skills)}::text::json) s
     on conflict (org_id, name) where deleted_at is null do nothing
     returning name`
@@ -164,7 +164,7 @@ export async function updateSkills(
     set display_name = s.display_name, description = s.description, category = s.category,
       stability = s.stability, invocation = s.invocation, trigger_phrases = s.trigger_phrases,
       frontmatter = s.frontmatter, eval_yaml = coalesce(s.eval_yaml, k.eval_yaml),
-      document = (select ${document(tx)} from (select k.name, s.description, s.trigger_phrases) s),
+      document = (select ${skillDocument(tx)} from (select k.name, s.description, s.trigger_phrases) s),
       is_fixture = false, updated_at = clock_timestamp()
     from json_populate_recordset(null::skills, ${jsonText(skills)}::text::json) s
     where k.org_id = ${orgId} and k.id = s.id`
@@ -236,10 +236,10 @@ function inCategory(sql: Queryable, category: string | undefined) {
   return category === undefined ? sql`` : sql`and category = ${category}`
 }
 
-/** The words that a skill is found by, of row `s`. */
-function document(sql: Queryable) {
-  return sql`search_document(concat_ws(' ', replace(s.name, '-', ' '), s.description,
-    array_to_string(s.trigger_phrases, ' ')))`
+/** The words that a skill is found by, of row `s`, or another one. */
+export function skillDocument(sql: Queryable, row = sql`s`) {
+  return sql`search_document(concat_ws(' ', replace(${row}.name, '-', ' '), ${row}.description,
+    array_to_string(${row}.trigger_phrases, ' ')))`
 }
 
 function columns(sql: Queryable) {

@@ -51,12 +51,13 @@ export async function activateManifest(
   return (await startAnalysis(tx, queue, analysis, occasion)).id
 }
 
-async function startRetargeting(
+/** Has traces of an agent decided anew against the manifest that is its active one now. */
+export async function startRetargeting(
   tx: Transaction,
   queue: Queue,
   { orgId, projectId, agentName }: AgentKey,
   manifestId: string,
-  { createdBy, requestId }: Occasion,
+  { createdBy, requestId }: Pick<Occasion, 'createdBy' | 'requestId'>,
 ) {
   const payload = { project_id: projectId, agent_name: agentName, manifest_id: manifestId }
   const submission = { orgId, projectId, createdBy, requestId }

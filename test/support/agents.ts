@@ -7,7 +7,7 @@ import { linkTracesHandler } from '../../workers/regression/link-traces.ts'
 import { retargetVerdictsHandler } from '../../workers/regression/retarget-verdicts.ts'
 import { openService } from './service.ts'
 import type { Service } from './service.ts'
-import { until } from './until.ts'
+import { settled } from './settled.ts'
 
 /** A service with the workers that traces and manifests need. */
 export async function openAgentService(t: Test, options: Parameters<typeof openService>[1] = {}) {
@@ -56,14 +56,7 @@ export async function makeAgent(service: Service) {
       return (await client.post('/traces', trace)).body.trace_id as string
     },
     /** Waits until nothing of the organization is queued or running. */
-    async settled() {
-      await until(async () => {
-        const [row] = await service.sql<{ n: number }[]>`
-          select count(*)::int as n from pgboss.job
-          where data->>'org_id' = ${org.orgId} and state in ('created', 'retry', 'active') and name not in ('webhook.deliver', 'evals.aggregate')`
-        return row?.n === 0
-      }, 60_000)
-    },
+    settled: () => settled(service.sql, org.orgId),
     /** The decision on a trace as it stands. */
     async decision(traceId: string) {
       return (await client.get(`/traces/${traceId}/decision`)).body

@@ -74,14 +74,16 @@ export function parseChunk(
   return { candidates, faults, readable }
 }
 
-function parseRecord(bytes: Buffer): { record: Members } | Refusal {
+/** @param maxValues most values that the record may hold */
+export function parseRecord(bytes: Buffer, maxValues = MAX_VALUES): { record: Members } | Refusal {
   if (!isUtf8(bytes)) return { code: 'invalid_utf8', message: 'The record is not UTF-8' }
   // A text of little else than brackets takes many times its own memory once it is parsed.
   if (bytes.length > MEASURED_BYTES) {
     const { depth, values } = measureJson(bytes)
     if (depth > MAX_DEPTH) return TOO_DEEP
-    if (values > MAX_VALUES) {
-      return { code: 'too_many_values', message: 'The record holds more than a million values' }
+    if (values > maxValues) {
+      const message = `The record holds more than ${maxValues.toLocaleString('en')} values`
+      return { code: 'too_many_values', message }
     }
   }
   const text = bytes.toString()

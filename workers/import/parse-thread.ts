@@ -2,6 +2,7 @@
 // holds up the main thread, which reads, writes and keeps the claim alive. `parsers.ts` starts it and sends it tasks.
 import { parentPort } from 'node:worker_threads'
 import { assemblePage } from './assemble-page.ts'
+import { parseLines } from './backup/parse-lines.ts'
 import { encodeChunk } from './encode-chunk.ts'
 import type { ImportSettings } from './encode-chunk.ts'
 import { parseChunk } from './parse-chunk.ts'
@@ -30,6 +31,10 @@ function work({ taskId, ...task }: ThreadTask): [ThreadReply, ArrayBuffer[]] {
       case 'assemble': {
         const result = assemblePage(task.traces, task.settings)
         return [{ taskId, result }, [result.rows.bytes.buffer]]
+      }
+      case 'restore': {
+        const result = parseLines(task.chunk, task.settings)
+        return [{ taskId, result }, [result.traces.bytes.buffer]]
       }
       case 'drop':
         take(task.chunkId)

@@ -2,6 +2,8 @@ import { Worker } from 'node:worker_threads'
 import { ThreadEnded } from '../runtime/give-up.ts'
 import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import type { EncodedPage, PageSettings, PageTrace } from './assemble-page.ts'
+import type { BackupChunk } from './backup/backup-chunks.ts'
+import type { LineSettings, ParsedLines } from './backup/parse-lines.ts'
 import type { EncodedChunk, ImportSettings } from './encode-chunk.ts'
 import type { Chunk } from './containers/read-chunks.ts'
 import type { LineFault } from './containers/upload-fault.ts'
@@ -36,6 +38,11 @@ export type ThreadTask = { readonly taskId: number } & (
       readonly kind: 'assemble'
       readonly traces: readonly PageTrace[]
       readonly settings: PageSettings
+    }
+  | {
+      readonly kind: 'restore'
+      readonly chunk: LineBytes
+      readonly settings: LineSettings
     }
 )
 export type ThreadReply = { readonly taskId: number } & (
@@ -80,10 +87,23 @@ export async function assembleInThread(
   bytes: ArrayBuffer,
   settings: PageSettings,
 ): Promise<EncodedPage> {
+  return runInThread<EncodedPage>({ kind: 'assemble', traces, settings }, [bytes])
+}
+
+/** Parses lines of a backup in the thread that has the fewest. Their bytes are transferred to it. */
+export async function parseLinesInThread(
+  { bytes, ends, lines, starts }: LineBytes,
+  settings: LineSettings,
+): Promise<ParsedLines> {
+  const chunk = { bytes, ends, lines, starts }
+  return runInThread<ParsedLines>({ kind: 'restore', chunk, settings }, [bytes.buffer])
+}
+
+async function runInThread<T>(task: DistributedOmit<ThreadTask>, moved: ArrayBuffer[]): Promise<T> {
   const thread = pickThread()
   thread.chunks++
   try {
-    return await thread.run<EncodedPage>({ kind: 'assemble', traces, settings }, [bytes])
+    return await thread.run<T>(task, moved)
   } finally {
     thread.chunks--
   }
@@ -152,6 +172,7 @@ interface Thread {
   run<T>(task: DistributedOmit<ThreadTask>, moved?: ArrayBuffer[]): Promise<T>
 }
 type DistributedOmit<T> = T extends unknown ? Omit<T, 'taskId'> : never
+type LineBytes = Pick<BackupChunk, 'bytes' | 'ends' | 'lines' | 'starts'>
 export type ChunkBytes = Pick<Chunk, 'bytes' | 'ends' | 'lines'>
 interface Waiting {
   /** Takes the result of this task's kind. */

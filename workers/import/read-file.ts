@@ -70,7 +70,7 @@ async function openChunks(
 
 /** Once a format is found, the row names that one, and only the cursor has the format asked for. */
 function formatOf({ source }: ImportRow, from: Cursor | undefined) {
-  const asked = source === 'auto' ? null : source
+  const asked = source === 'auto' || source === 'backup' ? null : source
   return from ? from.format : asked
 }
 

@@ -24,10 +24,22 @@ export async function runImport<C extends PartsCursor>(
   slice: Slice,
   read: ReadRecords<C>,
 ): Promise<Outcome> {
+  return runToEnd(run, id, (item) => importSlice(run, item, slice, read))
+}
+
+/**
+ * Runs an import from its checkpoint on, unless that says how it ended, and clears up behind its end.
+ * @param work goes on until the import or the slice ends
+ */
+export async function runToEnd<C extends EndingCursor>(
+  run: ResumableRun<C>,
+  id: string,
+  work: (item: ImportRow) => Promise<End | typeof CONTINUE | Waiting>,
+): Promise<Outcome> {
   const item = await readImport(run, id)
   const cursor = run.checkpointed
   if (cursor && wasLostAfterProgress(cursor, run)) return CONTINUE
-  const end = cursor?.end ?? (await importSlice(run, item, slice, read))
+  const end = cursor?.end ?? (await clearedUp(run, item, work(item)))
   if (end === CONTINUE || end instanceof Waiting) return end
   await clear(run, item)
   if (end.fault) throw new GiveUp(end.fault.code, end.fault.message)
@@ -44,7 +56,7 @@ async function readImport({ sql, orgId }: Run, id: string) {
  * Whether the previous run made progress and was then lost. Such a loss uses up no retry: the job
  * continues in a queue row of its own, so that only losses without any progress add up.
  */
-function wasLostAfterProgress({ attempt, isSliceEnd }: PartsCursor, run: Run) {
+function wasLostAfterProgress({ attempt, isSliceEnd }: EndingCursor, run: Run) {
   return attempt === run.attempt - 1 && !isSliceEnd
 }
 
@@ -56,12 +68,17 @@ async function importSlice<C extends PartsCursor>(
   readRecords: ReadRecords<C>,
 ) {
   const from = run.checkpointed
+  const read = from?.phase ? from : await readRecords(item, from)
+  if (read === CONTINUE || read instanceof Waiting) return read
+  if (read.end) return read.end
+  const placed = read.phase === 'place' ? await placeScores(run, item, read, slice) : read
+  return placed === CONTINUE ? CONTINUE : await assembleParts(run, item, placed, slice)
+}
+
+/** Nobody goes on with an import that is given up or canceled. */
+async function clearedUp<T>(run: Run, item: ImportRow, work: Promise<T>): Promise<T> {
   try {
-    const read = from?.phase ? from : await readRecords(item, from)
-    if (read === CONTINUE || read instanceof Waiting) return read
-    if (read.end) return read.end
-    const placed = read.phase === 'place' ? await placeScores(run, item, read, slice) : read
-    return placed === CONTINUE ? CONTINUE : await assembleParts(run, item, placed, slice)
+    return await work
   } catch (error) {
     if (error instanceof GiveUp || run.signal.reason === 'canceled') await clear(run, item)
     throw error
@@ -97,3 +114,6 @@ async function clear(run: Run, { id, storage_key: key }: Pick<ImportRow, 'id' | 
 }
 
 const DELETED_TOGETHER = 10_000
+
+type EndingCursor = Pick<PartsCursor, 'attempt' | 'isSliceEnd' | 'end'>
+type End = NonNullable<PartsCursor['end']>

@@ -64,7 +64,7 @@ export function joinParts(
  * `MAX_TRACE_VALUES`: a text of little else than brackets takes many times its own memory.
  */
 export function openParts(contents: readonly Uint8Array[]): StagedPart[] | undefined {
-  const texts = contents.map(textOf)
+  const texts = contents.map(unbox)
   const bytes = texts.reduce((sum, { length }) => sum + length, 0)
   if (bytes > MAX_TRACE_VALUES) {
     const values = texts.reduce((sum, text) => sum + measureJson(text).values, 0)
@@ -75,7 +75,7 @@ export function openParts(contents: readonly Uint8Array[]): StagedPart[] | undef
 
 /** The traces of which a chunk has parts, with the ids of their spans there. */
 export function openSpans(spans: Uint8Array) {
-  return JSON.parse(textOf(spans).toString()) as readonly (readonly [
+  return JSON.parse(unbox(spans).toString()) as readonly (readonly [
     traceId: string,
     spanIds: readonly string[],
   ])[]
@@ -137,12 +137,12 @@ function rowOf(of: Pick<PartsRow, 'trace_id' | 'span_id'>, texts: readonly strin
 }
 
 /** Of a short text compression would save little, and cost more than all else that is done with it. */
-function box(text: string): Buffer {
+export function box(text: string): Buffer {
   return text.length < COMPRESSED_FROM ? Buffer.from(text) : compressText(text)
 }
 
-/** No list begins as a compressed text does. */
-function textOf(content: Uint8Array): Buffer {
+/** The text in a box; no JSON list begins as a compressed text does. */
+export function unbox(content: Uint8Array): Buffer {
   return content[0] === LIST_START ? Buffer.from(content) : inflateText(content)
 }
 

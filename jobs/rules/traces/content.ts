@@ -9,6 +9,7 @@ import {
   ZSTD_MAGIC,
 } from '../core/zstd.ts'
 import { openShared, sharedPieces } from './shared-content.ts'
+import { openSharedText } from './shared-text.ts'
 import type { Piece } from './shared-content.ts'
 import type { TraceContent } from './trace.ts'
 
@@ -118,6 +119,40 @@ export function inflateContent(bytes: Uint8Array): InflatedContent {
   const form = formOf(bytes)
   try {
     return { form, text: inflateText(frameOf(bytes)) }
+  } catch (error) {
+    throw damaged(error)
+  }
+}
+
+/**
+ * The texts of contents, as `contentText` would give them, in pieces that are written without parsing. Short
+ * ones are inflated together, and a thread inflates a large one. Gives each with its pieces, some of which are
+ * empty, so that whoever takes them may pause.
+ * @throws Error as `decodeContent`, also while pieces are taken
+ */
+export async function* writeContents<T extends { readonly content: Uint8Array }>(
+  encoded: readonly T[],
+): AsyncGenerator<[T, Generator<Uint8Array>]> {
+  const isLarge = ({ content }: T) => content.length >= LARGE_BOX
+  const short = encoded.filter((each) => !isLarge(each))
+  const texts = inflateTexts(short.map(({ content }) => frameOf(content)))
+  for (const each of encoded) {
+    const form = formOf(each.content)
+    try {
+      const text = isLarge(each)
+        ? await inflateInThread(frameOf(each.content))
+        : (texts.next().value as Buffer)
+      yield [each, textPieces({ form, text })]
+    } catch (error) {
+      throw damaged(error)
+    }
+  }
+}
+
+function* textPieces({ form, text }: InflatedContent): Generator<Uint8Array> {
+  try {
+    if (form === 'whole') yield text
+    else yield* openSharedText(text)
   } catch (error) {
     throw damaged(error)
   }

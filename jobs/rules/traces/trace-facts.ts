@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { ownCalls, toolNamesUsed, unaskedRuns } from './trace-use.ts'
-import type { UsingTrace } from './trace-use.ts'
+import type { CallingTrace } from './trace-use.ts'
 import { conversationOf, isTrainable } from './conversation.ts'
 import type { Message, Trace } from './trace.ts'
 
@@ -59,7 +59,7 @@ export function factsOf(trace: Trace): TraceFacts {
 }
 
 /** The names of the tools that any agent in the trace called, sorted. */
-export function toolsCalled(trace: UsingTrace): string[] {
+export function toolsCalled(trace: CallingTrace): string[] {
   const tools = new Set(toolNamesUsed(trace, ownCalls(trace)))
   for (const call of trace.llm_calls) {
     for (const { tool_name } of call.tool_calls) tools.add(tool_name)

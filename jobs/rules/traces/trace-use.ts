@@ -27,6 +27,9 @@ export type UsingTrace = Pick<
   | 'llm_calls'
 >
 
+/** What tells the calls of a trace. */
+export type CallingTrace = Pick<UsingTrace, 'agent_name' | 'spans' | 'llm_calls'>
+
 /** A tool call of the agent itself; `position` is its index among them. */
 export interface UsedTool {
   /** By which messages name the call; null for none. */
@@ -42,7 +45,7 @@ export interface UsedTool {
 }
 
 /** The LLM calls of the agent itself: not its sub-agents', not a judge's. */
-export function ownCalls({ agent_name, llm_calls }: UsingTrace): LlmCall[] {
+export function ownCalls({ agent_name, llm_calls }: CallingTrace): LlmCall[] {
   return llm_calls.filter(
     (call) =>
       call.call_role !== 'judge' &&
@@ -70,7 +73,7 @@ export function toolsUsed(trace: UsingTrace, calls: readonly LlmCall[]): UsedToo
 }
 
 /** The names of the tools in `toolsUsed`, without a look at what they were given. */
-export function toolNamesUsed(trace: UsingTrace, calls: readonly LlmCall[]): string[] {
+export function toolNamesUsed(trace: CallingTrace, calls: readonly LlmCall[]): string[] {
   const called = calls.flatMap(({ tool_calls }) => tool_calls.map(({ tool_name }) => tool_name))
   const asked = askedInMessages(calls).map((call) => call.function.name)
   const names = [...called, ...asked]
@@ -79,7 +82,7 @@ export function toolNamesUsed(trace: UsingTrace, calls: readonly LlmCall[]): str
 }
 
 /** The runs of tools that spans tell and neither an LLM call of the trace nor the messages of these calls. */
-export function unaskedRuns({ spans, llm_calls }: UsingTrace, calls: readonly LlmCall[]): Span[] {
+export function unaskedRuns({ spans, llm_calls }: CallingTrace, calls: readonly LlmCall[]): Span[] {
   const known = llm_calls.flatMap(({ tool_calls }) => tool_calls)
   const asked = askedInMessages(calls).map(({ id, function: { name } }) => ({
     id: id ?? null,
@@ -121,7 +124,7 @@ export function isReplayable({ user_input_preview, metadata, tags }: UsingTrace)
 }
 
 /** Tells whether a span is the agent's own: the outermost span of an agent always is. */
-function openOwn({ agent_name, spans }: UsingTrace) {
+function openOwn({ agent_name, spans }: CallingTrace) {
   const agents = openNearest(spans, ({ span_type, parent_span_id, attributes }) => {
     if (span_type !== 'agent') return null
     return parent_span_id === null ? agent_name : agentNamedBy(attributes)

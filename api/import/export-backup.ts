@@ -1,0 +1,53 @@
+import Joi from 'joi'
+import { shape, someOf } from '../../jobs/shape.ts'
+import { KINDS } from '../../jobs/rules/import/backup/lines.ts'
+import { readLinePages } from '../../sql/import/backup/line-pages.ts'
+import { readClock } from '../../sql/import/backup/line-rows.ts'
+import { Answer, endpoint } from '../endpoint.ts'
+import { forbidden } from '../errors.ts'
+import { errorBody } from '../fields.ts'
+import { readableProjects } from '../projects.ts'
+import { backupStream } from './backup-stream.ts'
+import { enterExports } from './export-room.ts'
+
+const NAMES = KINDS.map(({ name }) => name)
+
+export const exportBackup = endpoint('GET', '/export/backup', {
+  summary: 'Everything of the organization as JSON Lines',
+  description:
+    'The first line is `{"kind":"backup","format":1}`, the last one `{"kind":"end","counts":{},"sha256":""}` with the number of lines of each kind and the SHA-256 of all bytes before it: a file without it is not whole. What was there when the request came is in it, each trace followed by its scores, annotations and verdict; what was made later is not. Keys, secrets, jobs, usage and what was published are never in it, nor the rows of datasets, which are built again. `POST /import/jsonl` takes the file, in this or any other organization, and equal content gives equal bytes. A global key needs admin permission; a key of a workspace or a project gets what is of its projects. Two at a time of an organization.',
+  access: 'key',
+  aggregates: true,
+  query: shape(
+    {},
+    {
+      kinds: someOf(...NAMES).description(
+        'Kinds of lines, separated by commas; default all. `trace` comes without what follows traces unless that is named too.',
+      ),
+    },
+  ),
+  answers: {
+    200: Joi.any().description('application/x-ndjson'),
+    403: errorBody,
+    429: errorBody,
+  },
+  async handle({ context: { sql }, principal, query, request }) {
+    const { orgId, scope, permissions, workspaceId } = principal
+    if (scope === 'global' && permissions !== 'admin') {
+      throw forbidden('This operation needs an API key with admin permission')
+    }
+    const leave = enterExports(orgId)
+    request.raw.res.once('close', leave)
+    const named = new Set<string>(query.kinds?.split(',') ?? NAMES)
+    const [until, projectIds] = await Promise.all([
+      readClock(sql),
+      readableProjects(sql, principal, undefined),
+    ])
+    const kinds = KINDS.filter(({ name }) => named.has(name))
+    const pages = readLinePages(sql, { orgId, projectIds, workspaceId, until }, kinds)
+    return new Answer(200, backupStream(pages), {
+      'Content-Type': 'application/x-ndjson',
+      'Content-Disposition': 'attachment; filename="backup.jsonl"',
+    })
+  },
+})

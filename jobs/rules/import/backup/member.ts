@@ -1,0 +1,96 @@
+/**
+ * How a member of a line is written, and what its column holds. With `?` it may be null.
+ *
+ * - `text`, `int` (bigint too), `float`, `boolean`, `uuid`: as JSON has them
+ * - `time`: RFC 3339 in UTC with milliseconds
+ * - `bytes`: base64
+ * - `json`: any JSON
+ * - `texts`, `ints`: lists
+ *
+ * References have the natural key of a row, since its id may be another one where it is restored:
+ *
+ * - `workspace`, `project`, `skill`: its name
+ * - `dataset`: its name in the line's project
+ * - `skill_version`: its number, of the line's `skill`
+ * - `manifest`: a `ManifestKey` of the line's project
+ * - `manifests`: a list of these
+ *
+ * Two are of other tables: `components` is a list of `Component`, `blob` the base64 of the bytes whose SHA-256
+ * is the line's `sha256`.
+ */
+export type MemberType =
+  | 'text'
+  | 'int'
+  | 'float'
+  | 'boolean'
+  | 'uuid'
+  | 'time'
+  | 'bytes'
+  | 'json'
+  | 'texts'
+  | 'ints'
+  | 'workspace'
+  | 'project'
+  | 'skill'
+  | 'dataset'
+  | 'skill_version'
+  | 'manifest'
+  | 'manifests'
+  | 'components'
+  | 'blob'
+
+export interface Member {
+  readonly name: string
+  readonly type: MemberType
+  readonly isNullable: boolean
+  /** Of the kind's table. Null for what stands in another one: `components` and `blob`. */
+  readonly column: string | null
+}
+
+/** Names a manifest of the line's project, in lines of kinds other than `manifest` and `trace`. */
+export interface ManifestKey {
+  readonly agent_name: string
+  readonly manifest_hash: string
+}
+
+/** Of a manifest, sorted by type and name. */
+export interface Component {
+  readonly component_type: string
+  readonly component_name: string
+  readonly component_version: string | null
+  readonly content_hash: string
+  readonly schema_json: unknown
+}
+
+/** A type, or a type with the column where that has not the member's name. */
+export type MemberSpec = Typed | readonly [type: Typed, column: string]
+type Typed = MemberType | `${MemberType}?`
+
+/** In the order of their names, which is that of a line. */
+export function membersOf(specs: Readonly<Record<string, MemberSpec>>): readonly Member[] {
+  return Object.keys(specs)
+    .sort()
+    .map((name) => memberOf(name, specs[name] as MemberSpec))
+}
+
+function memberOf(name: string, spec: MemberSpec): Member {
+  const [typed, column] = typeof spec === 'string' ? [spec, undefined] : spec
+  const isNullable = typed.endsWith('?')
+  const type = (isNullable ? typed.slice(0, -1) : typed) as MemberType
+  const isElsewhere = type === 'components' || type === 'blob'
+  return { name, type, isNullable, column: isElsewhere ? null : (column ?? columnOf(name, type)) }
+}
+
+function columnOf(name: string, type: MemberType) {
+  if (type === 'skill_version') return 'version_id'
+  if (type === 'manifests') return 'manifest_ids'
+  return NAMED_ROWS.has(type) ? `${name}_id` : name
+}
+
+const NAMED_ROWS: ReadonlySet<MemberType> = new Set([
+  'workspace',
+  'project',
+  'skill',
+  'dataset',
+  'manifest',
+])

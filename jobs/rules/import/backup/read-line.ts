@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import { isObject } from '../../core/reader.ts'
+import { isUuid } from '../../core/uuid.ts'
+import type { Members, Refusal } from '../format.ts'
+import { KINDS } from './lines.ts'
+import type { KindName } from './lines.ts'
+import type { Kind } from './kind.ts'
+import type { Member } from './member.ts'
+
+/** A line of a kind, whose members are of their types. */
+export interface BackupLine {
+  readonly kind: KindName
+  /** By name; an absent member is null. */
+  readonly values: Readonly<Record<string, unknown>>
+}
+
+const BY_NAME: ReadonlyMap<string, Kind> = new Map(KINDS.map((kind) => [kind.name, kind]))
+
+/** @throws TypeError for a name of none */
+export function kindOf(name: string): Kind {
+  const kind = BY_NAME.get(name)
+  if (!kind) throw new TypeError(`No line of a backup is a ${name}`)
+  return kind
+}
+
+/** Whether a text names a kind of lines; the first and the last line are none. */
+export function isKindName(name: unknown): name is KindName {
+  return typeof name === 'string' && BY_NAME.has(name)
+}
+
+/**
+ * Checks the members of a line, but not its content. Members that its kind does not have are left out, so
+ * that what a later release adds is no fault.
+ */
+export function readLine(name: KindName, record: Members): BackupLine | Refusal {
+  const kind = kindOf(name)
+  const values: Record<string, unknown> = {}
+  for (const member of kind.members) {
+    const given = record[member.name] ?? null
+    const message = faultOf(member, given)
+    if (message) return invalid(`${member.name} ${message}`)
+    values[member.name] = given
+  }
+  const message = mismatchOf(values, kind)
+  return message ? invalid(message) : { kind: name, values }
+}
+
+function invalid(message: string): Refusal {
+  return { code: 'invalid_line', message }
+}
+
+/** What is wrong with the value of a member; undefined for nothing. */
+function faultOf({ type, isNullable }: Member, value: unknown): string | undefined {
+  if (value === null) return isNullable ? undefined : 'is required'
+  const [isType, expected] = TYPES[type]
+  return isType(value) ? undefined : `must be ${expected}`
+}
+
+/** What two members say against each other: bytes stand beside their SHA-256. */
+function mismatchOf(values: Members, { name }: Kind): string | undefined {
+  if (name === 'skill_version') return hashFault(values, 'body', 'utf8', 'body_sha256')
+  if (name !== 'skill_file') return undefined
+  const { content, size_bytes } = values as { content: string; size_bytes: number }
+  if (Buffer.from(content, 'base64').length !== size_bytes)
+    return 'size_bytes is not that of content'
+  return hashFault(values, 'content', 'base64', 'sha256')
+}
+
+function hashFault(values: Members, name: string, encoding: BufferEncoding, hash: string) {
+  const bytes = Buffer.from(values[name] as string, encoding)
+  const sha256 = createHash('sha256').update(bytes).digest('base64')
+  return sha256 === values[hash] ? undefined : `${hash} is not that of ${name}`
+}
+
+const isText = (value: unknown): value is string =>
+  typeof value === 'string' && value.isWellFormed() && !value.includes('\0')
+const isInt = (value: unknown) => Number.isSafeInteger(value)
+const isFinite = (value: unknown) => Number.isFinite(value)
+const isId = (value: unknown) => typeof value === 'string' && isUuid(value)
+const isBase64 = (value: unknown) => typeof value === 'string' && BASE64.test(value)
+const isManifest = (value: unknown) =>
+  isObject(value) && isText(value['agent_name']) && isText(value['manifest_hash'])
+const isComponent = (value: unknown) =>
+  isObject(value) &&
+  ['component_type', 'component_name', 'content_hash'].every((name) => isText(value[name])) &&
+  (value['component_version'] === null || isText(value['component_version'])) &&
+  value['schema_json'] !== undefined
+
+function isTime(value: unknown) {
+  if (typeof value !== 'string' || !TIME.test(value)) return false
+  const time = new Date(value)
+  // A day that a month has not is another day of the next one.
+  return !Number.isNaN(time.getTime()) && time.toISOString() === value
+}
+
+const listOf = (isItem: (value: unknown) => boolean) => (value: unknown) =>
+  Array.isArray(value) && value.length <= MAX_LIST && value.every(isItem)
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+/** Items of a list of a line; a selection of traces is the longest there is. */
+const MAX_LIST = 100_000
+const TEXT = [isText, 'a text without NUL and lone surrogates'] as const
+const INT = [isInt, 'an integer'] as const
+
+/** What a value of each type is, and how that is said. */
+const TYPES = {
+  text: TEXT,
+  int: INT,
+  float: [isFinite, 'a number'],
+  boolean: [(value: unknown) => typeof value === 'boolean', 'true or false'],
+  uuid: [isId, 'a UUID'],
+  time: [isTime, 'an RFC 3339 time in UTC with milliseconds'],
+  bytes: [isBase64, 'base64'],
+  json: [() => true, 'JSON'],
+  texts: [listOf(isText), `a list of at most ${MAX_LIST} texts`],
+  ints: [listOf(isInt), `a list of at most ${MAX_LIST} integers`],
+  workspace: TEXT,
+  project: TEXT,
+  skill: TEXT,
+  dataset: TEXT,
+  skill_version: INT,
+  manifest: [isManifest, 'a manifest: {agent_name, manifest_hash}'],
+  manifests: [listOf(isManifest), `a list of at most ${MAX_LIST} manifests`],
+  components: [listOf(isComponent), `a list of at most ${MAX_LIST} components`],
+  blob: [isBase64, 'base64'],
+} as const satisfies Record<Member['type'], readonly [(value: unknown) => boolean, string]>

@@ -1,0 +1,53 @@
+import { kind } from './kind.ts'
+
+/** A batch whose tasks were made, or of links. Its jobs are not kept. */
+export const replayBatch = kind('replay_batch', 'replay_batches', {
+  members: {
+    project: 'project',
+    id: 'uuid',
+    agent_name: 'text',
+    source_manifest: 'manifest?',
+    trace_ids: 'texts?',
+    filters: 'json?',
+    target_manifest: 'manifest?',
+    mode: 'text',
+    runner_url: 'text?',
+    max_in_flight: 'int',
+    note: 'text?',
+    is_linked: 'boolean',
+    prepared_at: 'time?',
+    paused_reason: 'text?',
+    created_by: 'uuid?',
+    created_at: 'time',
+    canceled_at: 'time?',
+    expires_at: 'time',
+  },
+  key: ['id'],
+  since: 'created_at',
+  without: ['job_id', 'dispatch_job_id'],
+})
+
+/** A task that a runner has is written as `pending`: a lease holds at the installation that gave it. */
+export const replayTask = kind('replay_task', 'replay_tasks', {
+  members: {
+    project: 'project',
+    batch_id: 'uuid',
+    id: 'uuid',
+    ordinal: 'int',
+    trace_id: 'text',
+    replayability: 'text',
+    status: 'text',
+    attempt: 'int',
+    reason: 'text?',
+    replayed_trace_id: 'text?',
+    eval_score: 'float?',
+    eval_verdict: 'text?',
+    comparison: 'json?',
+    submission_hash: 'bytes?',
+    created_at: 'time',
+    ended_at: 'time?',
+  },
+  key: ['batch_id', 'ordinal'],
+  since: 'created_at',
+  without: ['lease_token', 'leased_by', 'leased_until'],
+})

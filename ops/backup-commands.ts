@@ -1,0 +1,60 @@
+import { randomUUIDv7 } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import Joi from 'joi'
+import { restoreBackup } from '../jobs/restore-backup.ts'
+import { shape, uuid } from '../jobs/shape.ts'
+import type { Transaction } from '../sql/core/db.ts'
+import { insertImport } from '../sql/import/imports.ts'
+import { findOrganization, findProject } from '../sql/org/organizations.ts'
+import { submitJob } from '../sql/transactions/submit-job.ts'
+import { auditOperator } from './audit.ts'
+import { openProcessQueue, withBoss } from './boss.ts'
+import { command } from './command.ts'
+import type { Command } from './command.ts'
+import { noOrganization, OperatorError } from './operator-error.ts'
+import { openStorage } from './storage.ts'
+
+export const backupCommands: readonly Command[] = [
+  command('import-backup', {
+    usage: 'FILE --org ID # restores a backup, gzip or not, without counting it against the quota',
+    options: shape({ org: uuid(), file: Joi.string() }),
+    positional: 'file',
+    async run({ org, file }, { config, database }) {
+      const { sql } = await database()
+      if (!(await findOrganization(sql, org))) throw noOrganization(org)
+      const project = await findProject(sql, org, 'default')
+      if (!project) throw new OperatorError('The organization has no project named default.')
+      const id = randomUUIDv7()
+      const storage = openStorage(config.STORAGE_DIR, sql)
+      const storage_key = `imports/${id}`
+      const bytes_total = await storage.write(storage_key, createReadStream(file))
+      return withBoss(sql, async (boss) => {
+        const queue = openProcessQueue(boss, sql)
+        return queue.transaction(sql, async (tx: Transaction) => {
+          const payload = { import_id: id, by_operator: true }
+          const submission = { orgId: org, projectId: project.id, createdBy: null }
+          const resultRef = `/import/${id}`
+          const job_id = await submitJob(tx, queue, restoreBackup, payload, {
+            ...submission,
+            resultRef,
+          })
+          await insertImport(tx, {
+            org_id: org,
+            project_id: project.id,
+            id,
+            job_id,
+            source: 'backup',
+            agent_name: null,
+            dry_run: false,
+            connection: null,
+            storage_key,
+            bytes_total,
+            created_at: new Date(),
+          })
+          await auditOperator(tx, org, 'import.restored', id, { bytes: bytes_total })
+          return { import_id: id, job_id, bytes: bytes_total }
+        })
+      })
+    },
+  }),
+]

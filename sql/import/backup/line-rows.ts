@@ -1,0 +1,55 @@
+import type { Kind } from '../../../jobs/rules/import/backup/kind.ts'
+import type { LineValues } from '../../../jobs/rules/import/backup/write-line.ts'
+import { onlyRow } from '../../core/db.ts'
+import type { Fragment, Queryable } from '../../core/db.ts'
+import { columnOf } from './line-columns.ts'
+import { sourceOf } from './line-source.ts'
+
+/** What of an organization a backup has. */
+export interface BackupScope {
+  readonly orgId: string
+  /** Null for all projects, and for what belongs to none. */
+  readonly projectIds: readonly string[] | null
+  /** The only workspace it has; null for all. */
+  readonly workspaceId: string | null
+  /** Has no row that was made later. A text, since dates have no microseconds. */
+  readonly until: string
+}
+
+/** What a line is written of. */
+export interface Line {
+  readonly kind: Kind
+  /** The values of its members, in their order. */
+  readonly row: LineValues
+  /** As it is stored, of a kind that has one. */
+  readonly content: Uint8Array | undefined
+}
+
+/** The time that it is, to microseconds. */
+export async function readClock(sql: Queryable): Promise<string> {
+  const { time } = onlyRow(await sql<{ time: string }[]>`select clock_timestamp()::text as time`)
+  return time
+}
+
+/**
+ * @param rest further conditions, beginning with `and`, and the order, over the names of `sourceOf`
+ */
+export async function listLineRows(
+  sql: Queryable,
+  kind: Kind,
+  { orgId, projectIds, workspaceId, until }: BackupScope,
+  rest: Fragment,
+): Promise<Line[]> {
+  const columns = kind.members.map((member) => columnOf(kind, member))
+  if (kind.hasContent) columns.push('t.content')
+  const rows = await sql`
+    select ${sql.unsafe(columns.join(', '))}
+    from (select ${orgId}::uuid as org_id, ${projectIds as string[] | null}::uuid[] as project_ids,
+      ${workspaceId}::uuid as workspace_id, ${until}::timestamptz as until) scope
+    ${sql.unsafe(sourceOf(kind))}
+    where true ${rest}`.values()
+  return rows.map((row: unknown[]) => {
+    const content = kind.hasContent ? (row.pop() as Uint8Array) : undefined
+    return { kind, row, content }
+  })
+}

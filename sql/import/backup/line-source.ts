@@ -1,0 +1,80 @@
+import type { Kind } from '../../../jobs/rules/import/backup/kind.ts'
+import type { MemberType } from '../../../jobs/rules/import/backup/member.ts'
+
+/**
+ * The tables that the lines of a kind are made of, joined to `scope`: its own is `t`, and `p` (project), `w`
+ * (workspace), `s` (skill), `v` (its version), `d` (dataset) and `b` (content of a file) are what it refers to.
+ * All of these are in the backup too.
+ */
+export function sourceOf(kind: Kind): string {
+  const isIn = [since(kind), CONDITIONS[kind.name]].filter((each) => each !== undefined)
+  return [
+    `join ${kind.table} t on ${['t.org_id = scope.org_id', ...isIn].join(' and ')}`,
+    ...REFERENCES.filter(({ type }) => has(kind, type)).map(({ join }) => join(kind)),
+  ].join('\n')
+}
+
+function since(kind: Kind) {
+  return kind.since === null ? undefined : `t.${kind.since} <= scope.until`
+}
+
+function has({ members }: Kind, type: MemberType) {
+  return members.some((member) => member.type === type)
+}
+
+const isVisible = (column: string) =>
+  `(scope.project_ids is null or ${column} = any(scope.project_ids))`
+
+/** A job makes the tasks of a batch, which is in a backup only after that. */
+const isPrepared = (batch: string) => `(${batch}.is_linked or ${batch}.prepared_at <= scope.until)`
+
+/** Of kinds of which a backup has not every row. */
+const CONDITIONS: Readonly<Record<string, string>> = {
+  workspace: '(scope.workspace_id is null or t.id = scope.workspace_id)',
+  project: isVisible('t.id'),
+  skill: 't.deleted_at is null',
+  repair_failure: `exists (select from repair_batches r where r.org_id = t.org_id
+    and r.id = t.batch_id and r.created_at <= scope.until and ${isVisible('r.project_id')})`,
+  replay_batch: isPrepared('t'),
+  replay_task: `exists (select from replay_batches r where r.org_id = t.org_id
+    and r.id = t.batch_id and ${isPrepared('r')})`,
+}
+
+/** In an order in which each is found by those before it. */
+const REFERENCES: readonly Reference[] = [
+  {
+    type: 'dataset',
+    join: () =>
+      'join datasets d on d.org_id = t.org_id and d.id = t.dataset_id and d.created_at <= scope.until',
+  },
+  {
+    type: 'skill_version',
+    // Left, for an assignment of the latest version.
+    join: () =>
+      'left join skill_versions v on v.org_id = t.org_id and v.id = t.version_id and v.created_at <= scope.until',
+  },
+  {
+    type: 'skill',
+    join: ({ table }) => `join skills s on s.org_id = t.org_id
+      and s.id = ${table === 'skill_version_files' ? 'v' : 't'}.skill_id
+      and s.deleted_at is null and s.created_at <= scope.until`,
+  },
+  {
+    type: 'blob',
+    join: () => 'join skill_blobs b on b.org_id = t.org_id and b.sha256 = t.sha256',
+  },
+  {
+    type: 'workspace',
+    join: () => 'join workspaces w on w.org_id = t.org_id and w.id = t.workspace_id',
+  },
+  {
+    type: 'project',
+    join: (kind) => `join projects p on p.org_id = t.org_id
+      and p.id = ${has(kind, 'dataset') ? 'd' : 't'}.project_id and ${isVisible('p.id')}`,
+  },
+]
+
+interface Reference {
+  readonly type: MemberType
+  readonly join: (kind: Kind) => string
+}

@@ -1,0 +1,67 @@
+import t from 'tap'
+import { KINDS } from '../../jobs/rules/import/backup/lines.ts'
+import { fillOrganization } from '../support/backup/full-organization.ts'
+import { kindOf, linesOf, openInstallation, withEnd } from '../support/backup/backups.ts'
+import { firstDifference } from '../support/backup/first-difference.ts'
+import { LONG } from '../faults/stage.ts'
+
+const TRACES = LONG ? 2000 : 300
+
+const source = await openInstallation(t)
+const owner = await source.service.makeOrganization()
+await fillOrganization(source.service, owner, { traces: TRACES })
+const whole = await source.take(owner)
+
+t.test('a backup has lines of every kind, and is the same when it is taken again', async (t) => {
+  const kinds = new Set(linesOf(whole).map(kindOf))
+  const missing = KINDS.map(({ name }) => name).filter((name) => !kinds.has(name))
+  t.same(missing, ['skill_benchmark', 'repair_failure', 'subagent_drift'])
+  t.equal(firstDifference(await source.take(owner), whole), undefined)
+})
+
+t.test('restored into an empty installation it is exported as the same bytes', async (t) => {
+  const empty = await openInstallation(t)
+  const org = await empty.service.makeOrganization()
+  t.match(await empty.restore(org, whole), { status: 'succeeded', error_count: 0, error: null })
+  t.equal(firstDifference(await empty.take(org), whole), undefined)
+
+  t.match(await empty.restore(org, whole), { status: 'succeeded', imported_count: 0 })
+  t.equal(firstDifference(await empty.take(org), whole), undefined, 'again, it changes nothing')
+})
+
+t.test('an organization that has half of it gets the other half, and nothing twice', async (t) => {
+  const org = await source.service.makeOrganization()
+  const half = withEnd(halfOf(linesOf(whole)))
+  t.match(await source.restore(org, half), { status: 'succeeded', error_count: 0 })
+  t.equal(firstDifference(await source.take(org), half), undefined)
+  t.match(await source.restore(org, whole), { status: 'succeeded', error_count: 0 })
+  t.equal(firstDifference(await source.take(org), whole), undefined)
+})
+
+/** The header, what traces refer to, every second trace with its followers, and no dataset or replay. */
+function halfOf(lines: readonly string[]) {
+  let traces = 0
+  return lines.filter((line) => {
+    const kind = kindOf(line)
+    if (kind === 'trace') traces++
+    if (FOLLOWERS.has(kind) || kind === 'trace') return traces % 2 === 0
+    return !LATER.has(kind)
+  })
+}
+
+const FOLLOWERS: ReadonlySet<string> = new Set(
+  KINDS.filter(({ isFollower }) => isFollower).map(({ name }) => name),
+)
+const LATER = new Set([
+  'end',
+  'evaluator',
+  'skill_assignment',
+  'dataset',
+  'dataset_version',
+  'replay_batch',
+  'replay_task',
+  'regression_check',
+  'regression_finding',
+  'regression_series',
+  'regression_baseline',
+])

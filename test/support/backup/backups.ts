@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+import type { Test } from 'tap'
+import { pools } from '../../../workers/pools.ts'
+import { openService } from '../service.ts'
+import type { Service } from '../service.ts'
+import { settled } from '../settled.ts'
+import { until } from '../until.ts'
+
+export type Installation = Awaited<ReturnType<typeof openInstallation>>
+export type Owner = Awaited<ReturnType<Service['makeOrganization']>>
+
+/** An installation of its own, empty, with all workers that work for tenants, which takes and restores backups. */
+export async function openInstallation(t: Test) {
+  const service = await openService(t)
+  await service.startWorkers(TENANTS_POOLS.flatMap((name) => pools[name]?.handlers ?? []))
+  return { service, ...openBackups(service) }
+}
+
+export function openBackups(service: Service) {
+  /** The backup as the client receives it; its status must be 200. */
+  async function take({ key }: Owner, query = ''): Promise<string> {
+    const { status, body } = await service.client(key).get(`/export/backup${query}`)
+    if (status !== 200) throw new Error(`GET /export/backup: ${status} ${JSON.stringify(body)}`)
+    return body
+  }
+
+  /** Submits a backup and returns what its import shows when it has ended, and so has what follows from it. */
+  async function restore(org: Owner, file: string | Buffer) {
+    const importId = await submit(org, file)
+    const ended = await until(async () => {
+      const { body } = await service.client(org.key).get(`/import/${importId}`)
+      return body.finished_at ? body : undefined
+    }, 120_000)
+    await settled(service.sql, org.orgId)
+    return ended
+  }
+
+  async function submit({ key }: Owner, file: string | Buffer): Promise<string> {
+    const path = '/import/jsonl?source=backup'
+    const { status, body } = await service.client(key).call('POST', path, file, LINES)
+    if (status >= 300) throw new Error(`POST ${path}: ${status} ${JSON.stringify(body)}`)
+    return body.import_id
+  }
+
+  return { take, restore, submit }
+}
+
+/** The lines of a backup, each with its line feed. */
+export function linesOf(file: string) {
+  return file.split('\n').slice(0, -1)
+}
+
+export function kindOf(line: string) {
+  return (JSON.parse(line) as { kind: string }).kind
+}
+
+/** A backup of these lines, which begin with its header, with the end that belongs to them. */
+export function withEnd(lines: readonly string[]) {
+  const counts: Record<string, number> = {}
+  for (const line of lines.slice(1)) counts[kindOf(line)] = (counts[kindOf(line)] ?? 0) + 1
+  const bytes = lines.map((line) => `${line}\n`).join('')
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  return `${bytes}${JSON.stringify({ kind: 'end', counts, sha256 })}\n`
+}
+
+const TENANTS_POOLS = ['import', 'evals', 'regression', 'datasets', 'replay', 'skills'] as const
+const LINES = { 'content-type': 'application/x-ndjson', prefer: 'respond-async' }
