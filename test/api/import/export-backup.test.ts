@@ -11,7 +11,11 @@ t.test('the backup of an organization', async (t) => {
 
   async function open() {
     const org = await service.makeOrganization()
-    const exported = (query = '', key = org.key, init: RequestInit = {}) =>
+    const exported = (
+      query = '',
+      key = org.key,
+      init: { signal?: AbortSignal; headers?: Record<string, string> } = {},
+    ) =>
       fetch(`${server.info.uri}/api/v1/export/backup${query}`, {
         ...init,
         headers: { authorization: `Bearer ${key}`, 'accept-encoding': 'identity', ...init.headers },
