@@ -1,7 +1,14 @@
 import t from 'tap'
 import { KINDS } from '../../jobs/rules/import/backup/lines.ts'
 import { fillOrganization } from '../support/backup/full-organization.ts'
-import { kindOf, linesOf, openInstallation, withEnd } from '../support/backup/backups.ts'
+import {
+  isAboutTrace,
+  kindOf,
+  linesOf,
+  openInstallation,
+  withEnd,
+} from '../support/backup/backups.ts'
+import { shownState } from '../support/backup/shown-state.ts'
 import { firstDifference } from '../support/backup/first-difference.ts'
 import { LONG } from '../faults/stage.ts'
 
@@ -25,6 +32,12 @@ t.test('restored into an empty installation it is exported as the same bytes', a
   t.match(await empty.restore(org, whole), { status: 'succeeded', error_count: 0, error: null })
   t.equal(firstDifference(await empty.take(org), whole), undefined)
 
+  const [shown, wanted] = [
+    await shownState(empty.service, org),
+    await shownState(source.service, owner),
+  ]
+  for (const path of Object.keys(wanted)) t.same(shown[path], wanted[path], `GET ${path}`)
+
   t.match(await empty.restore(org, whole), { status: 'succeeded', imported_count: 0 })
   t.equal(firstDifference(await empty.take(org), whole), undefined, 'again, it changes nothing')
 })
@@ -44,14 +57,10 @@ function halfOf(lines: readonly string[]) {
   return lines.filter((line) => {
     const kind = kindOf(line)
     if (kind === 'trace') traces++
-    if (FOLLOWERS.has(kind) || kind === 'trace') return traces % 2 === 0
-    return !LATER.has(kind)
+    return isAboutTrace(line) ? traces % 2 === 0 : !LATER.has(kind)
   })
 }
 
-const FOLLOWERS: ReadonlySet<string> = new Set(
-  KINDS.filter(({ isFollower }) => isFollower).map(({ name }) => name),
-)
 const LATER = new Set([
   'end',
   'evaluator',
