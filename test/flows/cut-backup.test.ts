@@ -26,6 +26,8 @@ t.test('a backup that breaks off anywhere is incomplete, and the whole completes
     fc.asyncProperty(cut, async (length) => {
       const org = await service.makeOrganization()
       t.match(await restore(org, Buffer.from(whole).subarray(0, length)), INCOMPLETE, `${length}`)
+      const { get } = service.client(org.key)
+      for (const path of LISTS) t.equal((await get(path)).status, 200, `GET ${path}`)
       t.match(await restore(org, whole), WHOLE)
       t.equal(firstDifference(await take(org), whole), undefined)
     }),
@@ -46,13 +48,24 @@ t.test('so is one whose gzip stream breaks off, or has other bytes within', asyn
   t.equal(firstDifference(await take(org), whole), undefined)
 })
 
-/** At the end of the header, between a trace and its follower, within a line, before and within the end. */
+/** At the end of the header, before the versions of skills, between a trace and its follower, within a line, before and within the end. */
 function notableCuts(lines: readonly string[]) {
   const starts = lines.map((_, i) => bytesOf(lines.slice(0, i)))
   const at = (line: number) => starts[line] as number
   const trace = lines.findIndex((line) => kindOf(line) === 'trace')
+  const version = lines.findIndex((line) => kindOf(line) === 'skill_version')
+  const task = lines.findIndex((line) => kindOf(line) === 'replay_task')
   const end = lines.length - 1
-  return [at(1), at(trace), at(trace + 1), at(trace + 1) + 20, at(end), at(end) + 30]
+  return [
+    at(1),
+    at(version),
+    at(task),
+    at(trace),
+    at(trace + 1),
+    at(trace + 1) + 20,
+    at(end),
+    at(end) + 30,
+  ]
 }
 
 function bytesOf(lines: readonly string[]) {
@@ -69,5 +82,6 @@ function fewTraces(lines: readonly string[]) {
   })
 }
 
+const LISTS = ['/skills', '/replay/batches', '/datasets', '/manifests', '/traces']
 const INCOMPLETE = { status: 'failed', error: { code: 'incomplete_backup' } }
 const WHOLE = { status: 'succeeded', error_count: 0, error: null }

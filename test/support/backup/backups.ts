@@ -11,10 +11,14 @@ import { until } from '../until.ts'
 export type Installation = Awaited<ReturnType<typeof openInstallation>>
 export type Owner = Awaited<ReturnType<Service['makeOrganization']>>
 
-/** An installation of its own, empty, with all workers that work for tenants, which takes and restores backups. */
+/**
+ * An installation of its own, empty, with all workers that work for tenants, which takes and restores backups.
+ * Sweeps are left out, which come at a time of day and find something new.
+ */
 export async function openInstallation(t: Test) {
   const service = await openService(t)
-  await service.startWorkers(TENANTS_POOLS.flatMap((name) => pools[name]?.handlers ?? []))
+  const handlers = TENANTS_POOLS.flatMap((name) => pools[name]?.handlers ?? [])
+  await service.startWorkers(handlers.filter(({ job }) => !job.name.endsWith('.sweep')))
   return { service, ...openBackups(service) }
 }
 
