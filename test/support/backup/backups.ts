@@ -14,11 +14,17 @@ export type Owner = Awaited<ReturnType<Service['makeOrganization']>>
 /**
  * An installation of its own, empty, with all workers that work for tenants, which takes and restores backups.
  * Sweeps are left out, which come at a time of day and find something new.
+ * @param without names of further queues that nobody works off
  */
-export async function openInstallation(t: Test) {
+export async function openInstallation(
+  t: Test,
+  { without = [] }: { readonly without?: readonly string[] } = {},
+) {
   const service = await openService(t)
   const handlers = TENANTS_POOLS.flatMap((name) => pools[name]?.handlers ?? [])
-  await service.startWorkers(handlers.filter(({ job }) => !job.name.endsWith('.sweep')))
+  await service.startWorkers(
+    handlers.filter(({ job: { name } }) => !name.endsWith('.sweep') && !without.includes(name)),
+  )
   return { service, ...openBackups(service) }
 }
 
