@@ -75,10 +75,7 @@ export function parseChunk(
 }
 
 /** @param maxValues most values that the record may hold */
-export function parseRecord(
-  bytes: Buffer,
-  maxValues = MAX_VALUES,
-): { record: Members } | Refusal {
+export function parseRecord(bytes: Buffer, maxValues = MAX_VALUES): { record: Members } | Refusal {
   if (!isUtf8(bytes)) return { code: 'invalid_utf8', message: 'The record is not UTF-8' }
   // A text of little else than brackets takes many times its own memory once it is parsed.
   if (bytes.length > MEASURED_BYTES) {

@@ -10,7 +10,7 @@ import { findActiveManifests } from '../../../sql/manifests/manifests.ts'
 import { exchangeBlobs } from '../../../sql/skills/skill-blobs.ts'
 import type { Run } from '../../runtime/handler.ts'
 import type { RestoredEntry, RestoreTarget } from './restored-columns.ts'
-import type { Retarget } from './store-lines.ts'
+import type { Retarget } from './stored-lines.ts'
 
 /** What has to be there before rows are, and what changes in them because of what is there. */
 export async function beforeRestore(

@@ -4,8 +4,8 @@ import type { ImportRow } from '../../../sql/import/imports.ts'
 import type { ResumableRun } from '../../runtime/handler.ts'
 import { readingProgress } from '../import-slice.ts'
 import { openBackup } from './read-backup.ts'
-import type { RestoreCursor } from './read-backup.ts'
-import { incomplete } from './store-chunk.ts'
+import { incomplete } from './restore-state.ts'
+import type { RestoreCursor } from './restore-state.ts'
 
 /**
  * Compares all that stands before the last line with the hash that this one tells. It reads the file once more:

@@ -1,6 +1,6 @@
 import { box, unbox } from '../stage-parts.ts'
-import { ownerText } from './store-lines.ts'
-import type { Retarget, StoredLines } from './store-lines.ts'
+import { ownerText } from './stored-lines.ts'
+import type { Retarget, StoredLines } from './stored-lines.ts'
 
 /** What is left to do with what a chunk has brought, once all of the backup is there. */
 export interface ChunkTodo {

@@ -12,7 +12,7 @@ import { readingProgress } from '../import-slice.ts'
 import type { Slice } from '../import-slice.ts'
 import { openTodo } from './chunk-todo.ts'
 import type { ChunkTodo } from './chunk-todo.ts'
-import type { RestoreCursor } from './read-backup.ts'
+import type { RestoreCursor } from './restore-state.ts'
 
 /**
  * Has found in traces what no backup has, chunk after chunk. It comes last: which trace is the copy of another,

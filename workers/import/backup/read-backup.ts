@@ -1,5 +1,3 @@
-import type { Checkpoint } from '../../../jobs/job.ts'
-import type { restoreBackup } from '../../../jobs/restore-backup.ts'
 import { FileMissing } from '../../../jobs/storage.ts'
 import type { ImportRow } from '../../../sql/import/imports.ts'
 import { GiveUp } from '../../runtime/give-up.ts'
@@ -11,20 +9,9 @@ import { inOrder } from '../in-order.ts'
 import { parseLinesInThread } from '../parsers.ts'
 import { OverQuota } from '../store-step.ts'
 import { backupChunksBefore, readBackupChunks } from './backup-chunks.ts'
-import type { BackupChunk } from './backup-chunks.ts'
 import { AFTER_END } from './parse-lines.ts'
-import type { ParsedLines } from './parse-lines.ts'
-import type { RestoreAccess } from './restore-backup.ts'
+import type { ReadyChunk, RestoreAccess, RestoreCursor } from './restore-state.ts'
 import { storeChunk } from './store-chunk.ts'
-
-/** Where a restore goes on, or how it ended. */
-export type RestoreCursor = Checkpoint<typeof restoreBackup>
-
-/** A chunk that is ready to be stored. */
-export interface ReadyChunk {
-  readonly chunk: BackupChunk
-  readonly parsed: ParsedLines
-}
 
 /**
  * Reads a backup from the cursor on and stores what is not there yet, until the end of the file, the end of the

@@ -1,6 +1,5 @@
 import { restoreBackup } from '../../../jobs/restore-backup.ts'
 import { findRestoreScope } from '../../../sql/import/restored-references.ts'
-import type { RestoreScope } from '../../../sql/import/restored-references.ts'
 import type { ImportRow } from '../../../sql/import/imports.ts'
 import { GiveUp } from '../../runtime/give-up.ts'
 import { CONTINUE, handler } from '../../runtime/handler.ts'
@@ -11,16 +10,9 @@ import { runToEnd } from '../run-import.ts'
 import { checkFile } from './check-file.ts'
 import { followUp } from './follow-up.ts'
 import { readBackup } from './read-backup.ts'
+import type { RestoreAccess } from './restore-state.ts'
 
 export const restoreBackupHandler = restoreHandler()
-
-/** Whose the restore is, and what it may do. */
-export interface RestoreAccess {
-  readonly scope: RestoreScope
-  /** Lines of all kinds are taken; else traces and scores. */
-  readonly isAdmin: boolean
-  readonly isCharged: boolean
-}
 
 export function restoreHandler(options: ImportOptions = {}) {
   return handler(restoreBackup, ({ import_id, by_operator = false }, run) =>

@@ -11,11 +11,11 @@ import type { ResumableRun, Run } from '../../runtime/handler.ts'
 import { readingProgress } from '../import-slice.ts'
 import { OverQuota } from '../store-step.ts'
 import { boxTodo } from './chunk-todo.ts'
-import type { ReadyChunk, RestoreCursor } from './read-backup.ts'
-import type { RestoreAccess } from './restore-backup.ts'
+import { incomplete } from './restore-state.ts'
+import type { ReadyChunk, RestoreAccess, RestoreCursor } from './restore-state.ts'
 import type { RestoredTraceKey } from './restored-traces.ts'
 import { storeLines } from './store-lines.ts'
-import type { StoredLines } from './store-lines.ts'
+import type { StoredLines } from './stored-lines.ts'
 
 /**
  * Stores a chunk in one transaction: rows, counts, errors, what is still to be done with its traces, and the
@@ -145,11 +145,6 @@ function endFault(
   if (other === undefined) return undefined
   const [has, told] = [counts[other] ?? 0, last.counts[other] ?? 0]
   return incomplete(`It has ${has} lines of the kind ${other}, and its last line tells of ${told}`)
-}
-
-export function incomplete(why: string) {
-  const message = `The backup is not complete: ${why}. What was read is kept; restoring the whole adds the rest`
-  return { code: 'incomplete_backup', message }
 }
 
 function added(

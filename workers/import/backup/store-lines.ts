@@ -17,37 +17,8 @@ import { toRows, unknownProject } from './restored-columns.ts'
 import type { RestoredEntry, RestoreTarget } from './restored-columns.ts'
 import { storeRestoredTraces } from './restored-traces.ts'
 import type { RestoredTraceKey } from './restored-traces.ts'
-
-/** The trace that lines are about. */
-export interface OpenTrace {
-  readonly project: string
-  readonly trace_id: string
-  /** This import has stored it, so that what is about it is stored too. */
-  readonly is_new: boolean
-}
-
-/** What storing the lines of a chunk came to. */
-export interface StoredLines {
-  readonly faults: readonly LineFault[]
-  /** How many rows of each kind were stored. */
-  readonly restored: Readonly<Record<string, number>>
-  readonly conflictCount: number
-  /** In the order of the file. */
-  readonly newTraces: readonly RestoredTraceKey[]
-  /** Traces of the chunk that are there now, and whether the chunk has a verdict on them. */
-  readonly presentTraces: readonly RestoredTraceKey[]
-  readonly judgedIds: ReadonlySet<string>
-  /** Of manifests that were stored: which have earlier traces, and of which agents they are the active one. */
-  readonly links: readonly string[]
-  readonly retargets: readonly Retarget[]
-  readonly open: OpenTrace | undefined
-}
-
-export interface Retarget {
-  readonly project_id: string
-  readonly agent_name: string
-  readonly manifest_id: string
-}
+import { ownerText } from './stored-lines.ts'
+import type { OpenTrace, Retarget, StoredLines } from './stored-lines.ts'
 
 /**
  * Stores what the lines of a chunk bring that is not there yet, one kind after the other, so that a line may name
@@ -188,11 +159,6 @@ function sortEntries(entries: readonly Entry[], open: OpenTrace | undefined) {
     else byKind.set(kind, [{ ...entry, owner }])
   }
   return { byKind, faults, judged, last }
-}
-
-/** Names a trace among those of all projects. */
-export function ownerText(project: string, traceId: string) {
-  return JSON.stringify([project, traceId])
 }
 
 function projectOf({ project }: Entry['values']) {

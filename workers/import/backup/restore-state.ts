@@ -1,0 +1,28 @@
+import type { Checkpoint } from '../../../jobs/job.ts'
+import type { restoreBackup } from '../../../jobs/restore-backup.ts'
+import type { RestoreScope } from '../../../sql/import/restored-references.ts'
+import type { BackupChunk } from './backup-chunks.ts'
+import type { ParsedLines } from './parse-lines.ts'
+
+/** Where a restore goes on, or how it ended. */
+export type RestoreCursor = Checkpoint<typeof restoreBackup>
+
+/** A chunk that is ready to be stored. */
+export interface ReadyChunk {
+  readonly chunk: BackupChunk
+  readonly parsed: ParsedLines
+}
+
+/** Whose the restore is, and what it may do. */
+export interface RestoreAccess {
+  readonly scope: RestoreScope
+  /** Lines of all kinds are taken; else traces and scores. */
+  readonly isAdmin: boolean
+  readonly isCharged: boolean
+}
+
+/** Why a restore fails that has not read a whole backup. */
+export function incomplete(why: string) {
+  const message = `The backup is not complete: ${why}. What was read is kept; restoring the whole adds the rest`
+  return { code: 'incomplete_backup', message }
+}
