@@ -27,6 +27,8 @@ export const pullTraces = job(
         limit: int(1, 100_000),
         /** How often in a row the platform asked for patience. */
         waits: count(),
+        /** How many pages in a row, none of them the last of its window, had no record. */
+        empty: count(),
       },
       {
         ...stagingMembers,
