@@ -41,7 +41,8 @@ export const pullTraces = job(
   },
   {
     policy: 'exclusive',
-    retryLimit: 8,
+    // About an hour: a pull that fails has to be begun again, and its worker may be lost meanwhile, too.
+    retryLimit: 14,
     retryDelaySeconds: 5,
     retryDelayMaxSeconds: 600,
     expireInSeconds: 3600,
