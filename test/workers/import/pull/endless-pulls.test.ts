@@ -5,6 +5,7 @@ import { makePlatformTraces } from '../../../support/platforms/platform-traces.t
 import { DOUBLES, openPulls } from '../../../support/platforms/pulls.ts'
 import type { DoubleKind } from '../../../support/platforms/pulls.ts'
 import { openService } from '../../../support/service.ts'
+import { until } from '../../../support/until.ts'
 
 const TRACES = makePlatformTraces(2)
 const LANGFUSE = DOUBLES['langfuse'] as DoubleKind
@@ -14,6 +15,13 @@ t.test('a pull that comes no further', async (t) => {
   await service.startWorkers([pullTracesHandler])
   const pulls = openPulls(t, service)
   pulls.hurry()
+  /** Awaits the first retry, and leaves no further one. */
+  const spendRetries = () =>
+    until(async () => {
+      const spent = await service.sql`
+        update pgboss.job set retry_limit = retry_count where state = 'retry' and name = 'import.pull'`
+      return spent.count > 0
+    })
 
   t.test('ends when the cursor of the shortest window always expires', async (t) => {
     const double = await startLangfuse(t, TRACES)
@@ -22,7 +30,9 @@ t.test('a pull that comes no further', async (t) => {
       if (!path.endsWith('/observations')) return undefined
       return { json: { data: [{ id: 'first' }], meta: { cursor: 'second' } } }
     }
-    const shown = await (await pulls.pull(LANGFUSE, double)).ended(120_000)
+    const pulled = await pulls.pull(LANGFUSE, double)
+    await spendRetries()
+    const shown = await pulled.ended()
     t.match(shown, { error: { code: 'source_cursor_expired' }, imported_count: 0 })
   })
 
@@ -32,7 +42,9 @@ t.test('a pull that comes no further', async (t) => {
       const cursor = query.get('cursor') === 'a' ? 'b' : 'a'
       return path.endsWith('/observations') ? { json: { data: [], meta: { cursor } } } : undefined
     }
-    const shown = await (await pulls.pull(LANGFUSE, double)).ended(120_000)
+    const pulled = await pulls.pull(LANGFUSE, double)
+    await spendRetries()
+    const shown = await pulled.ended()
     t.match(shown, { error: { code: 'source_unreadable' }, imported_count: 0 })
   })
 
