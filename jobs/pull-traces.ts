@@ -27,6 +27,8 @@ export const pullTraces = job(
         limit: int(1, 100_000),
         /** How often in a row the platform asked for patience. */
         waits: count(),
+        /** How many pages in a row, none of them the last of its window, had no record. */
+        empty: count(),
       },
       {
         ...stagingMembers,
@@ -39,7 +41,8 @@ export const pullTraces = job(
   },
   {
     policy: 'exclusive',
-    retryLimit: 8,
+    // About an hour: a pull that fails has to be begun again, and its worker may be lost meanwhile, too.
+    retryLimit: 14,
     retryDelaySeconds: 5,
     retryDelayMaxSeconds: 600,
     expireInSeconds: 3600,

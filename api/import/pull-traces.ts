@@ -81,7 +81,7 @@ export const pullTraces = endpoint('POST', '/import', {
   description: [
     'Reads spans and scores by their time, from `since` up to `until`, through the API of the platform, and makes traces of them as an import of its export does: traces that the project has are skipped, and get the scores that were added since. A trace takes its spans of the range only; one whose first span was before it is stored as `partial` and named in `incomplete_trace_ids`. What a platform shows late is missed: end the range an hour ago, and begin the next where it ended, if traces are pulled regularly.',
     'The keys are kept sealed until the job ends, and shown nowhere; so a failed job cannot be tried again (409 `secret_gone`): send the request again. Langfuse needs `public_key` and `secret_key`. Only public addresses are called, and the networks that the operator allows; redirects are not followed.',
-    'Platforms that ask for patience are waited for. A pull that fails has imported nothing of what it had read: `source_refused` (keys), `source_project_unknown`, `source_redirects`, `source_rejected`, `blocked_address`, or, after several tries, `source_unavailable`, `source_unreadable`, `source_cursor_expired`.',
+    'Platforms that ask for patience are waited for. A pull that fails has imported nothing of what it had read: `source_refused` (keys), `source_project_unknown`, `source_redirects`, `source_rejected`, `source_page_too_large`, `source_too_large` (over 20 GiB: pull shorter ranges), `blocked_address`, or, after several tries, `source_unavailable`, `source_unreadable`, `source_cursor_expired`.',
   ].join('\n\n'),
   access: 'key',
   body: pullRequest,

@@ -122,6 +122,13 @@ export async function listStagedTraces(
     order by t.first_line, t.trace_id`
 }
 
+/** Whether anything is staged of an import. */
+export async function hasParts(sql: Queryable, { orgId, importId }: ImportKey) {
+  const rows = await sql`
+    select 1 from import_chunks where org_id = ${orgId} and import_id = ${importId} limit 1`
+  return rows.length > 0
+}
+
 export async function countStagedTraces(sql: Queryable, { orgId, importId }: ImportKey) {
   const [row] = await sql<[{ n: number }]>`
     select count(*)::int as n from import_traces

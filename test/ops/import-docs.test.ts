@@ -66,7 +66,10 @@ t.test('the document on imports explains every word that an import knows', async
 /** Codes that the sources of an import give records and files. */
 function refusalCodes() {
   const sources = globSync(['jobs/rules/import/**/*.ts', 'workers/import/**/*.ts'])
-  const given = sources.flatMap((file) => [...readFileSync(file, 'utf8').matchAll(GIVEN)])
+  const given = sources.flatMap((file) => {
+    const codes = file.includes('/pull') ? GIVEN_BY_PULLS : GIVEN
+    return [...readFileSync(file, 'utf8').matchAll(codes)]
+  })
   return [...new Set(given.map(([, code]) => code as string))]
 }
 
@@ -78,3 +81,4 @@ function codesIn(heading: string) {
 }
 
 const GIVEN = /(?:\bcode: |(?:UploadFault|GiveUp|found\.fault)\(\s*)'([a-z_\d]+)'/g
+const GIVEN_BY_PULLS = /'(source_[a-z_]+)'/g

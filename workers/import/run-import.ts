@@ -1,5 +1,5 @@
 import { findImport, forgetUpload } from '../../sql/import/imports.ts'
-import { deleteParts } from '../../sql/import/import-parts.ts'
+import { deleteParts, hasParts } from '../../sql/import/import-parts.ts'
 import type { ImportRow } from '../../sql/import/imports.ts'
 import { GiveUp } from '../runtime/give-up.ts'
 import { CONTINUE, Waiting } from '../runtime/handler.ts'
@@ -68,6 +68,7 @@ async function importSlice<C extends PartsCursor>(
   readRecords: ReadRecords<C>,
 ) {
   const from = run.checkpointed
+  await checkParts(run, item, from)
   const read = from?.phase ? from : await readRecords(item, from)
   if (read === CONTINUE || read instanceof Waiting) return read
   if (read.end) return read.end
@@ -83,6 +84,12 @@ async function clearedUp<T>(run: Run, item: ImportRow, work: Promise<T>): Promis
     if (error instanceof GiveUp || run.signal.reason === 'canceled') await clear(run, item)
     throw error
   }
+}
+
+/** A job that failed may be tried again when what it had staged was deleted. */
+async function checkParts({ sql, orgId }: Run, { id }: ImportRow, from: PartsCursor | undefined) {
+  if (from?.chunk_no === undefined || (await hasParts(sql, { orgId, importId: id }))) return
+  throw new GiveUp('parts_gone', 'What was read is not there any more: import it again')
 }
 
 async function resultOf(run: Run, id: string) {

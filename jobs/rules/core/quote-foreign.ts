@@ -10,11 +10,17 @@ export function quoteForeign(
   said: string,
   { secrets, word, most }: { secrets: readonly string[]; word: string; most: number },
 ): string {
-  const forms = secrets.flatMap((secret) => [secret, encodeURIComponent(secret), btoa(secret)])
-  const own = forms.reduce((text, form) => text.replaceAll(anyCase(form), `[${word}]`), cut(said))
+  const own = secrets
+    .flatMap(formsOf)
+    .reduce((text, form) => text.replaceAll(anyCase(form), `[${word}]`), cut(said))
   const plain = hideSensitive(own).replace(LONG_WORD, HIDDEN)
   // PostgreSQL holds no NUL and no lone surrogate.
   return plain.replaceAll('\0', '').slice(0, most).toWellFormed()
+}
+
+function formsOf(secret: string) {
+  const inJson = JSON.stringify(secret).slice(1, -1)
+  return [secret, inJson, encodeURIComponent(secret), btoa(secret)]
 }
 
 /** Without its last word where it is cut, which may be the beginning of a secret. */

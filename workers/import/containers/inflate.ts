@@ -68,5 +68,5 @@ function settle(gunzip: Gunzip, start: (done: () => void) => void) {
 const INFLATED_BYTES = 64 << 10
 /** Deflate inflates at most 1,032 to 1, so a step gives 16 MiB at most. */
 const DEFLATED_BYTES = 16 << 10
-const MAX_INFLATED_BYTES = 20 * 2 ** 30
+export const MAX_INFLATED_BYTES = 20 * 2 ** 30
 const TOO_LARGE = 'The file inflates to more than 20 GiB'

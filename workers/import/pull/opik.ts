@@ -54,6 +54,7 @@ async function listPage(source: Source, ask: PageAsk): Promise<PlatformPage> {
 /** An answer that breaks off ends with a row that says why, and has no id. */
 function lastId(rows: readonly Buffer[]) {
   const id = textMember(rows.at(-1) as Buffer, ['id'])
-  if (id === undefined) throw new SourceUnreadable('The answer of the platform broke off')
+  if (id === undefined || !isUuid(id))
+    throw new SourceUnreadable('The answer of the platform broke off')
   return id
 }

@@ -13,8 +13,8 @@ export type PullCursor = Checkpoint<typeof pullTraces>
 /** Where a pull begins. @param pageRows rows that its pages are asked for */
 export function firstCursor({ connection }: PulledImport, pageRows: number): PullCursor {
   const { since, until } = connection
-  const none = { line: 0, bytes: 0, attempt: 0, isSliceEnd: false, waits: 0, limit: pageRows }
-  return { ...none, ...membersOf(firstWindow(new Date(since), new Date(until))) }
+  const none = { line: 0, bytes: 0, attempt: 0, isSliceEnd: false, waits: 0, empty: 0 }
+  return { ...none, limit: pageRows, ...membersOf(firstWindow(new Date(since), new Date(until))) }
 }
 
 export function windowOf({ from, to, rows, window_seconds: seconds }: PullCursor): PullWindow {
@@ -44,6 +44,7 @@ export function behindPage(
     line: cursor.line + records.length,
     rows: cursor.rows + records.length,
     waits: 0,
+    empty: next === undefined || records.length > 0 ? 0 : cursor.empty + 1,
     page: next,
     ...(hasParts && { chunk_no: (cursor.chunk_no ?? 0) + chunks.length }),
     ...(hasSpanScores && { span_scores: true }),

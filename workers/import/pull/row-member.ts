@@ -41,8 +41,8 @@ export function textMember(row: Buffer, path: readonly string[]): string | undef
   return parsedText(value)
 }
 
-/** The JSON text of an object's first member of a name. */
-function findMember(object: Buffer, name: string): Buffer | undefined {
+/** The JSON text of an object's first member of a name, found as `textMember` finds texts. */
+export function findMember(object: Buffer, name: string): Buffer | undefined {
   let i = skipTo(object, 0)
   if (object[i] !== OPEN_BRACE) return undefined
   for (;;) {

@@ -1,7 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { isObject } from '../../../jobs/rules/core/reader.ts'
 import { parseJson } from '../../../jobs/rules/core/parse-json.ts'
+import { MAX_RECORD_BYTES } from '../containers/split-records.ts'
 import type { SourceAnswer } from './platform.ts'
+import { findMember } from './row-member.ts'
 
 export interface Metadata {
   /**
@@ -44,7 +46,10 @@ function mayName(named: Set<string>, key: string) {
   return true
 }
 
-/** How many values are as long as the cut leaves them, by key. */
+/**
+ * How many values are as long as the cut leaves them, by key. Rows that are too long for records are left
+ * out: they are lost anyway.
+ */
 async function findCut(rows: readonly Buffer[], named: ReadonlySet<string>) {
   const cut = new Map<string, number>()
   let bytes = 0
@@ -54,8 +59,8 @@ async function findCut(rows: readonly Buffer[], named: ReadonlySet<string>) {
       bytes = 0
       await setImmediate()
     }
-    const read = parseJson(row.toString())
-    const metadata = isObject(read) ? read['metadata'] : undefined
+    const text = row.length > MAX_RECORD_BYTES ? undefined : findMember(row, 'metadata')
+    const metadata = text && parseJson(text.toString())
     for (const [key, value] of isObject(metadata) ? Object.entries(metadata) : []) {
       const isCut = typeof value === 'string' && value.length >= CUT_LENGTH && !named.has(key)
       if (isCut) cut.set(key, (cut.get(key) ?? 0) + 1)

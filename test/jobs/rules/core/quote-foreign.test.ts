@@ -21,6 +21,16 @@ t.test('secrets that it repeats are hidden, in any form and case', async (t) => 
   }
 })
 
+t.test('a secret that a text of JSON repeats is hidden', async (t) => {
+  const secret = 'a"b\\c'
+  const said = quoteForeign(JSON.stringify({ sent: secret }), {
+    secrets: [secret],
+    word: 'key',
+    most: 200,
+  })
+  t.equal(said, '{"sent":"[key]"}')
+})
+
 t.test('what else looks secret or personal is hidden', async (t) => {
   t.equal(quote('write to ann@example.org'), 'write to [...]')
   t.notMatch(quote(`token ${'0123456789abcdef'.repeat(3)}`), /0123456789/)

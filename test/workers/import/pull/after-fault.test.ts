@@ -20,6 +20,7 @@ const CURSOR: PullCursor = {
   window_seconds: 86_400,
   limit: 1000,
   waits: 0,
+  empty: 0,
   page: 'c',
 }
 const silence = (fault: OutboundFault) => new NoAnswer('GET', 'platform.test', fault)
