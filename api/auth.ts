@@ -142,8 +142,9 @@ function authorize(principal: Principal, request: Request, access: Access) {
     throw forbidden('This API key may not delete')
   }
   if (access === 'key') return
+  if (access === 'key-or-admin' && scope !== 'global') return
   if (scope !== 'global') throw forbidden('This operation needs a global-scoped API key')
-  if (access === 'global-admin' && permissions !== 'admin') {
+  if (access !== 'global' && permissions !== 'admin') {
     throw forbidden('This operation needs an API key with admin permission')
   }
 }

@@ -39,9 +39,10 @@ export interface Caller {
 /**
  * Who may call: anybody, outside every rate limit (`open`); anybody (`public`); any key whose
  * permission allows the method (`key`); only a global-scoped one (`global`); only a global-scoped one
- * with admin permission (`global-admin`).
+ * with admin permission (`global-admin`); any key of a workspace or a project, and a global-scoped one
+ * with admin permission (`key-or-admin`).
  */
-export type Access = 'open' | 'public' | 'key' | 'global' | 'global-admin'
+export type Access = 'open' | 'public' | 'key' | 'global' | 'global-admin' | 'key-or-admin'
 
 declare module '@hapi/hapi' {
   interface UserCredentials extends Caller {}

@@ -4,7 +4,6 @@ import { KINDS } from '../../jobs/rules/import/backup/lines.ts'
 import { readLinePages } from '../../sql/import/backup/line-pages.ts'
 import { readClock } from '../../sql/import/backup/line-rows.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { forbidden } from '../errors.ts'
 import { errorBody } from '../fields.ts'
 import { readableProjects } from '../projects.ts'
 import { backupStream } from './backup-stream.ts'
@@ -16,7 +15,7 @@ export const exportBackup = endpoint('GET', '/export/backup', {
   summary: 'Everything of the organization as JSON Lines',
   description:
     'The first line is `{"kind":"backup","format":1}`, the last one `{"kind":"end","counts":{},"sha256":""}` with the number of lines of each kind and the SHA-256 of all bytes before it: a file without it is not whole. What was there when the request came is in it, each trace followed by its scores, annotations and verdict; what was made later is not. Keys, secrets, jobs, usage and what was published are never in it, nor the rows of datasets, which are built again. `POST /import/jsonl` takes the file, in this or any other organization, and equal content gives equal bytes. A global key needs admin permission; a key of a workspace or a project gets what is of its projects. Two at a time of an organization.',
-  access: 'key',
+  access: 'key-or-admin',
   aggregates: true,
   query: shape(
     {},
@@ -28,16 +27,10 @@ export const exportBackup = endpoint('GET', '/export/backup', {
   ),
   answers: {
     200: Joi.any().description('application/x-ndjson'),
-    403: errorBody,
     429: errorBody,
   },
-  async handle({ context: { sql }, principal, query, request }) {
-    const { orgId, scope, permissions, workspaceId } = principal
-    if (scope === 'global' && permissions !== 'admin') {
-      throw forbidden('This operation needs an API key with admin permission')
-    }
-    const leave = enterExports(orgId)
-    request.raw.res.once('close', leave)
+  async handle({ context: { sql }, principal, query }) {
+    const { orgId, workspaceId } = principal
     const named = new Set<string>(query.kinds?.split(',') ?? NAMES)
     const [until, projectIds] = await Promise.all([
       readClock(sql),
@@ -45,7 +38,8 @@ export const exportBackup = endpoint('GET', '/export/backup', {
     ])
     const kinds = KINDS.filter(({ name }) => named.has(name))
     const pages = readLinePages(sql, { orgId, projectIds, workspaceId, until }, kinds)
-    return new Answer(200, backupStream(pages), {
+    const leave = enterExports(orgId)
+    return new Answer(200, backupStream(pages).once('close', leave), {
       'Content-Type': 'application/x-ndjson',
       'Content-Disposition': 'attachment; filename="backup.jsonl"',
     })

@@ -147,6 +147,7 @@ export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/skills/{skill_name}/versions': OF_ONE,
   '/skills/{skill_name}/body': 'reads one row',
   '/jobs/{job_id}': OF_ONE,
+  '/export/backup': 'sends everything; ops/bench/backup.ts measures that',
 }
 
 /** The operation that a request is answered by, as `api/` writes its path. */

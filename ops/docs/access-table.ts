@@ -61,11 +61,12 @@ function mayCall(
   permission: (typeof PERMISSIONS)[number],
 ) {
   const methods = { read: ['GET'], write: ['GET', 'POST', 'PUT', 'PATCH'], admin: [method] }
-  const scopes = { key: SCOPES, global: ['global'], 'global-admin': ['global'] } as const
-  const permissions = access === 'global-admin' ? ['admin'] : PERMISSIONS
+  const needsAdmin = access === 'global-admin' || (access === 'key-or-admin' && scope === 'global')
+  const scopes = { global: ['global'], 'global-admin': ['global'] } as const
+  const permissions = needsAdmin ? ['admin'] : PERMISSIONS
   return (
     methods[permission].includes(method) &&
-    (scopes[access as keyof typeof scopes] as readonly string[]).includes(scope) &&
+    ((scopes as Record<string, readonly string[]>)[access] ?? SCOPES).includes(scope) &&
     permissions.includes(permission)
   )
 }

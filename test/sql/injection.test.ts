@@ -7,7 +7,7 @@ t.test('SQL is not put together from texts', async (t) => {
   t.ok(files.length > 200, `${files.length} files`)
   const unsafe = files.filter((file) => /\.unsafe\b/.test(readFileSync(file, 'utf8')))
   // pg-boss's statements with their parameters; what others send through a gate; the files of migrations;
-  // statements of the columns of a trace, whose values are parameters or copied; names of partitions;
+  // statements of the columns of a trace or a backup's line, whose values are parameters or copied; names of partitions;
   // constants of ours.
   t.same(unsafe.sort(), [
     'jobs/pg-boss.ts',
@@ -16,6 +16,9 @@ t.test('SQL is not put together from texts', async (t) => {
     'sql/core/gated-pool.ts',
     'sql/core/migrate.ts',
     'sql/datasets/selection.ts',
+    'sql/import/backup/line-pages.ts',
+    'sql/import/backup/line-rows.ts',
+    'sql/import/backup/trace-pages.ts',
     'sql/manifests/manifest-links.ts',
     'sql/replay/leases.ts',
     'sql/traces/periods.ts',

@@ -51,11 +51,12 @@ const ROOMS: Record<string, readonly string[]> = {
   jobs: ['rules'],
   'jobs/rules': AREAS,
   'jobs/rules/datasets': ['hub'],
-  'jobs/rules/import': FORMATS,
+  'jobs/rules/import': [...FORMATS, 'backup'],
   'jobs/rules/skills': ['scan'],
+  'sql/import': ['backup'],
   workers: WORKERS,
   'workers/datasets': ['hub'],
-  'workers/import': ['containers', 'pull'],
+  'workers/import': ['backup', 'containers', 'pull'],
   'test/api': AREAS,
   'test/sql': [...AREAS, 'transactions'],
   'test/jobs': ['rules'],
@@ -65,7 +66,7 @@ const ROOMS: Record<string, readonly string[]> = {
   'test/jobs/rules/skills': ['scan'],
   'test/workers': WORKERS,
   'test/workers/datasets': ['hub'],
-  'test/workers/import': ['containers', 'pull'],
+  'test/workers/import': ['backup', 'containers', 'pull'],
 }
 
 /** Transactions that several callers share: all of sql/ that may put jobs into queues. */
