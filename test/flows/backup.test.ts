@@ -1,8 +1,19 @@
 import t from 'tap'
 import { KINDS } from '../../jobs/rules/import/backup/lines.ts'
 import { fillOrganization } from '../support/backup/full-organization.ts'
-import { kindOf, linesOf, openInstallation, withEnd } from '../support/backup/backups.ts'
+import {
+  isAboutTrace,
+  kindOf,
+  linesOf,
+  openInstallation,
+  withEnd,
+} from '../support/backup/backups.ts'
+import { shownState } from '../support/backup/shown-state.ts'
 import { firstDifference } from '../support/backup/first-difference.ts'
+import { conversation } from '../support/backup/sent-traces.ts'
+import { refundTool } from '../support/backup/agent-history.ts'
+import { settled } from '../support/settled.ts'
+import type { Sql } from '../../sql/core/db.ts'
 import { LONG } from '../faults/stage.ts'
 
 const TRACES = LONG ? 2000 : 300
@@ -25,6 +36,12 @@ t.test('restored into an empty installation it is exported as the same bytes', a
   t.match(await empty.restore(org, whole), { status: 'succeeded', error_count: 0, error: null })
   t.equal(firstDifference(await empty.take(org), whole), undefined)
 
+  const [shown, wanted] = [
+    await shownState(empty.service, org),
+    await shownState(source.service, owner),
+  ]
+  for (const path of Object.keys(wanted)) t.same(shown[path], wanted[path], `GET ${path}`)
+
   t.match(await empty.restore(org, whole), { status: 'succeeded', imported_count: 0 })
   t.equal(firstDifference(await empty.take(org), whole), undefined, 'again, it changes nothing')
 })
@@ -38,20 +55,52 @@ t.test('an organization that has half of it gets the other half, and nothing twi
   t.equal(firstDifference(await source.take(org), whole), undefined)
 })
 
+t.test('what an organization made by itself stays, and the rest refers to it', async (t) => {
+  const { service } = source
+  const org = await service.makeOrganization()
+  const client = service.client(org.key)
+  const manifest = { agent_name: 'shop', components: [refundTool], activate: true }
+  const { manifest_id } = (await client.post('/manifests', manifest)).body
+  await client.put('/decision-policy', { thresholds: { keep_at: 0.9 } })
+  await client.post('/traces', conversation('refund-0', 'of its own'))
+  await settled(service.sql, org.orgId)
+  const ended = await source.restore(org, whole)
+  t.match(ended, { status: 'succeeded', losses: { conflict: Number } })
+
+  const { manifests } = (await client.get('/manifests?agent_name=shop')).body
+  const hashes = manifests.map((each: { manifest_hash: string }) => each.manifest_hash)
+  t.equal(new Set(hashes).size, hashes.length, 'no manifest is there twice')
+  t.match((await client.get('/traces/refund-1')).body, { manifest_id })
+  t.match((await client.get('/traces/refund-0')).body, { manifest_id: null, revisions: [] })
+  t.match((await client.get('/decision-policy')).body, { version: 2 })
+  t.same(await unresolved(service.sql, org.orgId), [])
+})
+
+/** Rows that name a manifest which the organization has not. */
+async function unresolved(sql: Sql, orgId: string) {
+  const named = await sql<{ what: string }[]>`
+    with named (what, id) as (
+      select 'trace ' || trace_id, manifest_id from traces where org_id = ${orgId}
+      union all select 'verdict of ' || trace_id, target_manifest_id from verdicts where org_id = ${orgId}
+      union all select 'examination of ' || trace_id, target_manifest_id
+        from trace_examinations where org_id = ${orgId}
+      union all select 'dataset version', unnest(manifest_ids) from dataset_versions where org_id = ${orgId}
+    )
+    select what from named where id is not null
+      and not exists (select from manifests m where m.org_id = ${orgId} and m.id = named.id)`
+  return [...named]
+}
+
 /** The header, what traces refer to, every second trace with its followers, and no dataset or replay. */
 function halfOf(lines: readonly string[]) {
   let traces = 0
   return lines.filter((line) => {
     const kind = kindOf(line)
     if (kind === 'trace') traces++
-    if (FOLLOWERS.has(kind) || kind === 'trace') return traces % 2 === 0
-    return !LATER.has(kind)
+    return isAboutTrace(line) ? traces % 2 === 0 : !LATER.has(kind)
   })
 }
 
-const FOLLOWERS: ReadonlySet<string> = new Set(
-  KINDS.filter(({ isFollower }) => isFollower).map(({ name }) => name),
-)
 const LATER = new Set([
   'end',
   'evaluator',

@@ -32,6 +32,9 @@ const isPrepared = (batch: string) => `(${batch}.is_linked or ${batch}.prepared_
 const CONDITIONS: Readonly<Record<string, string>> = {
   workspace: '(scope.workspace_id is null or t.id = scope.workspace_id)',
   project: isVisible('t.id'),
+  // Of one for a manifest that came later the backup has not what it tells: the trace is examined again.
+  examination: `(t.target_manifest_id is null or exists (select from manifests m
+    where m.org_id = t.org_id and m.id = t.target_manifest_id and m.created_at <= scope.until))`,
   skill: 't.deleted_at is null',
   repair_failure: `exists (select from repair_batches r where r.org_id = t.org_id
     and r.id = t.batch_id and r.created_at <= scope.until and ${isVisible('r.project_id')})`,

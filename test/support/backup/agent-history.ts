@@ -12,7 +12,7 @@ export async function recordAgentHistory(maker: Maker) {
   const { post, id, settled } = maker
   const register = (components: object[], more: object = {}) =>
     id('/manifests', { agent_name: 'shop', components, ...more }, 'manifest_id')
-  const first = await register([toolComponent('refund', { order: TEXT }, ['order'])], {
+  const first = await register([refundTool], {
     activate: true,
     display_label: 'one "1"',
     metadata: { commit: 'abc', note: 'a\\b' },
@@ -90,3 +90,5 @@ function refund(trace_id: string, manifest_id: string, order: unknown) {
 }
 
 const TEXT = { type: 'string' }
+/** The only component of the first version. */
+export const refundTool = toolComponent('refund', { order: TEXT }, ['order'])

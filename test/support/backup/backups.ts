@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Test } from 'tap'
+import { endLine, KINDS } from '../../../jobs/rules/import/backup/lines.ts'
+import type { BackupEnd } from '../../../jobs/rules/import/backup/lines.ts'
 import { pools } from '../../../workers/pools.ts'
 import { openService } from '../service.ts'
 import type { Service } from '../service.ts'
@@ -9,10 +11,20 @@ import { until } from '../until.ts'
 export type Installation = Awaited<ReturnType<typeof openInstallation>>
 export type Owner = Awaited<ReturnType<Service['makeOrganization']>>
 
-/** An installation of its own, empty, with all workers that work for tenants, which takes and restores backups. */
-export async function openInstallation(t: Test) {
+/**
+ * An installation of its own, empty, with all workers that work for tenants, which takes and restores backups.
+ * Sweeps are left out, which come at a time of day and find something new.
+ * @param without names of further queues that nobody works off
+ */
+export async function openInstallation(
+  t: Test,
+  { without = [] }: { readonly without?: readonly string[] } = {},
+) {
   const service = await openService(t)
-  await service.startWorkers(TENANTS_POOLS.flatMap((name) => pools[name]?.handlers ?? []))
+  const handlers = TENANTS_POOLS.flatMap((name) => pools[name]?.handlers ?? [])
+  await service.startWorkers(
+    handlers.filter(({ job: { name } }) => !name.endsWith('.sweep') && !without.includes(name)),
+  )
   return { service, ...openBackups(service) }
 }
 
@@ -45,7 +57,7 @@ export function openBackups(service: Service) {
   return { take, restore, submit }
 }
 
-/** The lines of a backup, each with its line feed. */
+/** The lines of a backup without their line feeds. */
 export function linesOf(file: string) {
   return file.split('\n').slice(0, -1)
 }
@@ -54,14 +66,26 @@ export function kindOf(line: string) {
   return (JSON.parse(line) as { kind: string }).kind
 }
 
-/** A backup of these lines, which begin with its header, with the end that belongs to them. */
-export function withEnd(lines: readonly string[]) {
-  const counts: Record<string, number> = {}
-  for (const line of lines.slice(1)) counts[kindOf(line)] = (counts[kindOf(line)] ?? 0) + 1
-  const bytes = lines.map((line) => `${line}\n`).join('')
-  const sha256 = createHash('sha256').update(bytes).digest('hex')
-  return `${bytes}${JSON.stringify({ kind: 'end', counts, sha256 })}\n`
+/** Lines of traces and what follows them. */
+export function isAboutTrace(line: string) {
+  return ABOUT_TRACES.has(kindOf(line))
 }
 
+/** A backup of these lines, which begin with its header, with the end that belongs to them. */
+export function withEnd(lines: readonly string[]) {
+  const kinds = Map.groupBy(lines, kindOf)
+  const counts = KINDS.flatMap(({ name }) => {
+    const listed = kinds.get(name)
+    return listed ? [[name, listed.length]] : []
+  })
+  const bytes = lines.map((line) => `${line}\n`).join('')
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  return bytes + endLine({ counts: Object.fromEntries(counts) as BackupEnd['counts'], sha256 })
+}
+
+const ABOUT_TRACES: ReadonlySet<string> = new Set([
+  'trace',
+  ...KINDS.filter(({ isFollower }) => isFollower).map(({ name }) => name),
+])
 const TENANTS_POOLS = ['import', 'evals', 'regression', 'datasets', 'replay', 'skills'] as const
 const LINES = { 'content-type': 'application/x-ndjson', prefer: 'respond-async' }

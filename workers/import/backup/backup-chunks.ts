@@ -29,8 +29,9 @@ export interface BackupChunk {
 }
 
 /**
- * Reads a backup in chunks of about `chunkBytes`. A trace and the lines about it come together, unless they
- * are larger than eight chunks. There is always a last chunk, which may be empty.
+ * Reads a backup in chunks of about `chunkBytes`. A trace and the lines about it come together, and
+ * so do skills and their versions, unless they are larger than eight chunks. There is always a last chunk, which
+ * may be empty.
  * @param from where the bytes of the upload begin
  */
 export async function* readBackupChunks(
@@ -161,10 +162,10 @@ function packed(texts: readonly Buffer[]) {
   return { bytes, ends }
 }
 
-/** Whether a line is about the trace before it. Its kind stands first. */
+/** Whether a line comes together with the one before it. Its kind stands first. */
 function isFollower({ bytes }: Line) {
   const kind = /^\{"kind":"(\w+)"/.exec(bytes?.toString('latin1', 0, HEAD_BYTES) ?? '')?.[1]
-  return kind !== undefined && FOLLOWERS.has(kind)
+  return kind !== undefined && TOGETHER.has(kind)
 }
 
 function isBlank(bytes: Buffer) {
@@ -178,9 +179,12 @@ interface Line {
   readonly bytes: Buffer | null
 }
 
-const FOLLOWERS: ReadonlySet<string> = new Set(
-  KINDS.filter(({ isFollower }) => isFollower).map(({ name }) => name),
-)
+/** What follows a trace, and skills with their versions: a skill without one cannot be shown. */
+const TOGETHER: ReadonlySet<string> = new Set([
+  ...KINDS.filter(({ isFollower }) => isFollower).map(({ name }) => name),
+  'skill',
+  'skill_version',
+])
 /** A trace has at most 64 MiB. */
 const MAX_LINE_BYTES = 64 << 20
 const TOO_LONG = { code: 'too_long', message: 'The line is larger than 64 MiB' }

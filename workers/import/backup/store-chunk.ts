@@ -3,7 +3,9 @@ import { stageChunk } from '../../../sql/import/import-parts.ts'
 import { addImportStep } from '../../../sql/import/imports.ts'
 import type { ImportRow } from '../../../sql/import/imports.ts'
 import { findProjects } from '../../../sql/import/restored-references.ts'
+import { deleteVersionlessSkills } from '../../../sql/import/restored-skills.ts'
 import { listKnownTraceIds } from '../../../sql/traces/trace-copy.ts'
+import { removeTrace } from '../../../sql/transactions/remove-trace.ts'
 import { chargeTraces } from '../../../sql/transactions/store-traces.ts'
 import type { ResumableRun, Run } from '../../runtime/handler.ts'
 import { readingProgress } from '../import-slice.ts'
@@ -11,6 +13,7 @@ import { OverQuota } from '../store-step.ts'
 import { boxTodo } from './chunk-todo.ts'
 import { incomplete } from './restore-state.ts'
 import type { ReadyChunk, RestoreAccess, RestoreCursor } from './restore-state.ts'
+import type { RestoredTraceKey } from './restored-traces.ts'
 import { storeLines } from './store-lines.ts'
 import type { StoredLines } from './stored-lines.ts'
 
@@ -33,7 +36,13 @@ export async function storeChunk(
   return run.queue.transaction(run.sql, async (tx: Transaction) => {
     const stored = item.dry_run
       ? await countLines(tx, access, parsed)
-      : await storeLines(tx, run, access.scope, parsed, from?.open)
+      : await withoutBroken(
+          tx,
+          run,
+          access,
+          await storeLines(tx, run, access.scope, parsed, from?.open),
+          chunk.isLast && !(from?.last_line ?? parsed.end),
+        )
     run.signal.throwIfAborted()
     const faults = [...chunk.faults, ...parsed.faults, ...stored.faults]
     const chunkNo = from?.chunk_no ?? 0
@@ -56,6 +65,35 @@ export async function storeChunk(
     if (!item.dry_run && access.isCharged) await charge(tx, run, stored)
     return next
   })
+}
+
+/**
+ * Takes away again what the file broke off in: a trace, because lines about it may be missing, which are skipped
+ * of a trace that is there when the whole is restored; and skills before their versions, which nobody could open.
+ */
+async function withoutBroken(
+  tx: Transaction,
+  { queue, orgId }: Run,
+  { scope }: RestoreAccess,
+  stored: StoredLines,
+  isBroken: boolean,
+): Promise<StoredLines> {
+  if (!isBroken) return stored
+  await deleteVersionlessSkills(tx, orgId)
+  const { open } = stored
+  if (!open?.is_new) return stored
+  const { project, trace_id } = open
+  const projectId = (await findProjects(tx, scope, [project])).get(project)
+  if (projectId === undefined) return stored
+  await removeTrace(tx, queue, { org_id: orgId, project_id: projectId, trace_id })
+  const isOther = (each: RestoredTraceKey) =>
+    each.project_id !== projectId || each.trace_id !== trace_id
+  return {
+    ...stored,
+    newTraces: stored.newTraces.filter(isOther),
+    presentTraces: stored.presentTraces.filter(isOther),
+    open: undefined,
+  }
 }
 
 /** Locks the organization's counter until the transaction ends, so it comes last. */

@@ -1,0 +1,6 @@
+/** Whether Postgres can hold a value that is written so by JSON.stringify: without NUL and lone surrogates. */
+export function isStorableJson(json: string): boolean {
+  return !UNSTORABLE.test(json)
+}
+
+const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
