@@ -3,4 +3,5 @@ export function isStorableJson(json: string): boolean {
   return !UNSTORABLE.test(json)
 }
 
+/** An escape of JSON, after no or an even number of backslashes, for NUL or a lone surrogate. */
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/

@@ -5,7 +5,7 @@ import type { ImportRow } from '../../../sql/import/imports.ts'
 import { findProjects } from '../../../sql/import/restored-references.ts'
 import { deleteVersionlessSkills } from '../../../sql/import/restored-skills.ts'
 import { listKnownTraceIds } from '../../../sql/traces/trace-copy.ts'
-import { removeTrace } from '../../../sql/transactions/remove-trace.ts'
+import { removeTraces } from '../../../sql/transactions/remove-traces.ts'
 import { chargeTraces } from '../../../sql/transactions/store-traces.ts'
 import type { ResumableRun, Run } from '../../runtime/handler.ts'
 import { readingProgress } from '../import-slice.ts'
@@ -85,7 +85,7 @@ async function withoutBroken(
   const { project, trace_id } = open
   const projectId = (await findProjects(tx, scope, [project])).get(project)
   if (projectId === undefined) return stored
-  await removeTrace(tx, queue, { org_id: orgId, project_id: projectId, trace_id })
+  await removeTraces(tx, queue, { orgId, projectId }, [trace_id])
   const isOther = (each: RestoredTraceKey) =>
     each.project_id !== projectId || each.trace_id !== trace_id
   return {

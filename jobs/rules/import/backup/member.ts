@@ -15,7 +15,7 @@
  * - `manifest`: a `ManifestKey` of the line's project
  * - `manifests`: a list of these
  *
- * Two are of other tables: `components` is a list of `Component`, `blob` the base64 of the bytes whose SHA-256
+ * Two are of other tables: `components` is the list of the manifest's components, sorted by type and name; `blob` the base64 of the bytes whose SHA-256
  * is the line's `sha256`.
  */
 export type MemberType =
@@ -51,15 +51,6 @@ export interface Member {
 export interface ManifestKey {
   readonly agent_name: string
   readonly manifest_hash: string
-}
-
-/** Of a manifest, sorted by type and name. */
-export interface Component {
-  readonly component_type: string
-  readonly component_name: string
-  readonly component_version: string | null
-  readonly content_hash: string
-  readonly schema_json: unknown
 }
 
 /** A type, or a type with the column where that has not the member's name. */
