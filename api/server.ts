@@ -58,6 +58,8 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
     listener,
     info: { remote: true },
     router: { stripTrailingSlash: true },
+    // Streamed answers may be many gigabytes of repeating text.
+    mime: { override: { 'application/x-ndjson': { compressible: true } } },
     // auth.ts reads the session's cookie; cookies of others are ignored, well-formed or not.
     routes: {
       security: { hsts: false },

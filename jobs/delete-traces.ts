@@ -2,7 +2,7 @@ import Joi from 'joi'
 import { job } from './job.ts'
 import { SLICED_WORK } from './queue-options.ts'
 import { tracePosition } from './rules/traces/trace-position.ts'
-import { anyText, anyTime, bool, count, int, listOf, shape, uuid } from './shape.ts'
+import { anyText, anyTime, bool, closed, count, int, listOf, shape, uuid } from './shape.ts'
 
 /**
  * Deletes the traces of a filter that came before a time, or counts them. The filter was checked, and what it
@@ -15,29 +15,31 @@ export const deleteTraces = job(
       {
         /** Those that came then or later stay. */
         created_before: anyTime(),
-        /** As of a list of traces. */
-        filter: shape(
-          {},
-          {
-            agent_name: anyText(),
-            manifest_id: uuid(),
-            manifest_hash: anyText(),
-            session_id: anyText(),
-            task_id: anyText(),
-            parent_trace_id: anyText(),
-            status: anyText(),
-            source_type: anyText(),
-            verdict: anyText(),
-            eval_verdict: anyText(),
-            tags: listOf(anyText()),
-            environment: anyText(),
-            user_id: anyText(),
-            tool: anyText(),
-            min_score: score(),
-            max_score: score(),
-            since: anyTime(),
-            until: anyTime(),
-          },
+        /** As of a list of traces. A release that does not know one of its members has to fail, not delete more. */
+        filter: closed(
+          shape(
+            {},
+            {
+              agent_name: anyText(),
+              manifest_id: uuid(),
+              manifest_hash: anyText(),
+              session_id: anyText(),
+              task_id: anyText(),
+              parent_trace_id: anyText(),
+              status: anyText(),
+              source_type: anyText(),
+              verdict: anyText(),
+              eval_verdict: anyText(),
+              tags: listOf(anyText()),
+              environment: anyText(),
+              user_id: anyText(),
+              tool: anyText(),
+              min_score: score(),
+              max_score: score(),
+              since: anyTime(),
+              until: anyTime(),
+            },
+          ),
         ),
       },
       {

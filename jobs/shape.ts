@@ -28,6 +28,11 @@ export function shape<R extends Members, O extends Members = Record<never, never
   >
 }
 
+/** The same, but unknown members are refused: to leave a filter out would select more than is meant. */
+export function closed<T>(schema: Joi.ObjectSchema<T>) {
+  return schema.options({ stripUnknown: false }).unknown(false)
+}
+
 /** A string schema that accepts exactly the given words, of which null may be one. */
 export function oneOf<const V extends string | null>(...words: readonly V[]) {
   return Joi.string<V>().valid(...words)

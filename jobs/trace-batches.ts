@@ -27,8 +27,9 @@ export async function enqueueTraces(
   orgId: string,
   projectId: string,
   traceIds: readonly string[],
+  options: { readonly startAfterSeconds?: number } = {},
 ) {
   for (const trace_ids of traceBatches(traceIds)) {
-    await queue.enqueue(tx, job, { project_id: projectId, trace_ids }, { orgId })
+    await queue.enqueue(tx, job, { project_id: projectId, trace_ids }, { orgId, ...options })
   }
 }

@@ -1,6 +1,6 @@
 import Joi from 'joi'
 import { deleteTraces as deleteJob } from '../../jobs/delete-traces.ts'
-import { shape } from '../../jobs/shape.ts'
+import { closed, shape } from '../../jobs/shape.ts'
 import { JOB_STATES, statusOfWork } from '../../jobs/rules/jobs/job-state.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { findJob } from '../../sql/jobs/jobs.ts'
@@ -20,11 +20,13 @@ const deletionBody = Joi.object({
   matched_count: Joi.number()
     .integer()
     .required()
-    .description('Traces of the filter; 0 until the job has ended'),
+    .description('Traces of the filter; 0 unless the job has succeeded'),
   deleted_count: Joi.number()
     .integer()
     .required()
-    .description('0 until the job has ended, and in a dry run'),
+    .description(
+      '0 unless the job has succeeded, and in a dry run. The changelog has what a job deleted that failed or was canceled',
+    ),
   job_id: Joi.string().guid().required(),
 }).label('TraceDeletion')
 
@@ -34,16 +36,16 @@ export const deleteTraces = endpoint('DELETE', '/traces', {
     'Each as one is deleted by its id. The filter means what it means in the list of traces, and other parameters are refused, so that a misspelt one does not delete more than was meant. Traces that come after the request stay. A deletion that is canceled keeps what it has done.',
   access: 'key',
   keyed: true,
-  query: shape(
-    {},
-    {
-      ...filterQuery,
-      project: projectField,
-      dry_run: Joi.boolean().description('Count the traces and delete none'),
-    },
-  )
-    .options({ stripUnknown: false })
-    .unknown(false),
+  query: closed(
+    shape(
+      {},
+      {
+        ...filterQuery,
+        project: projectField,
+        dry_run: Joi.boolean().description('Count the traces and delete none'),
+      },
+    ),
+  ),
   answers: { 200: deletionBody, 202: deletionBody, 400: errorBody, 404: errorBody },
   async handle(call) {
     const { context, principal, query } = call

@@ -43,6 +43,10 @@ export const BENCHES: readonly BenchProgram[] = [
     ceiling: 'the same traces as our own lines',
     aim: '0.4',
   }),
+  bench('backup', 'exporting a backup', {
+    ceiling: 'COPY of its lines out of an unlogged text table, uncompressed; a quarter of them',
+    aim: '0.5, flat memory',
+  }),
   bench('otlp', 'taking in spans over OTLP, 512 a request and one by one', {
     ceiling: 'a bare hapi route that does one INSERT; the first spans of a trace',
     aim: 'none',

@@ -76,6 +76,23 @@ export async function listOldest(
 }
 
 /**
+ * Which of these traces are being deleted, or gone. Nobody deletes the others before the transaction ends.
+ * It does not wait for a deletion, which may wait for traces that the transaction holds.
+ */
+export async function listLeaving(
+  tx: Transaction,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  if (traceIds.length === 0) return new Set<string>()
+  const held = await tx<{ trace_id: string }[]>`
+    select trace_id from traces where ${ofTraces(tx, orgId, projectId, traceIds)}
+    for key share skip locked`
+  return new Set(traceIds).difference(new Set(held.map(({ trace_id }) => trace_id)))
+}
+
+/**
  * The oldest trace of each of these conversations. Judging it reaches the others, as `listOldest` tells.
  */
 export async function listFirst(

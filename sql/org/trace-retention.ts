@@ -11,13 +11,14 @@ export interface DueRetention {
 
 /**
  * At most `limit` of those that have not had a job for it on this day, in UTC, or that have changed the days
- * since. What they keep is read from the counts of traces by their months.
+ * since. Times are the database's, as those of traces are. What they keep is read from the counts of traces
+ * by their months: of a month that has begun since, as of restored traces, nothing is deleted yet.
  */
-export async function listDueRetentions(sql: Queryable, now: Date, limit: number) {
+export async function listDueRetentions(sql: Queryable, limit: number) {
   return sql<DueRetention[]>`
     select o.id as org_id, o.retention_days as kept_days, bound as created_before
     from organizations o, lateral (
-      select ${now}::timestamptz - make_interval(days => o.retention_days) as bound) kept
+      select now() - make_interval(days => o.retention_days) as bound) kept
     where o.retention_days is not null and o.deletion_requested_at is null
       and exists (
         select from trace_counts c
@@ -25,7 +26,7 @@ export async function listDueRetentions(sql: Queryable, now: Date, limit: number
       and not exists (
         select from jobs j
         where j.org_id = o.id and j.kind = ${deleteTraces.name} and j.created_by is null
-          and j.created_at >= date_trunc('day', ${now}::timestamptz)
+          and j.created_at >= date_trunc('day', now(), 'UTC')
           and j.request -> 'kept_days' = to_jsonb(o.retention_days))
     order by o.id limit ${limit}`
 }

@@ -13,7 +13,7 @@ import { listCurrentPolicies } from '../evals/decision-policies.ts'
 import { upsertScores } from '../evals/eval-scores.ts'
 import { listChecks } from '../evals/evaluators.ts'
 import { withOutputs } from '../evals/final-outputs.ts'
-import { listJudgedScores, listOldest, lockJudged } from '../evals/judgements.ts'
+import { listJudgedScores, listLeaving, listOldest, lockJudged } from '../evals/judgements.ts'
 import type { LockedTrace } from '../evals/judgements.ts'
 import { markCellsDirty, markJudged } from '../evals/cell-marks.ts'
 import { insertTraceSkills, listEvidenced } from '../evals/trace-skills.ts'
@@ -54,6 +54,7 @@ export async function judgeTraces(
   const own = new Set(judged)
   const copies = evidence.family.map(({ trace_id }) => trace_id).filter((id) => !own.has(id))
   await enqueueTraces(queue, tx, judgeJob, orgId, projectId, copies)
+  await judgeOrphansLater(tx, queue, orgId, projectId, evidence)
   await noteSkills(tx, orgId, projectId, locked, evidence)
   const isAnyMarked = stored.first.length + stored.moved.length > 0
   if (isAnyMarked) await requestAggregation(queue, tx, orgId, projectId)
@@ -158,6 +159,24 @@ async function storeJudgements(
   }
 }
 
+/**
+ * Has those judged again that are copies of a trace which is being deleted: the deletion may have looked for
+ * copies before they were there.
+ */
+async function judgeOrphansLater(
+  tx: Transaction,
+  queue: Queue,
+  orgId: string,
+  projectId: string,
+  { oldest }: Pick<Evidence, 'oldest'>,
+) {
+  const named = new Set(oldest.values()).difference(new Set(oldest.keys()))
+  const leaving = await listLeaving(tx, orgId, projectId, [...named])
+  const orphans = [...oldest].filter(([, first]) => leaving.has(first)).map(([id]) => id)
+  const options = { startAfterSeconds: DELETION_SECONDS }
+  await enqueueTraces(queue, tx, judgeJob, orgId, projectId, orphans, options)
+}
+
 /** Stores which skills the traces used, and has those scored anew of which they are evidence. */
 async function noteSkills(
   tx: Transaction,
@@ -194,6 +213,9 @@ function toVerdictRow(judgement: TraceJudgement): VerdictRow {
 function copiedFrom({ reasons }: Decision) {
   return reasons.find(({ code }) => code === COPY)?.subject ?? null
 }
+
+/** Within which a deletion has usually ended. */
+const DELETION_SECONDS = 1
 
 type TraceJudgement = Judgement & { trace: JudgedTrace }
 type Evidence = Awaited<ReturnType<typeof readEvidence>>

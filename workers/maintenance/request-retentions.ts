@@ -5,8 +5,8 @@ import { submitJob } from '../../sql/transactions/submit-job.ts'
 import type { Run } from '../runtime/handler.ts'
 
 /** Has the traces deleted that organizations do not keep any longer. @returns of how many organizations */
-export async function requestRetentions({ sql, queue, now, signal }: Run): Promise<number> {
-  const due = await listDueRetentions(sql, now(), ORGANIZATIONS_A_RUN)
+export async function requestRetentions({ sql, queue, signal }: Run): Promise<number> {
+  const due = await listDueRetentions(sql, ORGANIZATIONS_A_RUN)
   for (const { org_id: orgId, ...kept } of due) {
     signal.throwIfAborted()
     const submission = { orgId, projectId: null, createdBy: null }

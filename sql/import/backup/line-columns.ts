@@ -1,5 +1,5 @@
 import type { Kind } from '../../../jobs/rules/import/backup/kind.ts'
-import type { Member } from '../../../jobs/rules/import/backup/member.ts'
+import type { Member, MemberType } from '../../../jobs/rules/import/backup/member.ts'
 
 /** As `columnOf`, of some members by name. */
 export function columnsOf(kind: Kind, names: readonly string[]): string[] {
@@ -15,41 +15,33 @@ export function columnsOf(kind: Kind, names: readonly string[]): string[] {
 export function columnOf(kind: Kind, { name, type, column }: Member): string {
   const own = SPECIAL[`${kind.name}.${name}`]
   if (own !== undefined) return own
-  switch (type) {
-    case 'workspace':
-      return 'w.name'
-    case 'project':
-      return 'p.name'
-    case 'skill':
-      return 's.name'
-    case 'dataset':
-      return 'd.name'
-    case 'skill_version':
-      return 'v.version_number'
-    case 'manifest':
-      return `(select ${MANIFEST_KEY} from manifests m
+  if (type === 'manifest') {
+    return `(select ${MANIFEST_KEY} from manifests m
         where m.org_id = t.org_id and m.id = t.${column} and m.created_at <= scope.until)`
-    case 'manifests':
-      return `(select coalesce(json_agg(${MANIFEST_KEY} order by m.agent_name, m.manifest_hash), '[]')
+  }
+  if (type === 'manifests') {
+    return `(select coalesce(json_agg(${MANIFEST_KEY} order by m.agent_name, m.manifest_hash), '[]')
         from manifests m
         where m.org_id = t.org_id and m.id = any(t.${column}) and m.created_at <= scope.until)`
-    case 'components':
-      return COMPONENTS
-    case 'blob':
-      return 'b.content'
-    default:
-      return `t.${column}`
   }
+  return REFERRED[type] ?? `t.${column}`
 }
 
-/** Of jsonb, by which revisions are sorted. */
-const MANIFEST_KEY = `jsonb_build_object('agent_name', m.agent_name, 'manifest_hash', m.manifest_hash)`
+const REFERRED: Readonly<Partial<Record<MemberType, string>>> = {
+  workspace: 'w.name',
+  project: 'p.name',
+  skill: 's.name',
+  dataset: 'd.name',
+  skill_version: 'v.version_number',
+  blob: 'b.content',
+  components: `(select coalesce(json_agg(json_build_object('component_type', c.component_type,
+      'component_name', c.component_name, 'component_version', c.component_version,
+      'content_hash', c.content_hash, 'schema_json', c.schema_json)
+      order by c.component_type, c.component_name), '[]')
+    from manifest_components c where c.org_id = t.org_id and c.manifest_id = t.id)`,
+}
 
-const COMPONENTS = `(select coalesce(json_agg(json_build_object('component_type', c.component_type,
-    'component_name', c.component_name, 'component_version', c.component_version,
-    'content_hash', c.content_hash, 'schema_json', c.schema_json)
-    order by c.component_type, c.component_name), '[]')
-  from manifest_components c where c.org_id = t.org_id and c.manifest_id = t.id)`
+const MANIFEST_KEY = `jsonb_build_object('agent_name', m.agent_name, 'manifest_hash', m.manifest_hash)`
 
 /** By kind and member. */
 const SPECIAL: Readonly<Record<string, string>> = {

