@@ -1,6 +1,6 @@
 import { oneOf, shape, text, uuid } from '../jobs/shape.ts'
 import type { Transaction } from '../sql/core/db.ts'
-import { findSkillOwner, holdSkill } from '../sql/skills/holds.ts'
+import { findSkillOwner, holdSkill, listVersionOwners } from '../sql/skills/holds.ts'
 import { findSafety } from '../sql/skills/safety.ts'
 import { reviewVersion } from '../sql/transactions/settle-safety.ts'
 import { auditOperator } from './audit.ts'
@@ -36,8 +36,9 @@ export const skillCommands: readonly Command[] = [
     positional: 'version',
     async run({ version: versionId, band, note, by: reviewedBy, org }, { database }) {
       const { sql } = await database()
-      const orgId = await findSkillOwner(sql, { versionId, orgId: org })
+      const [orgId, ...others] = await listVersionOwners(sql, versionId, org)
       if (orgId === undefined) throw noVersion(versionId)
+      if (others.length > 0) throw severalOwners(versionId)
       return withBoss(sql, async (boss) => {
         const queue = openProcessQueue(boss, sql)
         return queue.transaction(sql, async (tx: Transaction) => {
@@ -56,7 +57,7 @@ export const skillCommands: readonly Command[] = [
 
 async function hold(id: string, note: string | null, { database }: Access) {
   const { sql } = await database()
-  const orgId = await findSkillOwner(sql, { skillId: id })
+  const orgId = await findSkillOwner(sql, id)
   if (orgId === undefined) throw new OperatorError(`There is no skill ${id} that was ever public.`)
   const action = note === null ? 'skill.released' : 'skill.held'
   return sql.begin(async (tx) => {
@@ -67,3 +68,5 @@ async function hold(id: string, note: string | null, { database }: Access) {
 }
 
 const noVersion = (id: string) => new OperatorError(`There is no version ${id} of a skill.`)
+const severalOwners = (id: string) =>
+  new OperatorError(`Several organizations have a version ${id}, of a backup: name one with --org.`)

@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { licenseText } from '../../jobs/rules/datasets/license.ts'
 import { shape, uuidReference } from '../../jobs/shape.ts'
 import { DATASET_TYPES } from '../../jobs/rules/datasets/recipe.ts'
 import type { Queryable } from '../../sql/core/db.ts'
@@ -31,9 +32,9 @@ export const datasetFields = {
 export const datasetBody = Joi.object(datasetFields).label('Dataset')
 
 /** What hubs know licenses by. */
-export const licenseField = Joi.string<string>()
-  .pattern(/^[a-z0-9][a-z0-9.+-]{0,63}$/, 'identifier of a license')
-  .description('Identifier of a license as hubs know it, for example `apache-2.0`; default `other`')
+export const licenseField = licenseText().description(
+  'Identifier of a license as hubs know it, for example `apache-2.0`; default `other`',
+)
 
 export const datasetPath = shape({ dataset_id: uuidReference() })
 

@@ -1,3 +1,4 @@
+import { keep, patterns } from '../../jobs/rules/datasets/redaction-shapes.ts'
 import { shape } from '../../jobs/shape.ts'
 import { onlyRow } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
@@ -5,7 +6,7 @@ import { putRedactionSettings } from '../../sql/datasets/redaction-settings.ts'
 import { endpoint } from '../endpoint.ts'
 import { projectField } from '../fields.ts'
 import { writableProject } from '../projects.ts'
-import { keep, patterns, redactionSettingsBody } from './redaction-settings.ts'
+import { redactionSettingsBody } from './redaction-settings.ts'
 
 export const setRedaction = endpoint('PUT', '/redaction-settings', {
   summary: 'Set what a project has redacted besides the classes of values',

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { CONFIGS, MAX_EVALUATORS, MAX_PATTERNS } from '../../jobs/rules/evals/check-configs.ts'
 import { isBuiltInName } from '../../jobs/rules/evals/judgement.ts'
 import { freeForm, oneOf, shape, text, textReference } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
@@ -12,10 +13,8 @@ import { writableProject } from '../projects.ts'
 import {
   ALWAYS_ON,
   checkType,
-  CONFIGS,
   evaluatorBody,
   evaluatorMembers,
-  MAX_EVALUATORS,
   newEvaluator,
   viewEvaluator,
 } from './evaluator.ts'
@@ -122,6 +121,3 @@ function measure({ type, eval_type, config, prompt_template, threshold }: NewEva
 
 type EvaluatorRequest = Valid<typeof body>
 type NewEvaluator = Omit<EvaluatorRow, 'created_at'>
-
-/** A pattern may take 40 ms of the process that runs it. */
-const MAX_PATTERNS = 10

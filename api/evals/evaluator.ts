@@ -1,8 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import Joi from 'joi'
 import { BUILT_INS, CHECK_TYPES, EVAL_TYPES } from '../../jobs/rules/evals/evaluators.ts'
-import { faultOfPattern } from '../../jobs/rules/core/pattern.ts'
-import { bool, oneOf, shape, text } from '../../jobs/shape.ts'
+import { oneOf, text } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
 import type { EvaluatorRow } from '../../sql/evals/evaluators.ts'
 import { nullable, times } from '../fields.ts'
@@ -43,21 +42,7 @@ export const evaluatorMembers = {
   threshold: Joi.number().min(0).max(1),
 }
 
-/** The configuration of each type of check. */
-export const CONFIGS = {
-  json_valid: shape({}),
-  contains: shape({ text: text(1000).min(1) }, { case_sensitive: bool().default(true) }),
-  regex: shape({ pattern: text(500).min(1).custom(checkPattern) }),
-  max_cost: shape({ usd: Joi.number().min(0).max(1_000_000) }),
-  max_steps: shape({ steps: Joi.number().integer().min(0).max(1_000_000) }),
-}
-
 export const checkType = oneOf(...CHECK_TYPES)
-
-function checkPattern(source: string, { message }: Joi.CustomHelpers) {
-  const fault = faultOfPattern(source)
-  return fault === undefined ? source : message({ custom: '{#label} {#fault}' }, { fault })
-}
 
 /** The evaluators that are always on, as clients see them. */
 export const ALWAYS_ON = BUILT_INS.map(({ name, description }) => ({
@@ -106,9 +91,6 @@ export function newEvaluator(
     ...of,
   }
 }
-
-/** Most evaluators of a project: each of them runs over every trace. */
-export const MAX_EVALUATORS = 100
 
 type EvaluatorWords = {
   [member in keyof typeof evaluatorMembers]?: Valid<(typeof evaluatorMembers)[member]> | undefined

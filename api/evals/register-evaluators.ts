@@ -1,4 +1,5 @@
 import Joi from 'joi'
+import { MAX_EVALUATORS } from '../../jobs/rules/evals/check-configs.ts'
 import { isBuiltInName } from '../../jobs/rules/evals/judgement.ts'
 import { EVAL_TYPES } from '../../jobs/rules/evals/evaluators.ts'
 import { listOf, oneOf, shape, text } from '../../jobs/shape.ts'
@@ -8,7 +9,7 @@ import { endpoint } from '../endpoint.ts'
 import { badRequest } from '../errors.ts'
 import { projectField } from '../fields.ts'
 import { writableProject } from '../projects.ts'
-import { evaluatorMembers, MAX_EVALUATORS, newEvaluator } from './evaluator.ts'
+import { evaluatorMembers, newEvaluator } from './evaluator.ts'
 
 export const registerEvaluators = endpoint('POST', '/evaluators/register', {
   summary: 'Register the names that a client pushes scores under',

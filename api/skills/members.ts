@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import Joi from 'joi'
-import { hasLongKey, isForUsersOnly } from '../../jobs/rules/skills/skill-frontmatter.ts'
+import { faultOfFrontmatter, isForUsersOnly } from '../../jobs/rules/skills/skill-frontmatter.ts'
 import type { Frontmatter } from '../../jobs/rules/skills/skill-frontmatter.ts'
 import {
   describeBody,
@@ -127,17 +127,8 @@ function checkBody(markdown: string, { message }: Joi.CustomHelpers) {
 
 function checkFrontmatter(value: object, { message }: Joi.CustomHelpers) {
   const { name: _, description: __, ...rest } = value as Record<string, unknown>
-  const json = JSON.stringify(rest)
-  if (Buffer.byteLength(json) > MAX_FRONTMATTER_BYTES) {
-    return message({ custom: '{#label} must be at most 16 KiB of JSON' })
-  }
-  if (hasLongKey(rest)) {
-    return message({ custom: '{#label} must have keys of at most 1,024 characters, as JSON' })
-  }
-  // Postgres holds neither, and what would be stored instead is not what was sent.
-  return UNSTORABLE.test(json)
-    ? message({ custom: '{#label} must be text without NUL and lone surrogates' })
-    : rest
+  const fault = faultOfFrontmatter(rest)
+  return fault === undefined ? rest : message({ custom: `{#label} ${fault}` })
 }
 
 export const NAME_RULE =
@@ -148,11 +139,6 @@ export const BODY_RULES = {
   frontmatter_in_body: 'must not begin with frontmatter, which is a member of its own',
   too_large: `must be at most ${MAX_BODY_BYTES} bytes`,
 } as const
-
-const MAX_FRONTMATTER_BYTES = 16 * 1024
-
-/** An escape of JSON, after no or an even number of backslashes, for NUL or a lone surrogate. */
-const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
 
 type Details = Partial<{
   [member in keyof typeof detailFields]: Valid<(typeof detailFields)[member]> | undefined

@@ -8,11 +8,15 @@ import type { PublishedRow } from '../../sql/skills/published-skills.ts'
 import { findVersion, readBodies } from '../../sql/skills/skill-versions.ts'
 import type { SkillVersionRow } from '../../sql/skills/skill-versions.ts'
 import type { SkillRow } from '../../sql/skills/skills.ts'
-import { PublicNameTaken, publishSkill as publish } from '../../sql/transactions/publish-skill.ts'
+import {
+  PublicElsewhere,
+  PublicNameTaken,
+  publishSkill as publish,
+} from '../../sql/transactions/publish-skill.ts'
 import type { Publication } from '../../sql/transactions/publish-skill.ts'
 import { audit } from '../audit.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { ApiError, conflictWith } from '../errors.ts'
+import { ApiError, conflict, conflictWith } from '../errors.ts'
 import { conflictBody, errorBody, nullable } from '../fields.ts'
 import { waitForJob } from '../wait.ts'
 import { listingBody, listingQuery } from './listing.ts'
@@ -123,6 +127,7 @@ async function requireDescribed(
 }
 
 function asConflict(error: unknown): never {
+  if (error instanceof PublicElsewhere) throw conflict(error.message)
   if (!(error instanceof PublicNameTaken)) throw error
   const { message, holderId, slug } = error
   throw conflictWith(message, { type: 'skill', id: holderId, name: slug })

@@ -2,7 +2,12 @@ import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import Joi from 'joi'
 import { faultOfPath } from '../../jobs/rules/skills/file-path.ts'
-import { findCollision, MAX_FILES_BYTES, MODES } from '../../jobs/rules/skills/version-files.ts'
+import {
+  findCollision,
+  MAX_FILES_BYTES,
+  MEDIA_TYPE,
+  MODES,
+} from '../../jobs/rules/skills/version-files.ts'
 import type { VersionFile } from '../../jobs/rules/skills/version-files.ts'
 import { listOf, oneOf, shape, text, uuidReference } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
@@ -25,7 +30,7 @@ const members = {
   content_text: content.description('In place of content'),
   content_base64: content.custom(checkBase64).description('Bytes, in place of content'),
   content_type: text(128)
-    .pattern(/^[\w.+-]+\/[\w.+-]+( *; *[\w-]+=[\w.+-]+)*$/, 'a media type')
+    .pattern(MEDIA_TYPE, 'a media type')
     .description('Default text/plain for UTF-8, else application/octet-stream'),
   mode: oneOf(...MODES).default('0644'),
 }

@@ -1,16 +1,27 @@
 import type { Queryable, Transaction } from '../core/db.ts'
 
-/** Whose skill an operator means by an id alone: of one that is public or was, or of any version. */
-export async function findSkillOwner(
-  sql: Queryable,
-  by: { skillId: string } | { versionId: string; orgId?: string | undefined },
-): Promise<string | undefined> {
-  const [row] = await ('skillId' in by
-    ? sql<{ org_id: string }[]>`select org_id from registry_slugs where skill_id = ${by.skillId}`
-    : sql<{ org_id: string }[]>`select org_id from skill_versions
-        where id = ${by.versionId} and (${by.orgId ?? null}::uuid is null or org_id = ${by.orgId ?? null})
-        order by created_at, org_id limit 1`)
+/** Whose skill an operator means by an id alone: of one that is public or was. */
+export async function findSkillOwner(sql: Queryable, skillId: string): Promise<string | undefined> {
+  const [row] = await sql<{ org_id: string }[]>`
+    select org_id from registry_slugs where skill_id = ${skillId}`
   return row?.org_id
+}
+
+/**
+ * Who has a version of this id; those who restored it from a backup of another have it too.
+ * @param orgId the only organization that is meant; undefined for all
+ * @returns two at most
+ */
+export async function listVersionOwners(
+  sql: Queryable,
+  versionId: string,
+  orgId?: string,
+): Promise<readonly string[]> {
+  const rows = await sql<{ org_id: string }[]>`
+    select org_id from skill_versions
+    where id = ${versionId} and (${orgId ?? null}::uuid is null or org_id = ${orgId ?? null})
+    order by org_id limit 2`
+  return rows.map(({ org_id }) => org_id)
 }
 
 /**

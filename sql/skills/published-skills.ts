@@ -93,6 +93,19 @@ export async function keepSlug(
   throw new Error(`Every slug of skill ${skillId} is taken`)
 }
 
+/** Whether another organization has the skill of a version, or the version, in the registry. */
+export async function isPublicElsewhere(
+  sql: Queryable,
+  orgId: string,
+  { id, skill_id }: Pick<SkillVersionRow, 'id' | 'skill_id'>,
+): Promise<boolean> {
+  const rows = await sql`
+    select from registry_slugs where skill_id = ${skill_id} and org_id <> ${orgId}
+    union all
+    select from registry_versions where version_id = ${id} and skill_id <> ${skill_id}`
+  return rows.length > 0
+}
+
 /**
  * Shows a skill in the registry, which has its slug, or what is said of it now. Of trigger phrases, which
  * are private, its search document has no words. A new version is of now, and has the score computed anew.

@@ -31,8 +31,10 @@ export async function findScanned(sql: Queryable, orgId: string, versionId: stri
         'frontmatter', p.frontmatter, 'eval_yaml', p.eval_yaml) end as published
     from skill_versions v join skills k on k.org_id = v.org_id and k.id = v.skill_id
       left join registry_skills listed
-        on listed.skill_id = v.skill_id and listed.current_version_id = v.id
-      left join registry_versions p on p.version_id = v.id
+        on listed.org_id = v.org_id and listed.skill_id = v.skill_id and listed.current_version_id = v.id
+      left join registry_versions p on p.version_id = v.id and p.skill_id = v.skill_id
+        and exists (select from registry_skills own
+          where own.skill_id = p.skill_id and own.org_id = v.org_id)
         and not (p.description = k.description
           and coalesce(listed.description, k.description) = k.description
           and k.frontmatter @> p.frontmatter and p.eval_yaml is not distinct from k.eval_yaml)
@@ -88,7 +90,7 @@ export async function findSafety(sql: Queryable, orgId: string, versionId: strin
       coalesce(r.current_version_id = v.id, false) as is_public,
       r.held_at is not null as is_held
     from skill_versions v join skills k on k.org_id = v.org_id and k.id = v.skill_id
-      left join registry_skills r on r.skill_id = v.skill_id
+      left join registry_skills r on r.org_id = v.org_id and r.skill_id = v.skill_id
       cross join lateral (${saidOf(sql, sql`v`)}) own
       left join lateral (
         select p.id, said.* from skill_versions p cross join lateral (${saidOf(sql, sql`p`)}) said
@@ -138,7 +140,8 @@ export async function upsertScan(
       where n.org_id = ${orgId} and n.skill_id = ${version.skillId} and v.id = ${version.id})`
   await tx`
     update registry_versions set scanner_version = ${SCANNER_VERSION}
-    where version_id = ${version.id}`
+    where version_id = ${version.id} and skill_id in (
+      select skill_id from registry_skills where org_id = ${orgId})`
   return true
 }
 
@@ -155,16 +158,19 @@ export async function insertReview(
     from skill_versions where org_id = ${orgId} and id = ${versionId}`
 }
 
-/** Shows in the registry what is now said of a version, where it is public. */
+/** Shows in the registry what is now said of a version, where its organization has it public: others may have its id. */
 export async function updatePublicBand(
   tx: Transaction,
+  orgId: string,
   versionId: string,
   { band, reason_codes }: { band: Band; reason_codes: readonly string[] },
 ) {
   await tx`
     with shown as (
       update registry_versions set band = ${band}, reason_codes = ${reason_codes as string[]}::text[]
-      where version_id = ${versionId} returning skill_id)
+      where version_id = ${versionId} and skill_id in (
+        select skill_id from registry_skills where org_id = ${orgId})
+      returning skill_id)
     update registry_skills r set band = ${band}
     from shown where r.skill_id = shown.skill_id and r.current_version_id = ${versionId}`
 }

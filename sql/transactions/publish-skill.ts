@@ -7,6 +7,7 @@ import {
   findPublished,
   findSlugHolder,
   insertPublishedVersion,
+  isPublicElsewhere,
   keepSlug,
   lockHandle,
   lockPublicNames,
@@ -38,12 +39,21 @@ export class PublicNameTaken extends Error {
   }
 }
 
+/** Another organization, whose backup the skill came with, has it or its version public under the same id. */
+export class PublicElsewhere extends Error {
+  constructor(name: string) {
+    super(
+      `${name} came with a backup of an organization that has it public: fork it, and publish the copy`,
+    )
+  }
+}
+
 /**
  * Makes a skill, which the transaction has locked, public in its newest version, or shows there what is
  * said of it now. Organizations that installed it are told where that version is safer or less safe than
  * the one that was shown. One that the operator withdrew stays so.
  * @returns what the registry showed before, where it was public, and what it shows now
- * @throws PublicNameTaken
+ * @throws PublicNameTaken, PublicElsewhere
  */
 export async function publishSkill(
   tx: Transaction,
@@ -56,6 +66,7 @@ export async function publishSkill(
   await lockPublicNames(tx, [skill.name, ...slugs])
   const holderId = await findSlugHolder(tx, skill.name, skill.id)
   if (holderId !== undefined) throw new PublicNameTaken(skill.name, holderId)
+  if (await isPublicElsewhere(tx, orgId, newest)) throw new PublicElsewhere(skill.name)
   await keepSlug(tx, orgId, skill, slugs)
   const before = await findPublished(tx, orgId, skill.id)
   const published = await upsertPublished(tx, orgId, newest, {

@@ -91,7 +91,7 @@ async function settle(
   { before, shown, at }: { before: SafetyRow; shown: Shown; at: Date },
 ) {
   const { is_newest, is_public, is_held, ...said } = before
-  await updatePublicBand(tx, said.version_id, shown)
+  await updatePublicBand(tx, orgId, said.version_id, shown)
   const previous_band = changedBand(said, shown.band)
   if (previous_band === undefined) return
   const change = {

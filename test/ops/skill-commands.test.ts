@@ -64,6 +64,19 @@ t.test('what the operator decides of skills', async (t) => {
       /There is no version/,
     )
     await t.rejects(run('skill review', { ...review, band: 'unreviewed' }))
+
+    const { orgId: other } = await service.makeOrganization()
+    await sql`
+      insert into skills select (jsonb_populate_record(k, jsonb_build_object('org_id', ${other}::text))).*
+      from skills k where k.org_id = ${orgId}`
+    await sql`
+      insert into skill_versions
+      select (jsonb_populate_record(v, jsonb_build_object('org_id', ${other}::text))).*
+      from skill_versions v where v.org_id = ${orgId}`
+    await t.rejects(run('skill review', review), /Several organizations .* --org/)
+    t.match(await run('skill review', { ...review, band: 'passed', org: other }), { org_id: other })
+    const [same] = await sql`select band from registry_skills where skill_id = ${skill.id}`
+    t.same(same, { band: 'caution' }, 'a copy of another organization changes nothing public')
   })
 
   t.test('a handle is set while nothing is published under it', async (t) => {

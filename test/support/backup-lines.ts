@@ -88,7 +88,7 @@ export function verdictLine(
     verdict: 'keep',
     needs_review: false,
     quality_avg: 0.75,
-    reasons: [{ code: 'quality.high' }],
+    reasons: [{ rule: 1, code: 'quality.high', subject: 'quality', message: 'It is good' }],
     policy_agent_name: '',
     policy_version: 0,
     decided_at: '2026-03-04T10:00:00.000Z',

@@ -62,7 +62,7 @@ const ROOMS: Record<string, readonly string[]> = {
   'test/jobs': ['rules'],
   'test/jobs/rules': AREAS,
   'test/jobs/rules/datasets': ['hub'],
-  'test/jobs/rules/import': FORMATS,
+  'test/jobs/rules/import': [...FORMATS, 'backup'],
   'test/jobs/rules/skills': ['scan'],
   'test/workers': WORKERS,
   'test/workers/datasets': ['hub'],

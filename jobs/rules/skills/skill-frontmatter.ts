@@ -1,5 +1,6 @@
 import { orderBytes } from '../core/order.ts'
 import { isObject } from '../core/reader.ts'
+import { isStorableJson } from '../core/storable-json.ts'
 import { yamlText } from '../core/yaml.ts'
 
 /** A frontmatter as its author wrote it, of JSON values. */
@@ -22,6 +23,15 @@ export function publicFrontmatter(frontmatter: Frontmatter): Frontmatter {
 /** Whether a frontmatter says that no model may start the skill. Clients that read no YAML types send text. */
 export function isForUsersOnly({ 'disable-model-invocation': word }: Frontmatter): boolean {
   return word === true || word === 'true'
+}
+
+/** Why no skill can have this frontmatter, as a message without its subject; undefined when one can. */
+export function faultOfFrontmatter(frontmatter: object): string | undefined {
+  const json = JSON.stringify(frontmatter)
+  if (Buffer.byteLength(json) > MAX_BYTES) return 'must be at most 16 KiB of JSON'
+  if (hasLongKey(frontmatter)) return 'must have keys of at most 1,024 characters, as JSON'
+  // What would be stored instead is not what was sent.
+  return isStorableJson(json) ? undefined : 'must be text without NUL and lone surrogates'
 }
 
 /** Whether a key, at any depth, is longer than readers of YAML take one for. */
@@ -120,3 +130,5 @@ const MAX_WRITTEN_KEY = 1024
 const PLAIN_KEY = /^[A-Za-z][A-Za-z0-9_-]*$/
 const PLAIN_TEXT = /^[A-Za-z][A-Za-z0-9 _.,/()'+-]*$/
 const RESERVED: readonly string[] = 'true false yes no on off null y n'.split(' ')
+
+const MAX_BYTES = 16 * 1024

@@ -2,6 +2,7 @@ import { collide, foldPath } from './file-path.ts'
 
 /** The files of a version beside its SKILL.md: what they are, how many and how large. */
 
+export const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+( *; *[\w-]+=[\w.+-]+)*$/
 export const MODES = ['0644', '0755'] as const
 export type Mode = (typeof MODES)[number]
 
@@ -20,7 +21,7 @@ export type FilesFault<Present extends VersionFile> =
   | { readonly kind: 'collision'; readonly path: string; readonly present: Present }
   | { readonly kind: 'too_large'; readonly message: string }
 
-const MAX_FILE_BYTES = 1024 * 1024
+export const MAX_FILE_BYTES = 1024 * 1024
 /** Of a version, and their bytes together. */
 const MAX_FILES = 200
 export const MAX_FILES_BYTES = 5 * MAX_FILE_BYTES

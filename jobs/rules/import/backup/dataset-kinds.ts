@@ -1,3 +1,5 @@
+import { licenseText } from '../../datasets/license.ts'
+import { versionShapes } from './dataset-shapes.ts'
 import { kind } from './kind.ts'
 
 export const dataset = kind('dataset', 'datasets', {
@@ -11,6 +13,7 @@ export const dataset = kind('dataset', 'datasets', {
     license: 'text',
     created_at: 'time',
   },
+  shapes: { license: licenseText() },
   key: ['project', 'name'],
   since: 'created_at',
 })
@@ -44,5 +47,6 @@ export const datasetVersion = kind('dataset_version', 'dataset_versions', {
   },
   key: ['project', 'dataset', 'version_number'],
   since: 'ready_at',
+  shapes: versionShapes,
   without: ['job_id', 'streams', 'restored'],
 })

@@ -1,3 +1,5 @@
+import type Joi from 'joi'
+import type { Members } from '../format.ts'
 import { membersOf } from './member.ts'
 import type { Member, MemberSpec } from './member.ts'
 
@@ -22,6 +24,10 @@ export interface Kind {
   readonly hasContent: boolean
   /** Stands right after the trace that it is about. */
   readonly isFollower: boolean
+  /** By member: what its value must be beside its type. Every member of type `json` has one. */
+  readonly shapes: Readonly<Record<string, Joi.Schema>>
+  /** What members of the right shapes say against each other; undefined for nothing. */
+  readonly fault: ((values: Members) => string | undefined) | null
 }
 
 interface KindSpec {
@@ -32,6 +38,8 @@ interface KindSpec {
   readonly without?: readonly string[]
   readonly hasContent?: true
   readonly isFollower?: true
+  readonly shapes?: Kind['shapes']
+  readonly fault?: (values: Members) => string | undefined
 }
 
 export function kind<const N extends string>(name: N, table: string, spec: KindSpec) {
@@ -45,5 +53,7 @@ export function kind<const N extends string>(name: N, table: string, spec: KindS
     without: ['org_id', ...(spec.without ?? [])],
     hasContent: spec.hasContent ?? false,
     isFollower: spec.isFollower ?? false,
+    shapes: spec.shapes ?? {},
+    fault: spec.fault ?? null,
   } satisfies Kind
 }

@@ -1,4 +1,12 @@
+import { freeForm } from '../../../shape.ts'
+import { canonicalJson } from '../../core/canonical-json.ts'
+import { messageOf } from '../../core/error-message.ts'
+import { describeFault } from '../../core/reader.ts'
+import type { Fault } from '../../core/reader.ts'
+import { readComponents } from '../../manifests/manifest-components.ts'
+import type { Members } from '../format.ts'
 import { kind } from './kind.ts'
+import { batchShapes } from './repair-shapes.ts'
 
 export const manifest = kind('manifest', 'manifests', {
   members: {
@@ -21,6 +29,8 @@ export const manifest = kind('manifest', 'manifests', {
     created_by: 'uuid?',
     created_at: 'time',
   },
+  shapes: { metadata: freeForm() },
+  fault: faultOfComponents,
   key: ['project', 'agent_name', 'manifest_hash'],
   order: ['project', 'agent_name', 'version_number'],
   since: 'created_at',
@@ -76,6 +86,8 @@ export const repairBatch = kind('repair_batch', 'repair_batches', {
     created_at: 'time',
     completed_at: 'time?',
   },
+  shapes: batchShapes,
+  fault: faultOfRules,
   key: ['id'],
   since: 'created_at',
   without: ['job_id'],
@@ -86,3 +98,28 @@ export const repairFailure = kind('repair_failure', 'repair_failures', {
   key: ['batch_id', 'trace_id'],
   since: null,
 })
+
+/** Components are those that a registration may have, and none of them comes twice. */
+function faultOfComponents({ components, components_count }: Members) {
+  const faults: Fault[] = []
+  const read = readComponents(components, faults)
+  const [fault] = faults
+  if (fault) return describeFault(fault)
+  const isSame =
+    read.length === (components as unknown[]).length && read.length === components_count
+  if (!isSame) return 'components_count is not that of components, or one comes twice'
+  const given = components as { readonly content_hash?: unknown }[]
+  return given.every(({ content_hash }) => typeof content_hash === 'string')
+    ? undefined
+    : 'components have no content_hash'
+}
+
+/** A hash is shown of them. */
+function faultOfRules({ rules }: Members) {
+  try {
+    canonicalJson(rules)
+    return undefined
+  } catch (error) {
+    return `rules have no hash: ${messageOf(error)}`
+  }
+}

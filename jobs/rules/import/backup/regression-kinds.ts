@@ -1,4 +1,5 @@
 import { kind } from './kind.ts'
+import { checkShapes, referenceShape, seriesVersions } from './regression-shapes.ts'
 
 /** A check that was completed. Its job is not kept. */
 export const regressionCheck = kind('regression_check', 'regression_checks', {
@@ -22,6 +23,7 @@ export const regressionCheck = kind('regression_check', 'regression_checks', {
     created_at: 'time',
     completed_at: 'time',
   },
+  shapes: checkShapes,
   key: ['id'],
   since: 'completed_at',
   without: ['job_id'],
@@ -50,6 +52,7 @@ export const regressionFinding = kind('regression_finding', 'regression_findings
     resolution_note: 'text?',
     resolved_by: 'uuid?',
   },
+  shapes: { reference: referenceShape },
   key: ['project', 'agent_name', 'metric', 'ordinal'],
   order: ['id'],
   since: 'detected_at',
@@ -66,6 +69,7 @@ export const regressionSeries = kind('regression_series', 'regression_series', {
     versions: 'json',
     computed_at: 'time?',
   },
+  shapes: { versions: seriesVersions },
   key: ['project', 'agent_name', 'metric'],
   since: null,
 })

@@ -1,4 +1,19 @@
+import Joi from 'joi'
+import { bool, oneOf, shape } from '../../../shape.ts'
+import { BASES } from '../../replay/comparison.ts'
+import { storedFilters } from './dataset-shapes.ts'
+import { orNull } from './json-shapes.ts'
 import { kind } from './kind.ts'
+
+const comparison = shape({
+  outcome: oneOf('win', 'loss', 'tie'),
+  basis: oneOf(...BASES, null),
+  score_delta: orNull(Joi.number()),
+  final_output_changed: orNull(bool()),
+  tool_path_changed: orNull(bool()),
+  latency_delta_ms: orNull(Joi.number()),
+  cost_delta_usd: orNull(Joi.number()),
+})
 
 /** A batch whose tasks were made, or of links. Its jobs are not kept. */
 export const replayBatch = kind('replay_batch', 'replay_batches', {
@@ -22,6 +37,7 @@ export const replayBatch = kind('replay_batch', 'replay_batches', {
     canceled_at: 'time?',
     expires_at: 'time',
   },
+  shapes: { filters: storedFilters },
   key: ['id'],
   since: 'created_at',
   without: ['job_id', 'dispatch_job_id'],
@@ -47,6 +63,7 @@ export const replayTask = kind('replay_task', 'replay_tasks', {
     created_at: 'time',
     ended_at: 'time?',
   },
+  shapes: { comparison },
   key: ['batch_id', 'ordinal'],
   since: 'created_at',
   without: ['lease_token', 'leased_by', 'leased_until'],

@@ -1,4 +1,23 @@
+import { freeForm, oneOf, shape } from '../../../shape.ts'
+import { CONFIGS } from '../../evals/check-configs.ts'
+import { PRESETS, TRUSTS } from '../../evals/decision-policy.ts'
+import type { PolicySettings, Trust } from '../../evals/decision-policy.ts'
+import type { CheckType } from '../../evals/evaluators.ts'
+import { keep, patterns } from '../../datasets/redaction-shapes.ts'
+import { share } from './json-shapes.ts'
 import { kind } from './kind.ts'
+
+const weights = Object.fromEntries(TRUSTS.map((trust) => [trust, share()])) as Record<
+  Trust,
+  ReturnType<typeof share>
+>
+const settings = shape({
+  preset: oneOf(...PRESETS),
+  keep_at: share(),
+  drop_at: share(),
+  source_weights: shape(weights),
+  on_doubt: oneOf('review', 'replay'),
+})
 
 /** Has neither id nor time: an empty installation has one of its own, which is the same by its name. */
 export const workspace = kind('workspace', 'workspaces', {
@@ -27,6 +46,11 @@ export const decisionPolicy = kind('decision_policy', 'decision_policies', {
     created_by: 'uuid?',
     created_at: 'time',
   },
+  shapes: { settings },
+  fault({ settings }) {
+    const { keep_at, drop_at } = settings as PolicySettings
+    return drop_at > keep_at ? 'settings.drop_at must not be above keep_at' : undefined
+  },
   key: ['project', 'agent_name', 'version'],
   since: 'created_at',
 })
@@ -47,6 +71,11 @@ export const evaluator = kind('evaluator', 'evaluators', {
     config: 'json',
     created_at: 'time',
   },
+  shapes: { config: freeForm() },
+  fault({ type, config }) {
+    const fault = CONFIGS[type as CheckType]?.validate(config, { convert: false }).error
+    return fault && `config: ${fault.message}`
+  },
   key: ['project', 'name', 'agent_name'],
   since: 'created_at',
 })
@@ -59,6 +88,7 @@ export const redactionSettings = kind('redaction_settings', 'redaction_settings'
     updated_by: 'uuid?',
     updated_at: 'time',
   },
+  shapes: { patterns, keep },
   key: ['project'],
   since: null,
 })

@@ -1,3 +1,9 @@
+import { createHash } from 'node:crypto'
+import { freeForm, text } from '../../../shape.ts'
+import { faultOfPath } from '../../skills/file-path.ts'
+import { faultOfFrontmatter } from '../../skills/skill-frontmatter.ts'
+import { MAX_FILE_BYTES, MEDIA_TYPE } from '../../skills/version-files.ts'
+import type { Members } from '../format.ts'
 import { kind } from './kind.ts'
 
 /**
@@ -24,6 +30,11 @@ export const skill = kind('skill', 'skills', {
     created_at: 'time',
     updated_at: 'time',
   },
+  shapes: { frontmatter: freeForm() },
+  fault({ frontmatter }) {
+    const fault = faultOfFrontmatter(frontmatter as object)
+    return fault && `frontmatter ${fault}`
+  },
   key: ['name'],
   since: 'created_at',
   without: ['visibility', 'document', 'scanner_version', 'deleted_at'],
@@ -45,6 +56,7 @@ export const skillVersion = kind('skill_version', 'skill_versions', {
     frozen_at: 'time?',
     created_at: 'time',
   },
+  fault: (values) => faultOfHash(values, 'body', 'utf8', 'body_sha256'),
   key: ['skill', 'version_number'],
   since: 'created_at',
 })
@@ -62,6 +74,8 @@ export const skillFile = kind('skill_file', 'skill_version_files', {
     content_type: 'text',
     created_at: 'time',
   },
+  shapes: { content_type: text(128).pattern(MEDIA_TYPE, 'a media type') },
+  fault: faultOfFile,
   key: ['skill', 'version_number', 'path'],
   since: 'created_at',
 })
@@ -107,3 +121,24 @@ export const skillAssignment = kind('skill_assignment', 'skill_assignments', {
   key: ['project', 'agent_name', 'skill'],
   since: 'created_at',
 })
+
+/** Its path is below the folder of the skill, and its bytes are those that the line tells of. */
+function faultOfFile(values: Members) {
+  const { path, content, size_bytes } = values as {
+    path: string
+    content: string
+    size_bytes: number
+  }
+  const fault = faultOfPath(path)
+  if (fault) return `path ${fault}`
+  if (size_bytes > MAX_FILE_BYTES) return `content must have at most ${MAX_FILE_BYTES} bytes`
+  if (Buffer.from(content, 'base64').length !== size_bytes)
+    return 'size_bytes is not that of content'
+  return faultOfHash(values, 'content', 'base64', 'sha256')
+}
+
+function faultOfHash(values: Members, name: string, encoding: BufferEncoding, hash: string) {
+  const bytes = Buffer.from(values[name] as string, encoding)
+  const sha256 = createHash('sha256').update(bytes).digest('base64')
+  return sha256 === values[hash] ? undefined : `${hash} is not that of ${name}`
+}

@@ -1,4 +1,7 @@
+import Joi from 'joi'
+import { anyText, count, freeForm, listOf, shape } from '../../../shape.ts'
 import { kind } from './kind.ts'
+import { fitShapes } from './repair-shapes.ts'
 
 /**
  * `manifest_id` is null for a manifest that the backup has not; `manifest_hash` names it all the same. The
@@ -40,6 +43,7 @@ export const trace = kind('trace', 'traces', {
     made_of_spans: 'boolean',
     settles_at: 'time?',
   },
+  shapes: { metadata: freeForm(), session_metadata: freeForm(), active_skills: Joi.array() },
   key: ['project', 'trace_id'],
   since: 'created_at',
   without: [
@@ -83,6 +87,7 @@ export const score = kind('score', 'eval_scores', {
     created_at: 'time',
     updated_at: 'time',
   },
+  shapes: { metadata: freeForm() },
   key: ['project', 'trace_id', 'name', 'source', 'span_id', 'identifier'],
   since: 'created_at',
   without: ['period'],
@@ -126,6 +131,7 @@ export const examination = kind('examination', 'trace_examinations', {
     examined_at: 'time',
     given_up: 'boolean',
   },
+  shapes: fitShapes,
   key: ['project', 'trace_id'],
   since: null,
   isFollower: true,
@@ -147,6 +153,11 @@ export const verdict = kind('verdict', 'verdicts', {
     policy_version: 'int',
     target_manifest: 'manifest?',
     decided_at: 'time',
+  },
+  shapes: {
+    reasons: listOf(
+      shape({ rule: count(), code: anyText(), subject: anyText(), message: anyText() }),
+    ).min(1),
   },
   key: ['project', 'trace_id'],
   since: null,
