@@ -19,6 +19,7 @@ t.test('SQL is not put together from texts', async (t) => {
     'sql/import/backup/line-pages.ts',
     'sql/import/backup/line-rows.ts',
     'sql/import/backup/trace-pages.ts',
+    'sql/import/restored-traces.ts',
     'sql/manifests/manifest-links.ts',
     'sql/replay/leases.ts',
     'sql/traces/periods.ts',
