@@ -13,8 +13,8 @@ import { findWritableProject } from '../projects.ts'
 import { admitJob } from '../admit-job.ts'
 import { answerLongWork } from '../wait.ts'
 import { findImportProject, importOptions, findVisibleImport, viewImport } from './import.ts'
-import { beginUpload } from './begin-upload.ts'
 import { withinRoom } from './upload-room.ts'
+import { watchStart } from './upload-start.ts'
 
 export const importQuery = shape(
   {},
@@ -42,8 +42,8 @@ export async function receiveImport(
   await findWritableProject(context.sql, principal, query.project)
   const id = randomUUIDv7()
   const storage_key = `imports/${id}`
-  const begun = await beginUpload(parts)
-  const room = withinRoom(context, principal, { id, announced, parts: begun.parts })
+  const start = watchStart(parts)
+  const room = withinRoom(context, principal, { id, announced, parts: start.parts })
   const jobId = await storeAndSubmit().catch(async (error: unknown) => {
     // What is left of either is swept.
     await releaseUpload(context.sql, principal.orgId, id).catch(() => undefined)
@@ -52,10 +52,11 @@ export async function receiveImport(
   })
   async function storeAndSubmit() {
     const bytes_total = await context.storage.write(storage_key, room)
+    const isBackup = query.source === 'auto' && (await start.isBackup())
     return submitImport(call, {
       org_id: principal.orgId,
       id,
-      source: query.source === 'auto' && begun.isBackup ? 'backup' : query.source,
+      source: isBackup ? 'backup' : query.source,
       agent_name: query.agent_name ?? null,
       dry_run: query.dry_run,
       connection: null,
