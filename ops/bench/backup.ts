@@ -2,6 +2,7 @@
 // that does not compress, and how much memory the API takes for a quarter of them and for all:
 // [DATABASE_URL=...] node ops/bench/backup.ts [--megabytes 400] [--seed 1] [--calls growing] [--smoke]
 // Memory is read from /proc.
+import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -97,9 +98,9 @@ async function copyOut(url: string, file: string) {
     await sql`copy raw_lines from stdin (format csv, delimiter e'\x02', quote e'\x01')`.writable()
   await pipeline(createReadStream(file, { highWaterMark: 1 << 20 }), into)
   const start = performance.now()
-  await drain(
-    await sql`copy raw_lines to stdout (format csv, delimiter e'\x02', quote e'\x01')`.readable(),
-  )
+  const out =
+    await sql`copy raw_lines to stdout (format csv, delimiter e'\x02', quote e'\x01')`.readable()
+  await once(out.resume(), 'end')
   const seconds = (performance.now() - start) / 1000
   await sql`drop table raw_lines`
   await sql.end()
