@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 import { LONG } from './stage.ts'
 
 const TRACES = LONG ? 2000 : 200
-const KILLS = LONG ? 20 : 4
+const KILLS = LONG ? 20 : 2
 const CHUNK_BYTES = 20_000
 
 t.test(
