@@ -1,11 +1,12 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import Joi from 'joi'
 import { restoreBackup } from '../jobs/restore-backup.ts'
+import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { shape, uuid } from '../jobs/shape.ts'
 import type { Transaction } from '../sql/core/db.ts'
 import { insertImport } from '../sql/import/imports.ts'
-import { findOrganization, findProject } from '../sql/org/organizations.ts'
+import { findMainProject, findOrganization } from '../sql/org/organizations.ts'
 import { submitJob } from '../sql/transactions/submit-job.ts'
 import { auditOperator } from './audit.ts'
 import { openProcessQueue, withBoss } from './boss.ts'
@@ -22,12 +23,13 @@ export const backupCommands: readonly Command[] = [
     async run({ org, file }, { config, database }) {
       const { sql } = await database()
       if (!(await findOrganization(sql, org))) throw noOrganization(org)
-      const project = await findProject(sql, org, 'default')
-      if (!project) throw new OperatorError('The organization has no project named default.')
+      const project = await findMainProject(sql, org)
+      if (!project) throw new OperatorError('The organization has no project.')
+      const source = await openFile(file)
       const id = randomUUIDv7()
       const storage = openStorage(config.STORAGE_DIR, sql)
       const storage_key = `imports/${id}`
-      const bytes_total = await storage.write(storage_key, createReadStream(file))
+      const bytes_total = await storage.write(storage_key, source)
       return withBoss(sql, async (boss) => {
         const queue = openProcessQueue(boss, sql)
         return queue.transaction(sql, async (tx: Transaction) => {
@@ -58,3 +60,15 @@ export const backupCommands: readonly Command[] = [
     },
   }),
 ]
+
+/** @throws OperatorError for what is no file, or none that this process may read */
+async function openFile(path: string) {
+  try {
+    const file = await open(path)
+    if ((await file.stat()).isFile()) return file.createReadStream()
+    await file.close()
+  } catch (error) {
+    throw new OperatorError(`The file ${path} cannot be read: ${messageOf(error)}.`)
+  }
+  throw new OperatorError(`${path} is no file.`)
+}

@@ -112,6 +112,14 @@ export async function findProject(sql: Queryable, orgId: string, idOrName: strin
   return row
 }
 
+/** The project named `default`, else the oldest of the organization: work on all its projects is shown there. */
+export async function findMainProject(sql: Queryable, orgId: string) {
+  const [row] = await sql<ProjectRow[]>`
+    select id, workspace_id, name from projects where org_id = ${orgId}
+    order by name = 'default' desc, created_at, id limit 1`
+  return row
+}
+
 /** The oldest project of a workspace: a workspace key writes there when it names no project. */
 export async function findOldestProject(sql: Queryable, orgId: string, workspaceId: string) {
   const [row] = await sql<ProjectRow[]>`

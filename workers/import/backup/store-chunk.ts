@@ -41,7 +41,7 @@ export async function storeChunk(
           run,
           access,
           await storeLines(tx, run, access.scope, parsed, from?.open),
-          chunk.isLast && !(from?.last_line ?? parsed.end),
+          chunk.isLast && chunk.cappedAtLine === undefined && !(from?.last_line ?? parsed.end),
         )
     run.signal.throwIfAborted()
     const faults = [...chunk.faults, ...parsed.faults, ...stored.faults]

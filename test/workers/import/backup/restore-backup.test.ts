@@ -7,7 +7,9 @@ import { makeTestKey, openService } from '../../../support/service.ts'
 import { restoreHandler } from '../../../../workers/import/backup/restore-backup.ts'
 
 t.test('restoring traces', async (t) => {
-  const service = await openService(t)
+  const service = await openService(t, {
+    env: { QUOTA_TRACES_INGESTED: '50,100000,100000,100000' },
+  })
   const { sql } = service
   const { submit } = openImports(t, service)
   await service.startWorkers([restoreHandler()])
@@ -143,6 +145,25 @@ t.test('restoring traces', async (t) => {
         [5, 'forbidden_kind'],
       ],
     )
+  })
+
+  await t.test('stops at the trace that the quota does not hold, and goes on later', async (t) => {
+    const org = await service.makeOrganization()
+    await sql`update organizations set plan = 'free' where id = ${org.orgId}`
+    const many = Array.from({ length: 60 }, (_, i) => [traceLine(`t${i}`), scoreLine(`t${i}`)])
+    const capped = await restore(backupOf(many.flat()), '', org)
+    t.match(capped.shown, {
+      status: 'capped',
+      imported_count: 50,
+      scores_imported: 50,
+      capped_at_line: 102,
+    })
+    await sql`update organizations set plan = 'enterprise' where id = ${org.orgId}`
+    const whole = await restore(backupOf(many.flat()), '', org)
+    t.match(whole.shown, { status: 'succeeded', imported_count: 10, skipped_count: 50 })
+    const stored = await rows(org.orgId)
+    t.equal(stored.length, 60)
+    t.ok(stored.every((row) => row['score_id'] !== null))
   })
 
   await t.test('refuses a file that is none', async (t) => {
