@@ -14,4 +14,3 @@ alter table dataset_versions add column restored boolean not null default false;
 
 -- A restored version keeps its id, which another organization may have too.
 drop index skill_versions_id;
-create index skill_versions_id on skill_versions (id);
