@@ -102,7 +102,7 @@ async function copyOut(url: string, file: string) {
     await sql`copy raw_lines to stdout (format csv, delimiter e'\x02', quote e'\x01')`.readable()
   await once(out.resume(), 'end')
   const seconds = (performance.now() - start) / 1000
-  await sql`drop table raw_lines`
-  await sql.end()
+  // The client may leave its socket paused behind a COPY, and would then wait for an end forever.
+  await sql.end({ timeout: 0 })
   return seconds
 }
