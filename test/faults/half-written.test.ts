@@ -87,7 +87,8 @@ async function openWork(t: Test, url: string) {
   const sql = openDatabase(url)
   await sql`create table works (body text not null)`
   const { key } = await makeOrganization(sql, 'enterprise')
-  const opened = await openApiContext(readConfig({ LOG_LEVEL: 'silent' }), url)
+  const config = readConfig({ DATA_DIR: t.testdir(), LOG_LEVEL: 'silent' })
+  const opened = await openApiContext(config, url)
   const server = await createApi(opened.context, { operations: [...operations, work] })
   t.teardown(async () => {
     await server.stop()
