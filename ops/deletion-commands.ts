@@ -22,8 +22,7 @@ export const deletionCommands: readonly Command[] = [
       const kept = days === 'none' ? null : days
       await sql.begin(async (tx) => {
         if (!(await updateRetention(tx, org, kept))) throw noOrganization(org)
-        const name = kept === null ? 'for ever' : `${kept} days`
-        await auditOperator(tx, org, 'trace_retention.changed', org, { name })
+        await auditOperator(tx, org, 'trace_retention.changed', org, { kept_days: kept })
       })
       return { org_id: org, retention_days: kept }
     },

@@ -3,7 +3,7 @@ import { deleteTraces as deleteJob } from '../../jobs/delete-traces.ts'
 import { closed, shape } from '../../jobs/shape.ts'
 import { JOB_STATES, statusOfWork } from '../../jobs/rules/jobs/job-state.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { findJob } from '../../sql/jobs/jobs.ts'
+import { findCheckpoint, findJob } from '../../sql/jobs/jobs.ts'
 import { findArrivalBound } from '../../sql/traces/trace-walks.ts'
 import { admitJob } from '../admit-job.ts'
 import { endpoint } from '../endpoint.ts'
@@ -20,12 +20,12 @@ const deletionBody = Joi.object({
   matched_count: Joi.number()
     .integer()
     .required()
-    .description('Traces of the filter; 0 unless the job has succeeded'),
+    .description('Traces of the filter, so far unless the job has succeeded'),
   deleted_count: Joi.number()
     .integer()
     .required()
     .description(
-      '0 unless the job has succeeded, and in a dry run. The changelog has what a job deleted that failed or was canceled',
+      'Those of them that are deleted, which stay so where the job fails or is canceled; 0 in a dry run',
     ),
   job_id: Joi.string().guid().required(),
 }).label('TraceDeletion')
@@ -68,8 +68,16 @@ export const deleteTraces = endpoint('DELETE', '/traces', {
     })
     return answerLongWork(call, jobId, 200, async () => {
       const job = await findJob(context.sql, principal.orgId, jobId)
-      const counts = { matched_count: 0, deleted_count: 0, ...job?.result }
-      return { status: statusOfWork(job?.state ?? 'queued'), ...counts }
+      const done = await findCheckpoint(context.sql, principal.orgId, jobId)
+      const { matched, deleted } = (done ?? NONE) as typeof NONE
+      return {
+        status: statusOfWork(job?.state ?? 'queued'),
+        matched_count: matched,
+        deleted_count: deleted,
+      }
     })
   },
 })
+
+/** Before the first step; as the checkpoint of the job has it. */
+const NONE = { matched: 0, deleted: 0 }

@@ -86,9 +86,9 @@ const INSERT_STAGED = `
     on conflict (org_id, project_id, trace_id) do nothing
     returning project_id, trace_id
   )
-  insert into traces (org_id, project_id, ${[...TRACE_COLUMNS, ...KEPT_COLUMNS].join()}, period)
+  insert into traces (org_id, project_id, ${[...TRACE_COLUMNS, ...KEPT_COLUMNS].join()}, period, restored_at)
   select t.org_id, t.project_id, ${[...TRACE_COLUMNS, ...KEPT_COLUMNS].map(columnOf).join()},
-    (select storing_period())
+    (select storing_period()), now()
   from ${NAMED} ${joinNamedManifest}
   where ((t.project_id, t.trace_id) in (select project_id, trace_id from new)) is true
   on conflict do nothing

@@ -76,6 +76,13 @@ export async function findJob(sql: Queryable, orgId: string, id: string) {
   return row
 }
 
+/** How far the work of a job is committed, as its runs have told; null before they have. */
+export async function findCheckpoint(sql: Queryable, orgId: string, id: string) {
+  const [row] = await sql<{ checkpoint: object | null }[]>`
+    select checkpoint from jobs where org_id = ${orgId} and id = ${id}`
+  return row?.checkpoint ?? null
+}
+
 /** A job that was made under an idempotency key. */
 export async function findJobOfRequest(sql: Queryable, orgId: string, requestId: string) {
   const [row] = await sql<{ id: string }[]>`

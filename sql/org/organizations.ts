@@ -73,6 +73,13 @@ export async function updateRetention(sql: Queryable, orgId: string, days: numbe
   return updated.count === 1
 }
 
+/** After how many days an organization's traces are deleted; null where they are kept, or nobody is. */
+export async function findRetention(sql: Queryable, orgId: string): Promise<number | null> {
+  const [row] = await sql<{ days: number | null }[]>`
+    select retention_days as days from organizations where id = ${orgId}`
+  return row?.days ?? null
+}
+
 /**
  * Sets the handle that names an organization in the registry. `published` while it has skills there, which
  * are found by the handle; `taken` where another organization has it; undefined for no organization.

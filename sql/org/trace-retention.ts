@@ -11,8 +11,8 @@ export interface DueRetention {
 
 /**
  * At most `limit` of those that have not had a job for it on this day, in UTC, or that have changed the days
- * since. Times are the database's, as those of traces are. What they keep is read from the counts of traces
- * by their months: of a month that has begun since, as of restored traces, nothing is deleted yet.
+ * since. Times are the database's, as those of traces are. Whether traces came so long ago is read from the
+ * counts of traces by the months in which they came, so that the job may find that none of them is due yet.
  */
 export async function listDueRetentions(sql: Queryable, limit: number) {
   return sql<DueRetention[]>`

@@ -1,6 +1,7 @@
 import { METRICS, quotaPeriod } from '../../jobs/rules/org/plan.ts'
 import type { Metric, Plan, Quotas } from '../../jobs/rules/org/plan.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
+import { findRetention } from './organizations.ts'
 
 /** What a transaction adds to the usage of an organization. */
 export interface Charge {
@@ -75,10 +76,9 @@ export async function findUsed(
 /** What is used of every metric in the month of `at`, and for how many days traces are kept; null for ever. */
 export async function readUsage(sql: Queryable, orgId: string, quotas: Quotas, at: Date) {
   const period = quotaPeriod(at)
-  const [plan, retention, rows] = await Promise.all([
+  const [plan, trace_retention_days, rows] = await Promise.all([
     findPlan(sql, orgId),
-    sql<{ days: number | null }[]>`
-      select retention_days as days from organizations where id = ${orgId}`,
+    findRetention(sql, orgId),
     sql<{ metric: Metric; current: number }[]>`
       select metric, current from usage where org_id = ${orgId} and period = ${period.start}::date`,
   ])
@@ -87,7 +87,6 @@ export async function readUsage(sql: Queryable, orgId: string, quotas: Quotas, a
     current: rows.find((row) => row.metric === metric)?.current ?? 0,
     limit: quotas[metric][plan],
   }))
-  const trace_retention_days = retention[0]?.days ?? null
   return { plan, trace_retention_days, period_start: period.start, period_end: period.end, metrics }
 }
 

@@ -110,7 +110,7 @@ export function conditionsOf(
     ...(isTied ? [ofManifest(sql, orgId, manifest_id)] : []),
     ...(tags?.length ? [sql`t.tags @> ${tags}::text[]`] : []),
     ...(tool === undefined ? [] : [sql`t.tools_called @> ${[tool]}::text[]`]),
-    ...(created_before ? [sql`t.created_at < ${created_before}`] : []),
+    ...(created_before ? [sql`coalesce(t.restored_at, t.created_at) < ${created_before}`] : []),
   ]
   const ofVerdicts = [
     ...equal('v', OF_VERDICTS),

@@ -148,7 +148,7 @@ function isVisible(sql: Queryable, { orgId, filter }: TraceRead) {
 function isWithin(sql: Queryable, table: FilteredTable, { filter, after }: TraceRead) {
   const { since, until, created_before } = filter
   const row = sql(table)
-  // A period begins before its traces come, but for restored ones, which stay for as long as the others.
+  // No trace came before its period began.
   return sql`
     ${created_before ? sql`and ${row}.period <= (${created_before}::timestamptz at time zone 'UTC')::date` : sql``}
     ${since ? sql`and ${row}.started_at >= ${since}` : sql``}

@@ -45,10 +45,12 @@ export async function lockMatches(
   traceIds: readonly string[],
   filter: TraceFilter,
 ) {
+  const known = ofTraces(tx, orgId, projectId, traceIds, tx`t.`)
+  await tx`select from traces t where ${known} order by t.trace_id for update`
+  // A statement of its own sees the verdicts of those that the locks were waited for.
   const rows = await tx<{ trace_id: string }[]>`
-    select t.trace_id from traces t
-    where ${ofTraces(tx, orgId, projectId, traceIds, tx`t.`)} and ${fulfils(tx, orgId, filter)}
-    order by t.trace_id for update of t`
+    select t.trace_id from traces t where ${known} and ${fulfils(tx, orgId, filter)}
+    order by t.trace_id`
   return rows.map(({ trace_id }) => trace_id)
 }
 

@@ -4,7 +4,7 @@ import { traceBatches } from '../../jobs/trace-batches.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { findJob } from '../../sql/jobs/jobs.ts'
 import { upsertAuditEvent } from '../../sql/org/audit-events.ts'
-import { listProjectsFrom } from '../../sql/org/organizations.ts'
+import { findRetention, listProjectsFrom } from '../../sql/org/organizations.ts'
 import { removeTraces } from '../../sql/transactions/remove-traces.ts'
 import type { TraceFilter } from '../../sql/traces/trace-filter.ts'
 import { countTraces } from '../../sql/traces/trace-lists.ts'
@@ -21,27 +21,46 @@ export function makeDeleteHandler({ sliceMs, rowsTogether }: DeleteOptions) {
   return handler(deleteTraces, async (payload, run) => {
     const { sql, orgId } = run
     const until = run.now().getTime() + sliceMs
+    const isLate = () => run.now().getTime() >= until
     const deletion = await openDeletion(payload, run)
     const { filter } = deletion
     let cursor: Cursor = run.checkpointed ?? (await beginning(run, filter))
+    let hasMoved = false
     for (const id of await listProjectsFrom(sql, orgId, filter.projectIds, cursor.project_id)) {
-      if (id !== cursor.project_id) cursor = { ...cursor, project_id: id, after: undefined }
+      if (hasMoved && isLate()) return CONTINUE
+      if (id !== cursor.project_id) {
+        cursor = { ...cursor, project_id: id, after: undefined }
+        hasMoved = true
+      }
       for (let isMore = true; isMore;) {
+        if (await isKeptLonger(run, payload)) return countsOf(cursor)
         const { after } = cursor
         const walked = await walkTraces(sql, orgId, id, filter, { after, limit: rowsTogether })
         for (const step of stepsOf(walked)) {
           run.signal.throwIfAborted()
           cursor = await take(deletion, id, step, cursor)
         }
+        hasMoved ||= walked.length > 0
         isMore = walked.length === rowsTogether
-        if (isMore && run.now().getTime() >= until) return CONTINUE
+        if (isMore && isLate()) return CONTINUE
       }
     }
-    return { matched_count: cursor.matched, deleted_count: cursor.deleted }
+    return countsOf(cursor)
   })
 }
 
 export const deleteTracesHandler = makeDeleteHandler({ sliceMs: 30_000, rowsTogether: 2000 })
+
+/** Whether the organization keeps its traces for longer now than when the job was requested. */
+async function isKeptLonger({ sql, orgId }: Run, { kept_days }: DeletePayload) {
+  if (kept_days === undefined) return false
+  const days = await findRetention(sql, orgId)
+  return days === null || days > kept_days
+}
+
+function countsOf({ matched, deleted }: Pick<Cursor, 'matched' | 'deleted'>) {
+  return { matched_count: matched, deleted_count: deleted }
+}
 
 async function openDeletion(payload: DeletePayload, run: ResumableRun<Cursor>) {
   const { dry_run: isDry = false, project_ids: projectIds = null, created_before } = payload

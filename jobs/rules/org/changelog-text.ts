@@ -64,11 +64,20 @@ export function describeEvent(event: ToldEvent): { title: string; summary: strin
         title: `${nameResource(event)} is stale`,
         summary: `The current version ${word('version_label')} of dataset ${word('dataset_name')} has traces of ${agent} ${word('previous_version_label')}, which is superseded by ${word('manifest_version_label')}.`,
       }
-    case 'traces.deleted':
+    case 'traces.deleted': {
+      const traces = countOf(data['count'], 'trace')
+      const kept = data['kept_days']
+      const why = typeof kept === 'number' ? `: they are kept for ${countOf(kept, 'day')}` : by
       return {
-        title: `${word('count')} traces deleted`,
-        summary: `${word('count')} traces were deleted together${by}.`,
+        title: `${traces} deleted`,
+        summary: `${traces} ${data['count'] === 1 ? 'was' : 'were'} deleted together${why}.`,
       }
+    }
+    case 'trace_retention.changed': {
+      const kept = data['kept_days']
+      const title = `Traces are kept for ${typeof kept === 'number' ? countOf(kept, 'day') : 'ever'}`
+      return { title, summary: `${title} from now on; set${by}.` }
+    }
     default:
       return describeAudit(event)
   }
@@ -110,6 +119,11 @@ function describeActor({ actor_type, actor_name }: ToldEvent) {
   return actor_name === null ? '' : ` by API key '${actor_name}'`
 }
 
+/** `1 day`, `2 days`. */
+function countOf(n: unknown, what: string) {
+  return `${String(n)} ${what}${n === 1 ? '' : 's'}`
+}
+
 function wordOf({ data }: ToldEvent, key: string) {
   const value = data[key]
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
@@ -127,6 +141,5 @@ const WHAT: Readonly<Record<string, string>> = {
   organization: 'Organization',
   webhook_secret: 'Webhook secret',
   trace_period: 'Month of traces',
-  trace_retention: 'Retention of traces',
   skill: 'Skill',
 }

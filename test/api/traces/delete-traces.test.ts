@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { aggregateScoresHandler } from '../../../workers/evals/aggregate-scores.ts'
 import { judgeTracesHandler } from '../../../workers/evals/judge-traces.ts'
+import { restoreBackupHandler } from '../../../workers/import/backup/restore-backup.ts'
 import { makeDeleteHandler } from '../../../workers/maintenance/delete-traces.ts'
+import { openBackups } from '../../support/backup/backups.ts'
 import { makeTestKey, openService } from '../../support/service.ts'
 import { hello, storeJudged } from '../../support/stored-traces.ts'
 import type { JudgedTrace } from '../../support/stored-traces.ts'
@@ -136,25 +138,69 @@ t.test('DELETE /traces', async (t) => {
     t.pass()
   })
 
+  await t.test('leaves alone what is restored after the request', async (t) => {
+    const org = await open({ trace_id: 'lost' }, { trace_id: 'there' })
+    const { take, submit } = openBackups(service)
+    const file = await take(org)
+    await org.client.delete('/traces/lost')
+    await paused(async () => {
+      await org.remove('agent_name=agent', later)
+      const importId = await submit(org, file)
+      const restoring = await service.startWorkers([restoreBackupHandler])
+      await until(async () => (await org.client.get(`/import/${importId}`)).body.finished_at)
+      await restoring.stop()
+      t.same(await org.ids(), ['lost', 'there'])
+    })
+    await until(async () => (await org.ids()).join() === 'lost')
+    t.pass()
+  })
+
+  await t.test('goes by the decision that it had to wait for', async (t) => {
+    const org = await open({ trace_id: 'saved' }, { trace_id: 'gone' })
+    await sql`update verdicts set verdict = 'drop' where org_id = ${org.orgId}`
+    const judge = await sql.reserve()
+    await judge`begin`
+    await judge`
+      select from traces where org_id = ${org.orgId} and trace_id = 'saved' for no key update`
+    await judge`
+      update verdicts set verdict = 'keep' where org_id = ${org.orgId} and trace_id = 'saved'`
+    const removing = org.remove('verdict=drop')
+    await until(async () => (await sql`select from pg_locks where not granted limit 1`).length > 0)
+    await judge`commit`
+    judge.release()
+    t.match(await removing, { body: { matched_count: 2, deleted_count: 1 } })
+    t.same(await org.ids(), ['saved'])
+  })
+
+  await t.test('lets others have their turn between projects, too', async (t) => {
+    const org = await open({ trace_id: 'in default' })
+    for (const name of ['second', 'third', 'fourth']) {
+      await org.client.post('/traces', { agent_name: 'agent', trace_id: name, project: name })
+    }
+    t.match(await org.remove('agent_name=agent'), { body: { deleted_count: 4 } })
+    const runs = await sql`
+      select from pgboss.job where name = 'traces.delete' and group_id = ${org.orgId}`
+    t.ok(runs.length >= 4, 'a run for each')
+  })
+
   await t.test('that is canceled keeps what it has done', async (t) => {
     const org = await open(...Array.from({ length: 9 }, (_, i) => ({ trace_id: `t${i}` })))
     // The walk comes to the newest first; the one that is held keeps it from its third step.
     const holder = await sql.reserve()
     await holder`begin`
     await holder`select from traces where org_id = ${org.orgId} and trace_id = 't4' for update`
-    const { body } = await org.remove('agent_name=agent', later)
+    const removing = org.remove('agent_name=agent', { prefer: 'wait=50' })
     await until(async () => (await org.ids()).length === 5)
-    const canceled = await org.client.post(`/jobs/${body.job_id}/cancel`)
+    const { body: list } = await org.client.get('/jobs?kind=traces.delete')
+    const canceled = await org.client.post(`/jobs/${list.jobs[0].id}/cancel`)
     t.ok(canceled.status < 300, 'between two steps, or while one waits')
     await holder`rollback`
     holder.release()
-    const job = await until(async () => {
-      const { body: job } = await org.client.get(`/jobs/${body.job_id}`)
-      return job.done && job
-    })
-    t.equal(job.state, 'canceled')
+    const { body } = await removing
+    t.equal(body.status, 'canceled')
     const left = (await org.ids()).length
     t.ok(left > 0 && left < 9, `${left} are left`)
+    t.equal(body.deleted_count, 9 - left)
     const [event] = await sql<{ data: { count: number } }[]>`
       select data from audit_events where org_id = ${org.orgId} and action = 'traces.deleted'`
     t.equal(event?.data.count, 9 - left, 'and what is told of it is true')

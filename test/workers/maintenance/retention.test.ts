@@ -32,6 +32,9 @@ t.test('traces that an organization does not keep any longer', async (t) => {
     await store(each, `29 days ${each.orgId}`, 29)
     await store(each, `new ${each.orgId}`, 0)
   }
+  await storeJudged(sql, org, [{ trace_id: `restored ${org.orgId}` }])
+  await sql`
+    update traces set created_at = ${ago(400)}, restored_at = now() where trace_id like 'restored%'`
   while ((await foldCounts(sql, 1000)) > 0);
   const daysOf = async ({ orgId }: { orgId: string }) => {
     const rows = await sql<{ word: string }[]>`
@@ -56,7 +59,7 @@ t.test('traces that an organization does not keep any longer', async (t) => {
   t.same(await set('30'), { org_id: org.orgId, retention_days: 30 })
   t.match(await get('/usage'), { body: { trace_retention_days: 30 } })
   t.equal(await sweep(), 1)
-  await until(async () => (await daysOf(org)) === '29,new')
+  await until(async () => (await daysOf(org)) === 'restored,29,new')
   t.equal(await daysOf(other), '100,31,29,new', 'others keep theirs')
   const { body } = await get('/jobs?kind=traces.delete')
   t.match(
@@ -67,14 +70,41 @@ t.test('traces that an organization does not keep any longer', async (t) => {
   const { body: log } = await get('/changelog?types=audit')
   t.match(log.events, [
     { title: '2 traces deleted', actor: { type: 'operator' }, data: { count: 2, kept_days: 30 } },
-    { title: "Retention of traces '30 days' changed" },
+    { title: 'Traces are kept for 30 days' },
   ])
 
   t.equal(await sweep(), 0, 'once a day')
   await set('7')
   t.equal(await sweep(), 1, 'but at once where the days have changed')
-  await until(async () => (await daysOf(org)) === 'new')
+  await until(async () => (await daysOf(org)) === 'restored,new')
   await set('none')
   t.match(await get('/usage'), { body: { trace_retention_days: null } })
   t.equal(await sweep(), 0)
+})
+
+t.test('a deletion by the days ends where they are more now', async (t) => {
+  const service = await openService(t)
+  const { sql, context } = service
+  const org = await service.makeOrganization()
+  await storeJudged(sql, org, [{ trace_id: 'old' }])
+  await sql`update traces set created_at = now() - interval '20 days' where org_id = ${org.orgId}`
+  while ((await foldCounts(sql, 1000)) > 0);
+  const set = (days: string) => runCommand(service, 'org set-retention', { org: org.orgId, days })
+  const { signal } = new AbortController()
+  for (const [days, more] of [
+    ['7', 'none'],
+    ['8', '21'],
+  ] as const) {
+    await set(days)
+    t.equal(await requestRetentions({ ...context, signal } as never), 1)
+    await set(more)
+  }
+  await service.startWorkers([deleteTracesHandler])
+  const { get } = service.client(org.key)
+  const jobs = await until(async () => {
+    const { body } = await get('/jobs?kind=traces.delete&state=succeeded')
+    return body.total === 2 && body.jobs
+  })
+  t.match(jobs, [{ result: { deleted_count: 0 } }, { result: { deleted_count: 0 } }])
+  t.match(await get('/traces/old'), { status: 200 })
 })

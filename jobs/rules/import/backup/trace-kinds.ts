@@ -5,7 +5,7 @@ import { fitShapes } from './repair-shapes.ts'
 
 /**
  * `manifest_id` is null for a manifest that the backup has not; `manifest_hash` names it all the same. The
- * columns left out are what a reader of the content finds in it, and the period is the month of `created_at`.
+ * columns left out are what a reader of the content finds in it, and when the trace came here.
  */
 export const trace = kind('trace', 'traces', {
   members: {
@@ -60,6 +60,7 @@ export const trace = kind('trace', 'traces', {
     'malformed',
     'content_hash',
     'period',
+    'restored_at',
   ],
   hasContent: true,
 })
