@@ -77,11 +77,15 @@ export async function isAnyActive(sql: Queryable, orgId: string) {
   return active.length > 0
 }
 
-/** Rows of an organization in all queues, dead letters too, but for those that workers have claimed. */
-export async function listRowsOf(sql: Queryable, orgId: string, limit: number) {
-  return sql<{ name: string; id: string }[]>`
+/**
+ * Locks rows of an organization in all queues, dead letters too, but for those that workers have claimed.
+ * None of them is claimed before the transaction ends.
+ */
+export async function lockRowsOf(tx: Queryable, orgId: string, limit: number) {
+  return tx<{ name: string; id: string }[]>`
     select name, id from pgboss.job
-    where data ->> 'org_id' = ${orgId} and state <> 'active' limit ${limit}`
+    where data ->> 'org_id' = ${orgId} and state <> 'active' limit ${limit}
+    for update skip locked`
 }
 
 /** How many jobs of each of these organizations could run now in a queue; those with none are left out. */

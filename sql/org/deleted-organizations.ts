@@ -53,20 +53,21 @@ export interface OwnedTable {
   readonly name: string
   /** Its rows name files of theirs. */
   readonly has_files: boolean
-  /** Its rows refer to others of it, so that all of an organization are deleted at once. */
-  readonly is_nested: boolean
+  /** The column by which its rows refer to others of it; null in most. */
+  readonly own_reference: string | null
 }
 
 /**
- * All that have an `org_id`, as the catalog knows them, so that none is forgotten. What refers to a table
- * comes before it.
+ * All that have an `org_id`, as the catalog knows them, so that none is forgotten; but for the public names
+ * of skills, which stay taken: another skill under one of them would reach all who have installed the first.
+ * What refers to a table comes before it.
  */
 export async function listOwnedTables(sql: Queryable) {
   return sql<OwnedTable[]>`
     with recursive owned as (
       select c.oid from pg_class c join pg_attribute a on a.attrelid = c.oid
       where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'
-        and a.attname = 'org_id' and not a.attisdropped
+        and a.attname = 'org_id' and not a.attisdropped and c.relname <> 'registry_slugs'
     ), refers as (
       select conrelid as child, confrelid as parent from pg_constraint
       where contype = 'f' and conrelid <> confrelid
@@ -79,11 +80,28 @@ export async function listOwnedTables(sql: Queryable) {
       exists (
         select from pg_attribute a
         where a.attrelid = o.oid and a.attname = 'storage_key' and not a.attisdropped) as has_files,
-      exists (
-        select from pg_constraint k
-        where k.contype = 'f' and k.conrelid = o.oid and k.confrelid = o.oid) as is_nested
+      (
+        select a.attname::text from pg_constraint k
+          join pg_attribute a on a.attrelid = o.oid and a.attnum = any(k.conkey)
+        where k.contype = 'f' and k.conrelid = o.oid and k.confrelid = o.oid
+          and a.attname <> 'org_id') as own_reference
     from owned o join ranked using (oid)
     group by o.oid order by max(rank) desc, name`
+}
+
+/** Empties the reference of some rows of an organization to others of their table. @returns of how many */
+export async function cutReferences(
+  sql: Queryable,
+  table: string,
+  column: string,
+  orgId: string,
+  limit: number,
+) {
+  const cut = await sql`
+    update ${sql(table)} set ${sql(column)} = null where ctid = any(array(
+      select ctid from ${sql(table)}
+      where org_id = ${orgId} and ${sql(column)} is not null limit ${limit}))`
+  return cut.count
 }
 
 /**
@@ -91,10 +109,10 @@ export async function listOwnedTables(sql: Queryable) {
  * @returns how many, and the keys of their files
  */
 export async function deleteOwned(sql: Queryable, table: OwnedTable, orgId: string, limit: number) {
-  const { name, has_files, is_nested } = table
+  const { name, has_files } = table
   const rows = await sql<{ storage_key?: string | null }[]>`
     delete from ${sql(name)} where ctid = any(array(
-      select ctid from ${sql(name)} where org_id = ${orgId} ${is_nested ? sql`` : sql`limit ${limit}`}))
+      select ctid from ${sql(name)} where org_id = ${orgId} limit ${limit}))
     ${has_files ? sql`returning storage_key` : sql``}`
   return { count: rows.count, files: rows.flatMap(({ storage_key: key }) => key ?? []) }
 }

@@ -1,7 +1,8 @@
 import { deleteOrganization } from '../../jobs/delete-organization.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { isAnyActive, listRowsOf } from '../../sql/jobs/pg-boss.ts'
+import { isAnyActive, lockRowsOf } from '../../sql/jobs/pg-boss.ts'
 import {
+  cutReferences,
   deleteInstalls,
   deleteOrganizationRow,
   deleteOwned,
@@ -64,17 +65,15 @@ async function cancelJobs({ sql, queue, signal }: Run, orgId: string) {
 }
 
 async function deleteQueueRows({ sql, queue, signal }: Run, orgId: string) {
-  for (let rows; (rows = await listRowsOf(sql, orgId, JOBS_TOGETHER)).length > 0;) {
+  for (let count = 1; count > 0;) {
     signal.throwIfAborted()
-    const byQueue = Map.groupBy(rows, ({ name }) => name)
-    await sql.begin(async (tx: Transaction) => {
-      for (const [name, group] of byQueue) {
-        await queue.remove(
-          tx,
-          name,
-          group.map(({ id }) => id),
-        )
+    count = await sql.begin(async (tx: Transaction) => {
+      const rows = await lockRowsOf(tx, orgId, JOBS_TOGETHER)
+      for (const [name, group] of Map.groupBy(rows, (row) => row.name)) {
+        const ids = group.map(({ id }) => id)
+        await queue.remove(tx, name, ids)
       }
+      return rows.length
     })
   }
 }
@@ -88,6 +87,10 @@ async function emptyTables(
 ) {
   let total = 0
   for (const table of tables) {
+    for (let cut = 1; cut > 0 && table.own_reference;) {
+      signal.throwIfAborted()
+      cut = await cutReferences(sql, table.name, table.own_reference, orgId, rowsTogether)
+    }
     for (let deleted = 1; deleted > 0; total += deleted) {
       signal.throwIfAborted()
       if (total > 0 && isLate()) return total

@@ -6,6 +6,7 @@ import {
   deleteOrganizationHandler,
   makeOrganizationHandler,
 } from '../../../workers/maintenance/delete-organization.ts'
+import { toolComponent } from '../../support/agents.ts'
 import { buildDataset } from '../../support/built-dataset.ts'
 import { runCommand } from '../../support/command.ts'
 import { countOwned, fillOwned, listOwned } from '../../support/owned-rows.ts'
@@ -38,6 +39,9 @@ t.test('an organization is deleted with everything of it, and nothing of another
     [],
     'every table has rows of it',
   )
+  const [nested] = await sql`
+    select from manifests where org_id = ${org.orgId} and parent_manifest_id is not null`
+  t.ok(nested, 'also such as refer to others of theirs')
   const queued = await queueRows(other.orgId)
   t.ok(queued > 0)
   const opened = await service.client(org.key).post('/auth/session', { api_key: org.key })
@@ -58,8 +62,8 @@ t.test('an organization is deleted with everything of it, and nothing of another
   await until(() => isGone(org), 60_000)
   t.same(
     Object.entries(await countOwned(sql, tables, org.orgId)).filter(([, n]) => n > 0),
-    [],
-    'no table has a row of it',
+    [['registry_slugs', 1]],
+    'no table has a row of it, but that public names of its skills stay taken',
   )
   t.same(await countOwned(sql, steady, other.orgId), kept, 'the other one has all of its rows')
   t.same([await queueRows(org.orgId), await queueRows(other.orgId)], [0, queued])
@@ -144,6 +148,10 @@ async function openScene(t: Test) {
         ],
       }))
       await storeJudged(sql, org, traces)
+      for (const version of ['1', '2', '3']) {
+        const manifest = { agent_name: 'grown', components: [toolComponent(version)] }
+        await service.client(org.key).post('/manifests', { ...manifest, activate: true })
+      }
       await buildDataset(service.client(org.key), 'sft')
       const files = await sql<{ key: string }[]>`
         select storage_key as key from dataset_files where org_id = ${org.orgId}`
