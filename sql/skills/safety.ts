@@ -18,6 +18,8 @@ export interface ScannedRow {
   eval_yaml: string | null
   body: string
   change_summary: string | null
+  /** Another one when a file comes, goes or changes. */
+  files_mark: string | null
   /** What the registry says of the version, where that is something else; its descriptions are one text. */
   published: Pick<ScannedRow, 'description' | 'frontmatter' | 'eval_yaml'> | null
 }
@@ -25,7 +27,9 @@ export interface ScannedRow {
 export async function findScanned(sql: Queryable, orgId: string, versionId: string) {
   const [row] = await sql<ScannedRow[]>`
     select v.skill_id, v.revision, k.name, k.description, k.trigger_phrases, k.frontmatter, k.eval_yaml,
-      v.body, v.change_summary,
+      v.body, v.change_summary, (
+        select md5(string_agg(concat_ws(' ', f.path, encode(f.sha256, 'hex')), E'\n' order by f.path))
+        from skill_version_files f where f.org_id = v.org_id and f.version_id = v.id) as files_mark,
       case when p.version_id is not null then json_build_object(
         'description', concat_ws(E'\n', p.description, nullif(listed.description, p.description)),
         'frontmatter', p.frontmatter, 'eval_yaml', p.eval_yaml) end as published
