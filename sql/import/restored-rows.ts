@@ -21,14 +21,19 @@ export async function insertRestoredRows(
 ): Promise<RestoreOutcome[]> {
   const columns = Object.keys(rows[0] ?? {})
   const key = keyColumns(kind)
-  const isSameKey = all(tx, key, (column) => tx`t.${tx(column)} = g.${tx(column)}`)
+  // Of rows under one key another one may be the one that was inserted.
+  const row = columns.includes('id') ? [...new Set([...key, 'id'])] : key
   const same = SAME_COLUMNS[kind.name]
+  const isSameKey = equal(tx, key)
   const isSame = same ? tx`t.${tx(same)} is not distinct from g.${tx(same)}` : tx`true`
+  const isShown = kind.name === 'skill' ? tx`t.deleted_at is null` : tx`true`
+  const returned = [...new Set([...row, ...(same ? [same] : [])])]
   const { period, joinPeriod } = periodOf(tx, orgId, kind)
   const document = kind.name === 'skill' ? skillDocument(tx, tx`g`) : null
   const told = await tx<{ place: number; outcome: RestoreOutcome }[]>`
     with given as materialized (
-      select * from json_populate_recordset(null::${tx(kind.table)}, ${jsonText(rows)}::text::json)
+      select g.*, row_number() over (partition by ${listed(tx, row, tx`g.`)} order by ordinality) as nth
+      from json_populate_recordset(null::${tx(kind.table)}, ${jsonText(rows)}::text::json)
         with ordinality g
     ), inserted as (
       insert into ${tx(kind.table)} (org_id, ${listed(tx, columns, tx``)} ${period ? tx`, period` : tx``}
@@ -38,16 +43,21 @@ export async function insertRestoredRows(
       from given g ${joinPeriod}
       order by ordinality
       on conflict do nothing
-      returning ${listed(tx, key, tx``)}
+      returning ${listed(tx, returned, tx``)}
     )
     select ordinality::int as place, case
-      when exists (select from inserted t where ${isSameKey}) then 'restored'
-      when exists (select from ${tx(kind.table)} t
-        where t.org_id = ${orgId} and ${isSameKey} ${kind.name === 'skill' ? tx`and t.deleted_at is null` : tx``}
-          and ${isSame}) then 'skipped'
+      when nth = 1 and exists (select from inserted t where ${equal(tx, row)}) then 'restored'
+      when exists (select from inserted t where ${isSameKey} and ${isSame}) or exists (
+        select from ${tx(kind.table)} t
+        where t.org_id = ${orgId} and ${isSameKey} and ${isShown} and ${isSame}) then 'skipped'
       else 'conflict' end as outcome
     from given g order by ordinality`
   return told.map(({ outcome }) => outcome)
+}
+
+/** Whether row `t` has the values of row `g` in these columns. */
+function equal(tx: Transaction, columns: readonly string[]) {
+  return all(tx, columns, (column) => tx`t.${tx(column)} = g.${tx(column)}`)
 }
 
 /** The columns of a kind's key; two members may name one of them together. */
