@@ -1,5 +1,6 @@
 import type { Queryable } from '../core/db.ts'
 import { storableText } from '../core/db.ts'
+import { cut } from '../../jobs/rules/core/reader.ts'
 
 /** A record that was not imported, and why. */
 export interface ImportError {
@@ -34,9 +35,11 @@ export async function insertImportErrors(
     select ${orgId}, ${importId}, line, code, message
     from unnest(${errors.map(({ line }) => line)}::bigint[],
       ${errors.map(({ code }) => code)}::text[],
-      ${errors.map(({ message }) => storableText(message))}::text[]) as e (line, code, message)
+      ${errors.map(({ message }) => storableText(cut(message, MAX_MESSAGE)))}::text[]) as e (line, code, message)
     on conflict (org_id, import_id, line) do nothing`
 }
 
+/** Characters: messages may quote what was sent, and are read back by the thousand. */
+const MAX_MESSAGE = 1000
 /** Errors of an import that can be read back; further ones are only counted. */
 export const MAX_ERRORS_KEPT = 100_000
