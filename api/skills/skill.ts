@@ -64,14 +64,15 @@ export const skillBody = Joi.object({
   updated_at: times.required(),
 }).label('Skill')
 
-/** Skills as clients see them, in the same order. */
+/** Skills as clients see them, in the same order, but for one without a version. */
 export async function viewSkills(sql: Queryable, orgId: string, rows: readonly SkillRow[]) {
   const ids = rows.map(({ id }) => id)
   const [newest, marks] = await Promise.all([
     findNewest(sql, orgId, ids),
     findRegistryMarks(sql, orgId, ids),
   ])
-  return rows.map(({ upstream_seen_version_id: _, created_by: __, is_fixture, ...row }) => ({
+  const whole = rows.filter(({ id }) => newest.has(id))
+  return whole.map(({ upstream_seen_version_id: _, created_by: __, is_fixture, ...row }) => ({
     ...row,
     url_slug: marks.get(row.id)?.url_slug ?? null,
     has_upstream_update: marks.get(row.id)?.has_upstream_update ?? false,
