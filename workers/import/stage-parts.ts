@@ -1,4 +1,4 @@
-import { compressText, inflateText } from '../../jobs/rules/core/zstd.ts'
+import { box, unbox } from '../../jobs/rules/import/box.ts'
 import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import type { Part, SpanScore } from '../../jobs/rules/import/format.ts'
 import type { PartsRow, PiecedTrace } from '../../sql/import/import-parts.ts'
@@ -136,21 +136,8 @@ function rowOf(of: Pick<PartsRow, 'trace_id' | 'span_id'>, texts: readonly strin
   }
 }
 
-/** Of a short text compression would save little, and cost more than all else that is done with it. */
-export function box(text: string): Buffer {
-  return text.length < COMPRESSED_FROM ? Buffer.from(text) : compressText(text)
-}
-
-/** The text in a box; no JSON list begins as a compressed text does. */
-export function unbox(content: Uint8Array): Buffer {
-  return content[0] === LIST_START ? Buffer.from(content) : inflateText(content)
-}
-
 /** Of one trace; four times what 50,000 LLM calls hold. */
 export const MAX_TRACE_VALUES = 5_000_000
-/** Characters. */
-const COMPRESSED_FROM = 2 << 10
-const LIST_START = 0x5b
 /** Four times the largest record. */
 const MAX_RECORD_CHARACTERS = 64 << 20
 const TOO_LARGE = {
