@@ -31,7 +31,7 @@ export const restoreBackup = job(
       },
       {
         /** The trace that lines before it are about; `is_new` where this import has stored it. */
-        open: shape({ project: anyText(), trace_id: anyText(), is_new: bool() }),
+        open: shape({ project: anyText(), trace_id: anyText(), is_new: bool() }, { line: count() }),
         /** What the last line of the backup says, and at which offset it begins. */
         last_line: shape({ offset: count(), counts: recordOf(count()), sha256: anyText() }),
         /** `check` while the file is compared with its last line, `follow` while traces are searched. */

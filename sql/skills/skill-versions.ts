@@ -172,11 +172,11 @@ export async function insertVersions(
     from added where v.org_id = ${orgId} and v.id = added.parent_version_id`
 }
 
-/** Files of the newest version were changed in place: no scan of it counts any more. */
+/** Files of the newest version were changed in place: no scan of it counts any more, and no restore adds to it. */
 export async function reviseVersion(tx: Transaction, orgId: string, versionId: string) {
   await tx`
     with revised as (
-      update skill_versions set revision = revision + 1
+      update skill_versions set revision = revision + 1, restored_by = null
       where org_id = ${orgId} and id = ${versionId} returning skill_id
     )
     update skills k set scanner_version = 0

@@ -92,10 +92,10 @@ export async function assembleInThread(
 
 /** Parses lines of a backup in the thread that has the fewest. Their bytes are transferred to it. */
 export async function parseLinesInThread(
-  { bytes, ends, lines, starts }: LineBytes,
+  { bytes, ends, lines, starts, faults }: LineBytes,
   settings: LineSettings,
 ): Promise<ParsedLines> {
-  const chunk = { bytes, ends, lines, starts }
+  const chunk = { bytes, ends, lines, starts, faults }
   return runInThread<ParsedLines>({ kind: 'restore', chunk, settings }, [bytes.buffer])
 }
 
@@ -172,7 +172,7 @@ interface Thread {
   run<T>(task: DistributedOmit<ThreadTask>, moved?: ArrayBuffer[]): Promise<T>
 }
 type DistributedOmit<T> = T extends unknown ? Omit<T, 'taskId'> : never
-type LineBytes = Pick<BackupChunk, 'bytes' | 'ends' | 'lines' | 'starts'>
+type LineBytes = Pick<BackupChunk, 'bytes' | 'ends' | 'lines' | 'starts' | 'faults'>
 export type ChunkBytes = Pick<Chunk, 'bytes' | 'ends' | 'lines'>
 interface Waiting {
   /** Takes the result of this task's kind. */

@@ -1,6 +1,7 @@
 import { findImport, forgetUpload } from '../../sql/import/imports.ts'
 import { deleteParts, hasParts } from '../../sql/import/import-parts.ts'
 import type { ImportRow } from '../../sql/import/imports.ts'
+import { followRestore } from '../../sql/transactions/follow-restore.ts'
 import { GiveUp } from '../runtime/give-up.ts'
 import { CONTINUE, Waiting } from '../runtime/handler.ts'
 import type { Outcome, ResumableRun, Run } from '../runtime/handler.ts'
@@ -76,12 +77,15 @@ async function importSlice<C extends PartsCursor>(
   return placed === CONTINUE ? CONTINUE : await assembleParts(run, item, placed, slice)
 }
 
-/** Nobody goes on with an import that is given up or canceled. */
+/** Nobody goes on with an import that is given up or canceled. What a restore has stored until then stays. */
 async function clearedUp<T>(run: Run, item: ImportRow, work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    if (error instanceof GiveUp || run.signal.reason === 'canceled') await clear(run, item)
+    if (error instanceof GiveUp || run.signal.reason === 'canceled') {
+      if (item.source === 'backup') await followRestore(run.sql, run.queue, item)
+      await clear(run, item)
+    }
     throw error
   }
 }

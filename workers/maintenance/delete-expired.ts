@@ -2,7 +2,7 @@ import { deleteExpired } from '../../jobs/delete-expired.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { deleteOldIdempotencyKeys } from '../../sql/core/idempotency-keys.ts'
 import { deleteParts, listLeftStaging } from '../../sql/import/import-parts.ts'
-import { forgetUpload, listLeftUploads } from '../../sql/import/imports.ts'
+import { findImport, forgetUpload, listLeftUploads } from '../../sql/import/imports.ts'
 import {
   deleteEndedSessions,
   deleteExpiredAttempts,
@@ -22,6 +22,7 @@ import {
 import { expireTasks } from '../../sql/replay/replay-tasks.ts'
 import { deleteReleasedBlobs } from '../../sql/skills/skill-blobs.ts'
 import { deleteEmptyCounts } from '../../sql/traces/count-changes.ts'
+import { followRestore } from '../../sql/transactions/follow-restore.ts'
 import { handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
 import { keepPeriods } from './keep-periods.ts'
@@ -88,10 +89,12 @@ async function deleteLeftUploads({ sql, storage, signal }: Run) {
   return count
 }
 
-/** Rows of imports that will not put them together any more. */
+/** Rows of imports that will not put them together any more. What a restore stored before its end is followed up. */
 async function deleteLeftParts(run: Run) {
   let count = 0
   for (const { org_id: orgId, import_id: importId } of await listLeftStaging(run.sql, CHUNK)) {
+    const item = await findImport(run.sql, orgId, importId)
+    if (item?.source === 'backup') await followRestore(run.sql, run.queue, item)
     for (let deleted = 1; deleted > 0; count += deleted) {
       run.signal.throwIfAborted()
       deleted = await deleteParts(run.sql, { orgId, importId }, PARTS_TOGETHER)

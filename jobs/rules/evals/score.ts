@@ -195,5 +195,5 @@ const KIND_OF: Readonly<Record<Source, SourceKind>> = {
 }
 /** Scores that one trace brings at once. */
 export const MAX_SCORES = 1000
-const MAX_LABEL = 256
+export const MAX_LABEL = 256
 export const MAX_REASON = 4000

@@ -1,32 +1,48 @@
+import { requestAggregation } from '../../../jobs/aggregate-scores.ts'
 import type { KindName } from '../../../jobs/rules/import/backup/lines.ts'
-import type { Component } from '../../../jobs/rules/manifests/manifest.ts'
+import { readComponents } from '../../../jobs/rules/manifests/manifest-components.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
 import { markJudged } from '../../../sql/evals/cell-marks.ts'
 import { insertTraceSkills } from '../../../sql/evals/trace-skills.ts'
-import { requestAggregation } from '../../../jobs/aggregate-scores.ts'
 import { listManifestsInUse } from '../../../sql/import/restored-manifests.ts'
+import { adoptVersions, voidScans } from '../../../sql/import/restored-skills.ts'
 import { insertComponents } from '../../../sql/manifests/manifest-components.ts'
 import { findActiveManifests } from '../../../sql/manifests/manifests.ts'
-import { exchangeBlobs } from '../../../sql/skills/skill-blobs.ts'
-import type { Run } from '../../runtime/handler.ts'
+import type { RestoreTodo } from '../../../sql/transactions/follow-restore.ts'
+import { withinEvaluators, withinSkills } from './limits.ts'
+import { allReady } from './ready-rows.ts'
+import type { ReadyRows } from './ready-rows.ts'
+import type { Restoring } from './restore-state.ts'
 import type { RestoredEntry, RestoreTarget } from './restored-columns.ts'
-import type { Retarget } from './stored-lines.ts'
+import { readyFiles, versionOf } from './skill-files.ts'
 
-/** What has to be there before rows are, and what changes in them because of what is there. */
+/** What has to be there before rows are, what changes in them because of what is there, and which may come. */
 export async function beforeRestore(
   tx: Transaction,
-  { orgId }: RestoreTarget,
+  target: RestoreTarget,
   kind: KindName,
-  entries: readonly RestoredEntry[],
-): Promise<readonly RestoredEntry[]> {
-  if (kind === 'skill_file') {
-    const blobs = entries.map(({ entry: { values } }) => ({
-      sha256: Buffer.from(values['sha256'] as string, 'base64'),
-      content: Buffer.from(values['content'] as string, 'base64'),
-    }))
-    await exchangeBlobs(tx, orgId, blobs, [])
+  rows: readonly RestoredEntry[],
+): Promise<ReadyRows> {
+  const { orgId } = target
+  switch (kind) {
+    case 'evaluator':
+      return withinEvaluators(tx, orgId, rows)
+    case 'skill':
+      return withinSkills(tx, orgId, rows)
+    case 'skill_version':
+      await adoptVersions(tx, orgId, target.jobId, rows.map(numberOf))
+      return allReady(rows)
+    case 'skill_file':
+      return readyFiles(tx, target, rows)
+    case 'manifest':
+      return allReady(await superseded(tx, orgId, rows))
+    default:
+      return allReady(rows)
   }
-  return kind === 'manifest' ? superseded(tx, orgId, entries) : entries
+}
+
+function numberOf({ row }: RestoredEntry) {
+  return { skillId: row['skill_id'] as string, number: row['version_number'] as number }
 }
 
 /** The active version of an agent stays the active one. */
@@ -46,37 +62,34 @@ async function superseded(tx: Transaction, orgId: string, entries: readonly Rest
 
 /** Stores what belongs to rows that were stored, and marks what does not show them yet. */
 export async function afterRestore(
-  tx: Transaction,
-  { queue }: Run,
+  { tx, run }: Restoring,
   { orgId }: RestoreTarget,
   kind: KindName,
   taken: readonly RestoredEntry[],
-): Promise<{ links: readonly string[]; retargets: readonly Retarget[] }> {
+): Promise<Partial<Omit<RestoreTodo, 'searched'>>> {
+  const ids = taken.map(({ row }) => row['id'] as string)
   if (kind === 'manifest') {
-    for (const { entry, row } of taken) {
-      await insertComponents(
-        tx,
-        orgId,
-        row['id'] as string,
-        entry.values['components'] as Component[],
-      )
+    for (const [i, { entry }] of taken.entries()) {
+      // As they are read: what the line leaves out is filled in. The check of the line found no fault.
+      const components = readComponents(entry.values['components'], [])
+      await insertComponents(tx, orgId, ids[i] as string, components)
     }
-    return listManifestsInUse(
-      tx,
-      orgId,
-      taken.map(({ row }) => row['id'] as string),
-    )
+    return listManifestsInUse(tx, orgId, ids)
+  }
+  if (kind === 'skill_version') return { scans: ids }
+  if (kind === 'skill_file') {
+    const scans = [...new Set(taken.map(versionOf))]
+    await voidScans(tx, orgId, scans)
+    return { scans }
   }
   if (kind === 'verdict') {
     const byProject = Map.groupBy(taken, ({ row }) => row['project_id'] as string)
     for (const [projectId, rows] of byProject) {
-      const ids = rows.map(({ row }) => row['trace_id'] as string)
-      await markJudged(tx, orgId, projectId, ids)
-      await insertTraceSkills(tx, orgId, projectId, ids)
-      await requestAggregation(queue, tx, orgId, projectId)
+      const traceIds = rows.map(({ row }) => row['trace_id'] as string)
+      await markJudged(tx, orgId, projectId, traceIds)
+      await insertTraceSkills(tx, orgId, projectId, traceIds)
+      await requestAggregation(run.queue, tx, orgId, projectId)
     }
   }
-  return NOTHING
+  return {}
 }
-
-const NOTHING = { links: [], retargets: [] }

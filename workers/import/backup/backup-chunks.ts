@@ -15,8 +15,8 @@ export interface BackupChunk {
   readonly lines: readonly number[]
   /** Where each line begins in the file. */
   readonly starts: readonly number[]
-  /** Lines that were not read. */
-  readonly faults: readonly LineFault[]
+  /** Lines that are too long to be read. */
+  readonly faults: readonly UnreadLine[]
   /** Why nothing after this chunk can be read. */
   readonly broken: UploadFault | undefined
   /** The position from which to continue after this chunk. */
@@ -26,6 +26,12 @@ export interface BackupChunk {
   readonly isLast: boolean
   /** The line of the first trace that is left out because the organization's quota does not hold it. */
   readonly cappedAtLine?: number
+}
+
+/** A line that was not read. */
+export interface UnreadLine extends LineFault {
+  /** The kind that its beginning says; undefined where it says none. */
+  readonly kind: string | undefined
 }
 
 /**
@@ -88,20 +94,23 @@ export async function* backupChunksBefore(
 async function* splitLines(source: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let parts: Buffer[] = []
   let size = 0
+  let start = EMPTY
   function take(end: Buffer): Line {
     size += end.length
-    const isTooLong = size > MAX_LINE_BYTES
-    const line = { size, bytes: isTooLong ? null : join(parts, end) }
+    const bytes = size > MAX_LINE_BYTES ? null : join(parts, end)
+    const line = { size, bytes, kind: kindAtStart(bytes ?? start) }
     parts = []
     size = 0
     return line
   }
   for await (const bytes of source) {
-    let start = 0
-    for (let end; (end = bytes.indexOf(NEWLINE, start)) >= 0; start = end + 1) {
-      yield take(bytes.subarray(start, end + 1))
+    let from = 0
+    for (let end; (end = bytes.indexOf(NEWLINE, from)) >= 0; from = end + 1) {
+      yield take(bytes.subarray(from, end + 1))
     }
-    const rest = bytes.subarray(start)
+    const rest = bytes.subarray(from)
+    if (size < HEAD_BYTES)
+      start = Buffer.concat([start.subarray(0, size), rest.subarray(0, HEAD_BYTES)])
     size += rest.length
     if (size > MAX_LINE_BYTES) parts = []
     else if (rest.length > 0) parts.push(rest)
@@ -118,7 +127,7 @@ function openBatch(from: Position) {
   let texts: Buffer[] = []
   let lines: number[] = []
   let starts: number[] = []
-  let faults: LineFault[] = []
+  let faults: UnreadLine[] = []
   let first = from
   let next = from
   return {
@@ -128,10 +137,10 @@ function openBatch(from: Position) {
       const factor = isFollower ? MAX_UNIT_CHUNKS : 1
       return bytes >= factor * chunkBytes || count >= factor * MAX_LINES
     },
-    add({ bytes, size }: Line) {
+    add({ bytes, size, kind }: Line) {
       const start = next.offset
       next = { offset: start + size, line: next.line + 1 }
-      if (bytes === null) faults.push({ line: next.line, ...TOO_LONG })
+      if (bytes === null) faults.push({ line: next.line, kind, ...TOO_LONG })
       else if (!isBlank(bytes)) {
         texts.push(bytes)
         lines.push(next.line)
@@ -162,10 +171,14 @@ function packed(texts: readonly Buffer[]) {
   return { bytes, ends }
 }
 
-/** Whether a line comes together with the one before it. Its kind stands first. */
-function isFollower({ bytes }: Line) {
-  const kind = /^\{"kind":"(\w+)"/.exec(bytes?.toString('latin1', 0, HEAD_BYTES) ?? '')?.[1]
-  return kind !== undefined && TOGETHER.has(kind)
+/** Whether a line comes together with the one before it; a damaged one may be about that. */
+function isFollower({ kind }: Line) {
+  return kind === undefined || TOGETHER.has(kind)
+}
+
+/** The kind of a line, which stands first in it; undefined for a line that does not begin so. */
+export function kindAtStart(bytes: Buffer): string | undefined {
+  return /^\{"kind":"(\w+)"/.exec(bytes.toString('latin1', 0, HEAD_BYTES))?.[1]
 }
 
 function isBlank(bytes: Buffer) {
@@ -177,6 +190,7 @@ interface Line {
   readonly size: number
   /** Null for a line that is too long. */
   readonly bytes: Buffer | null
+  readonly kind: string | undefined
 }
 
 /** What follows a trace, and skills with their versions: a skill without one cannot be shown. */

@@ -1,17 +1,11 @@
-import { detectViolations } from '../../../jobs/detect-violations.ts'
-import { judgeTraces } from '../../../jobs/judge-traces.ts'
-import { linkTraces } from '../../../jobs/link-traces.ts'
-import { enqueueTraces } from '../../../jobs/trace-batches.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
 import { findNextChunk } from '../../../sql/import/import-parts.ts'
 import type { ImportRow } from '../../../sql/import/imports.ts'
-import { startRetargeting } from '../../../sql/transactions/activate-manifest.ts'
+import { followChunk } from '../../../sql/transactions/follow-restore.ts'
 import { CONTINUE } from '../../runtime/handler.ts'
-import type { ResumableRun, Run } from '../../runtime/handler.ts'
+import type { ResumableRun } from '../../runtime/handler.ts'
 import { readingProgress } from '../import-slice.ts'
 import type { Slice } from '../import-slice.ts'
-import { openTodo } from './chunk-todo.ts'
-import type { ChunkTodo } from './chunk-todo.ts'
 import type { RestoreCursor } from './restore-state.ts'
 
 /**
@@ -38,29 +32,10 @@ export async function followUp(
     }
     const progress = readingProgress(item, item.bytes_total ?? 0, !chunk)
     await run.queue.transaction(run.sql, async (tx: Transaction) => {
-      if (chunk) await request(tx, run, item, openTodo(chunk.spans))
+      if (chunk) await followChunk(tx, run.queue, item, chunk.spans)
       await run.checkpoint(tx, progress, next)
     })
     if (next.isSliceEnd && !next.end) return CONTINUE
     cursor = next
-  }
-}
-
-async function request(
-  tx: Transaction,
-  { queue, orgId }: Run,
-  { created_by: createdBy }: ImportRow,
-  { searched, unjudged, links, retargets }: ChunkTodo,
-) {
-  for (const id of links)
-    await queue.enqueue(tx, linkTraces, { manifest_id: id }, { orgId, key: id })
-  for (const { project_id: projectId, agent_name: agentName, manifest_id } of retargets) {
-    await startRetargeting(tx, queue, { orgId, projectId, agentName }, manifest_id, { createdBy })
-  }
-  for (const [projectId, ids] of unjudged) {
-    await enqueueTraces(queue, tx, judgeTraces, orgId, projectId, ids)
-  }
-  for (const [projectId, ids] of searched) {
-    await enqueueTraces(queue, tx, detectViolations, orgId, projectId, ids)
   }
 }

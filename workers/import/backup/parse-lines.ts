@@ -1,18 +1,20 @@
-import { isObject } from '../../../jobs/rules/core/reader.ts'
+import { isClientId, isObject } from '../../../jobs/rules/core/reader.ts'
 import type { Members, Refusal } from '../../../jobs/rules/import/format.ts'
 import type { KindName } from '../../../jobs/rules/import/backup/lines.ts'
-import { isKindName, readLine } from '../../../jobs/rules/import/backup/read-line.ts'
+import { isKindName, kindOf, readLine } from '../../../jobs/rules/import/backup/read-line.ts'
 import {
   restoreRevision,
   restoreTrace,
 } from '../../../jobs/rules/import/backup/restored-content.ts'
+import type { RestoredTrace } from '../../../jobs/rules/import/backup/restored-content.ts'
 import type { ContentForm } from '../../../jobs/rules/traces/content.ts'
 import type { CopyRows } from '../../../sql/core/copy-rows.ts'
-import { openTraceEncoder } from '../../../sql/import/restored-traces.ts'
 import type { LineFault } from '../containers/upload-fault.ts'
 import { sentenceOf } from '../fault-sentence.ts'
 import { parseRecord } from '../parse-chunk.ts'
-import type { BackupChunk } from './backup-chunks.ts'
+import { kindAtStart } from './backup-chunks.ts'
+import type { BackupChunk, UnreadLine } from './backup-chunks.ts'
+import { openUnits } from './whole-units.ts'
 
 /** What holds for all lines of a restore. */
 export interface LineSettings {
@@ -20,6 +22,8 @@ export interface LineSettings {
   /** Whether lines of all kinds are taken; else traces and scores. */
   readonly isAdmin: boolean
   readonly contentForm: ContentForm
+  /** No row can be there since a later time. */
+  readonly latestMs: number
 }
 
 /** The lines of a chunk that have the shape of their kind. */
@@ -35,6 +39,8 @@ export interface ParsedLines {
   readonly hasHeader: boolean
   /** The last line of the backup. */
   readonly end: EndLine | undefined
+  /** A faulty line about the trace that the chunk before ended with. */
+  readonly openFault: number | undefined
 }
 
 /** A line with something that may be stored. */
@@ -43,7 +49,7 @@ export interface Entry {
   readonly kind: KindName
   /** By column where that is made of the content, else by member. */
   readonly values: Readonly<Record<string, unknown>>
-  /** Of a trace: which of the encoded ones it is; null for a faulty one. */
+  /** Of a trace: which of the encoded ones it is; null for one that is not to be stored. */
   readonly place?: number | null
 }
 
@@ -54,23 +60,35 @@ export interface EndLine {
   readonly sha256: string
 }
 
-/** Parses and checks lines, and encodes the traces among them. */
+/** Parses and checks lines, and encodes the traces among them that are whole. */
 export function parseLines(
-  { bytes, ends, lines, starts }: Pick<BackupChunk, 'bytes' | 'ends' | 'lines' | 'starts'>,
+  {
+    bytes,
+    ends,
+    lines,
+    starts,
+    faults: unread,
+  }: Pick<BackupChunk, 'bytes' | 'ends' | 'lines' | 'starts' | 'faults'>,
   settings: LineSettings,
 ): ParsedLines {
   const entries: Entry[] = []
   const faults: LineFault[] = []
   const counts: Record<string, number> = {}
-  const encoder = openTraceEncoder(settings.orgId)
-  let traceCount = 0
+  const units = openUnits(settings.orgId)
   let hasHeader = false
   let end: EndLine | undefined
+  let skipped = 0
+  const skipUnread = (before: number) => {
+    for (let next; (next = unread[skipped]) && next.line < before; skipped++) skip(units, next)
+  }
   const texts = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (const [i, line] of lines.entries()) {
-    const parsed = parseRecord(texts.subarray(ends[i - 1] ?? 0, ends[i]), MAX_VALUES)
+    skipUnread(line)
+    const text = texts.subarray(ends[i - 1] ?? 0, ends[i])
+    const parsed = parseRecord(text, MAX_VALUES)
     if ('code' in parsed) {
       faults.push({ line, ...parsed })
+      skip(units, { line, kind: kindAtStart(text) })
       continue
     }
     const { record } = parsed
@@ -78,6 +96,7 @@ export function parseLines(
     if (end) faults.push({ line, ...AFTER_END })
     else if (name === 'backup' && line === 1) hasHeader = record['format'] === 1
     else if (name === 'end') {
+      units.close()
       const read = readEnd(record)
       if (read) end = { ...read, line, offset: starts[i] as number }
       else faults.push({ line, ...BAD_END })
@@ -86,19 +105,40 @@ export function parseLines(
       counts[name] = (counts[name] ?? 0) + 1
       const found = readEntry(name, record, settings)
       if (found.fault) faults.push({ line, ...found.fault })
-      if (found.row) encoder.add(found.project, found.row)
-      const place = found.row ? traceCount++ : null
-      if (found.values)
-        entries.push({ line, kind: name, values: found.values, ...(name === 'trace' && { place }) })
+      const entry = found.values && entryOf(line, name, found.values)
+      if (entry) entries.push(entry)
+      if (found.row && entry) units.hold({ entry, project: found.project, row: found.row })
+      else if (!kindOf(name).isFollower) units.close()
+      else if (found.fault && found.fault !== FORBIDDEN_KIND) units.spoil(line)
     }
   }
-  return { entries, faults, traces: encoder.take(), counts, hasHeader, end }
+  skipUnread(Infinity)
+  const { traces, leftOut, openFault } = units.take()
+  for (const fault of leftOut) faults.push(fault)
+  return { entries, faults, traces, counts, hasHeader, end, openFault }
+}
+
+/** A line that cannot be read is about the trace before it, unless its beginning says something else. */
+function skip(
+  units: ReturnType<typeof openUnits>,
+  { line, kind }: Pick<UnreadLine, 'line' | 'kind'>,
+) {
+  if (kind === undefined || (isKindName(kind) && kindOf(kind).isFollower)) units.spoil(line)
+  else units.close()
+}
+
+function entryOf(line: number, kind: KindName, values: Members) {
+  return { line, kind, values, place: null as number | null }
 }
 
 /** A faulty trace is an entry all the same: the lines after it are about it. */
-function readEntry(name: KindName, record: Members, { isAdmin, contentForm }: LineSettings): Read {
+function readEntry(
+  name: KindName,
+  record: Members,
+  { isAdmin, contentForm, latestMs }: LineSettings,
+): Read {
   if (!isAdmin && !OPEN_KINDS.has(name)) return { fault: FORBIDDEN_KIND }
-  const read = readLine(name, record)
+  const read = readLine(name, record, latestMs)
   if ('code' in read) return { fault: read, ...(name === 'trace' && { values: keyOf(record) }) }
   const { values } = read
   if (name === 'trace') {
@@ -120,16 +160,28 @@ function invalid(faults: Parameters<typeof sentenceOf>[0]): Refusal {
   return { code: 'invalid_line', message: sentenceOf(faults) }
 }
 
-function keyOf({ project, trace_id, settles_at = null, status = null }: Members) {
-  if (typeof project !== 'string' || typeof trace_id !== 'string') return undefined
-  return { project, trace_id, settles_at, status }
+/** Undefined for what cannot be the key of a trace: the database is asked for the others. */
+function keyOf({ project, trace_id, settles_at = null }: Members) {
+  if (!isProjectName(project) || !isClientId(trace_id)) return undefined
+  return { project, trace_id, settles_at }
+}
+
+function isProjectName(name: unknown): name is string {
+  const isText = typeof name === 'string' && name.length <= MAX_PROJECT_NAME
+  return isText && name.isWellFormed() && !name.includes('\0')
 }
 
 function readEnd({ counts, sha256 }: Members): Pick<EndLine, 'counts' | 'sha256'> | undefined {
   if (!isObject(counts) || typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256)) return
   const numbers = Object.entries(counts)
-  if (numbers.length > MAX_KINDS || !numbers.every(([, n]) => isCount(n))) return
+  if (numbers.length > MAX_KINDS || !numbers.every(([name, n]) => isWord(name) && isCount(n)))
+    return
   return { counts: counts as Record<string, number>, sha256 }
+}
+
+/** What the name of a kind can be, of later releases too. */
+function isWord(name: string) {
+  return /^\w{1,64}$/.test(name)
 }
 
 function isCount(value: unknown) {
@@ -139,7 +191,7 @@ function isCount(value: unknown) {
 type Read = { readonly fault?: Refusal; readonly values?: Members | undefined } & (
   | {
       readonly project: string
-      readonly row: Parameters<ReturnType<typeof openTraceEncoder>['add']>[1]
+      readonly row: RestoredTrace
     }
   | { readonly project?: never; readonly row?: never }
 )
@@ -148,6 +200,8 @@ type Read = { readonly fault?: Refusal; readonly values?: Members | undefined } 
 const OPEN_KINDS: ReadonlySet<KindName> = new Set(['trace', 'score'])
 /** As many as a trace in pieces may hold. */
 const MAX_VALUES = 5_000_000
+/** Characters of the longest name that a project can have. */
+const MAX_PROJECT_NAME = 256
 /** Kinds that the last line may count. */
 const MAX_KINDS = 1000
 export const AFTER_END: Refusal = {

@@ -1,3 +1,4 @@
+import { CLOCK_AHEAD_MS } from '../../../jobs/rules/core/time.ts'
 import { FileMissing } from '../../../jobs/storage.ts'
 import type { ImportRow } from '../../../sql/import/imports.ts'
 import { GiveUp } from '../../runtime/give-up.ts'
@@ -30,7 +31,8 @@ export async function readBackup(
   const upload = await openBackup(run, item, from?.offset ?? 0)
   const chunks = readBackupChunks(upload, from ?? START, slice.limits.chunkBytes)
   const { contentForm } = run
-  const settings = { orgId: item.org_id, isAdmin: access.isAdmin, contentForm }
+  const latestMs = run.now().getTime() + CLOCK_AHEAD_MS
+  const settings = { orgId: item.org_id, isAdmin: access.isAdmin, contentForm, latestMs }
   let cursor = from
   const ready = inOrder(backupChunksBefore(chunks, beforeLine), CHUNKS_AHEAD, async (chunk) => {
     run.signal.throwIfAborted()
@@ -72,7 +74,15 @@ function upToEnd({ chunk, parsed }: ReadyChunk, cursor: RestoreCursor | undefine
   const none = { ...traces, ends: [] }
   return {
     chunk,
-    parsed: { ...parsed, entries: [], counts: {}, faults, traces: none, end: undefined },
+    parsed: {
+      ...parsed,
+      entries: [],
+      counts: {},
+      faults,
+      traces: none,
+      end: undefined,
+      openFault: undefined,
+    },
   }
 }
 

@@ -1,6 +1,9 @@
 import type { Checkpoint } from '../../../jobs/job.ts'
 import type { restoreBackup } from '../../../jobs/restore-backup.ts'
+import type { Transaction } from '../../../sql/core/db.ts'
+import type { ImportKey } from '../../../sql/import/import-parts.ts'
 import type { RestoreScope } from '../../../sql/import/restored-references.ts'
+import type { Run } from '../../runtime/handler.ts'
 import type { BackupChunk } from './backup-chunks.ts'
 import type { ParsedLines } from './parse-lines.ts'
 
@@ -19,6 +22,15 @@ export interface RestoreAccess {
   /** Lines of all kinds are taken; else traces and scores. */
   readonly isAdmin: boolean
   readonly isCharged: boolean
+}
+
+/** The transaction in which a chunk is stored. */
+export interface Restoring {
+  readonly tx: Transaction
+  readonly run: Run
+  readonly scope: RestoreScope
+  readonly key: ImportKey
+  readonly chunkNo: number
 }
 
 /** Why a restore fails that has not read a whole backup. */

@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Kind } from '../../../jobs/rules/import/backup/kind.ts'
 import type { ManifestKey } from '../../../jobs/rules/import/backup/member.ts'
 import { kindOf } from '../../../jobs/rules/import/backup/read-line.ts'
+import { cut } from '../../../jobs/rules/core/reader.ts'
 import { byteaText } from '../../../sql/core/array-text.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
 import {
@@ -58,7 +59,7 @@ export async function toRows(
 
 /** Why an entry whose project is not among those of the target is not restored. */
 export function unknownProject(name: string) {
-  return unknown(`the project ${JSON.stringify(name)}, or this key may not use it`)
+  return unknown(`the project ${JSON.stringify(cut(name, SHOWN))}, or this key may not use it`)
 }
 
 function unknown(what: string) {
@@ -114,6 +115,7 @@ function madeColumns({ kind, values }: Entry, { jobId }: RestoreTarget): Restore
   if (kind === 'dataset_version') return { job_id: jobId, restored: true, streams: {} }
   if (kind === 'replay_batch') return { job_id: values['is_linked'] === true ? null : jobId }
   if (kind === 'repair_batch' || kind === 'regression_check') return { job_id: jobId }
+  if (kind === 'skill_version') return { restored_by: jobId }
   return kind === 'skill' ? { visibility: 'private', scanner_version: 0 } : {}
 }
 

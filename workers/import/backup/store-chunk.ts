@@ -3,19 +3,21 @@ import { stageChunk } from '../../../sql/import/import-parts.ts'
 import { addImportStep } from '../../../sql/import/imports.ts'
 import type { ImportRow } from '../../../sql/import/imports.ts'
 import { findProjects } from '../../../sql/import/restored-references.ts'
-import { deleteVersionlessSkills } from '../../../sql/import/restored-skills.ts'
 import { listKnownTraceIds } from '../../../sql/traces/trace-copy.ts'
+import { boxTodo } from '../../../sql/transactions/follow-restore.ts'
+import type { RestoreTodo } from '../../../sql/transactions/follow-restore.ts'
 import { removeTraces } from '../../../sql/transactions/remove-traces.ts'
 import { chargeTraces } from '../../../sql/transactions/store-traces.ts'
 import type { ResumableRun, Run } from '../../runtime/handler.ts'
 import { readingProgress } from '../import-slice.ts'
 import { OverQuota } from '../store-step.ts'
-import { boxTodo } from './chunk-todo.ts'
 import { incomplete } from './restore-state.ts'
-import type { ReadyChunk, RestoreAccess, RestoreCursor } from './restore-state.ts'
+import type { ReadyChunk, RestoreAccess, RestoreCursor, Restoring } from './restore-state.ts'
 import type { RestoredTraceKey } from './restored-traces.ts'
 import { storeLines } from './store-lines.ts'
-import type { StoredLines } from './stored-lines.ts'
+import type { OpenTrace, StoredLines } from './stored-lines.ts'
+import { versionlessFaults } from './waiting-skills.ts'
+import { leftOutBy } from './whole-units.ts'
 
 /**
  * Stores a chunk in one transaction: rows, counts, errors, what is still to be done with its traces, and the
@@ -34,26 +36,21 @@ export async function storeChunk(
   const { chunk, parsed } = ready
   const { org_id: orgId, id: importId } = item
   return run.queue.transaction(run.sql, async (tx: Transaction) => {
+    const chunkNo = from?.chunk_no ?? 0
+    const restoring = { tx, run, scope: access.scope, key: { orgId, importId }, chunkNo }
     const stored = item.dry_run
       ? await countLines(tx, access, parsed)
-      : await withoutBroken(
-          tx,
-          run,
-          access,
-          await storeLines(tx, run, access.scope, parsed, from?.open),
-          chunk.isLast && chunk.cappedAtLine === undefined && !(from?.last_line ?? parsed.end),
-        )
+      : await storeUnits(restoring, ready, from)
     run.signal.throwIfAborted()
     const faults = [...chunk.faults, ...parsed.faults, ...stored.faults]
-    const chunkNo = from?.chunk_no ?? 0
     const next = { ...advance(from, ready, stored, item), attempt: run.attempt, isSliceEnd }
-    const todo = item.dry_run ? undefined : boxTodo(stored)
-    if (todo) await stageChunk(tx, { orgId, importId }, chunkNo, todo)
+    const todo = item.dry_run ? undefined : todoOf(stored)
+    if (todo) await stageChunk(tx, { orgId, importId }, chunkNo, boxTodo(todo))
     await addImportStep(tx, orgId, importId, {
       source: undefined,
       bytes_done: chunk.consumed,
       lines_done: chunk.next.line,
-      imported: stored.newTraces.length,
+      imported: stored.newTraces.length - stored.removedCount,
       skipped: Math.max(stored.presentTraces.length - stored.newTraces.length, 0),
       errors: faults,
       scores: stored.restored['score'] ?? 0,
@@ -67,33 +64,76 @@ export async function storeChunk(
   })
 }
 
-/**
- * Takes away again what the file broke off in: a trace, because lines about it may be missing, which are skipped
- * of a trace that is there when the whole is restored; and skills before their versions, which nobody could open.
- */
-async function withoutBroken(
-  tx: Transaction,
-  { queue, orgId }: Run,
-  { scope }: RestoreAccess,
-  stored: StoredLines,
-  isBroken: boolean,
+/** Stores the lines of a chunk, but for traces of which lines are missing or faulty. */
+async function storeUnits(
+  restoring: Restoring,
+  { chunk, parsed }: ReadyChunk,
+  from: RestoreCursor | undefined,
 ): Promise<StoredLines> {
-  if (!isBroken) return stored
-  await deleteVersionlessSkills(tx, orgId)
-  const { open } = stored
-  if (!open?.is_new) return stored
-  const { project, trace_id } = open
-  const projectId = (await findProjects(tx, scope, [project])).get(project)
-  if (projectId === undefined) return stored
-  await removeTraces(tx, queue, { orgId, projectId }, [trace_id])
-  const isOther = (each: RestoredTraceKey) =>
-    each.project_id !== projectId || each.trace_id !== trace_id
+  const isBroken =
+    chunk.isLast && chunk.cappedAtLine === undefined && !(from?.last_line ?? parsed.end)
+  const { openFault } = parsed
+  const open = from?.open
+  const spoiled = openFault !== undefined && open?.is_new ? open : undefined
+  const isRemoved = spoiled !== undefined && (await removeTrace(restoring, spoiled))
+  const fault = isRemoved ? [leftOutBy(openFault ?? 0, spoiled.line ?? openFault ?? 0)] : []
+  const whole = await storeLines(
+    restoring,
+    parsed,
+    isRemoved ? { ...spoiled, is_new: false } : open,
+  )
+  const stored = isBroken ? await withoutBroken(restoring, whole) : whole
+  const isAtEnd = chunk.isLast && !isBroken
+  const versionless = isAtEnd ? await versionlessFaults(restoring) : []
   return {
     ...stored,
-    newTraces: stored.newTraces.filter(isOther),
+    removedCount: stored.removedCount + (isRemoved ? 1 : 0),
+    faults: [...stored.faults, ...fault, ...versionless],
+  }
+}
+
+/**
+ * Takes away again the trace that the file broke off in: lines about it may be missing, which are skipped of a
+ * trace that is there when the whole is restored.
+ */
+async function withoutBroken(restoring: Restoring, stored: StoredLines): Promise<StoredLines> {
+  const { open } = stored
+  if (!open?.is_new || !(await removeTrace(restoring, open))) return stored
+  const isOther = ({ project, trace_id }: RestoredTraceKey) =>
+    project !== open.project || trace_id !== open.trace_id
+  const newTraces = stored.newTraces.filter(isOther)
+  return {
+    ...stored,
+    newTraces,
     presentTraces: stored.presentTraces.filter(isOther),
+    // One of an earlier chunk was counted with that.
+    removedCount: newTraces.length === stored.newTraces.length ? 1 : 0,
     open: undefined,
   }
+}
+
+/** Whether there was such a trace. */
+async function removeTrace(
+  { tx, run, scope }: Restoring,
+  { project, trace_id }: Pick<OpenTrace, 'project' | 'trace_id'>,
+) {
+  const { orgId } = scope
+  const projectId = (await findProjects(tx, scope, [project])).get(project)
+  if (projectId === undefined) return false
+  return (await removeTraces(tx, run.queue, { orgId, projectId }, [trace_id])) > 0
+}
+
+/** Undefined for nothing. Traces that were there before are searched too: a restore may have ended early. */
+function todoOf({ presentTraces, todo, hasWaiting }: StoredLines): RestoreTodo | undefined {
+  const { links, retargets, scans } = todo
+  const count = presentTraces.length + links.length + retargets.length + scans.length
+  // Whatever is staged is found by what is left to do.
+  if (count === 0 && !hasWaiting) return undefined
+  const grouped = Map.groupBy(presentTraces, ({ project_id }) => project_id)
+  const searched = [...grouped].map(
+    ([id, some]) => [id, some.map(({ trace_id }) => trace_id)] as const,
+  )
+  return { searched, ...todo }
 }
 
 /** Locks the organization's counter until the transaction ends, so it comes last. */
@@ -188,8 +228,8 @@ const NOTHING_STORED: StoredLines = {
   conflictCount: 0,
   newTraces: [],
   presentTraces: [],
-  judgedIds: new Set(),
-  links: [],
-  retargets: [],
+  removedCount: 0,
+  hasWaiting: false,
+  todo: { links: [], retargets: [], scans: [] },
   open: undefined,
 }

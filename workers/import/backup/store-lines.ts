@@ -1,164 +1,106 @@
 import { KINDS } from '../../../jobs/rules/import/backup/lines.ts'
 import type { KindName } from '../../../jobs/rules/import/backup/lines.ts'
-import { kindOf } from '../../../jobs/rules/import/backup/read-line.ts'
-import { messageOf } from '../../../jobs/rules/core/error-message.ts'
-import { isReferenceRefused, isRowRefused } from '../../../sql/core/db.ts'
-import type { Transaction } from '../../../sql/core/db.ts'
 import { findProjects } from '../../../sql/import/restored-references.ts'
-import type { RestoreScope } from '../../../sql/import/restored-references.ts'
-import { insertRestoredRows } from '../../../sql/import/restored-rows.ts'
-import type { RestoreOutcome } from '../../../sql/import/restored-rows.ts'
-import { storeByHalves } from '../../../sql/transactions/store-traces.ts'
-import type { Run } from '../../runtime/handler.ts'
-import type { LineFault } from '../containers/upload-fault.ts'
-import { afterRestore, beforeRestore } from './around-rows.ts'
+import { lockSkills } from '../../../sql/skills/skills.ts'
+import { afterRestore } from './around-rows.ts'
+import { openSum } from './chunk-sum.ts'
+import type { ChunkSum } from './chunk-sum.ts'
 import type { Entry, ParsedLines } from './parse-lines.ts'
-import { toRows, unknownProject } from './restored-columns.ts'
+import type { Restoring } from './restore-state.ts'
+import { unknownProject } from './restored-columns.ts'
 import type { RestoredEntry, RestoreTarget } from './restored-columns.ts'
 import { storeRestoredTraces } from './restored-traces.ts'
-import type { RestoredTraceKey } from './restored-traces.ts'
+import { sortEntries } from './sort-entries.ts'
+import { storeKind } from './store-kind.ts'
 import { ownerText } from './stored-lines.ts'
-import type { OpenTrace, Retarget, StoredLines } from './stored-lines.ts'
+import type { OpenTrace, StoredLines } from './stored-lines.ts'
+import { withoutVersionless, withVersions } from './waiting-skills.ts'
 
 /**
  * Stores what the lines of a chunk bring that is not there yet, one kind after the other, so that a line may name
  * what stands before it.
  */
 export async function storeLines(
-  tx: Transaction,
-  run: Run,
-  scope: RestoreScope,
+  restoring: Restoring,
   { entries, traces }: Pick<ParsedLines, 'entries' | 'traces'>,
   open: OpenTrace | undefined,
 ): Promise<StoredLines> {
+  const { tx, run, scope } = restoring
   const sorted = sortEntries(entries, open)
-  const faults: LineFault[] = [...sorted.faults]
-  const restored: Record<string, number> = {}
-  const links: string[] = []
-  const retargets: Retarget[] = []
-  let conflictCount = 0
-  let newTraces: readonly RestoredTraceKey[] = []
-  let presentTraces: readonly RestoredTraceKey[] = []
+  const sum = openSum()
+  sum.addFaults(sorted.faults)
+  await lockNamedSkills(restoring, entries)
+  const skills = sorted.byKind.get('skill') ?? []
+  const versions = sorted.byKind.get('skill_version') ?? []
+  const { ready, hasWaiting } = await withVersions(restoring, skills, versions)
   const owners = new Set(open?.is_new ? [ownerText(open.project, open.trace_id)] : [])
   const names = [...new Set(entries.flatMap(({ values }) => projectOf(values) ?? []))]
+  let newSkills: readonly RestoredEntry[] = []
   for (const { name, isFollower } of KINDS) {
-    const all = sorted.byKind.get(name) ?? []
+    const given = sorted.byKind.get(name) ?? []
+    const owned = isFollower ? given.filter(({ owner }) => owners.has(owner)) : given
+    const all = name === 'skill' ? ready : owned
     if (all.length === 0) continue
     run.signal.throwIfAborted()
     // Again for each kind: the project of a line may have come a moment ago.
     const projects = await findProjects(tx, scope, names)
     const target: RestoreTarget = { orgId: scope.orgId, jobId: run.jobId ?? '', projects }
-    const known: Entry[] = []
-    for (const entry of isFollower ? all.filter(({ owner }) => owners.has(owner)) : all) {
-      const project = projectOf(entry.values)
-      const isKnown = project === undefined || name === 'project' || projects.has(project)
-      if (isKnown) known.push(entry)
-      else faults.push({ line: entry.line, ...unknownProject(project) })
-    }
+    const known = withProject(name, all, projects, sum)
     if (name === 'trace') {
       const stored = await storeRestoredTraces(tx, run, target, known, traces)
-      for (const fault of stored.faults) faults.push(fault)
-      newTraces = stored.inserted
-      presentTraces = stored.present
-      restored[name] = newTraces.length
-      for (const { project, trace_id } of newTraces) owners.add(ownerText(project, trace_id))
+      sum.addFaults(stored.faults)
+      sum.addTraces(stored)
+      for (const { project, trace_id } of stored.inserted) owners.add(ownerText(project, trace_id))
       continue
     }
-    const stored = await storeKind(tx, run, target, name, known)
-    for (const fault of stored.faults) faults.push(fault)
-    conflictCount += stored.conflictCount
-    restored[name] = stored.taken.length
-    const after = await afterRestore(tx, run, target, name, stored.taken)
-    for (const id of after.links) links.push(id)
-    for (const each of after.retargets) retargets.push(each)
+    const taken = await storeRows(restoring, target, name, known, sum)
+    if (name === 'skill') newSkills = taken
+    if (name === 'skill_version') {
+      sum.addRows('skill', -(await withoutVersionless(restoring, newSkills, skills)))
+    }
   }
-  const last = sorted.last
-  return {
-    faults: faults.toSorted((a, b) => a.line - b.line),
-    restored,
-    conflictCount,
-    newTraces,
-    presentTraces,
-    judgedIds: sorted.judged,
-    links,
-    retargets,
-    open: last && { ...last, is_new: owners.has(ownerText(last.project, last.trace_id)) },
-  }
+  const { last } = sorted
+  const isNew = last !== undefined && owners.has(ownerText(last.project, last.trace_id))
+  return { ...sum.take(), removedCount: 0, hasWaiting, open: last && { ...last, is_new: isNew } }
 }
 
-/** Stores entries of one kind. A row that the database refuses is a fault of its line. */
-async function storeKind(
-  tx: Transaction,
-  run: Run,
+async function storeRows(
+  restoring: Restoring,
   target: RestoreTarget,
   name: KindName,
   entries: readonly Entry[],
+  sum: ChunkSum,
 ) {
-  const { rows, faults } = await toRows(tx, target, name, entries)
-  const refused: LineFault[] = [...faults]
-  const ready = await beforeRestore(tx, target, name, rows)
-  const store = async (from: number, to: number) => {
-    run.signal.throwIfAborted()
-    const some = ready.slice(from, to)
-    const outcomes = await tx.savepoint((inner) =>
-      insertRestoredRows(
-        inner,
-        target.orgId,
-        kindOf(name),
-        some.map(({ row }) => row),
-      ),
-    )
-    return outcomes.map((outcome, i) => ({ outcome, ready: some[i] as RestoredEntry }))
-  }
-  const stored = await storeByHalves<{ outcome: RestoreOutcome; ready: RestoredEntry }>(
-    {
-      store,
-      isOfItem: (error) => isRowRefused(error) || isReferenceRefused(error),
-      refuse(index, error) {
-        const { line } = (ready[index] as RestoredEntry).entry
-        const isReference = isReferenceRefused(error)
-        const code = isReference ? 'unknown_reference' : 'refused'
-        const why = isReference
-          ? 'The line names a row that is not there'
-          : 'The database refused the line'
-        refused.push({ line, code, message: `${why}: ${messageOf(error)}` })
-        return []
-      },
-    },
-    0,
-    ready.length,
-  )
-  return {
-    faults: refused,
-    taken: stored.flatMap(({ outcome, ready: each }) => (outcome === 'restored' ? each : [])),
-    conflictCount: stored.filter(({ outcome }) => outcome === 'conflict').length,
-  }
+  const { taken, faults, conflictCount } = await storeKind(restoring, target, name, entries)
+  sum.addFaults(faults)
+  sum.addConflicts(conflictCount)
+  sum.addRows(name, taken.length)
+  sum.addTodo(await afterRestore(restoring, target, name, taken))
+  return taken
 }
 
-/** Entries by kind; those about a trace with the trace that they stand behind. */
-function sortEntries(entries: readonly Entry[], open: OpenTrace | undefined) {
-  const byKind = new Map<KindName, (Entry & { owner: string })[]>()
-  const faults: LineFault[] = []
-  const judged = new Set<string>()
-  let last: Pick<OpenTrace, 'project' | 'trace_id'> | undefined = open
+/** Those whose project is there and may be written to. */
+function withProject(
+  name: KindName,
+  entries: readonly Entry[],
+  projects: ReadonlyMap<string, string>,
+  sum: ChunkSum,
+) {
+  const known: Entry[] = []
   for (const entry of entries) {
-    const { kind, line, values } = entry
-    const { isFollower } = kindOf(kind)
-    const { project, trace_id } = values as { project: string; trace_id: string }
-    if (kind === 'trace') last = { project, trace_id }
-    else if (!isFollower) last = undefined
-    if (isFollower && (last?.project !== project || last.trace_id !== trace_id)) {
-      const message = `The line is not behind its trace ${JSON.stringify(trace_id)}`
-      faults.push({ line, code: 'stray_line', message })
-      continue
-    }
-    const owner = ownerText(project, trace_id)
-    if (kind === 'verdict') judged.add(owner)
-    const others = byKind.get(kind)
-    if (others) others.push({ ...entry, owner })
-    else byKind.set(kind, [{ ...entry, owner }])
+    const project = projectOf(entry.values)
+    if (project === undefined || name === 'project' || projects.has(project)) known.push(entry)
+    else sum.addFaults([{ line: entry.line, ...unknownProject(project) }])
   }
-  return { byKind, faults, judged, last }
+  return known
+}
+
+/** Nobody else changes, scans or publishes the skills that lines are about meanwhile. */
+async function lockNamedSkills({ tx, scope }: Restoring, entries: readonly Entry[]) {
+  const names = entries.flatMap(({ kind, values }) =>
+    kind === 'skill' ? (values['name'] as string) : ((values['skill'] as string | undefined) ?? []),
+  )
+  if (names.length > 0) await lockSkills(tx, scope.orgId, [...new Set(names)])
 }
 
 function projectOf({ project }: Entry['values']) {

@@ -1,3 +1,4 @@
+import type { RestoreTodo } from '../../../sql/transactions/follow-restore.ts'
 import type { LineFault } from '../containers/upload-fault.ts'
 import type { RestoredTraceKey } from './restored-traces.ts'
 
@@ -7,6 +8,8 @@ export interface OpenTrace {
   readonly trace_id: string
   /** This import has stored it, so that what is about it is stored too. */
   readonly is_new: boolean
+  /** Of the trace. */
+  readonly line?: number | undefined
 }
 
 /** What storing the lines of a chunk came to. */
@@ -17,19 +20,14 @@ export interface StoredLines {
   readonly conflictCount: number
   /** In the order of the file. */
   readonly newTraces: readonly RestoredTraceKey[]
-  /** Traces of the chunk that are there now, and whether the chunk has a verdict on them. */
+  /** Traces of the chunk that are there now. */
   readonly presentTraces: readonly RestoredTraceKey[]
-  readonly judgedIds: ReadonlySet<string>
-  /** Of manifests that were stored: which have earlier traces, and of which agents they are the active one. */
-  readonly links: readonly string[]
-  readonly retargets: readonly Retarget[]
+  /** Traces of earlier chunks that were taken away again. */
+  readonly removedCount: number
+  /** Skills wait for their versions. */
+  readonly hasWaiting: boolean
+  readonly todo: Omit<RestoreTodo, 'searched'>
   readonly open: OpenTrace | undefined
-}
-
-export interface Retarget {
-  readonly project_id: string
-  readonly agent_name: string
-  readonly manifest_id: string
 }
 
 /** Names a trace among those of all projects. */

@@ -18,6 +18,8 @@ export interface Kind {
   readonly order: readonly string[]
   /** The column that says since when the row is there; null where rows have no such time. */
   readonly since: string | null
+  /** Further times that are bound: by how many milliseconds each may be later than now. */
+  readonly aheadMs: Readonly<Record<string, number>>
   /** Columns that no line has: what makes them anew stands beside them. */
   readonly without: readonly string[]
   /** The line ends with `spans` and `llm_calls`, in the text of the stored content. */
@@ -35,6 +37,7 @@ interface KindSpec {
   readonly key: readonly string[]
   readonly order?: readonly string[]
   readonly since: string | null
+  readonly aheadMs?: Kind['aheadMs']
   readonly without?: readonly string[]
   readonly hasContent?: true
   readonly isFollower?: true
@@ -50,6 +53,7 @@ export function kind<const N extends string>(name: N, table: string, spec: KindS
     key: spec.key,
     order: spec.order ?? spec.key,
     since: spec.since,
+    aheadMs: spec.aheadMs ?? {},
     without: ['org_id', ...(spec.without ?? [])],
     hasContent: spec.hasContent ?? false,
     isFollower: spec.isFollower ?? false,

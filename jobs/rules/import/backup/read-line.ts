@@ -32,13 +32,17 @@ export function isKindName(name: unknown): name is KindName {
 /**
  * Checks the members of a line, but not its content. Members that its kind does not have are left out, so
  * that what a later release adds is no fault.
+ * @param latestMs what says to be there since a later time would be found by no export, deletion or retention
  */
-export function readLine(name: KindName, record: Members): BackupLine | Refusal {
+export function readLine(name: KindName, record: Members, latestMs: number): BackupLine | Refusal {
   const kind = kindOf(name)
   const values: Record<string, unknown> = {}
   for (const member of kind.members) {
     const given = record[member.name] ?? null
-    const message = faultOf(member, given) ?? faultOfShape(kind, member.name, given)
+    const message =
+      faultOf(member, given) ??
+      faultOfShape(kind, member.name, given) ??
+      faultOfTime(kind, member, given, latestMs)
     if (message) return invalid(`${name}: ${member.name}${message}`)
     values[member.name] = given
   }
@@ -65,6 +69,13 @@ function faultOfShape({ shapes }: Kind, name: string, value: unknown): string | 
   if (!fault) return undefined
   const path = fault.path.map((step) => `.${step}`).join('')
   return `${path} ${fault.message}`.slice(0, MAX_MESSAGE)
+}
+
+function faultOfTime({ since, aheadMs }: Kind, { name }: Member, value: unknown, latestMs: number) {
+  const ahead = name === since ? 0 : aheadMs[name]
+  if (typeof value !== 'string' || ahead === undefined) return undefined
+  if (Date.parse(value) <= latestMs + ahead) return undefined
+  return ahead === 0 ? ' must not be later than now' : ' is too far ahead'
 }
 
 /** Rows of other tables are made of components, so that the database refuses none of them alone. */

@@ -1,9 +1,11 @@
-import { freeForm, oneOf, shape } from '../../../shape.ts'
+import { freeForm, oneOf, shape, text } from '../../../shape.ts'
 import { CONFIGS } from '../../evals/check-configs.ts'
 import { PRESETS, TRUSTS } from '../../evals/decision-policy.ts'
 import type { PolicySettings, Trust } from '../../evals/decision-policy.ts'
 import type { CheckType } from '../../evals/evaluators.ts'
 import { keep, patterns } from '../../datasets/redaction-shapes.ts'
+import { isUuid } from '../../core/uuid.ts'
+import type { Members } from '../format.ts'
 import { share } from './json-shapes.ts'
 import { kind } from './kind.ts'
 
@@ -19,9 +21,14 @@ const settings = shape({
   on_doubt: oneOf('review', 'replay'),
 })
 
+/** Characters of a name, which a trace that makes its project may give. */
+const MAX_NAME = 256
+
 /** Has neither id nor time: an empty installation has one of its own, which is the same by its name. */
 export const workspace = kind('workspace', 'workspaces', {
   members: { name: 'text' },
+  shapes: { name: text(MAX_NAME) },
+  fault: faultOfName,
   key: ['name'],
   since: 'created_at',
   without: ['id', 'created_at'],
@@ -30,6 +37,8 @@ export const workspace = kind('workspace', 'workspaces', {
 /** As `workspace`. */
 export const project = kind('project', 'projects', {
   members: { name: 'text', workspace: 'workspace' },
+  shapes: { name: text(MAX_NAME) },
+  fault: faultOfName,
   key: ['name'],
   since: 'created_at',
   without: ['id', 'created_at'],
@@ -73,7 +82,8 @@ export const evaluator = kind('evaluator', 'evaluators', {
   },
   shapes: { config: freeForm() },
   fault({ type, config }) {
-    const fault = CONFIGS[type as CheckType]?.validate(config, { convert: false }).error
+    if (!Object.hasOwn(CONFIGS, type as string)) return undefined
+    const fault = CONFIGS[type as CheckType].validate(config, { convert: false }).error
     return fault && `config: ${fault.message}`
   },
   key: ['project', 'name', 'agent_name'],
@@ -92,3 +102,8 @@ export const redactionSettings = kind('redaction_settings', 'redaction_settings'
   key: ['project'],
   since: null,
 })
+
+/** Requests give either a name or an id. */
+function faultOfName({ name }: Members) {
+  return isUuid(name as string) ? 'name must not look like an id' : undefined
+}

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { freeForm, text } from '../../../shape.ts'
 import { faultOfPath } from '../../skills/file-path.ts'
 import { faultOfFrontmatter } from '../../skills/skill-frontmatter.ts'
+import { faultOfBody, isSkillName, MAX_VERSIONS, trimBody } from '../../skills/skill.ts'
 import { MAX_FILE_BYTES, MEDIA_TYPE } from '../../skills/version-files.ts'
 import type { Members } from '../format.ts'
 import { kind } from './kind.ts'
@@ -31,7 +32,8 @@ export const skill = kind('skill', 'skills', {
     updated_at: 'time',
   },
   shapes: { frontmatter: freeForm() },
-  fault({ frontmatter }) {
+  fault({ name, frontmatter }) {
+    if (!isSkillName(name as string)) return 'name is none that a skill can have'
     const fault = faultOfFrontmatter(frontmatter as object)
     return fault && `frontmatter ${fault}`
   },
@@ -56,9 +58,10 @@ export const skillVersion = kind('skill_version', 'skill_versions', {
     frozen_at: 'time?',
     created_at: 'time',
   },
-  fault: (values) => faultOfHash(values, 'body', 'utf8', 'body_sha256'),
+  fault: faultOfVersion,
   key: ['skill', 'version_number'],
   since: 'created_at',
+  without: ['restored_by'],
 })
 
 export const skillFile = kind('skill_file', 'skill_version_files', {
@@ -121,6 +124,15 @@ export const skillAssignment = kind('skill_assignment', 'skill_assignments', {
   key: ['project', 'agent_name', 'skill'],
   since: 'created_at',
 })
+
+function faultOfVersion(values: Members) {
+  const { body, version_number } = values as { body: string; version_number: number }
+  if (version_number > MAX_VERSIONS) return `version_number must be at most ${MAX_VERSIONS}`
+  if (trimBody(body) !== body) return 'body must have no outer white space'
+  const fault = faultOfBody(body)
+  if (fault) return `body is refused: ${fault}`
+  return faultOfHash(values, 'body', 'utf8', 'body_sha256')
+}
 
 /** Its path is below the folder of the skill, and its bytes are those that the line tells of. */
 function faultOfFile(values: Members) {

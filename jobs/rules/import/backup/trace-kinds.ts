@@ -1,5 +1,10 @@
 import Joi from 'joi'
-import { anyText, count, freeForm, listOf, shape } from '../../../shape.ts'
+import { anyText, count, freeForm, listOf, oneOf, shape } from '../../../shape.ts'
+import { describeFault } from '../../core/reader.ts'
+import type { Fault } from '../../core/reader.ts'
+import { MAX_LABEL, MAX_REASON, readScore, SOURCES } from '../../evals/score.ts'
+import { DAY_MS } from '../../core/time.ts'
+import type { Members } from '../format.ts'
 import { kind } from './kind.ts'
 import { fitShapes } from './repair-shapes.ts'
 
@@ -46,6 +51,8 @@ export const trace = kind('trace', 'traces', {
   shapes: { metadata: freeForm(), session_metadata: freeForm(), active_skills: Joi.array() },
   key: ['project', 'trace_id'],
   since: 'created_at',
+  // An installation may wait a day for further spans.
+  aheadMs: { settles_at: DAY_MS },
   without: [
     'content',
     'tools_called',
@@ -88,7 +95,8 @@ export const score = kind('score', 'eval_scores', {
     created_at: 'time',
     updated_at: 'time',
   },
-  shapes: { metadata: freeForm() },
+  shapes: { metadata: freeForm(), source: oneOf(...SOURCES) },
+  fault: faultOfScore,
   key: ['project', 'trace_id', 'name', 'source', 'span_id', 'identifier'],
   since: 'created_at',
   without: ['period'],
@@ -183,3 +191,21 @@ export const revision = kind('revision', 'trace_revisions', {
   hasContent: true,
   isFollower: true,
 })
+
+/** As of a score that a client sends, whose texts would be cut. Its metadata may be that of two requests. */
+function faultOfScore({ metadata: _, category, category_detail, ...values }: Members) {
+  const { name, label, reason, source, span_id, identifier } = values as Record<string, string>
+  if ((label?.length ?? 0) > MAX_LABEL) return `label must have at most ${MAX_LABEL} characters`
+  if ((reason?.length ?? 0) > MAX_REASON) return `reason must have at most ${MAX_REASON} characters`
+  const sent = {
+    ...values,
+    // The names of evaluators may have control characters.
+    name: source === 'built_in' ? name?.replace(/\p{Cc}/gu, ' ') : name,
+    category: category_detail ?? category,
+    span_id: span_id || null,
+    identifier: identifier || null,
+  }
+  const faults: Fault[] = []
+  readScore(sent, '', faults)
+  return faults[0] && describeFault(faults[0])
+}

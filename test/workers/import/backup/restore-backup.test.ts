@@ -88,8 +88,9 @@ t.test('restoring traces', async (t) => {
       scoreLine('y'),
       traceLine('z', { llm_calls: [{ output: 7 }] }),
       traceLine('ok', { session_id: 'ok' }),
-      scoreLine('ok', { value: 7 }),
-      scoreLine('ok', { score_id: 'id' }),
+      scoreLine('ok', { source_kind: 'planet' }),
+      traceLine('left'),
+      scoreLine('left', { score_id: 'id' }),
       { kind: 'end', counts: 1 },
       {
         kind: 'repair_failure',
@@ -111,10 +112,11 @@ t.test('restoring traces', async (t) => {
         [7, 'invalid_line'],
         [9, 'invalid_line'],
         [11, 'refused'],
-        [12, 'invalid_line'],
+        [12, 'left_out'],
         [13, 'invalid_line'],
-        [14, 'unknown_reference'],
-        [16, 'after_end'],
+        [14, 'invalid_line'],
+        [15, 'unknown_reference'],
+        [17, 'after_end'],
       ],
     )
     t.same(

@@ -30,8 +30,10 @@ t.test('a fault names kind, member and place', (t) => {
     policy_version: 0,
     decided_at: '2026-03-04T10:00:00.000Z',
   }
-  t.match(readLine('verdict', line), { message: /^verdict: reasons\.0\.code must be a string/ })
-  t.match(readLine('verdict', { ...line, reasons: [], verdict: null }), {
+  t.match(readLine('verdict', line, Infinity), {
+    message: /^verdict: reasons\.0\.code must be a string/,
+  })
+  t.match(readLine('verdict', { ...line, reasons: [], verdict: null }, Infinity), {
     message: /^verdict: reasons must contain at least 1/,
   })
   t.end()
