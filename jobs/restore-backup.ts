@@ -32,6 +32,8 @@ export const restoreBackup = job(
       {
         /** The trace that lines before it are about; `is_new` where this import has stored it. */
         open: shape({ project: anyText(), trace_id: anyText(), is_new: bool() }, { line: count() }),
+        /** The versions that lines before it are about; `is_own` where others than these are there. */
+        chain: shape({ key: anyText(), number: count(), is_own: bool() }),
         /** What the last line of the backup says, and at which offset it begins. */
         last_line: shape({ offset: count(), counts: recordOf(count()), sha256: anyText() }),
         /** `check` while the file is compared with its last line, `follow` while traces are searched. */

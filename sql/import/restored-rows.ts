@@ -2,6 +2,7 @@ import type { Kind } from '../../jobs/rules/import/backup/kind.ts'
 import type { Fragment, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { skillDocument } from '../skills/skills.ts'
+import { CHAINS } from './restored-chains.ts'
 
 /** The columns of a row, beside its organization. */
 export type RestoredRow = Readonly<Record<string, unknown>>
@@ -23,7 +24,7 @@ export async function insertRestoredRows(
   const key = keyColumns(kind)
   // Of rows under one key another one may be the one that was inserted.
   const row = columns.includes('id') ? [...new Set([...key, 'id'])] : key
-  const same = SAME_COLUMNS[kind.name]
+  const same = CHAINS[kind.name]?.same
   const isSameKey = equal(tx, key)
   const isSame = same ? tx`t.${tx(same)} is not distinct from g.${tx(same)}` : tx`true`
   const isShown = kind.name === 'skill' ? tx`t.deleted_at is null` : tx`true`
@@ -86,9 +87,3 @@ function listed(tx: Transaction, columns: readonly string[], row: Fragment) {
 
 /** Tables whose rows are in the period of their trace. */
 const PERIODIC: ReadonlySet<string> = new Set(['eval_scores', 'verdicts'])
-/** By kind, the column in which a row under the same key must be the same, else it is another one. */
-const SAME_COLUMNS: Readonly<Record<string, string>> = {
-  decision_policy: 'content_hash',
-  dataset_version: 'content_hash',
-  skill_version: 'body_sha256',
-}

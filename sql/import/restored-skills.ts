@@ -10,13 +10,20 @@ export async function adoptVersions(
   tx: Transaction,
   orgId: string,
   jobId: string,
-  versions: readonly { readonly skillId: string; readonly number: number }[],
+  versions: readonly {
+    readonly skillId: string
+    readonly number: number
+    /** Of the body, as the database writes bytes. */
+    readonly sha256: string
+  }[],
 ) {
   await tx`
     update skill_versions v set restored_by = ${jobId}
     from unnest(${versions.map(({ skillId }) => skillId)}::uuid[],
-      ${versions.map(({ number }) => number)}::int[]) as w (skill_id, version_number), jobs j
+      ${versions.map(({ number }) => number)}::int[],
+      ${versions.map(({ sha256 }) => sha256)}::text[]) as w (skill_id, version_number, sha256), jobs j
     where v.org_id = ${orgId} and v.skill_id = w.skill_id and v.version_number = w.version_number
+      and v.body_sha256 = w.sha256::bytea
       and j.org_id = v.org_id and j.id = v.restored_by and j.state in ('failed', 'canceled')`
 }
 

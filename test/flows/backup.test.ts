@@ -72,7 +72,7 @@ t.test('what an organization made by itself stays, and the rest refers to it', a
   t.equal(new Set(hashes).size, hashes.length, 'no manifest is there twice')
   t.match((await client.get('/traces/refund-1')).body, { manifest_id })
   t.match((await client.get('/traces/refund-0')).body, { manifest_id: null, revisions: [] })
-  t.match((await client.get('/decision-policy')).body, { version: 2 })
+  t.match((await client.get('/decision-policy')).body, { version: 1, thresholds: { keep_at: 0.9 } })
   t.same(await unresolved(service.sql, org.orgId), [])
 })
 

@@ -30,7 +30,7 @@ export async function beforeRestore(
     case 'skill':
       return withinSkills(tx, orgId, rows)
     case 'skill_version':
-      await adoptVersions(tx, orgId, target.jobId, rows.map(numberOf))
+      await adoptVersions(tx, orgId, target.jobId, rows.map(versionKeyOf))
       return allReady(rows)
     case 'skill_file':
       return readyFiles(tx, target, rows)
@@ -41,8 +41,12 @@ export async function beforeRestore(
   }
 }
 
-function numberOf({ row }: RestoredEntry) {
-  return { skillId: row['skill_id'] as string, number: row['version_number'] as number }
+function versionKeyOf({ row }: RestoredEntry) {
+  return {
+    skillId: row['skill_id'] as string,
+    number: row['version_number'] as number,
+    sha256: row['body_sha256'] as string,
+  }
 }
 
 /** The active version of an agent stays the active one. */

@@ -5,13 +5,14 @@ import type { RestoredTraceKey } from './restored-traces.ts'
 import type { StoredLines } from './stored-lines.ts'
 
 /** Adds up what storing the kinds of a chunk comes to. */
-export function openSum() {
+export function openSum(chain: StoredLines['chain']) {
   const faults: LineFault[] = []
   const restored: Record<string, number> = {}
   const links: string[] = []
   const retargets: Retarget[] = []
   const scans: string[] = []
   let conflictCount = 0
+  let reached = chain
   let newTraces: readonly RestoredTraceKey[] = []
   let presentTraces: readonly RestoredTraceKey[] = []
 
@@ -33,6 +34,10 @@ export function openSum() {
     addConflicts(count: number) {
       conflictCount += count
     },
+    chain: () => reached,
+    reach(chain: StoredLines['chain']) {
+      reached = chain
+    },
     addTodo(todo: Partial<Omit<RestoreTodo, 'searched'>>) {
       for (const id of todo.links ?? []) links.push(id)
       for (const each of todo.retargets ?? []) retargets.push(each)
@@ -45,6 +50,7 @@ export function openSum() {
         conflictCount,
         newTraces,
         presentTraces,
+        chain: reached,
         todo: { links, retargets, scans: [...new Set(scans)] },
       }
     },

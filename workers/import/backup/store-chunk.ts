@@ -77,11 +77,10 @@ async function storeUnits(
   const spoiled = openFault !== undefined && open?.is_new ? open : undefined
   const isRemoved = spoiled !== undefined && (await removeTrace(restoring, spoiled))
   const fault = isRemoved ? [leftOutBy(openFault ?? 0, spoiled.line ?? openFault ?? 0)] : []
-  const whole = await storeLines(
-    restoring,
-    parsed,
-    isRemoved ? { ...spoiled, is_new: false } : open,
-  )
+  const whole = await storeLines(restoring, parsed, {
+    open: isRemoved ? { ...spoiled, is_new: false } : open,
+    chain: from?.chain,
+  })
   const stored = isBroken ? await withoutBroken(restoring, whole) : whole
   const isAtEnd = chunk.isLast && !isBroken
   const versionless = isAtEnd ? await versionlessFaults(restoring) : []
@@ -162,6 +161,7 @@ function advance(
     counts: added(from?.counts, parsed.counts),
     restored: added(from?.restored, stored.restored),
     open: stored.open,
+    chain: stored.chain,
     last_line:
       from?.last_line ?? (end && { offset: end.offset, counts: end.counts, sha256: end.sha256 }),
     fault,
@@ -232,4 +232,5 @@ const NOTHING_STORED: StoredLines = {
   hasWaiting: false,
   todo: { links: [], retargets: [], scans: [] },
   open: undefined,
+  chain: undefined,
 }

@@ -7,27 +7,35 @@ import type { RestoreOutcome } from '../../../sql/import/restored-rows.ts'
 import { storeByHalves } from '../../../sql/transactions/store-traces.ts'
 import type { LineFault } from '../containers/upload-fault.ts'
 import { beforeRestore } from './around-rows.ts'
+import { withoutOwn } from './own-versions.ts'
+import type { ChainState } from './own-versions.ts'
 import type { Entry } from './parse-lines.ts'
 import type { ReadyRows } from './ready-rows.ts'
 import type { Restoring } from './restore-state.ts'
 import { toRows } from './restored-columns.ts'
 import type { RestoredEntry, RestoreTarget } from './restored-columns.ts'
 
-/** Stores entries of one kind. A row that the database refuses is a fault of its line. */
+/**
+ * Stores entries of one kind. A row that the database refuses is a fault of its line.
+ * @param chain how far the lines about versions before have come
+ */
 export async function storeKind(
   restoring: Restoring,
   target: RestoreTarget,
   name: KindName,
   entries: readonly Entry[],
+  chain: ChainState | undefined,
 ) {
   const { tx } = restoring
   const { rows, faults } = await toRows(tx, target, name, entries)
-  const before = await beforeRestore(tx, target, name, rows)
+  const later = await withoutOwn(restoring, name, rows, chain)
+  const before = await beforeRestore(tx, target, name, later.ready)
   const inserted = await insertReady(restoring, target, name, before.ready)
   return {
     faults: [...faults, ...before.faults, ...inserted.faults],
     taken: inserted.taken,
-    conflictCount: before.conflictCount + inserted.conflictCount,
+    conflictCount: later.conflictCount + before.conflictCount + inserted.conflictCount,
+    chain: later.chain,
   }
 }
 

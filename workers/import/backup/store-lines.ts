@@ -13,7 +13,7 @@ import { storeRestoredTraces } from './restored-traces.ts'
 import { sortEntries } from './sort-entries.ts'
 import { storeKind } from './store-kind.ts'
 import { ownerText } from './stored-lines.ts'
-import type { OpenTrace, StoredLines } from './stored-lines.ts'
+import type { StoredLines } from './stored-lines.ts'
 import { withoutVersionless, withVersions } from './waiting-skills.ts'
 
 /**
@@ -23,11 +23,11 @@ import { withoutVersionless, withVersions } from './waiting-skills.ts'
 export async function storeLines(
   restoring: Restoring,
   { entries, traces }: Pick<ParsedLines, 'entries' | 'traces'>,
-  open: OpenTrace | undefined,
+  { open, chain }: Partial<Pick<StoredLines, 'open' | 'chain'>>,
 ): Promise<StoredLines> {
   const { tx, run, scope } = restoring
   const sorted = sortEntries(entries, open)
-  const sum = openSum()
+  const sum = openSum(chain)
   sum.addFaults(sorted.faults)
   await lockNamedSkills(restoring, entries)
   const skills = sorted.byKind.get('skill') ?? []
@@ -71,7 +71,9 @@ async function storeRows(
   entries: readonly Entry[],
   sum: ChunkSum,
 ) {
-  const { taken, faults, conflictCount } = await storeKind(restoring, target, name, entries)
+  const stored = await storeKind(restoring, target, name, entries, sum.chain())
+  const { taken, faults, conflictCount } = stored
+  sum.reach(stored.chain)
   sum.addFaults(faults)
   sum.addConflicts(conflictCount)
   sum.addRows(name, taken.length)

@@ -1,5 +1,6 @@
 import type { RestoreTodo } from '../../../sql/transactions/follow-restore.ts'
 import type { LineFault } from '../containers/upload-fault.ts'
+import type { ChainState } from './own-versions.ts'
 import type { RestoredTraceKey } from './restored-traces.ts'
 
 /** The trace that lines are about. */
@@ -28,6 +29,8 @@ export interface StoredLines {
   readonly hasWaiting: boolean
   readonly todo: Omit<RestoreTodo, 'searched'>
   readonly open: OpenTrace | undefined
+  /** How far the lines about versions of something have come. */
+  readonly chain: ChainState | undefined
 }
 
 /** Names a trace among those of all projects. */

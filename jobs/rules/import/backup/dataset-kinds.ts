@@ -1,5 +1,6 @@
 import { licenseText } from '../../datasets/license.ts'
 import { versionShapes } from './dataset-shapes.ts'
+import { versionNumber } from './json-shapes.ts'
 import { kind } from './kind.ts'
 
 export const dataset = kind('dataset', 'datasets', {
@@ -47,6 +48,6 @@ export const datasetVersion = kind('dataset_version', 'dataset_versions', {
   },
   key: ['project', 'dataset', 'version_number'],
   since: 'ready_at',
-  shapes: versionShapes,
+  shapes: { ...versionShapes, version_number: versionNumber() },
   without: ['job_id', 'streams', 'restored'],
 })

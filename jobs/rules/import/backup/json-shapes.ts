@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { anyText, count, listOf, shape } from '../../../shape.ts'
+import { anyText, count, int, listOf, shape } from '../../../shape.ts'
 
 /** Shapes that members of several kinds have. Values are checked as they are written: nothing is converted. */
 
@@ -7,6 +7,9 @@ import { anyText, count, listOf, shape } from '../../../shape.ts'
 export const orNull = <S extends Joi.Schema>(schema: S) => schema.allow(null)
 
 export const share = () => Joi.number().min(0).max(1)
+
+/** The number of a version. */
+export const versionNumber = () => int(1, MAX_VERSION_NUMBER)
 
 /** RFC 3339 in UTC with milliseconds. */
 export const timeText = () =>
@@ -28,5 +31,7 @@ export function isTime(value: unknown): boolean {
   return !Number.isNaN(time.getTime()) && time.toISOString() === value
 }
 
+/** What its column can hold. */
+export const MAX_VERSION_NUMBER = 2 ** 31 - 1
 /** The database knows no year 0. */
 const TIME = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/

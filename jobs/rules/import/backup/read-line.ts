@@ -6,7 +6,7 @@ import { KINDS } from './lines.ts'
 import type { KindName } from './lines.ts'
 import type { Kind } from './kind.ts'
 import type { Member } from './member.ts'
-import { isTime } from './json-shapes.ts'
+import { isTime, MAX_VERSION_NUMBER } from './json-shapes.ts'
 
 /** A line of a kind, whose members are of their types. */
 export interface BackupLine {
@@ -86,6 +86,8 @@ function isStorable(type: Member['type'], value: unknown) {
 const isText = (value: unknown): value is string =>
   typeof value === 'string' && value.isWellFormed() && !value.includes('\0')
 const isInt = (value: unknown) => Number.isSafeInteger(value)
+const isVersionNumber = (value: unknown) =>
+  isInt(value) && (value as number) >= 1 && (value as number) <= MAX_VERSION_NUMBER
 const isFinite = (value: unknown) => Number.isFinite(value)
 const isId = (value: unknown) => typeof value === 'string' && isUuid(value)
 const isBase64 = (value: unknown) => typeof value === 'string' && BASE64.test(value)
@@ -119,7 +121,7 @@ const TYPES = {
   project: TEXT,
   skill: TEXT,
   dataset: TEXT,
-  skill_version: INT,
+  skill_version: [isVersionNumber, 'the number of a version'],
   manifest: [isManifest, 'a manifest: {agent_name, manifest_hash}'],
   manifests: [listOf(isManifest), `a list of at most ${MAX_LIST} manifests`],
   components: [Array.isArray, 'a list of components'],

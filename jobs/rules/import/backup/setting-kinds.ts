@@ -6,7 +6,7 @@ import type { CheckType } from '../../evals/evaluators.ts'
 import { keep, patterns } from '../../datasets/redaction-shapes.ts'
 import { isUuid } from '../../core/uuid.ts'
 import type { Members } from '../format.ts'
-import { share } from './json-shapes.ts'
+import { share, versionNumber } from './json-shapes.ts'
 import { kind } from './kind.ts'
 
 const weights = Object.fromEntries(TRUSTS.map((trust) => [trust, share()])) as Record<
@@ -55,7 +55,7 @@ export const decisionPolicy = kind('decision_policy', 'decision_policies', {
     created_by: 'uuid?',
     created_at: 'time',
   },
-  shapes: { settings },
+  shapes: { settings, version: versionNumber() },
   fault({ settings }) {
     const { keep_at, drop_at } = settings as PolicySettings
     return drop_at > keep_at ? 'settings.drop_at must not be above keep_at' : undefined

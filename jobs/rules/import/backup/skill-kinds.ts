@@ -5,6 +5,7 @@ import { faultOfFrontmatter } from '../../skills/skill-frontmatter.ts'
 import { faultOfBody, isSkillName, MAX_VERSIONS, trimBody } from '../../skills/skill.ts'
 import { MAX_FILE_BYTES, MEDIA_TYPE } from '../../skills/version-files.ts'
 import type { Members } from '../format.ts'
+import { versionNumber } from './json-shapes.ts'
 import { kind } from './kind.ts'
 
 /**
@@ -58,6 +59,7 @@ export const skillVersion = kind('skill_version', 'skill_versions', {
     frozen_at: 'time?',
     created_at: 'time',
   },
+  shapes: { version_number: versionNumber() },
   fault: faultOfVersion,
   key: ['skill', 'version_number'],
   since: 'created_at',
