@@ -1,7 +1,6 @@
 import type { Kind } from '../../jobs/rules/import/backup/kind.ts'
 import type { Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
-import type { RestoredRow } from './restored-rows.ts'
 
 /** How the versions of a kind that has them are found and compared. */
 export interface Chain {
@@ -34,7 +33,7 @@ export async function listPresentVersions(
   orgId: string,
   { table }: Pick<Kind, 'table'>,
   { of, number, same }: Chain,
-  rows: readonly RestoredRow[],
+  rows: readonly Readonly<Record<string, unknown>>[],
 ) {
   const given = rows.map((row) =>
     Object.fromEntries([...of, number, same].map((column) => [column, row[column]])),

@@ -23,23 +23,25 @@ export async function beforeRestore(
   kind: KindName,
   rows: readonly RestoredEntry[],
 ): Promise<ReadyRows> {
-  const { orgId } = target
-  switch (kind) {
-    case 'evaluator':
-      return withinEvaluators(tx, orgId, rows)
-    case 'skill':
-      return withinSkills(tx, orgId, rows)
-    case 'skill_version':
-      await adoptVersions(tx, orgId, target.jobId, rows.map(versionKeyOf))
-      return allReady(rows)
-    case 'skill_file':
-      return readyFiles(tx, target, rows)
-    case 'manifest':
-      return allReady(await superseded(tx, orgId, rows))
-    default:
-      return allReady(rows)
-  }
+  return READY[kind]?.(tx, target, rows) ?? allReady(rows)
 }
+
+const READY: Readonly<Partial<Record<KindName, MakeReady>>> = {
+  evaluator: (tx, { orgId }, rows) => withinEvaluators(tx, orgId, rows),
+  skill: (tx, { orgId }, rows) => withinSkills(tx, orgId, rows),
+  async skill_version(tx, { orgId, jobId }, rows) {
+    await adoptVersions(tx, orgId, jobId, rows.map(versionKeyOf))
+    return allReady(rows)
+  },
+  skill_file: readyFiles,
+  manifest: async (tx, { orgId }, rows) => allReady(await superseded(tx, orgId, rows)),
+}
+
+type MakeReady = (
+  tx: Transaction,
+  target: RestoreTarget,
+  rows: readonly RestoredEntry[],
+) => Promise<ReadyRows>
 
 function versionKeyOf({ row }: RestoredEntry) {
   return {

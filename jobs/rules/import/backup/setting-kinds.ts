@@ -21,13 +21,14 @@ const settings = shape({
   on_doubt: oneOf('review', 'replay'),
 })
 
-/** Characters of a name, which a trace that makes its project may give. */
-const MAX_NAME = 256
+/** Characters. A trace may make its project, whose name is as long as any name in it. */
+const MAX_WORKSPACE_NAME = 128
+const MAX_PROJECT_NAME = 256
 
 /** Has neither id nor time: an empty installation has one of its own, which is the same by its name. */
 export const workspace = kind('workspace', 'workspaces', {
   members: { name: 'text' },
-  shapes: { name: text(MAX_NAME) },
+  shapes: { name: text(MAX_WORKSPACE_NAME) },
   fault: faultOfName,
   key: ['name'],
   since: 'created_at',
@@ -37,7 +38,7 @@ export const workspace = kind('workspace', 'workspaces', {
 /** As `workspace`. */
 export const project = kind('project', 'projects', {
   members: { name: 'text', workspace: 'workspace' },
-  shapes: { name: text(MAX_NAME) },
+  shapes: { name: text(MAX_PROJECT_NAME) },
   fault: faultOfName,
   key: ['name'],
   since: 'created_at',
