@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { inWindow, pageOf, startDouble } from './double.ts'
 import type { DoubleOptions, PlatformCall, PlatformReply } from './double.ts'
 import { PLATFORM_KEY, PROJECT_ID, PROJECT_NAME, PUBLIC_KEY } from './connection.ts'
-import type { PlatformTrace, Step } from './platform-traces.ts'
+import type { PlatformTrace, Step, TraceScore } from './platform-traces.ts'
 
 /**
  * Langfuse, whose keys are those of one project: observations and scores by cursors.
@@ -19,7 +19,10 @@ export async function startLangfuse(
       record: { ...observationOf(trace, step), ...(!isOld && newMembers(trace, step)) },
     })),
   )
-  const scores = traces.map((trace) => ({ at: rootOf(trace).to, record: scoreOf(trace, isOld) }))
+  const scores = traces.flatMap((trace) => {
+    const record = trace.score && scoreOf(trace, trace.score, isOld)
+    return record ? { at: rootOf(trace).to, record } : []
+  })
   const rows = traces.map((trace) => ({ at: rootOf(trace).from, record: traceOf(trace) }))
   const { repeats = false, mostRows = 1000 } = options
 
@@ -142,12 +145,12 @@ function newMembers(trace: PlatformTrace, { parent, kind }: Step) {
   }
 }
 
-function scoreOf(trace: PlatformTrace, isOld: boolean) {
+function scoreOf(trace: PlatformTrace, score: TraceScore, isOld: boolean) {
   return {
-    id: trace.score.id,
+    id: score.id,
     projectId: PROJECT_ID,
     name: 'good',
-    value: trace.score.value,
+    value: score.value,
     dataType: 'NUMERIC',
     source: 'ANNOTATION',
     environment: 'default',

@@ -7,8 +7,14 @@ export interface PlatformTrace {
   readonly session: string
   /** The first is the root. */
   readonly steps: readonly Step[]
-  /** What a person said of the trace, 0 to 1. */
-  readonly score: { readonly id: string; readonly value: number }
+  /** What a person said of the trace; null for nothing yet. */
+  readonly score: TraceScore | null
+}
+
+export interface TraceScore {
+  readonly id: string
+  /** 0 to 1. */
+  readonly value: number
 }
 
 export interface Step {

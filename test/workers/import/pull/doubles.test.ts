@@ -45,3 +45,22 @@ t.test('a pull leaves behind what the import of the same records as a file does'
     })
   }
 })
+
+t.test('a later pull brings later scores', async (t) => {
+  const service = await openService(t, { env: { OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8' } })
+  await service.startWorkers([pullTracesHandler, importTracesHandler])
+  const pulls = openPulls(t, service)
+  const traces = makePlatformTraces(4)
+  const unscored = traces.map((trace, i) => (i % 3 === 0 ? trace : { ...trace, score: null }))
+  for (const [name, kind] of Object.entries(DOUBLES)) {
+    await t.test(name, async (t) => {
+      const later = await kind.start(t, traces)
+      const expected = await pulls.stateOfFile(kind, later)
+      const pulled = await pulls.pull(kind, await kind.start(t, unscored))
+      t.match(await pulled.ended(), { imported_count: 12, scores_imported: 4 })
+      const again = await pulls.pull(kind, later, { owner: pulled })
+      t.match(await again.ended(), { imported_count: 0, skipped_count: 12, losses: {} })
+      t.same((await pulls.stateOf(pulled)).scores, expected.scores)
+    })
+  }
+})
