@@ -56,6 +56,7 @@ export async function startOpik(
       answer,
       hasCursor: ({ body }) => body?.last_retrieved_id !== undefined,
       expiredStatus: 400,
+      isStreamed: ({ path }) => path.endsWith('/search'),
     },
     options,
   )

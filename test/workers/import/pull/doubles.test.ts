@@ -20,7 +20,7 @@ t.test('a pull leaves behind what the import of the same records as a file does'
       const seed = Number(process.env['FC_SEED'] ?? randomInt(2 ** 31))
       t.comment(`FC_SEED=${seed}`)
       const double = await kind.start(t, TRACES, {
-        faults: FAULTS,
+        faults: { ...FAULTS, ...kind.faults },
         seed,
         repeats: true,
         mostRows: 20,
