@@ -62,14 +62,19 @@ async function findCut(rows: readonly Buffer[], named: ReadonlySet<string>) {
     const text = row.length > MAX_RECORD_BYTES ? undefined : findMember(row, 'metadata')
     const metadata = text && parseJson(text.toString())
     for (const [key, value] of isObject(metadata) ? Object.entries(metadata) : []) {
-      const isCut = typeof value === 'string' && value.length >= CUT_LENGTH && !named.has(key)
-      if (isCut) cut.set(key, (cut.get(key) ?? 0) + 1)
+      if (mayBeCut(value) && !named.has(key)) cut.set(key, (cut.get(key) ?? 0) + 1)
     }
   }
   return cut
 }
 
-/** Characters that a value has once it is cut. */
+/** Whether a value has the length of one that was cut, in Unicode's characters. */
+function mayBeCut(value: unknown) {
+  if (typeof value !== 'string' || value.length > 2 * CUT_LENGTH) return false
+  return value.length >= CUT_LENGTH && [...value].length === CUT_LENGTH
+}
+
+/** Unicode's characters, of which each is one or two of ours. */
 const CUT_LENGTH = 200
 /** Characters of an address that name keys. */
 const MAX_NAMED = 4000

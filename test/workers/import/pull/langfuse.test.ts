@@ -144,3 +144,19 @@ t.test('metadata that is cut is asked for whole, of later pages at once', async 
     t.same(losses, { metadata_cut: 1 }, 'a key with a comma cannot be named')
   }
 })
+
+t.test('only a value of exactly 200 characters may be cut', async (t) => {
+  const face = '\u{1F642}'
+  const lost = async (value: string) => {
+    const { list } = open({
+      '/api/public/v2/observations': () => ({ data: [{ id: 1, metadata: { 'a,b': value } }] }),
+    })
+    return (await list({ project: 'observations_v2' })).losses
+  }
+  for (const whole of ['x'.repeat(199), 'x'.repeat(201), face.repeat(100), face.repeat(201)]) {
+    t.same(await lost(whole), {})
+  }
+  for (const cut of ['x'.repeat(200), face.repeat(200), `${face}${'x'.repeat(199)}`]) {
+    t.same(await lost(cut), { metadata_cut: 1 })
+  }
+})
