@@ -23,6 +23,8 @@ export interface Puller {
    * long as they have the same id.
    */
   listPage(ask: PageAsk): Promise<PlatformPage>
+  /** Most rows that the list gives which a page is of, where that may be fewer than were asked for. */
+  mostRows?(ask: Pick<PageAsk, 'project' | 'cursor'>): number
 }
 
 export interface PageAsk {
@@ -50,6 +52,12 @@ export interface PlatformPage {
    * expired: the window then begins again.
    */
   readonly next: string | undefined
+  /**
+   * How many pages the list has, where the platform numbers them. Rows of one time may then be on two of
+   * them or on none, since their order may be another one for each page: so the window begins again, as
+   * short as to have one page, unless it is too short to be divided.
+   */
+  readonly pages?: number
   /** What the platform left out of the records, by code. */
   readonly losses?: Readonly<Record<string, number>>
 }

@@ -47,7 +47,7 @@ export async function readPlatform(
       if (cursor.end ?? cursor.phase) return cursor
       if (cursor.isSliceEnd) return CONTINUE
     } catch (error) {
-      const turn = afterFault(error, cursor, Math.random())
+      const turn = afterFault(error, cursor, { rows: rowsOf(pull, cursor), chance: Math.random() })
       // A window that begins again takes back what was read of it; else it could begin again without end.
       if (turn.cursor.page !== cursor.page) hasAdvanced = false
       cursor = turn.cursor
@@ -92,11 +92,12 @@ async function takePage(
   const bytesBefore = source.bytesRead()
   const { from, to, page: place, limit, line, chunk_no: chunkNo = 0 } = cursor
   const page = await puller.listPage({ project, window: { from, to }, cursor: place, limit })
+  const bytes = cursor.bytes + source.bytesRead() - bytesBefore
   const settings = { ...settingsOf(run, item), format: item.source }
   const ready = await readyPage(run, settings, page, { line, chunkNo })
   const next: PullCursor = {
     ...behindPage(cursor, page, ready, item, platform.pageRows),
-    bytes: cursor.bytes + source.bytesRead() - bytesBefore,
+    bytes,
     attempt: run.attempt,
     isSliceEnd: slice.isOver(),
   }
@@ -113,6 +114,12 @@ function checkSize({ bytes, empty }: PullCursor) {
   if (empty > MAX_EMPTY) {
     throw new SourceUnreadable('The platform gives one page without records after the other')
   }
+}
+
+/** How many rows a page at the cursor is asked for. */
+function rowsOf({ puller }: Pull, { project, page: cursor, limit }: PullCursor) {
+  if (project === undefined) return limit
+  return Math.min(limit, puller.mostRows?.({ project, cursor }) ?? limit)
 }
 
 function isShort(turn: Turn): turn is Extract<Turn, { kind: 'wait' }> {
