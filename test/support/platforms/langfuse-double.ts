@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { randomOf } from '../random.ts'
 import { inWindow, pageOf, startDouble } from './double.ts'
 import type { DoubleOptions, PlatformCall, PlatformReply } from './double.ts'
 import { PLATFORM_KEY, PROJECT_ID, PROJECT_NAME, PUBLIC_KEY } from './connection.ts'
@@ -25,6 +26,7 @@ export async function startLangfuse(
   })
   const rows = traces.map((trace) => ({ at: rootOf(trace).from, record: traceOf(trace) }))
   const { repeats = false, mostRows = 1000 } = options
+  const random = randomOf(options.seed ?? 1)
 
   function answer({ method, path, query }: PlatformCall): PlatformReply {
     const byTime = { from: query.get('fromStartTime'), to: query.get('toStartTime') }
@@ -59,7 +61,8 @@ export async function startLangfuse(
     const asked = Number(query.get('limit') ?? 50)
     if (asked > most) return { status: 400, json: { message: 'Invalid request data' } }
     const limit = Math.min(asked, mostRows)
-    const found = inWindow(listed, [from, to], repeats)
+    const matching = inWindow(listed, [from, to], repeats)
+    const found = kind === 'page' ? byTimeAlone(matching, random) : matching
     const begin =
       kind === 'page' ? (Number(query.get('page') ?? 1) - 1) * limit : cursorOf(query.get('cursor'))
     const page = pageOf(found, { from: begin, limit, repeats })
@@ -85,6 +88,14 @@ export async function startLangfuse(
   return Object.assign(double, {
     records: [...(isOld ? recordsOf(rows) : []), ...recordsOf(observations), ...recordsOf(scores)],
   })
+}
+
+/** Rows of one time are in another order at each request, since nothing else orders them. */
+function byTimeAlone<Row extends { at: Date }>(rows: readonly Row[], random: () => number) {
+  return rows
+    .map((row) => ({ row, place: random() }))
+    .sort((a, b) => a.row.at.getTime() - b.row.at.getTime() || a.place - b.place)
+    .map(({ row }) => row)
 }
 
 function cursorOf(cursor: string | null) {

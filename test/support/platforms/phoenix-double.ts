@@ -15,7 +15,7 @@ export async function startPhoenix(
     .flatMap((trace) => trace.steps.map((step) => ({ at: step.from, record: spanOf(trace, step) })))
     .reverse()
   const annotations = traces.flatMap(({ id, score }, i) =>
-    score ? annotationOf(id, score, i) : [],
+    score ? [annotationOf(id, score, i)] : [],
   )
   const { repeats = false, mostRows = 1000 } = options
 

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { ConnectionKeys } from '../../../jobs/rules/import/platforms.ts'
+import { windowOfPage } from '../../../jobs/rules/import/pull-window.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
 import type { PulledImport } from '../../../sql/import/imports.ts'
 import { GiveUp } from '../../runtime/give-up.ts'
@@ -14,7 +15,7 @@ import type { Turn } from './after-fault.ts'
 import { SourceUnreadable } from './platform.ts'
 import type { Platform, Puller } from './platform.ts'
 import { platforms } from './platforms.ts'
-import { behindPage, firstCursor, pullProgress } from './pull-cursor.ts'
+import { atWindow, behindPage, firstCursor, pullProgress, windowOf } from './pull-cursor.ts'
 import type { PullCursor } from './pull-cursor.ts'
 import { readyPage } from './ready-page.ts'
 import { openSource } from './source.ts'
@@ -81,7 +82,7 @@ async function findProject({ puller }: Pull) {
   throw new SourceUnreadable('The platform calls its project by what cannot be an id')
 }
 
-/** Asks for the next page and stores it. */
+/** Asks for the next page and stores it, unless the window has to begin again as a shorter one. */
 async function takePage(
   pull: Pull,
   cursor: PullCursor,
@@ -93,6 +94,9 @@ async function takePage(
   const { from, to, page: place, limit, line, chunk_no: chunkNo = 0 } = cursor
   const page = await puller.listPage({ project, window: { from, to }, cursor: place, limit })
   const bytes = cursor.bytes + source.bytesRead() - bytesBefore
+  const pages = page.records.length > 0 ? page.pages : undefined
+  const shorter = windowOfPage(windowOf(cursor), pages ?? 1)
+  if (shorter) return { ...atWindow(cursor, shorter), bytes }
   const settings = { ...settingsOf(run, item), format: item.source }
   const ready = await readyPage(run, settings, page, { line, chunkNo })
   const next: PullCursor = {
