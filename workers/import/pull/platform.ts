@@ -68,7 +68,7 @@ export interface Source {
   /**
    * Sends one request and takes the answer apart. Nothing is asked twice here.
    * @throws SourceRefused for every answer that is not a 2xx
-   * @throws NoAnswer where there is none, or not all of it; `too_large` beyond 64 MiB
+   * @throws NoAnswer where there is none, or not all of it; `too_large` beyond 32 MiB
    * @throws SourceUnreadable for an answer that is not JSON
    */
   ask(request: SourceRequest): Promise<SourceAnswer>

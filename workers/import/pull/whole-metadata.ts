@@ -24,14 +24,15 @@ export function openMetadata(): Metadata {
   const named = new Set<string>()
   return {
     async complete(read) {
-      const ask = () => read(named.size > 0 ? [...named].join() : undefined)
-      let answer = await ask()
-      let cut = await findCut(answer.rows, named)
-      const news = [...cut.keys()].filter((key) => mayName(named, key))
-      if (news.length > 0) {
-        answer = await ask()
-        cut = await findCut(answer.rows, named)
+      const ask = async () => {
+        const answer = await read(named.size > 0 ? [...named].join() : undefined)
+        return { answer, cut: await findCut(answer.rows, named) }
       }
+      // Either answer may be large: the first one is let go before the second comes.
+      let page: Awaited<ReturnType<typeof ask>> | undefined = await ask()
+      const news = [...page.cut.keys()].filter((key) => mayName(named, key))
+      if (news.length > 0) page = undefined
+      const { answer, cut } = page ?? (await ask())
       const lost = [...cut.values()].reduce((sum, n) => sum + n, 0)
       return { answer, losses: lost > 0 ? { metadata_cut: lost } : {} }
     },
