@@ -72,7 +72,7 @@ async function findCut(rows: readonly Buffer[], named: ReadonlySet<string>) {
 /** Whether a value has the length of one that was cut, in Unicode's characters. */
 function mayBeCut(value: unknown) {
   if (typeof value !== 'string' || value.length > 2 * CUT_LENGTH) return false
-  return value.length >= CUT_LENGTH && [...value].length === CUT_LENGTH
+  return value.length >= CUT_LENGTH && Array.from(value).length === CUT_LENGTH
 }
 
 /** Unicode's characters, of which each is one or two of ours. */

@@ -36,7 +36,10 @@ t.test('a secret is hidden however its characters are escaped', async (t) => {
   const quoteIt = (said: string) =>
     quoteForeign(said, { secrets: [secret], word: 'key', most: 200 })
   const slashed = secret.replaceAll('/', '\\/')
-  const coded = [...secret].map((c) => `\\u00${c.charCodeAt(0).toString(16)}`).join('')
+  const coded = secret
+    .split('')
+    .map((c) => `\\u00${c.charCodeAt(0).toString(16)}`)
+    .join('')
   const base64 = Buffer.from(secret).toString('base64')
   const forms = [
     slashed,
