@@ -78,8 +78,10 @@ export async function startLangfuse(
     {
       isAllowed: ({ authorization }) => authorization === AUTHORIZATION,
       answer,
-      // Numbered pages do not expire, but may be refused: the window begins again all the same.
-      hasCursor: ({ query }) => query.has('cursor') || Number(query.get('page')) > 1,
+      // Numbered pages do not expire, but may be refused: the window begins again all the same, except at
+      // its first page of the first list.
+      hasCursor: ({ path, query }) =>
+        query.has('cursor') || (query.has('page') && path !== '/api/public/traces'),
       expiredStatus: 400,
     },
     options,

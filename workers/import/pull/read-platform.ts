@@ -96,7 +96,8 @@ async function takePage(
   const bytes = cursor.bytes + source.bytesRead() - bytesBefore
   const pages = page.records.length > 0 ? page.pages : undefined
   const shorter = windowOfPage(windowOf(cursor), pages ?? 1)
-  if (shorter) return { ...atWindow(cursor, shorter), bytes }
+  // Nothing is stored: a cursor that an earlier run kept at its end would end this one as well.
+  if (shorter) return { ...atWindow(cursor, shorter), bytes, isSliceEnd: false }
   const settings = { ...settingsOf(run, item), format: item.source }
   const ready = await readyPage(run, settings, page, { line, chunkNo })
   const next: PullCursor = {

@@ -13,6 +13,7 @@ t.test('numbered pages, whose order leaves rows of one time open', async (t) => 
   const service = await openService(t, { env: { OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8' } })
   await service.startWorkers([pullTracesHandler, importTracesHandler])
   const pulls = openPulls(t, service)
+  pulls.hurry()
 
   t.test('lose no row, and double none', async (t) => {
     const double = await OLD.start(t, makePlatformTraces(24), { mostRows: 7 })
@@ -24,6 +25,15 @@ t.test('numbered pages, whose order leaves rows of one time open', async (t) => 
     const [job] = await service.sql`
       select attempt, interruptions from jobs where id = ${pulled.jobId}`
     t.match(job, { attempt: 1, interruptions: 0 }, 'and use up no attempt')
+  })
+
+  t.test('are read on after a fault of the first one', async (t) => {
+    const double = await OLD.start(t, makePlatformTraces(24), { mostRows: 7 })
+    let faults = 1
+    double.onCall = ({ query }) =>
+      query.has('page') && faults-- > 0 ? { status: 500, json: {} } : undefined
+    const pulled = await pulls.pull(OLD, double)
+    t.match(await pulled.ended(), { error: null, imported_count: 72 })
   })
 
   t.test('cost few requests where there is little to read', async (t) => {
