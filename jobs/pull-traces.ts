@@ -32,6 +32,8 @@ export const pullTraces = job(
       },
       {
         ...stagingMembers,
+        /** Seconds of these waits together. */
+        waited_seconds: count(),
         /** What the platform is asked with; absent until its project was found. */
         project: anyText().max(1000),
         /** Where the window goes on; absent at its beginning. */

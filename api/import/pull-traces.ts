@@ -41,7 +41,9 @@ const connection = shape(
         const fault = findUrlFault(url, CALLED_SCHEMES) ?? findPartFault(url)
         return fault ? helpers.message({ custom: `{{#label}} ${fault}` }) : url.replace(/\/+$/, '')
       })
-      .description('Where the platform is. Plain http leads into allowed private networks only'),
+      .description(
+        'What the paths of its API follow: `https://cloud.langfuse.com` for Langfuse, `https://api.smith.langchain.com` for LangSmith (without `/api/v1`), `https://app.phoenix.arize.com/s/<space>` or `http://host:6006` for Phoenix, `https://www.comet.com/opik/api` or `http://host:5173/api` for Opik (without `/v1`). Plain http leads into allowed private networks only',
+      ),
     project: text().description('Its name or id there'),
   },
   {
@@ -79,7 +81,7 @@ const pullRequest = shape(
 export const pullTraces = endpoint('POST', '/import', {
   summary: 'Import traces from another platform',
   description: [
-    'Reads spans and scores by their time, from `since` up to `until`, through the API of the platform, and makes traces of them as an import of its export does: traces that the project has are skipped, and get the scores that were added since. A trace takes its spans of the range only; one whose first span was before it is stored as `partial` and named in `incomplete_trace_ids`. What a platform shows late is missed: end the range an hour ago, and begin the next where it ended, if traces are pulled regularly.',
+    'Reads spans by their time, from `since` up to `until`, through the API of the platform, and makes traces of them as an import of its export does: traces that the project has are skipped, and get the scores that were added since. A trace takes its spans of the range only; one whose first span was before it is stored as `partial` and named in `incomplete_trace_ids`. What a platform shows late is missed: end the range an hour ago, and begin the next where it ended, if traces are pulled regularly. Scores of Langfuse are read by their own time; those of LangSmith, Phoenix and Opik come with the runs, spans and traces that began in the range: to get later ones, pull an overlapping range again.',
     'The keys are kept sealed until the job ends, and shown nowhere; so a failed job cannot be tried again (409 `secret_gone`): send the request again. Langfuse needs `public_key` and `secret_key`. Only public addresses are called, and the networks that the operator allows; redirects are not followed.',
     'Platforms that ask for patience are waited for. A pull that fails has imported nothing of what it had read: `source_refused` (keys), `source_project_unknown`, `source_redirects`, `source_rejected`, `source_page_too_large`, `source_too_large` (over 20 GiB: pull shorter ranges), `blocked_address`, or, after several tries, `source_unavailable`, `source_unreadable`, `source_cursor_expired`.',
   ].join('\n\n'),
@@ -126,7 +128,10 @@ async function submitPull(
     throw validationError([{ field: 'body.until', message: 'must not be in the future' }])
   }
   if (since >= until) {
-    throw validationError([{ field: 'body.since', message: 'must be before until' }])
+    const fault = asked.since
+      ? { field: 'body.since', message: 'must be before until' }
+      : { field: 'body.until', message: `must be after ${EARLIEST.toISOString()}, without since` }
+    throw validationError([fault])
   }
   const { base_url, project, workspace } = given
   const range = { since: since.toISOString(), until: until.toISOString() }

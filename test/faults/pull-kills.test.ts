@@ -30,7 +30,8 @@ t.test(
     const files = await service.startWorkers([importTracesHandler])
     const each = await Promise.all(
       Object.entries(DOUBLES).map(async ([name, kind]) => {
-        const options = { faults: FAULTS, seed, repeats: true, mostRows: 20 }
+        const faults = { ...FAULTS, ...kind.faults }
+        const options = { faults, seed, repeats: true, mostRows: 20 }
         const double = await kind.start(t, TRACES, options)
         const expected = await pulls.stateOfFile(kind, double)
         return { name, double, expected, pulled: await pulls.pull(kind, double) }

@@ -51,7 +51,13 @@ t.test('the commands of the document on imports lead from an export to traces', 
 })
 
 t.test('the document on imports explains every word that an import knows', async (t) => {
-  const losses = [...LOSS_CODES, 'invalid_score', 'unknown_manifest', 'entries_skipped']
+  const losses = [
+    ...LOSS_CODES,
+    'invalid_score',
+    'unknown_manifest',
+    'metadata_cut',
+    'entries_skipped',
+  ]
   const refusals = refusalCodes().filter((code) => !losses.includes(code))
   t.ok(refusals.length > 30, `${refusals.length} codes of refusals`)
   const words = [...FORMAT_NAMES, ...CONTAINERS, ...losses, ...refusals]

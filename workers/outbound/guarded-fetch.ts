@@ -1,6 +1,6 @@
 import { SpanKind } from '@opentelemetry/api'
 import { request as requestPlainly } from 'node:http'
-import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { request as requestSafely } from 'node:https'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
@@ -30,13 +30,33 @@ export class NoAnswer extends Error {
   }
 }
 
+/** An answer that was read whole. */
+export interface GuardedAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer<ArrayBuffer>
+}
+
+/** A `fetch` for libraries, as `guardedRequest` sends requests. */
+export function guardedFetch(options: FetchOptions) {
+  const send = guardedRequest(options)
+  return async (target: string, init?: GuardedInit): Promise<Response> => {
+    const { status, headers, body } = await send(target, init)
+    const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)])
+    return new Response(BODILESS.has(status) ? null : body, {
+      status,
+      headers: Object.fromEntries(pairs) as Record<string, string>,
+    })
+  }
+}
+
 /**
- * A `fetch` for libraries, over agents that check addresses. It sends texts and blobs, these as a stream,
- * and reads answers whole; it follows no redirect.
+ * Sends requests over agents that check addresses: with texts and blobs, these as a stream. Answers are read
+ * whole, and no redirect is followed.
  * @throws NoAnswer, the signal's reason, or what the reading of a blob fails with
  */
-export function guardedFetch(options: FetchOptions) {
-  return async (target: string, init: GuardedInit = {}): Promise<Response> => {
+export function guardedRequest(options: FetchOptions) {
+  return async (target: string, init: GuardedInit = {}): Promise<GuardedAnswer> => {
     const { method = 'GET' } = init
     const url = URL.parse(target)
     // The error of the parser would hold the address.
@@ -106,20 +126,27 @@ async function* readBody(body: Blob) {
   }
 }
 
-async function readAnswer(response: IncomingMessage, maxBytes: number) {
+/** Into one buffer, as large as the answer where that says its length: large ones are never there twice. */
+async function readAnswer(response: IncomingMessage, maxBytes: number): Promise<GuardedAnswer> {
   const { statusCode: status = 0, headers } = response
-  const chunks: Buffer[] = []
+  const told = Number(headers['content-length'])
+  if (told > maxBytes) throw new TooLarge()
+  let body = Buffer.allocUnsafe(told || FIRST_BYTES)
   let size = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > maxBytes) throw new TooLarge()
-    chunks.push(chunk)
+    const end = size + chunk.length
+    if (end > maxBytes) throw new TooLarge()
+    if (end > body.length) body = grown(body, Math.min(maxBytes, Math.max(end, 2 * body.length)))
+    chunk.copy(body, size)
+    size = end
   }
-  const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)])
-  return new Response(BODILESS.has(status) ? null : Buffer.concat(chunks), {
-    status,
-    headers: Object.fromEntries(pairs) as Record<string, string>,
-  })
+  return { status, headers, body: body.subarray(0, size) }
+}
+
+function grown(buffer: Buffer, bytes: number) {
+  const larger = Buffer.allocUnsafe(bytes)
+  buffer.copy(larger)
+  return larger
 }
 
 function sizeOf(body: string | Blob) {
@@ -136,3 +163,5 @@ class Unreadable extends Error {}
 /** Of which a `Response` takes no body. */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
 const MAX_HEADER_BYTES = 16_384
+/** Room for an answer that does not say its length. */
+const FIRST_BYTES = 64 << 10

@@ -12,15 +12,29 @@ export function quoteForeign(
 ): string {
   const own = secrets
     .flatMap(formsOf)
-    .reduce((text, form) => text.replaceAll(anyCase(form), `[${word}]`), cut(said))
+    .reduce((text, form) => text.replaceAll(anyCase(form), `[${word}]`), unescaped(cut(said)))
   const plain = hideSensitive(own).replace(LONG_WORD, HIDDEN)
   // PostgreSQL holds no NUL and no lone surrogate.
   return plain.replaceAll('\0', '').slice(0, most).toWellFormed()
 }
 
+/** Longer ones before those that they begin with. */
 function formsOf(secret: string) {
   const inJson = JSON.stringify(secret).slice(1, -1)
-  return [secret, inJson, encodeURIComponent(secret), btoa(secret)]
+  const base64 = btoa(secret)
+  const unpadded = base64.replace(/=+$/, '')
+  const forUrls = unpadded.replaceAll('+', '-').replaceAll('/', '_')
+  return [secret, inJson, encodeURIComponent(secret), base64, unpadded, forUrls].map(unescaped)
+}
+
+/**
+ * Without the escapes that JSON may have for any character, `\/` and `\u00xx`, also where a text of JSON is
+ * in another one.
+ */
+function unescaped(text: string) {
+  return text
+    .replaceAll(/\\+u00([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+    .replaceAll(/\\+\//g, '/')
 }
 
 /** Without its last word where it is cut, which may be the beginning of a secret. */

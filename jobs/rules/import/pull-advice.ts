@@ -18,27 +18,38 @@ export type PullAdvice =
   /** The window begins again, shorter: its cursor has expired, or it is too long for the platform. */
   | { readonly kind: 'restart' }
 
-/**
- * @param at how often in a row the platform has asked for patience, and whether a page was asked for that
- * is not the first of its window
- * @param chance 0 up to 1
- */
+/** Where a pull was refused. */
+interface PullPlace {
+  /** How often in a row the platform has asked for patience, and how many seconds were waited for. */
+  readonly waits: number
+  readonly waitedSeconds: number
+  /** Whether it was the project that was asked for. */
+  readonly isSearching: boolean
+  /** Whether a page was asked for that is not the first of its window. */
+  readonly isInside: boolean
+  /** Whether the window can begin again as a shorter one. */
+  readonly canDivide: boolean
+}
+
+/** @param chance 0 up to 1 */
 export function adviseOnRefusal(
   { status, retryAfterSeconds, message }: PullRefusal,
-  at: { readonly waits: number; readonly isInside: boolean },
+  at: PullPlace,
   chance: number,
 ): PullAdvice {
   const asksForPatience = status === 429 || (status === 503 && retryAfterSeconds !== null)
-  if (asksForPatience && at.waits < MAX_WAITS) {
+  if (asksForPatience && at.waits < MAX_WAITS && at.waitedSeconds < MAX_WAITED_SECONDS) {
     return { kind: 'wait', seconds: Math.ceil(waitOf(retryAfterSeconds, at.waits, chance)) }
   }
   if (asksForPatience || status >= 500 || status === 408) return { kind: 'retry' }
   if (status < 400) return { kind: 'give_up', code: 'source_redirects', message }
   if (status === 401 || status === 403) return { kind: 'give_up', code: 'source_refused', message }
   if (status === 413) return { kind: 'less' }
-  if (status === 422 || (at.isInside && EXPIRED.has(status))) return { kind: 'restart' }
-  const code = status === 404 ? 'source_project_unknown' : 'source_rejected'
-  return { kind: 'give_up', code, message }
+  if (at.isInside && EXPIRED.has(status)) return { kind: 'restart' }
+  if (status === 422 && at.canDivide) return { kind: 'restart' }
+  if (status !== 404) return { kind: 'give_up', code: 'source_rejected', message }
+  const hint = at.isSearching ? `. ${NOT_FOUND}` : ''
+  return { kind: 'give_up', code: 'source_project_unknown', message: `${message}${hint}` }
 }
 
 /** Without a word of the platform twice as long each time, and not all pulls at once. */
@@ -48,9 +59,14 @@ function waitOf(asked: number | null, waits: number, chance: number) {
 }
 
 /** What platforms answer for a cursor that they do not know any more. */
-const EXPIRED: ReadonlySet<number> = new Set([400, 404, 410])
+const EXPIRED: ReadonlySet<number> = new Set([400, 404, 410, 422])
+const NOT_FOUND = 'There is no such project, or base_url is not that of the API of the platform'
 const MAX_GUESSED_SECONDS = 300
 /** The longest that a job waits at once. */
 const MAX_WAIT_SECONDS = 3600
-/** About a day of guessed waits; then the platform counts as away. */
+/**
+ * Of waits in a row, and of their seconds; then the platform counts as away. So many guessed waits are
+ * about a day, and those that the platform names two days at most.
+ */
 const MAX_WAITS = 300
+const MAX_WAITED_SECONDS = 2 * 86_400

@@ -16,10 +16,24 @@ export function firstWindow(since: Date, until: Date): PullWindow {
 /**
  * The window after one that was read to its end; undefined after the last. It is half as long where that one
  * had very many records, since an expired cursor costs a window, and twice as long where it had few.
+ * @param few records of a window that is too short
  */
-export function nextWindow({ to, rows, seconds }: PullWindow, until: Date): PullWindow | undefined {
+export function nextWindow(
+  { to, rows, seconds }: PullWindow,
+  until: Date,
+  few = FEW_ROWS,
+): PullWindow | undefined {
   if (to >= until) return undefined
-  return windowFrom(to, until, lengthAfter(rows, seconds))
+  return windowFrom(to, until, lengthAfter(rows, seconds, few))
+}
+
+/**
+ * The window to begin again with when one has more pages than it may have: as many times its first half as
+ * make a page of so many. Undefined where it is too short to be divided.
+ */
+export function windowOfPage(window: PullWindow, pages: number): PullWindow | undefined {
+  const half = pages > 1 ? halfWindow(window) : undefined
+  return half && (windowOfPage(half, pages / 2) ?? half)
 }
 
 /**
@@ -31,9 +45,9 @@ export function halfWindow({ from, to }: PullWindow): PullWindow | undefined {
   return seconds < SHORTEST_SECONDS ? undefined : windowFrom(from, to, seconds)
 }
 
-function lengthAfter(rows: number, seconds: number) {
+function lengthAfter(rows: number, seconds: number, few: number) {
   if (rows > MANY_ROWS) return Math.max(SHORTEST_SECONDS, Math.floor(seconds / 2))
-  return rows < FEW_ROWS ? Math.min(LONGEST_SECONDS, seconds * 2) : seconds
+  return rows < few ? Math.min(LONGEST_SECONDS, seconds * 2) : seconds
 }
 
 function windowFrom(from: Date, until: Date, seconds: number): PullWindow {
@@ -49,5 +63,5 @@ const LONGEST_SECONDS = 32 * DAY_SECONDS
 const SHORTEST_SECONDS = 60
 /** Records of a window that is too long. */
 const MANY_ROWS = 100_000
-/** Of one that is too short: a page of most platforms. */
+/** Of one that is too short. */
 const FEW_ROWS = 1000

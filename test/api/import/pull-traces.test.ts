@@ -80,6 +80,15 @@ t.test('a request to pull', async (t) => {
     }
   })
 
+  t.test('names the member of the range that it was sent', async (t) => {
+    const fieldsOf = async (range: object) =>
+      (await ask(range)).body.details.errors.map(({ field }: { field: string }) => field)
+    t.same(await fieldsOf({ until: '2020-01-01T00:00:00Z' }), ['body.until'])
+    const [since, until] = ['2026-01-02T00:00:00Z', '2026-01-01T00:00:00Z']
+    t.same(await fieldsOf({ since, until }), ['body.since'])
+    t.same(await fieldsOf({ since: new Date(Date.now() + 60_000).toISOString() }), ['body.since'])
+  })
+
   t.test('answers 400 for an address that may not be reached', async (t) => {
     const addresses = [
       'https://127.0.0.1',

@@ -17,6 +17,8 @@ export interface DoubleFaults {
   /** A page's cursor is refused as expired. */
   readonly expired?: number
   readonly unavailable?: number
+  /** An answer that is a stream ends before its first line, as if there were none. */
+  readonly silent?: number
 }
 
 export interface DoubleOptions {
@@ -54,6 +56,8 @@ export interface PlatformApi {
   hasCursor(call: PlatformCall): boolean
   /** How an expired cursor is refused. */
   readonly expiredStatus: number
+  /** Whether a call is answered by a stream. */
+  isStreamed?(call: PlatformCall): boolean
 }
 
 /** A platform on loopback. */
@@ -73,7 +77,7 @@ export async function startDouble(t: Test, api: PlatformApi, options: DoubleOpti
   function nextFault(call: PlatformCall): FaultName | undefined {
     if (healthy-- > 0) return undefined
     const possible = [...left]
-      .filter(([name, count]) => count > 0 && (name !== 'expired' || api.hasCursor(call)))
+      .filter(([name, count]) => count > 0 && mayHappen(name as FaultName, call))
       .map(([name]) => name as FaultName)
     const name = possible[Math.floor(random() * possible.length)]
     if (name === undefined) return undefined
@@ -81,6 +85,11 @@ export async function startDouble(t: Test, api: PlatformApi, options: DoubleOpti
     left.set(name, (left.get(name) ?? 0) - 1)
     happened.push(name)
     return name
+  }
+
+  function mayHappen(name: FaultName, call: PlatformCall) {
+    if (name === 'expired') return api.hasCursor(call)
+    return name !== 'silent' || api.isStreamed?.(call) === true
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse) {
@@ -139,6 +148,8 @@ function refusalOf(fault: FaultName | undefined, api: PlatformApi): PlatformRepl
       return { status: api.expiredStatus, json: { detail: 'Invalid cursor' } }
     case 'unavailable':
       return { status: 503, json: { message: 'Come back later' } }
+    case 'silent':
+      return { lines: [] }
     case 'dropped':
     case undefined:
       return undefined

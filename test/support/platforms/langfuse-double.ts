@@ -1,8 +1,9 @@
 import type { Test } from 'tap'
+import { randomOf } from '../random.ts'
 import { inWindow, pageOf, startDouble } from './double.ts'
 import type { DoubleOptions, PlatformCall, PlatformReply } from './double.ts'
 import { PLATFORM_KEY, PROJECT_ID, PROJECT_NAME, PUBLIC_KEY } from './connection.ts'
-import type { PlatformTrace, Step } from './platform-traces.ts'
+import type { PlatformTrace, Step, TraceScore } from './platform-traces.ts'
 
 /**
  * Langfuse, whose keys are those of one project: observations and scores by cursors.
@@ -19,9 +20,13 @@ export async function startLangfuse(
       record: { ...observationOf(trace, step), ...(!isOld && newMembers(trace, step)) },
     })),
   )
-  const scores = traces.map((trace) => ({ at: rootOf(trace).to, record: scoreOf(trace, isOld) }))
+  const scores = traces.flatMap((trace) => {
+    const record = trace.score && scoreOf(trace, trace.score, isOld)
+    return record ? { at: rootOf(trace).to, record } : []
+  })
   const rows = traces.map((trace) => ({ at: rootOf(trace).from, record: traceOf(trace) }))
   const { repeats = false, mostRows = 1000 } = options
+  const random = randomOf(options.seed ?? 1)
 
   function answer({ method, path, query }: PlatformCall): PlatformReply {
     const byTime = { from: query.get('fromStartTime'), to: query.get('toStartTime') }
@@ -56,7 +61,8 @@ export async function startLangfuse(
     const asked = Number(query.get('limit') ?? 50)
     if (asked > most) return { status: 400, json: { message: 'Invalid request data' } }
     const limit = Math.min(asked, mostRows)
-    const found = inWindow(listed, [from, to], repeats)
+    const matching = inWindow(listed, [from, to], repeats)
+    const found = kind === 'page' ? byTimeAlone(matching, random) : matching
     const begin =
       kind === 'page' ? (Number(query.get('page') ?? 1) - 1) * limit : cursorOf(query.get('cursor'))
     const page = pageOf(found, { from: begin, limit, repeats })
@@ -72,8 +78,10 @@ export async function startLangfuse(
     {
       isAllowed: ({ authorization }) => authorization === AUTHORIZATION,
       answer,
-      // Numbered pages do not expire, but may be refused: the window begins again all the same.
-      hasCursor: ({ query }) => query.has('cursor') || Number(query.get('page')) > 1,
+      // Numbered pages do not expire, but may be refused: the window begins again all the same, except at
+      // its first page of the first list.
+      hasCursor: ({ path, query }) =>
+        query.has('cursor') || (query.has('page') && path !== '/api/public/traces'),
       expiredStatus: 400,
     },
     options,
@@ -82,6 +90,14 @@ export async function startLangfuse(
   return Object.assign(double, {
     records: [...(isOld ? recordsOf(rows) : []), ...recordsOf(observations), ...recordsOf(scores)],
   })
+}
+
+/** Rows of one time are in another order at each request, since nothing else orders them. */
+function byTimeAlone<Row extends { at: Date }>(rows: readonly Row[], random: () => number) {
+  return rows
+    .map((row) => ({ row, place: random() }))
+    .sort((a, b) => a.row.at.getTime() - b.row.at.getTime() || a.place - b.place)
+    .map(({ row }) => row)
 }
 
 function cursorOf(cursor: string | null) {
@@ -142,12 +158,12 @@ function newMembers(trace: PlatformTrace, { parent, kind }: Step) {
   }
 }
 
-function scoreOf(trace: PlatformTrace, isOld: boolean) {
+function scoreOf(trace: PlatformTrace, score: TraceScore, isOld: boolean) {
   return {
-    id: trace.score.id,
+    id: score.id,
     projectId: PROJECT_ID,
     name: 'good',
-    value: trace.score.value,
+    value: score.value,
     dataType: 'NUMERIC',
     source: 'ANNOTATION',
     environment: 'default',

@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { inWindow, pageOf, startDouble } from './double.ts'
 import type { DoubleOptions, PlatformCall, PlatformReply } from './double.ts'
 import { PLATFORM_KEY, PROJECT_ID, PROJECT_NAME } from './connection.ts'
-import type { PlatformTrace, Step } from './platform-traces.ts'
+import type { PlatformTrace, Step, TraceScore } from './platform-traces.ts'
 
 /** LangSmith with one project: sessions, runs and feedback. */
 export async function startLangsmith(
@@ -13,7 +13,7 @@ export async function startLangsmith(
   const runs = traces.flatMap((trace) =>
     trace.steps.map((step) => ({ at: step.from, record: runOf(trace, step) })),
   )
-  const feedback = traces.map(feedbackOf)
+  const feedback = traces.flatMap(({ id, score }) => (score ? feedbackOf(id, score) : []))
   const { repeats = false, mostRows = 100 } = options
 
   function answer({ method, path, query, body }: PlatformCall): PlatformReply {
@@ -85,7 +85,7 @@ function runOf(trace: PlatformTrace, { id, parent, kind, from, to, asked, answer
   }
 }
 
-function feedbackOf({ id, score }: PlatformTrace) {
+function feedbackOf(id: string, score: TraceScore) {
   return {
     id: score.id,
     run_id: id,

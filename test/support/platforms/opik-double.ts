@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { inWindow, startDouble } from './double.ts'
 import type { DoubleOptions, PlatformCall, PlatformReply } from './double.ts'
 import { PLATFORM_KEY, PROJECT_ID, PROJECT_NAME } from './connection.ts'
-import type { PlatformTrace, Step } from './platform-traces.ts'
+import type { PlatformTrace, Step, TraceScore } from './platform-traces.ts'
 
 /** Opik with one project: searches of its traces and spans. */
 export async function startOpik(
@@ -56,6 +56,7 @@ export async function startOpik(
       answer,
       hasCursor: ({ body }) => body?.last_retrieved_id !== undefined,
       expiredStatus: 400,
+      isStreamed: ({ path }) => path.endsWith('/search'),
     },
     options,
   )
@@ -69,15 +70,17 @@ function traceOf({ id, session, steps: [root], score }: PlatformTrace) {
     ...toldOf(root as Step),
     id,
     thread_id: session,
-    feedback_scores: [
-      {
-        name: 'good',
-        value: score.value,
-        source: 'ui',
-        created_at: '2026-03-05T10:00:00Z',
-        last_updated_at: '2026-03-05T10:00:00Z',
-      },
-    ],
+    feedback_scores: score ? [scoreOf(score)] : [],
+  }
+}
+
+function scoreOf({ value }: TraceScore) {
+  return {
+    name: 'good',
+    value,
+    source: 'ui',
+    created_at: '2026-03-05T10:00:00Z',
+    last_updated_at: '2026-03-05T10:00:00Z',
   }
 }
 

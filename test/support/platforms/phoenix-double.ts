@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { inWindow, pageOf, startDouble } from './double.ts'
 import type { DoubleOptions, PlatformCall, PlatformReply } from './double.ts'
 import { PLATFORM_KEY, PROJECT_NAME } from './connection.ts'
-import type { PlatformTrace, Step } from './platform-traces.ts'
+import type { PlatformTrace, Step, TraceScore } from './platform-traces.ts'
 
 /** Phoenix with one project: its spans, and the annotations of spans and traces. */
 export async function startPhoenix(
@@ -14,7 +14,9 @@ export async function startPhoenix(
   const spans = traces
     .flatMap((trace) => trace.steps.map((step) => ({ at: step.from, record: spanOf(trace, step) })))
     .reverse()
-  const annotations = traces.map((trace, i) => annotationOf(trace, i))
+  const annotations = traces.flatMap(({ id, score }, i) =>
+    score ? [annotationOf(id, score, i)] : [],
+  )
   const { repeats = false, mostRows = 1000 } = options
 
   function answer({ path, query }: PlatformCall): PlatformReply {
@@ -86,7 +88,7 @@ function spanOf(trace: PlatformTrace, step: Step) {
 }
 
 /** Of the trace, or of its root, by turns. */
-function annotationOf({ id, score }: PlatformTrace, i: number): Record<string, unknown> {
+function annotationOf(id: string, score: TraceScore, i: number): Record<string, unknown> {
   return {
     ...(i % 2 === 0 ? { trace_id: traceId(id) } : { span_id: spanId(id) }),
     id: `annotation ${score.id}`,

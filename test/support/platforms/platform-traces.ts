@@ -7,8 +7,14 @@ export interface PlatformTrace {
   readonly session: string
   /** The first is the root. */
   readonly steps: readonly Step[]
-  /** What a person said of the trace, 0 to 1. */
-  readonly score: { readonly id: string; readonly value: number }
+  /** What a person said of the trace; null for nothing yet. */
+  readonly score: TraceScore | null
+}
+
+export interface TraceScore {
+  readonly id: string
+  /** 0 to 1. */
+  readonly value: number
 }
 
 export interface Step {
@@ -45,7 +51,8 @@ export function makePlatformTraces(perDay: number, { seed = 1 } = {}): PlatformT
     return {
       id: ids[0],
       session: `session ${i % 5}`,
-      steps: [step(0, 'agent', 0, 1), step(1, 'llm', 0.2, 0.5), step(2, 'tool', 0.7, 0.9)],
+      // Two begin at once, as clocks of milliseconds have it.
+      steps: [step(0, 'agent', 0, 1), step(1, 'llm', 0, 0.5), step(2, 'tool', 0.7, 0.9)],
       score: { id: ids[3], value: Math.floor(random() * 100) / 100 },
     }
   })

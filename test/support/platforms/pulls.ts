@@ -3,7 +3,7 @@ import type { PlatformName } from '../../../jobs/rules/import/platforms.ts'
 import { openImports } from '../imports.ts'
 import type { Service } from '../service.ts'
 import { PLATFORM_KEY, PROJECT_NAME, PUBLIC_KEY } from './connection.ts'
-import type { Double, DoubleOptions } from './double.ts'
+import type { Double, DoubleFaults, DoubleOptions } from './double.ts'
 import { startLangfuse } from './langfuse-double.ts'
 import { startLangsmith } from './langsmith-double.ts'
 import { OPIK_WORKSPACE, startOpik } from './opik-double.ts'
@@ -27,6 +27,7 @@ export const DOUBLES: Readonly<Record<string, DoubleKind>> = {
     source: 'opik',
     start: startOpik,
     keys: { api_key: PLATFORM_KEY, workspace: OPIK_WORKSPACE },
+    faults: { silent: 2 },
   },
 }
 
@@ -38,6 +39,8 @@ export interface DoubleKind {
     options?: DoubleOptions,
   ) => Promise<Double & { readonly records: readonly object[] }>
   readonly keys: Readonly<Record<string, string>>
+  /** Those that only this platform has. */
+  readonly faults?: DoubleFaults
 }
 
 /** Pulls from doubles, and imports what they have as files, which leaves the same behind. */

@@ -59,6 +59,31 @@ t.test('no answer says why, and does not repeat the address', async (t) => {
   t.match(await fault(`${url}/stop`), { message: 'stopped' })
 })
 
+t.test('an answer is read whole, whether it says its length or not', async (t) => {
+  for (const size of [0, 1, 65_536, 65_537, 200_000, 1 << 20]) {
+    const sent = Buffer.alloc(size, 'abcdefghijk')
+    const { fetch, url } = await open(t, (request, response) => {
+      if (request.url === '/told') return response.end(sent)
+      response.writeHead(200)
+      for (let at = 0; at < size; at += 10_000) response.write(sent.subarray(at, at + 10_000))
+      response.end()
+    })
+    for (const path of ['told', 'untold']) {
+      const answer = Buffer.from(await (await fetch(`${url}/${path}`)).arrayBuffer())
+      t.ok(answer.equals(sent), `${size} bytes, ${path}`)
+    }
+  }
+})
+
+t.test('an answer that says it is too long is not waited for', async (t) => {
+  const { fetch, url } = await open(
+    t,
+    (_, response) => response.writeHead(200, { 'content-length': 101 }).write('x'),
+    { maxBytes: 100 },
+  )
+  t.match(await fetch(url).catch((error: unknown) => error), { fault: 'too_large' })
+})
+
 t.test('a redirect is an answer', async (t) => {
   const paths: unknown[] = []
   const { fetch, url } = await open(t, (request, response) => {

@@ -1,4 +1,5 @@
 import { isObject } from '../../../jobs/rules/core/reader.ts'
+import { GiveUp } from '../../runtime/give-up.ts'
 import { ProjectUnknown, SourceRefused, SourceUnreadable } from './platform.ts'
 import type { PageAsk, Platform, PlatformPage, Source, Window } from './platform.ts'
 import { LISTS, SCORE_LISTS, SPAN_LISTS } from './langfuse-lists.ts'
@@ -25,6 +26,7 @@ export const langfuse: Platform = {
         return [...spans, ...scores].join()
       },
       listPage: (ask) => listPage(source, ask, metadata),
+      mostRows: (ask) => LISTS[placeOf(ask).name].limit,
     }
   },
 }
@@ -45,7 +47,7 @@ async function findLists(source: Source, ways: typeof SPAN_LISTS): Promise<reado
     const has = await Promise.all(way.map((name) => hasList(source, LISTS[name])))
     if (has.every(Boolean)) return way
   }
-  throw new SourceRefused(404, 'The platform has none of the lists that are read')
+  throw new GiveUp('source_rejected', 'The platform has none of the lists that are read')
 }
 
 async function hasList(source: Source, list: List) {
@@ -60,20 +62,25 @@ async function hasList(source: Source, list: List) {
 
 /** Pages of the lists one after the other; the cursor names the list and the place in it. */
 async function listPage(source: Source, ask: PageAsk, metadata: Metadata): Promise<PlatformPage> {
-  const names = ask.project.split(',') as ListName[]
-  const { name = names[0], at } = ask.cursor ? (JSON.parse(ask.cursor) as Place) : {}
-  if (!name) throw new TypeError('There is no list to read')
+  const { names, name, at } = placeOf(ask)
   const list: List = LISTS[name]
   const page =
     list.pages === 'numbered'
       ? await numberedPage(source, list, ask, at)
       : await cursorPage(source, list, ask, at, name === 'observations_v2' ? metadata : undefined)
   const next = page.at === undefined ? names[names.indexOf(name) + 1] : name
+  const { rows: records, at: _, ...others } = page
   return {
-    records: page.rows,
+    ...others,
+    records,
     next: next && JSON.stringify({ name: next, at: page.at } satisfies Place),
-    losses: page.losses,
   }
+}
+
+function placeOf({ project, cursor }: Pick<PageAsk, 'project' | 'cursor'>) {
+  const names = project.split(',') as [ListName, ...ListName[]]
+  const { name = names[0], at } = cursor ? (JSON.parse(cursor) as Place) : {}
+  return { names, name, at }
 }
 
 async function cursorPage(
@@ -113,14 +120,14 @@ async function numberedPage(
   { window, limit: asked }: PageAsk,
   at = '1/0',
 ): Promise<ListPage> {
-  const [number = 1, counted] = at.split('/').map(Number)
+  const [number = 1, before] = at.split('/').map(Number)
   const limit = rowsOf(list, asked)
-  const page = counted === limit ? number : 1
+  const page = before === limit ? number : 1
   const query = { ...windowOf(list, window), ...list.query, limit, page }
   const { rows, rest } = await source.ask({ path: list.path, query, rows: 'data' })
-  const pages = isObject(rest['meta']) ? rest['meta']['totalPages'] : undefined
-  const isLast = typeof pages === 'number' ? page >= pages : rows.length < limit
-  return { rows, at: isLast ? undefined : `${page + 1}/${limit}`, losses: {} }
+  const counted = isObject(rest['meta']) ? rest['meta']['totalPages'] : undefined
+  const pages = typeof counted === 'number' ? counted : rows.length < limit ? page : page + 1
+  return { rows, at: page < pages ? `${page + 1}/${limit}` : undefined, pages, losses: {} }
 }
 
 function rowsOf({ limit }: List, asked: number) {
@@ -144,5 +151,6 @@ interface ListPage {
   readonly rows: readonly Buffer[]
   /** Where the list goes on; undefined at its end. */
   readonly at: string | undefined
+  readonly pages?: number
   readonly losses: Readonly<Record<string, number>>
 }

@@ -26,7 +26,7 @@ async function findProject({ connection: { project }, ask }: Source) {
   const query = { ...(isUuid(project) ? { id: project } : { name: project }), limit: 1 }
   const { rows } = await ask({ path: '/api/v1/sessions', query, rows: 'sessions' })
   const id = rows[0] && textMember(rows[0], ['id'])
-  if (id === undefined) throw new ProjectUnknown('The platform has no such project')
+  if (id === undefined) throw new ProjectUnknown()
   return id
 }
 

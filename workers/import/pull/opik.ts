@@ -26,14 +26,30 @@ async function findProject({ connection: { project }, ask }: Source) {
       : { path: '/v1/private/projects/retrieve', body: { name: project } },
   )
   const { id } = rest
-  if (typeof id !== 'string') throw new ProjectUnknown('The platform has no such project')
+  if (typeof id !== 'string') throw new ProjectUnknown()
   return id
 }
 
 /** The cursor is `traces` or `spans`, a colon, and the id of the last row of the page before. */
 async function listPage(source: Source, ask: PageAsk): Promise<PlatformPage> {
-  const { project, window, cursor = 'traces:', limit } = ask
+  const { cursor = 'traces:', limit } = ask
   const [kind, last] = cursor.split(':') as [string, string]
+  const rows = await search(source, ask, { kind, last, limit })
+  const next = lastId(rows) ?? last
+  // Whatever is asked for, a server may give fewer rows: the end is where it gives no further one.
+  if (next !== last) return { records: rows, next: `${kind}:${next}` }
+  if (limit > 1) await checkEnd(source, ask, { kind, last, limit: 1 })
+  return { records: rows, next: kind === 'traces' ? 'spans:' : undefined }
+}
+
+/** A search that fails, of too many rows for the server, may end as if there were no further row. */
+async function checkEnd(source: Source, ask: PageAsk, place: Place) {
+  const id = lastId(await search(source, ask, place))
+  if (id !== undefined && id !== place.last) throw brokeOff()
+}
+
+async function search({ ask }: Source, { project, window }: PageAsk, place: Place) {
+  const { kind, last, limit } = place
   const body = {
     project_id: project,
     filters: [
@@ -44,17 +60,26 @@ async function listPage(source: Source, ask: PageAsk): Promise<PlatformPage> {
     truncate: false,
     ...(last !== '' && { last_retrieved_id: last }),
   }
-  const { rows } = await source.ask({ path: `/v1/private/${kind}/search`, body, rows: null })
-  const next = rows.length > 0 ? lastId(rows) : last
-  // Whatever is asked for, a server may give fewer rows: the end is where it gives no further one.
-  if (next !== last) return { records: rows, next: `${kind}:${next}` }
-  return { records: rows, next: kind === 'traces' ? 'spans:' : undefined }
+  const { rows } = await ask({ path: `/v1/private/${kind}/search`, body, rows: null })
+  return rows
 }
 
 /** An answer that breaks off ends with a row that says why, and has no id. */
 function lastId(rows: readonly Buffer[]) {
-  const id = textMember(rows.at(-1) as Buffer, ['id'])
-  if (id === undefined || !isUuid(id))
-    throw new SourceUnreadable('The answer of the platform broke off')
+  const row = rows.at(-1)
+  if (!row) return undefined
+  const id = textMember(row, ['id'])
+  if (id === undefined || !isUuid(id)) throw brokeOff()
   return id
+}
+
+function brokeOff() {
+  return new SourceUnreadable('The answer of the platform broke off')
+}
+
+interface Place {
+  readonly kind: string
+  /** Id of the row before; empty at the beginning. */
+  readonly last: string
+  readonly limit: number
 }

@@ -23,7 +23,7 @@ export const phoenix: Platform = {
 async function findProject({ connection, ask }: Source) {
   const { rest } = await ask({ path: `/v1/projects/${encodeURIComponent(connection.project)}` })
   const id = isObject(rest['data']) ? rest['data']['id'] : undefined
-  if (typeof id !== 'string') throw new ProjectUnknown('The platform has no such project')
+  if (typeof id !== 'string') throw new ProjectUnknown()
   return id
 }
 
@@ -52,9 +52,9 @@ async function listSpans(source: Source, { project, window, cursor, limit }: Pag
 }
 
 /** The annotations of spans, or of traces; a server that has none of them says 404. */
-async function listAnnotations(source: Source, { project }: PageAsk, said: AnnotationsOf) {
+async function listAnnotations(source: Source, { project, limit }: PageAsk, said: AnnotationsOf) {
   const { of, ids, cursor } = said
-  const query = { [`${of}_ids`]: ids, limit: MAX_ANNOTATIONS, cursor }
+  const query = { [`${of}_ids`]: ids, limit, cursor }
   const path = `/v1/projects/${encodeURIComponent(project)}/${of}_annotations`
   try {
     const { rows, rest } = await source.ask({ path, query, rows: 'data' })
@@ -78,4 +78,3 @@ interface AnnotationsOf {
 
 /** Ids of OpenTelemetry, and others that are no longer. */
 const ID = /^[\w-]{1,32}$/
-const MAX_ANNOTATIONS = 1000

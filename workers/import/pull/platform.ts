@@ -23,6 +23,8 @@ export interface Puller {
    * long as they have the same id.
    */
   listPage(ask: PageAsk): Promise<PlatformPage>
+  /** Most rows that the list gives which a page is of, where that may be fewer than were asked for. */
+  mostRows?(ask: Pick<PageAsk, 'project' | 'cursor'>): number
 }
 
 export interface PageAsk {
@@ -50,6 +52,12 @@ export interface PlatformPage {
    * expired: the window then begins again.
    */
   readonly next: string | undefined
+  /**
+   * How many pages the list has, where the platform numbers them. Rows of one time may then be on two of
+   * them or on none, since their order may be another one for each page: so the window begins again, as
+   * short as to have one page, unless it is too short to be divided.
+   */
+  readonly pages?: number
   /** What the platform left out of the records, by code. */
   readonly losses?: Readonly<Record<string, number>>
 }
@@ -60,7 +68,7 @@ export interface Source {
   /**
    * Sends one request and takes the answer apart. Nothing is asked twice here.
    * @throws SourceRefused for every answer that is not a 2xx
-   * @throws NoAnswer where there is none, or not all of it; `too_large` beyond 64 MiB
+   * @throws NoAnswer where there is none, or not all of it; `too_large` beyond 32 MiB
    * @throws SourceUnreadable for an answer that is not JSON
    */
   ask(request: SourceRequest): Promise<SourceAnswer>

@@ -32,7 +32,7 @@ export function atWindow(cursor: PullCursor, window: PullWindow): PullCursor {
  */
 export function behindPage(
   cursor: PullCursor,
-  { records, next }: PlatformPage,
+  { records, next, pages }: PlatformPage,
   { chunks }: ReadyPage,
   { connection }: PulledImport,
   pageRows: number,
@@ -44,13 +44,16 @@ export function behindPage(
     line: cursor.line + records.length,
     rows: cursor.rows + records.length,
     waits: 0,
+    waited_seconds: 0,
     empty: next === undefined || records.length > 0 ? 0 : cursor.empty + 1,
     page: next,
     ...(hasParts && { chunk_no: (cursor.chunk_no ?? 0) + chunks.length }),
     ...(hasSpanScores && { span_scores: true }),
   }
   if (next !== undefined) return read
-  const window = nextWindow(windowOf(read), new Date(connection.until))
+  // A window that is better read in one page is too long with more records than that.
+  const few = pages === undefined ? undefined : NUMBERED_FEW
+  const window = nextWindow(windowOf(read), new Date(connection.until), few)
   if (window) return { ...atWindow(read, window), limit: Math.min(pageRows, 2 * read.limit) }
   if (hasParts) return { ...read, phase: hasSpanScores ? 'place' : 'assemble' }
   return { ...read, end: {} }
@@ -69,3 +72,6 @@ function membersOf({ from, to, rows, seconds }: PullWindow) {
 function dayOf(time: Date) {
   return time.toISOString().slice(0, 10)
 }
+
+/** Records of a window that is too short, where pages are numbered: as many as these have. */
+const NUMBERED_FEW = 100

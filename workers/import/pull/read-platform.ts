@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { ConnectionKeys } from '../../../jobs/rules/import/platforms.ts'
+import { windowOfPage } from '../../../jobs/rules/import/pull-window.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
 import type { PulledImport } from '../../../sql/import/imports.ts'
 import { GiveUp } from '../../runtime/give-up.ts'
@@ -14,7 +15,7 @@ import type { Turn } from './after-fault.ts'
 import { SourceUnreadable } from './platform.ts'
 import type { Platform, Puller } from './platform.ts'
 import { platforms } from './platforms.ts'
-import { behindPage, firstCursor, pullProgress } from './pull-cursor.ts'
+import { atWindow, behindPage, firstCursor, pullProgress, windowOf } from './pull-cursor.ts'
 import type { PullCursor } from './pull-cursor.ts'
 import { readyPage } from './ready-page.ts'
 import { openSource } from './source.ts'
@@ -47,7 +48,7 @@ export async function readPlatform(
       if (cursor.end ?? cursor.phase) return cursor
       if (cursor.isSliceEnd) return CONTINUE
     } catch (error) {
-      const turn = afterFault(error, cursor, Math.random())
+      const turn = afterFault(error, cursor, { rows: rowsOf(pull, cursor), chance: Math.random() })
       // A window that begins again takes back what was read of it; else it could begin again without end.
       if (turn.cursor.page !== cursor.page) hasAdvanced = false
       cursor = turn.cursor
@@ -81,7 +82,7 @@ async function findProject({ puller }: Pull) {
   throw new SourceUnreadable('The platform calls its project by what cannot be an id')
 }
 
-/** Asks for the next page and stores it. */
+/** Asks for the next page and stores it, unless the window has to begin again as a shorter one. */
 async function takePage(
   pull: Pull,
   cursor: PullCursor,
@@ -92,11 +93,16 @@ async function takePage(
   const bytesBefore = source.bytesRead()
   const { from, to, page: place, limit, line, chunk_no: chunkNo = 0 } = cursor
   const page = await puller.listPage({ project, window: { from, to }, cursor: place, limit })
+  const bytes = cursor.bytes + source.bytesRead() - bytesBefore
+  const pages = page.records.length > 0 ? page.pages : undefined
+  const shorter = windowOfPage(windowOf(cursor), pages ?? 1)
+  // Nothing is stored: a cursor that an earlier run kept at its end would end this one as well.
+  if (shorter) return { ...atWindow(cursor, shorter), bytes, isSliceEnd: false }
   const settings = { ...settingsOf(run, item), format: item.source }
   const ready = await readyPage(run, settings, page, { line, chunkNo })
   const next: PullCursor = {
     ...behindPage(cursor, page, ready, item, platform.pageRows),
-    bytes: cursor.bytes + source.bytesRead() - bytesBefore,
+    bytes,
     attempt: run.attempt,
     isSliceEnd: slice.isOver(),
   }
@@ -113,6 +119,12 @@ function checkSize({ bytes, empty }: PullCursor) {
   if (empty > MAX_EMPTY) {
     throw new SourceUnreadable('The platform gives one page without records after the other')
   }
+}
+
+/** How many rows a page at the cursor is asked for. */
+function rowsOf({ puller }: Pull, { project, page: cursor, limit }: PullCursor) {
+  if (project === undefined) return limit
+  return Math.min(limit, puller.mostRows?.({ project, cursor }) ?? limit)
 }
 
 function isShort(turn: Turn): turn is Extract<Turn, { kind: 'wait' }> {

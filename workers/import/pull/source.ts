@@ -1,7 +1,8 @@
 import { readRetryAfter } from '../../../jobs/rules/core/retry-header.ts'
 import { quoteForeign } from '../../../jobs/rules/core/quote-foreign.ts'
 import type { Connection, ConnectionKeys } from '../../../jobs/rules/import/platforms.ts'
-import { guardedFetch, NoAnswer } from '../../outbound/guarded-fetch.ts'
+import { guardedRequest, NoAnswer } from '../../outbound/guarded-fetch.ts'
+import type { GuardedAnswer } from '../../outbound/guarded-fetch.ts'
 import type { Run } from '../../runtime/handler.ts'
 import { SourceRefused } from './platform.ts'
 import type { Platform, Source, SourceRequest } from './platform.ts'
@@ -19,7 +20,7 @@ export function openSource(
   connection: Connection,
   keys: ConnectionKeys,
 ): OpenSource {
-  const fetch = guardedFetch({
+  const sendGuarded = guardedRequest({
     agentsFor: () => outbound.agents,
     signal,
     idleMs: ANSWER_MS,
@@ -32,7 +33,7 @@ export function openSource(
     const url = `${connection.base_url}${path}${queryOf(query)}`
     const deadline = AbortSignal.timeout(ANSWER_MS)
     try {
-      return await fetch(url, {
+      return await sendGuarded(url, {
         method: body ? 'POST' : 'GET',
         headers: {
           accept: 'application/json',
@@ -49,23 +50,22 @@ export function openSource(
       throw new NoAnswer(body ? 'POST' : 'GET', new URL(url).hostname, 'timeout')
     }
   }
-  function refusalOf(response: Response, answer: Buffer) {
-    const said = quoteForeign(sentenceIn(answer), { secrets, word: 'key', most: MAX_SAID })
+  function refusalOf({ status, headers, body }: GuardedAnswer) {
+    const said = quoteForeign(sentenceIn(body), { secrets, word: 'key', most: MAX_SAID })
     return new SourceRefused(
-      response.status,
-      `The platform answered ${response.status}${said && `: ${said}`}`,
-      readRetryAfter(response.headers.get('retry-after'), now()),
+      status,
+      `The platform answered ${status}${said && `: ${said}`}`,
+      readRetryAfter(headers['retry-after'] ?? null, now()),
     )
   }
   return {
     connection,
     bytesRead: () => bytes,
     async ask(request) {
-      const response = await send(request)
-      const answer = Buffer.from(await response.arrayBuffer())
-      bytes += answer.length
-      if (!response.ok) throw refusalOf(response, answer)
-      return takeApart(answer, request.rows)
+      const answer = await send(request)
+      bytes += answer.body.length
+      if (answer.status < 200 || answer.status > 299) throw refusalOf(answer)
+      return takeApart(answer.body, request.rows)
     },
   }
 }
@@ -100,7 +100,8 @@ function sentenceIn(answer: Buffer): string {
 
 /** From the start of a request to the last byte of its answer. */
 const ANSWER_MS = 30_000
-const MAX_ANSWER_BYTES = 64 << 20
+/** Twice the longest record; a page that is larger is asked for smaller. Each pull has one in memory. */
+const MAX_ANSWER_BYTES = 32 << 20
 /** Characters of what a platform says of a refusal. */
 const MAX_SAID = 200
 const MAX_SENTENCE_BYTES = 16 << 10

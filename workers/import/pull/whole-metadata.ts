@@ -24,14 +24,15 @@ export function openMetadata(): Metadata {
   const named = new Set<string>()
   return {
     async complete(read) {
-      const ask = () => read(named.size > 0 ? [...named].join() : undefined)
-      let answer = await ask()
-      let cut = await findCut(answer.rows, named)
-      const news = [...cut.keys()].filter((key) => mayName(named, key))
-      if (news.length > 0) {
-        answer = await ask()
-        cut = await findCut(answer.rows, named)
+      const ask = async () => {
+        const answer = await read(named.size > 0 ? [...named].join() : undefined)
+        return { answer, cut: await findCut(answer.rows, named) }
       }
+      // Either answer may be large: the first one is let go before the second comes.
+      let page: Awaited<ReturnType<typeof ask>> | undefined = await ask()
+      const news = [...page.cut.keys()].filter((key) => mayName(named, key))
+      if (news.length > 0) page = undefined
+      const { answer, cut } = page ?? (await ask())
       const lost = [...cut.values()].reduce((sum, n) => sum + n, 0)
       return { answer, losses: lost > 0 ? { metadata_cut: lost } : {} }
     },
@@ -62,14 +63,19 @@ async function findCut(rows: readonly Buffer[], named: ReadonlySet<string>) {
     const text = row.length > MAX_RECORD_BYTES ? undefined : findMember(row, 'metadata')
     const metadata = text && parseJson(text.toString())
     for (const [key, value] of isObject(metadata) ? Object.entries(metadata) : []) {
-      const isCut = typeof value === 'string' && value.length >= CUT_LENGTH && !named.has(key)
-      if (isCut) cut.set(key, (cut.get(key) ?? 0) + 1)
+      if (mayBeCut(value) && !named.has(key)) cut.set(key, (cut.get(key) ?? 0) + 1)
     }
   }
   return cut
 }
 
-/** Characters that a value has once it is cut. */
+/** Whether a value has the length of one that was cut, in Unicode's characters. */
+function mayBeCut(value: unknown) {
+  if (typeof value !== 'string' || value.length > 2 * CUT_LENGTH) return false
+  return value.length >= CUT_LENGTH && Array.from(value).length === CUT_LENGTH
+}
+
+/** Unicode's characters, of which each is one or two of ours. */
 const CUT_LENGTH = 200
 /** Characters of an address that name keys. */
 const MAX_NAMED = 4000

@@ -16,14 +16,27 @@ export function holdsOpikScores(record: Members) {
   )
 }
 
-/** The trace, the span, or the scores that a record holds. */
+/**
+ * The trace or the span that a record holds, and the scores in it, or its scores alone. Scores are parts
+ * of their own, because a trace that is known already takes nothing else.
+ */
 export function opikParts(record: Members): ReadParts | Refusal {
-  if (holdsOpikScores(record)) return scoreParts(record['scores'] as readonly unknown[])
+  if (holdsOpikScores(record)) return pushedParts(record['scores'] as readonly unknown[])
   const id = asId(record['id'])
   const isSpan = record['trace_id'] !== undefined && record['trace_id'] !== null
   const trace_id = isSpan ? asId(record['trace_id']) : id
   if (id === null || trace_id === null) return NAMELESS
-  return { parts: [{ trace_id, kind: isSpan ? 'span' : 'trace', id, value: record }], losses: [] }
+  const kind = isSpan ? 'span' : 'trace'
+  const { feedback_scores: scores, ...value } = record
+  if (!Array.isArray(scores)) return { parts: [{ trace_id, kind, id, value: record }], losses: [] }
+  if (scores.length > MAX_SCORES) return TOO_MANY
+  const told = scores.map((score: unknown) => toldScore(trace_id, id, score))
+  return { parts: [{ trace_id, kind, id, value }, ...told], losses: [] }
+}
+
+/** Whether what a score's part tells was found in its trace or span, rather than pushed. */
+export function isToldInside({ feedback_scores: scores }: Members) {
+  return Array.isArray(scores)
 }
 
 /** What the parts of one kind tell, a record a thing, in the order of their ids. */
@@ -33,8 +46,15 @@ export function mergedOpik(parts: readonly Part[], kind: Part['kind']): Members[
   )
 }
 
+/** A score as the trace or span tells it that it was found in, which has one score of a name. */
+function toldScore(trace_id: string, of: string, score: unknown): Part {
+  const { name = score, last_updated_at } = isObject(score) ? score : {}
+  const value = { id: of, last_updated_at, feedback_scores: [score] }
+  return { trace_id, kind: 'score', id: `${of}:told:${fingerprint(name)}`, value }
+}
+
 /** A score names a trace or a span by one member; which of the two, only the path of the request said. */
-function scoreParts(scores: readonly unknown[]): ReadParts | Refusal {
+function pushedParts(scores: readonly unknown[]): ReadParts | Refusal {
   if (scores.length > MAX_SCORES) return TOO_MANY
   const parts: Part[] = []
   const spanScores: SpanScore[] = []

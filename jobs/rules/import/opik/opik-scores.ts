@@ -8,7 +8,7 @@ import { asId, asNumber, asText, membersOf, take, untold } from '../foreign/memb
 /**
  * The scores in what Opik tells of a trace and its spans, and those that were pushed. Of one that comes
  * both ways the former counts, because Opik has told it since.
- * @param told traces and spans with `feedback_scores`
+ * @param told `feedback_scores`, each beside the id of its trace or span
  */
 export function opikScores(
   told: readonly Members[],

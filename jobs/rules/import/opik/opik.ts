@@ -1,7 +1,7 @@
 import { isUuid } from '../../core/uuid.ts'
 import type { Members, PartsFormat } from '../format.ts'
 import { asId } from '../foreign/members-left.ts'
-import { holdsOpikScores, mergedOpik, opikParts } from './opik-parts.ts'
+import { holdsOpikScores, isToldInside, mergedOpik, opikParts } from './opik-parts.ts'
 import { opikScores } from './opik-scores.ts'
 import { mapOpikSpan, mapOpikTrace } from './opik-spans.ts'
 
@@ -14,7 +14,7 @@ export const opik: PartsFormat = {
     holdsOpikScores(record) || (isOfProject(record) && TOLD.some((name) => name in record)),
   read: opikParts,
   assemble(parts) {
-    const [spans, traces, pushed] = (['span', 'trace', 'score'] as const).map((kind) =>
+    const [spans, traces, scores] = (['span', 'trace', 'score'] as const).map((kind) =>
       mergedOpik(parts, kind),
     ) as [Members[], Members[], Members[]]
     const hasModel = spans.some(({ type }) => type === 'llm')
@@ -22,7 +22,9 @@ export const opik: PartsFormat = {
       ...traces.map((trace) => mapOpikTrace(trace, { isCall: !hasModel })),
       ...spans.map((span) => mapOpikSpan(span, traces[0]?.['id'])),
     ]
-    const scored = opikScores([...traces, ...spans], pushed, parts[0]?.trace_id ?? '')
+    const told = scores.filter(isToldInside)
+    const pushed = scores.filter((score) => !isToldInside(score))
+    const scored = opikScores(told, pushed, parts[0]?.trace_id ?? '')
     return {
       spans: mapped.map(({ span, call }) => ({ span, call })),
       told: {},

@@ -31,6 +31,30 @@ t.test('a secret that a text of JSON repeats is hidden', async (t) => {
   t.equal(said, '{"sent":"[key]"}')
 })
 
+t.test('a secret is hidden however its characters are escaped', async (t) => {
+  const secret = 'sk/a+b?c>d'
+  const quoteIt = (said: string) =>
+    quoteForeign(said, { secrets: [secret], word: 'key', most: 200 })
+  const slashed = secret.replaceAll('/', '\\/')
+  const coded = secret
+    .split('')
+    .map((c) => `\\u00${c.charCodeAt(0).toString(16)}`)
+    .join('')
+  const base64 = Buffer.from(secret).toString('base64')
+  const forms = [
+    slashed,
+    JSON.stringify(slashed).slice(1, -1),
+    coded,
+    coded.toUpperCase().replaceAll('U', 'u'),
+    secret.replace('+', '\\u002b').replace('/', '\\/'),
+    base64,
+    base64.replace(/=+$/, ''),
+    Buffer.from(secret).toString('base64url'),
+  ]
+  for (const form of forms) t.equal(quoteIt(`Unknown ${form}!`), 'Unknown [key]!', form)
+  t.equal(quoteIt('a\\/b'), 'a/b')
+})
+
 t.test('what else looks secret or personal is hidden', async (t) => {
   t.equal(quote('write to ann@example.org'), 'write to [...]')
   t.notMatch(quote(`token ${'0123456789abcdef'.repeat(3)}`), /0123456789/)

@@ -3,8 +3,13 @@ import { adviseOnRefusal } from '../../../../jobs/rules/import/pull-advice.ts'
 
 const advise = (
   status: number,
-  { retryAfterSeconds = null as number | null, waits = 0, isInside = false, chance = 1 } = {},
-) => adviseOnRefusal({ status, retryAfterSeconds, message: 'Said' }, { waits, isInside }, chance)
+  { retryAfterSeconds = null, chance = 1, ...at }: Partial<Asked> = {},
+) =>
+  adviseOnRefusal(
+    { status, retryAfterSeconds, message: 'Said' },
+    { waits: 0, waitedSeconds: 0, isSearching: false, isInside: false, canDivide: true, ...at },
+    chance,
+  )
 
 t.test('a platform that asks for patience is waited for as long as it says', async (t) => {
   t.same(advise(429, { retryAfterSeconds: 7 }), { kind: 'wait', seconds: 7 })
@@ -21,6 +26,9 @@ t.test('without a word it is waited for longer each time, and not by all at once
   )
   t.match(advise(429, { waits: 2, chance: 0 }), { seconds: 4 })
   t.same(advise(429, { waits: 300 }), { kind: 'retry' }, 'after a day it counts as away')
+  const named = { retryAfterSeconds: 3600, waits: 48 }
+  t.match(advise(429, { ...named, waitedSeconds: 172_799 }), { kind: 'wait' })
+  t.same(advise(429, { ...named, waitedSeconds: 172_800 }), { kind: 'retry' }, 'or after two')
 })
 
 t.test('what another try does not mend ends the pull', async (t) => {
@@ -34,6 +42,18 @@ t.test('what another try does not mend ends the pull', async (t) => {
   t.equal(codeOf(400), 'source_rejected')
 })
 
+t.test('a window that is refused and cannot be shorter is not asked for again', async (t) => {
+  t.match(advise(422, { canDivide: false }), { kind: 'give_up', code: 'source_rejected' })
+})
+
+t.test('where the project is not found the address may be wrong, too', async (t) => {
+  t.match(advise(404, { isSearching: true }), {
+    code: 'source_project_unknown',
+    message: /^Said\. There is no such project, or base_url/,
+  })
+  t.match(advise(404), { message: 'Said' })
+})
+
 t.test('faults of the platform are tried again', async (t) => {
   for (const status of [408, 500, 502, 503, 504, 524]) t.same(advise(status), { kind: 'retry' })
 })
@@ -43,6 +63,17 @@ t.test('a refused cursor begins the window again, and a refused size asks for le
     t.same(advise(status, { isInside: true }), { kind: 'restart' }, String(status))
   }
   t.same(advise(422), { kind: 'restart' })
+  t.same(advise(422, { isInside: true, canDivide: false }), { kind: 'restart' })
   t.same(advise(413), { kind: 'less' })
   t.match(advise(401, { isInside: true }), { kind: 'give_up' })
 })
+
+interface Asked {
+  readonly retryAfterSeconds: number | null
+  readonly chance: number
+  readonly waits: number
+  readonly waitedSeconds: number
+  readonly isSearching: boolean
+  readonly isInside: boolean
+  readonly canDivide: boolean
+}

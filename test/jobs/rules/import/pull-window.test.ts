@@ -4,6 +4,7 @@ import {
   firstWindow,
   halfWindow,
   nextWindow,
+  windowOfPage,
 } from '../../../../jobs/rules/import/pull-window.ts'
 import type { PullWindow } from '../../../../jobs/rules/import/pull-window.ts'
 import fc from '../../../support/property.ts'
@@ -30,6 +31,8 @@ t.test('after many records the next window is half as long, after few twice', as
   t.equal(hours(100_000), 24)
   t.equal(hours(1000), 24)
   t.equal(hours(999), 48)
+  t.match(nextWindow({ ...first, rows: 999 }, until, 100), { seconds: 86_400 }, 'few are told')
+  t.match(nextWindow({ ...first, rows: 99 }, until, 100), { seconds: 172_800 })
 })
 
 t.test('a window that begins again is its first half, down to a minute', async (t) => {
@@ -42,6 +45,19 @@ t.test('a window that begins again is its first half, down to a minute', async (
   }
   t.same(lengths.slice(0, 3), [86_400, 43_200, 21_600])
   t.ok((lengths.at(-1) ?? 0) >= 60)
+})
+
+t.test('a window of several pages begins again as short as one of them', async (t) => {
+  const first = firstWindow(since, until)
+  const seconds = (pages: number, window = first) => windowOfPage(window, pages)?.seconds
+  t.equal(seconds(1), undefined)
+  t.equal(seconds(2), 43_200)
+  t.equal(seconds(3), 21_600)
+  t.equal(seconds(4), 21_600)
+  t.same(windowOfPage(first, 5)?.from, since)
+  t.ok((seconds(Infinity) ?? 0) >= 60, 'and no shorter than a minute')
+  const minute = firstWindow(since, new Date(since.getTime() + 60_000))
+  t.equal(seconds(2, minute), undefined)
 })
 
 t.test('windows cover the range without gap or overlap, whatever they give', async (t) => {

@@ -21,17 +21,22 @@ const CURSOR: PullCursor = {
   limit: 1000,
   waits: 0,
   empty: 0,
+  project: 'p',
   page: 'c',
 }
+const SEARCHING: PullCursor = { ...CURSOR, project: undefined, page: undefined }
 const silence = (fault: OutboundFault) => new NoAnswer('GET', 'platform.test', fault)
-const after = (error: unknown, cursor = CURSOR) => afterFault(error, cursor, 0)
+const after = (error: unknown, cursor = CURSOR, rows = cursor.limit) =>
+  afterFault(error, cursor, { rows, chance: 0 })
 
 t.test('waits in a row are counted', async (t) => {
   t.match(after(new SourceRefused(429, 'Slow', 7)), {
     kind: 'wait',
     seconds: 7,
-    cursor: { waits: 1, page: 'c' },
+    cursor: { waits: 1, waited_seconds: 7, page: 'c' },
   })
+  const waited = { ...CURSOR, waits: 1, waited_seconds: 7 }
+  t.match(after(new SourceRefused(429, 'Slow', 9), waited), { cursor: { waited_seconds: 16 } })
 })
 
 t.test('an expired cursor costs half of the window', async (t) => {
@@ -60,15 +65,48 @@ t.test('what is too large or too slow is asked for in smaller pages', async (t) 
   t.match(after(silence('timeout'), { ...CURSOR, limit: 1 }), { cursor: { limit: 1 } })
 })
 
-t.test('lost connections and unreadable answers are tried again', async (t) => {
-  for (const fault of ['connection_reset', 'connection_refused', 'dns_error'] as const) {
+t.test('lost connections and unreadable answers are tried again, with smaller pages', async (t) => {
+  const lost = ['connection_reset', 'connection_refused', 'connection_error'] as const
+  for (const fault of lost) {
     t.match(after(silence(fault)), {
       kind: 'retry',
-      cursor: CURSOR,
+      cursor: { limit: 500, page: 'c' },
       error: { code: 'source_unavailable' },
     })
+    t.match(after(silence(fault), { ...CURSOR, limit: 1 }), { cursor: { limit: 1 } })
   }
-  t.match(after(new SourceUnreadable('Not JSON')), { error: { code: 'source_unreadable' } })
+  t.match(after(silence('dns_error')), { kind: 'retry', cursor: CURSOR })
+  t.match(after(new SourceUnreadable('It broke off')), {
+    error: { code: 'source_unreadable' },
+    cursor: { limit: 500 },
+  })
+})
+
+t.test('half of what was asked for is asked for, where a list gives fewer', async (t) => {
+  t.match(after(silence('too_large'), CURSOR, 100), { cursor: { limit: 50 } })
+  t.throws(() => after(silence('too_large'), CURSOR, 1), { code: 'source_page_too_large' })
+})
+
+t.test('what is no API of the platform ends the pull before anything is read', async (t) => {
+  const message = /base_url/
+  t.throws(() => after(new SourceUnreadable('The answer is not JSON'), SEARCHING), {
+    code: 'source_unreadable',
+    message,
+  })
+  t.throws(() => after(silence('too_large'), SEARCHING), { code: 'source_unreadable', message })
+  t.throws(() => after(new SourceRefused(404, 'No'), SEARCHING), {
+    code: 'source_project_unknown',
+    message,
+  })
+  t.throws(() => after(new SourceRefused(422, 'No'), SEARCHING), { code: 'source_rejected' })
+  t.match(after(silence('timeout'), SEARCHING), { kind: 'retry', cursor: { limit: 1000 } })
+})
+
+t.test('a window that cannot be divided is not asked for again once it is refused', async (t) => {
+  const { page: _, ...first } = CURSOR
+  const minute = { ...first, to: new Date('2026-11-01T00:01:00Z'), window_seconds: 60 }
+  t.match(after(new SourceRefused(422, 'No'), first), { kind: 'again' })
+  t.throws(() => after(new SourceRefused(422, 'No'), minute), { code: 'source_rejected' })
 })
 
 t.test('what another try does not mend ends the pull', async (t) => {

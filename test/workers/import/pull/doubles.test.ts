@@ -20,7 +20,7 @@ t.test('a pull leaves behind what the import of the same records as a file does'
       const seed = Number(process.env['FC_SEED'] ?? randomInt(2 ** 31))
       t.comment(`FC_SEED=${seed}`)
       const double = await kind.start(t, TRACES, {
-        faults: FAULTS,
+        faults: { ...FAULTS, ...kind.faults },
         seed,
         repeats: true,
         mostRows: 20,
@@ -42,6 +42,25 @@ t.test('a pull leaves behind what the import of the same records as a file does'
       t.match(await again.ended(), { imported_count: 0, skipped_count: TRACES.length })
       const { traces, scores } = await pulls.stateOf(pulled)
       t.same({ traces, scores }, { traces: state.traces, scores: state.scores })
+    })
+  }
+})
+
+t.test('a later pull brings later scores', async (t) => {
+  const service = await openService(t, { env: { OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8' } })
+  await service.startWorkers([pullTracesHandler, importTracesHandler])
+  const pulls = openPulls(t, service)
+  const traces = makePlatformTraces(4)
+  const unscored = traces.map((trace, i) => (i % 3 === 0 ? trace : { ...trace, score: null }))
+  for (const [name, kind] of Object.entries(DOUBLES)) {
+    await t.test(name, async (t) => {
+      const later = await kind.start(t, traces)
+      const expected = await pulls.stateOfFile(kind, later)
+      const pulled = await pulls.pull(kind, await kind.start(t, unscored))
+      t.match(await pulled.ended(), { imported_count: 12, scores_imported: 4 })
+      const again = await pulls.pull(kind, later, { owner: pulled })
+      t.match(await again.ended(), { imported_count: 0, skipped_count: 12, losses: {} })
+      t.same((await pulls.stateOf(pulled)).scores, expected.scores)
     })
   }
 })

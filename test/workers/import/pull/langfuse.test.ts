@@ -60,7 +60,10 @@ t.test('the best lists are chosen that the installation has', async (t) => {
     '/api/public/scores': NONE,
   })
   t.equal(await oldest.puller.begin(), 'traces_v1,observations_v1,scores_v1')
-  await t.rejects(open(PROJECTS).puller.begin(), { message: /none of the lists/ })
+  await t.rejects(open(PROJECTS).puller.begin(), {
+    code: 'source_rejected',
+    message: /none of the lists/,
+  })
 })
 
 t.test('keys of another project are refused', async (t) => {
@@ -111,6 +114,7 @@ t.test('numbered pages are read to the end, with or without a count of them', as
     t.same(await listAll('observations_v1', 10), rows)
     t.same(await listAll('observations_v1', 25), rows)
     const first = await list({ project: 'observations_v1', limit: 10 })
+    t.equal(first.pages, isCounted ? 3 : 2)
     const shorter = await list({ project: 'observations_v1', limit: 5, cursor: first.next })
     t.same(shorter.records.map(String), [
       '{"id":0}',
@@ -143,4 +147,27 @@ t.test('metadata that is cut is asked for whole, of later pages at once', async 
     t.equal(metadata.transcript, long)
     t.same(losses, { metadata_cut: 1 }, 'a key with a comma cannot be named')
   }
+})
+
+t.test('only a value of exactly 200 characters may be cut', async (t) => {
+  const face = '\u{1F642}'
+  const lost = async (value: string) => {
+    const { list } = open({
+      '/api/public/v2/observations': () => ({ data: [{ id: 1, metadata: { 'a,b': value } }] }),
+    })
+    return (await list({ project: 'observations_v2' })).losses
+  }
+  for (const whole of ['x'.repeat(199), 'x'.repeat(201), face.repeat(100), face.repeat(201)]) {
+    t.same(await lost(whole), {})
+  }
+  for (const cut of ['x'.repeat(200), face.repeat(200), `${face}${'x'.repeat(199)}`]) {
+    t.same(await lost(cut), { metadata_cut: 1 })
+  }
+})
+
+t.test('how many rows a page is asked for depends on its list', async (t) => {
+  const { puller } = open({})
+  const project = 'observations_v2,scores_v3'
+  t.equal(puller.mostRows?.({ project, cursor: undefined }), 1000)
+  t.equal(puller.mostRows?.({ project, cursor: '{"name":"scores_v3"}' }), 100)
 })

@@ -77,6 +77,26 @@ t.test('a project that is not there is told from a failure', async (t) => {
   }
 })
 
+t.test('what another address than that of the API answers ends the pull at once', async (t) => {
+  const service = await openService(t, ALLOWED)
+  await service.startWorkers([pullTracesHandler])
+  const pulls = openPulls(t, service)
+  const answers = [
+    { reply: { status: 404, json: {} }, code: 'source_project_unknown', message: /base_url/ },
+    { reply: { lines: [{}, {}] }, code: 'source_unreadable', message: /base_url/ },
+    { reply: { status: 422, json: {} }, code: 'source_rejected', message: /422/ },
+  ]
+  for (const [name, kind] of Object.entries(DOUBLES)) {
+    const double = await kind.start(t, TRACES)
+    for (const { reply, ...error } of answers) {
+      double.calls.length = 0
+      double.onCall = () => reply
+      t.match((await (await pulls.pull(kind, double)).ended()).error, error, name)
+      t.equal(double.calls.length, 1, `${name} is asked once`)
+    }
+  }
+})
+
 t.test('a redirect is not followed', async (t) => {
   const service = await openService(t, ALLOWED)
   await service.startWorkers([pullTracesHandler])

@@ -196,6 +196,38 @@ t.test('feedback scores of Opik', async (t) => {
     t.same(both.scores, inline.scores, 'and of one that comes both ways the trace has the last')
   })
 
+  t.test('are parts of their own, because a known trace takes nothing else', async (t) => {
+    const tone = { name: 'tone', value: 1, last_updated_at: '2026-03-02T00:00:00Z' }
+    const read = opik.read({ ...span, feedback_scores: [pushed, tone] })
+    if ('code' in read) throw new Error(read.message)
+    t.same(
+      read.parts.map(({ kind, trace_id }) => [kind, trace_id]),
+      [
+        ['span', TRACE],
+        ['score', TRACE],
+        ['score', TRACE],
+      ],
+    )
+    const scores = read.parts.filter(({ kind }) => kind === 'score')
+    t.match(opik.assemble(scores), { spans: [], losses: [] })
+    t.same(opik.assemble(scores).scores, opik.assemble(read.parts).scores, 'each of them once')
+    t.same(
+      opik.assemble(scores).scores.map(({ name, span_id }) => [name, span_id]),
+      [
+        ['tone', SPAN],
+        ['quality', SPAN],
+      ],
+    )
+    const changed = opik.read({ ...span, feedback_scores: [{ ...tone, value: 0 }] })
+    const earlier = 'code' in changed ? [] : changed.parts
+    t.equal(opik.assemble([...scores, ...earlier]).scores.length, 2, 'and of one name one')
+  })
+
+  t.test('are not counted without bound', async (t) => {
+    const feedback_scores = Array.from({ length: 100_001 }, () => 1)
+    t.match(opik.read({ ...trace, feedback_scores }), { code: 'too_many_scores' })
+  })
+
   t.test('of spans name their span, those of people are human', async (t) => {
     const scores = [{ name: 'tone', value: 1, category_name: 'kind', source: 'ui' }]
     const read = assembled(trace, { ...span, feedback_scores: scores })
