@@ -1,6 +1,6 @@
 import type { Verdict } from '../../jobs/rules/core/verdicts.ts'
 import type { Decision, Reason } from '../../jobs/rules/evals/verdict.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Fragment, Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { isSameTrace, ofTraces } from '../traces/traces.ts'
 import type { TraceKey } from '../traces/traces.ts'
@@ -79,6 +79,25 @@ export async function listDecided(
   const rows = await sql<{ trace_id: string; verdict: Verdict }[]>`
     select trace_id, verdict from verdicts where ${ofTraces(sql, orgId, projectId, traceIds)}`
   return new Map(rows.map(({ trace_id, verdict }) => [trace_id, verdict]))
+}
+
+/** Those of these traces that have no verdict, or scores or annotations that came after it. */
+export async function listUnsettled(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+): Promise<string[]> {
+  const isLater = (time: Fragment) => sql`
+    f.org_id = v.org_id and f.project_id = v.project_id and f.trace_id = v.trace_id
+      and ${time} > v.decided_at`
+  const settled = await sql<{ trace_id: string }[]>`
+    select v.trace_id from verdicts v where ${ofTraces(sql, orgId, projectId, traceIds, sql`v.`)}
+      and not exists (
+        select from eval_scores f where f.period = v.period and ${isLater(sql`f.updated_at`)})
+      and not exists (select from annotations f where ${isLater(sql`f.created_at`)})`
+  const ids = new Set(settled.map(({ trace_id }) => trace_id))
+  return traceIds.filter((id) => !ids.has(id))
 }
 
 /** Undefined for a trace that is still running or was not judged yet. */

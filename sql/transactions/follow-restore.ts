@@ -6,14 +6,14 @@ import { box, unbox } from '../../jobs/rules/import/box.ts'
 import { scanSkill } from '../../jobs/scan-skill.ts'
 import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Sql, Transaction } from '../core/db.ts'
-import { listDecided } from '../evals/verdicts.ts'
+import { listUnsettled } from '../evals/verdicts.ts'
 import { findNextChunk } from '../import/import-parts.ts'
 import type { ImportRow } from '../import/imports.ts'
 import { startRetargeting } from './activate-manifest.ts'
 
 /** What is left to do with what a chunk of a backup has brought, once no more of it comes. */
 export interface RestoreTodo {
-  /** Traces, by project: they are searched for what no backup has, and judged where they have no decision. */
+  /** Traces, by project: they are searched for what no backup has, and judged where their decision is missing or older than a score. */
   readonly searched: readonly (readonly [projectId: string, traceIds: readonly string[]])[]
   /** Manifests that earlier traces named. */
   readonly links: readonly string[]
@@ -51,8 +51,7 @@ export async function followChunk(
   for (const id of todo.scans)
     await queue.enqueue(tx, scanSkill, { version_id: id }, { orgId, key: id })
   for (const [projectId, ids] of todo.searched) {
-    const decided = await listDecided(tx, orgId, projectId, ids)
-    const unjudged = ids.filter((id) => !decided.has(id))
+    const unjudged = await listUnsettled(tx, orgId, projectId, ids)
     await enqueueTraces(queue, tx, judgeTraces, orgId, projectId, unjudged)
     await enqueueTraces(queue, tx, detectViolations, orgId, projectId, ids)
   }

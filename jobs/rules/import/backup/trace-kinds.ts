@@ -127,6 +127,7 @@ export const annotation = kind('annotation', 'annotations', {
   isFollower: true,
 })
 
+/** One that is made anew while a backup is written is not in it, and the trace is examined where it is restored. */
 export const examination = kind('examination', 'trace_examinations', {
   members: {
     project: 'project',
@@ -142,10 +143,14 @@ export const examination = kind('examination', 'trace_examinations', {
   },
   shapes: fitShapes,
   key: ['project', 'trace_id'],
-  since: null,
+  since: 'examined_at',
   isFollower: true,
 })
 
+/**
+ * One that is decided while a backup is written may be of scores that the backup has not: it is not in it, and
+ * the trace is judged where it is restored.
+ */
 export const verdict = kind('verdict', 'verdicts', {
   members: {
     project: 'project',
@@ -169,7 +174,7 @@ export const verdict = kind('verdict', 'verdicts', {
     ).min(1),
   },
   key: ['project', 'trace_id'],
-  since: null,
+  since: 'decided_at',
   without: ['period', 'agent_name', 'started_at', 'reason_code'],
   isFollower: true,
 })

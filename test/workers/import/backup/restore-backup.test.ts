@@ -54,6 +54,20 @@ t.test('restoring traces', async (t) => {
     )
   })
 
+  await t.test('judges those that have a score or an annotation since their decision', async (t) => {
+    const later = '2026-03-05T10:00:00.000Z'
+    const { orgId } = await restore(
+      backupOf([
+        ...[traceLine('a'), { ...scoreLine('a'), updated_at: later }, verdictLine('a')],
+        ...[traceLine('b'), scoreLine('b'), verdictLine('b')],
+      ]),
+    )
+    const [asked] = await sql`
+      select data->'payload'->'trace_ids' as ids from pgboss.job
+      where data->>'org_id' = ${orgId} and name = 'evals.judge'`
+    t.same(asked?.['ids'], ['a'])
+  })
+
   await t.test('is recognised in gzip, and skips what is there', async (t) => {
     const first = await restore(gzipSync(backupOf(lines)))
     const again = await restore(backupOf(lines), '?source=backup', first)
