@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { hostOf, isAllowedAddress } from '../jobs/rules/core/outbound-address.ts'
+import { hostOf, isAllowedAddress, NOT_REACHED } from '../jobs/rules/core/outbound-address.ts'
 import type { AllowedNetworks } from '../jobs/rules/core/outbound-address.ts'
 import { badRequest } from './errors.ts'
 
@@ -16,7 +16,7 @@ export async function refuseUnreachable(member: string, url: string, allowed: Al
   const local = host === 'localhost' || host.endsWith('.localhost')
   const loopback = local ? ['127.0.0.1', '::1'] : []
   if ([...addresses, ...loopback].some((address) => !isAllowedAddress(address, allowed))) {
-    throw badRequest(`${member} leads to an address that may not be reached`)
+    throw badRequest(`${member} ${NOT_REACHED}`)
   }
 }
 

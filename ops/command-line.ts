@@ -40,7 +40,7 @@ export async function runCommandLine(
     return { code: 0, stdout: `${JSON.stringify(answer, null, 2)}\n`, stderr: '' }
   } catch (error) {
     if (error instanceof UsageError) {
-      return { code: 2, stdout: '', stderr: `${error.message}\n\n${usage()}\n` }
+      return { code: 2, stdout: '', stderr: `${error.message}\n\n${usage(error.command)}\n` }
     }
     const sentence = sentenceOf(error)
     if (sentence === undefined) throw error
@@ -60,11 +60,12 @@ function readOptions(command: Command, words: string[]) {
   const { error, value } = command.options.validate(parseWords(command, words), {
     errors: { wrap: { label: false } },
   })
-  if (error) throw new UsageError(`${command.name}: ${error.message}`)
+  if (error) throw new UsageError(`${command.name}: ${error.message}`, command)
   return value as object
 }
 
-function parseWords({ name, options, positional }: Command, args: string[]) {
+function parseWords(command: Command, args: string[]) {
+  const { name, options, positional } = command
   const keys = Object.entries((options.describe().keys ?? {}) as Record<string, { type: string }>)
   const named = keys.filter(([key]) => key !== positional)
   const flags = new Set(named.flatMap(([key, { type }]) => (type === 'boolean' ? `--${key}` : [])))
@@ -78,7 +79,7 @@ function parseWords({ name, options, positional }: Command, args: string[]) {
     if (more.length > 0) throw new Error(`one ${positional} only`)
     return positional ? { ...values, [positional]: only } : values
   } catch (error) {
-    throw new UsageError(`${name}: ${messageOf(error)}`)
+    throw new UsageError(`${name}: ${messageOf(error)}`, command)
   }
 }
 
@@ -106,11 +107,21 @@ async function runCommand(command: Command, options: object, config: Config): Pr
   }
 }
 
-function usage() {
+/** @param command the only one that is meant; all without one */
+function usage(command: Command | undefined) {
   return [
     'Usage:',
-    ...commands.map(({ name, usage }) => `  ${adminCommand(`${name} ${usage}`)}`),
+    ...(command ? [command] : commands).map(
+      ({ name, usage }) => `  ${adminCommand(`${name} ${usage}`)}`,
+    ),
   ].join('\n')
 }
 
-class UsageError extends Error {}
+class UsageError extends Error {
+  readonly command: Command | undefined
+
+  constructor(message: string, command?: Command) {
+    super(message)
+    this.command = command
+  }
+}

@@ -10,6 +10,7 @@ import {
   findOrganization,
   findProject,
   findWorkspace,
+  listOrganizations,
   updateHandle,
   updatePlan,
   setSuspended,
@@ -48,6 +49,15 @@ export const commands: readonly Command[] = [
       const { sql } = await database()
       const prefix = config.KEY_PREFIX
       return sql.begin((tx) => createOrganization(tx, { name, plan, billingContact, prefix }))
+    },
+  }),
+
+  command('org list', {
+    usage: '[--name NAME] # by name, 1000 at most',
+    options: shape({}, { name: text() }),
+    async run({ name }, { database }) {
+      const { sql } = await database()
+      return { organizations: await listOrganizations(sql, { name, limit: 1000 }) }
     },
   }),
 

@@ -40,7 +40,10 @@ export const deletionCommands: readonly Command[] = [
         const queue = openProcessQueue(boss, sql)
         return queue.transaction(sql, async (tx: Transaction) => {
           const requested = await markDeleted(tx, org, confirm)
-          if (!requested) throw new OperatorError(`The organization is not named ${confirm}.`)
+          if (!requested)
+            throw new OperatorError(
+              `The name of the organization is not "${confirm}": nothing was deleted.`,
+            )
           await requestDeletion(queue, tx, org)
           return { org_id: org, name: found.name, deletion_requested_at: requested }
         })

@@ -4,12 +4,14 @@ import { KINDS } from '../../jobs/rules/import/backup/lines.ts'
 import { readLinePages } from '../../sql/import/backup/line-pages.ts'
 import { readClock } from '../../sql/import/backup/line-rows.ts'
 import { Answer, endpoint } from '../endpoint.ts'
+import { validationError } from '../errors.ts'
 import { errorBody } from '../fields.ts'
 import { readableProjects } from '../projects.ts'
 import { backupStream } from './backup-stream.ts'
 import { enterExports } from './export-room.ts'
 
 const NAMES = KINDS.map(({ name }) => name)
+const FOLLOWERS = KINDS.flatMap(({ name, isFollower }) => (isFollower ? [name] : []))
 
 export const exportBackup = endpoint('GET', '/export/backup', {
   summary: 'Everything of the organization as JSON Lines',
@@ -21,7 +23,7 @@ export const exportBackup = endpoint('GET', '/export/backup', {
     {},
     {
       kinds: someOf(...NAMES).description(
-        'Kinds of lines, separated by commas; default all. `trace` comes without what follows traces unless that is named too.',
+        'Kinds of lines, separated by commas; default all. `trace` comes without what follows traces unless that is named too, and what follows them comes with `trace` only.',
       ),
     },
   ),
@@ -32,6 +34,7 @@ export const exportBackup = endpoint('GET', '/export/backup', {
   async handle({ context: { sql }, principal, query }) {
     const { orgId, workspaceId } = principal
     const named = new Set<string>(query.kinds?.split(',') ?? NAMES)
+    if (!named.has('trace') && FOLLOWERS.some((name) => named.has(name))) throw traceless()
     const [until, projectIds] = await Promise.all([
       readClock(sql),
       readableProjects(sql, principal, undefined),
@@ -45,3 +48,9 @@ export const exportBackup = endpoint('GET', '/export/backup', {
     })
   },
 })
+
+/** No import could take such a file. */
+function traceless() {
+  const message = `must have trace beside what follows traces: ${FOLLOWERS.join(', ')}`
+  return validationError([{ field: 'query.kinds', message }])
+}

@@ -57,6 +57,9 @@ export const importBody = Joi.object({
       .required()
       .description('Null for what is pulled: nobody knows before its end'),
     lines: count.description('Lines, or records where they are not one a line'),
+    note: nullable(Joi.string())
+      .required()
+      .description('Of a pull: the day that is read, and how long the platform is waited for'),
   })
     .required()
     .label('ImportProgress'),
@@ -64,7 +67,9 @@ export const importBody = Joi.object({
     Joi.object({ code: Joi.string().required(), message: Joi.string().required() }).label(
       'ImportFailure',
     ),
-  ).description('Why the file could not be read, or not to its end'),
+  ).description(
+    'Why the import failed: its file could not be read to the end, or its platform. While it is tried again, why the last try failed',
+  ),
   created_at: times.required(),
   started_at: nullable(times),
   finished_at: nullable(times),
@@ -103,11 +108,13 @@ export function viewImport(row: ImportRow) {
     losses: row.losses,
     capped_at_line: row.capped_at_line,
     incomplete_trace_ids: row.incomplete_trace_ids,
-    progress: { bytes: row.bytes_done, bytes_total: row.bytes_total, lines: row.lines_done },
-    error:
-      row.state === 'failed' && row.error
-        ? { code: row.error.code, message: row.error.message }
-        : null,
+    progress: {
+      bytes: row.bytes_done,
+      bytes_total: row.bytes_total,
+      lines: row.lines_done,
+      note: row.progress_note,
+    },
+    error: row.error && { code: row.error.code, message: row.error.message },
     created_at: row.created_at,
     started_at: row.started_at,
     finished_at: row.finished_at,

@@ -1,5 +1,4 @@
 import { createGunzip } from 'node:zlib'
-import { HEADER } from '../../jobs/rules/import/backup/lines.ts'
 
 /** Passes an upload on, which may be gzip, and keeps its start. */
 export function watchStart(source: AsyncIterable<Uint8Array>) {
@@ -14,11 +13,11 @@ export function watchStart(source: AsyncIterable<Uint8Array>) {
   }
   return {
     parts: pass(),
-    /** Whether the first line of what was passed on is that of a backup. */
+    /** Whether the first line of what was passed on is that of a backup, of whatever format. */
     async isBackup() {
       const start = Buffer.concat(head).subarray(0, HEAD_BYTES)
       const text = start[0] === 0x1f && start[1] === 0x8b ? await inflateStart(start) : start
-      return text.toString('latin1', 0, HEADER.length) === HEADER
+      return BACKUP.test(text.toString('latin1'))
     },
   }
 }
@@ -35,5 +34,7 @@ async function inflateStart(bytes: Buffer): Promise<Buffer> {
   return Buffer.alloc(0)
 }
 
+/** With the spaces that another program may have written. */
+const BACKUP = /^\s*\{\s*"kind"\s*:\s*"backup"\s*[,}]/
 /** More than the first line, and than what stands before it in gzip. */
 const HEAD_BYTES = 1024

@@ -9,6 +9,7 @@ import { insertImport } from '../../sql/import/imports.ts'
 import type { NewImport } from '../../sql/import/imports.ts'
 import { releaseUpload } from '../../sql/import/upload-reservations.ts'
 import type { Call } from '../endpoint.ts'
+import { badRequest } from '../errors.ts'
 import { findWritableProject } from '../projects.ts'
 import { admitJob } from '../admit-job.ts'
 import { answerLongWork } from '../wait.ts'
@@ -53,10 +54,12 @@ export async function receiveImport(
   async function storeAndSubmit() {
     const bytes_total = await context.storage.write(storage_key, room)
     const isBackup = query.source === 'auto' && (await start.isBackup())
+    const source = isBackup ? 'backup' : query.source
+    if (source === 'backup' && query.project !== undefined) throw badRequest(OWN_PROJECTS)
     return submitImport(call, {
       org_id: principal.orgId,
       id,
-      source: isBackup ? 'backup' : query.source,
+      source,
       agent_name: query.agent_name ?? null,
       dry_run: query.dry_run,
       connection: null,
@@ -85,6 +88,8 @@ function submitImport(
     return job_id
   })
 }
+
+const OWN_PROJECTS = 'A backup names the project of each line: leave out `project`'
 
 type ImportCall = Pick<
   Call<unknown, Valid<typeof importQuery>, unknown>,

@@ -24,9 +24,9 @@ export const retryJob = endpoint('POST', '/jobs/{job_id}/retry', {
     const found = await findVisibleJob(context, principal, params.job_id)
     const declared = jobs.find(({ name }) => name === found.kind)
     if (found.state !== 'failed' || !declared) throw conflict('Only a failed job can be retried')
-    if (found.error?.retryable === false && !body.force) throw notRetryable(found.error)
     const secret = await findSecret(context.sql, principal.orgId, found.id)
     if (secret === null) throw secretGone()
+    if (found.error?.retryable === false && !body.force) throw notRetryable(found.error)
     await context.queue.transaction(context.sql, async (tx: Transaction) => {
       await requireJobRoom(context, tx, principal, found.kind)
       const queueJobId = await context.queue.enqueue(tx, declared, found.request, {

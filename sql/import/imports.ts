@@ -42,7 +42,9 @@ export interface ImportRow {
   state: JobState
   started_at: Date | null
   finished_at: Date | null
+  /** Of the last try. */
   error: { code: string; message: string } | null
+  progress_note: string | null
   /** The key that asked for it. */
   created_by: string | null
 }
@@ -204,7 +206,7 @@ function columns(sql: Queryable) {
   return sql`i.org_id, i.project_id, i.id, i.job_id, i.source, i.agent_name, i.dry_run, i.connection,
     i.storage_key, i.bytes_total, i.bytes_done, i.lines_done, i.imported_count, i.skipped_count, i.error_count,
     i.scores_imported, i.losses, i.capped_at_line, i.incomplete_trace_ids, i.created_at, j.state, j.started_at, j.finished_at, j.error,
-    j.created_by`
+    j.progress_note, j.created_by`
 }
 
 const MAX_INCOMPLETE_KEPT = 1000

@@ -44,6 +44,17 @@ export async function findOrganization(sql: Queryable, id: string) {
   return row
 }
 
+/** At most `limit` organizations by name; all that have exactly this name, where one is given. */
+export async function listOrganizations(
+  sql: Queryable,
+  { name, limit }: { readonly name?: string | undefined; readonly limit: number },
+) {
+  return sql<{ org_id: string; name: string; plan: Plan; deletion_requested_at: Date | null }[]>`
+    select id as org_id, name, plan, created_at, deletion_requested_at from organizations
+    where ${name === undefined ? sql`true` : sql`name = ${name}`}
+    order by name, id limit ${limit}`
+}
+
 export async function nameOrganizations(sql: Queryable, ids: readonly string[]) {
   return sql<{ id: string; org_name: string; plan: Plan }[]>`
     select id, name as org_name, plan from organizations where id = any(${ids}::uuid[])`

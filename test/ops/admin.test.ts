@@ -58,6 +58,15 @@ t.test('the admin command line', async (t) => {
     t.match(await admin('org', 'set-rate', '--org', id, '--burst', '400'), { code: 2 })
   })
 
+  t.test('org list finds organizations by their name', async (t) => {
+    const { printed } = await admin('org', 'create', '--name', 'Listed', '--plan', 'core')
+    const { printed: found } = await admin('org', 'list', '--name', 'Listed')
+    const listed = [{ org_id: printed['org_id'], name: 'Listed', plan: 'core' }]
+    t.match(found, { organizations: listed })
+    const { printed: all } = await admin('org', 'list')
+    t.ok((all['organizations'] as object[]).length > 1)
+  })
+
   t.test('org suspend refuses the keys of an organization until org resume', async (t) => {
     const { printed } = await admin('org', 'create', '--name', 'Late', '--plan', 'free')
     const id = String(printed['org_id'])

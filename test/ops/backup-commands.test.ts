@@ -42,9 +42,26 @@ t.test('the operator restores a backup', async (t) => {
     await t.rejects(runCommand(service, 'import-backup', notFile), / is no file\.$/)
     const unknown = { file: folder, org: '00000000-0000-7000-8000-000000000000' }
     await t.rejects(runCommand(service, 'import-backup', unknown), /^There is no organization/)
-    t.match(await restore(org, '{"trace_id":"a"}\n'), {
+    t.match(await restore(org, '{"kind":"backup","format":2}\n'), {
       status: 'failed',
       error: { code: 'not_a_backup', message: /^The file does not begin with the first line/ },
     })
+    const file = join(folder, 'traces.jsonl')
+    await writeFile(file, '{"trace_id":"a"}\n')
+    const other = runCommand(service, 'import-backup', { file, org: org.orgId })
+    await t.rejects(other, /traces\.jsonl does not begin as a backup does/)
+    const imports = await service.sql`select from imports where org_id = ${org.orgId}`
+    t.equal(imports.length, 1)
+  })
+
+  await t.test('and learns how it ended where it waits for that', async (t) => {
+    const org = await service.makeOrganization()
+    const file = join(folder, 'backup.jsonl')
+    const asked = { file, org: org.orgId, wait: 'true' }
+    await writeFile(file, backupOf([traceLine('a')]))
+    const answer = await runCommand(service, 'import-backup', asked)
+    t.match(answer, { status: 'succeeded', imported_count: 1, error_count: 0 })
+    await writeFile(file, backupOf([traceLine('b')]).slice(0, 60))
+    await t.rejects(runCommand(service, 'import-backup', asked), /failed with incomplete_backup/)
   })
 })

@@ -9,7 +9,7 @@ const text = readFileSync('ops/docs/import.md', 'utf8')
 
 t.test('the commands of the document on imports lead from an export to traces', async (t) => {
   const { runShell } = await openDocumented(t, 'import.md')
-  const [tried, stored, archived, bad] = (await runShell()).map(splitObjects)
+  const [tried, stored, archived, bad, exported, restored] = (await runShell()).map(splitObjects)
   t.match(tried, [{ status: 'succeeded', dry_run: true, imported_count: 1, error_count: 0 }])
   const [imported, trace] = stored ?? []
   t.match(imported, { status: 'succeeded', imported_count: 1, skipped_count: 0, losses: {} })
@@ -48,6 +48,15 @@ t.test('the commands of the document on imports lead from an export to traces', 
       ],
     },
   ])
+  const counts = { trace: 3 }
+  t.match(exported, [
+    { kind: 'backup', format: 1 },
+    { kind: 'end', counts, sha256: /^[0-9a-f]{64}$/ },
+    { status: 'succeeded', source: 'backup', dry_run: true, imported_count: 3 },
+  ])
+  const [cut, whole] = restored ?? []
+  t.match(cut, { status: 'failed', error: { code: 'incomplete_backup' } })
+  t.match(whole, { state: 'succeeded', result: { skipped_count: Number, restored: Object } })
 })
 
 t.test('the document on imports explains every word that an import knows', async (t) => {

@@ -61,12 +61,16 @@ export function findCalledUrlFault(text: string, allowed: AllowedNetworks): stri
   const isAddress = ipaddr.isValid(host)
   if (text.startsWith('http://')) {
     const mayBeAllowed = isAddress ? isInNetworks(host, allowed) : allowed.length > 0
-    return mayBeAllowed ? undefined : 'must start with https:// outside of the allowed networks'
+    return mayBeAllowed ? undefined : NOT_HTTP
   }
-  return isAddress && !isAllowedAddress(host, allowed)
-    ? 'leads to an address that may not be reached'
-    : undefined
+  return isAddress && !isAllowedAddress(host, allowed) ? NOT_REACHED : undefined
 }
+
+const NOT_HTTP =
+  'must start with https://; http leads only into networks that the operator allows (OUTBOUND_ALLOW_CIDRS)'
+/** What is said of an address in a private network, whether a URL has it or its name resolves to it. */
+export const NOT_REACHED =
+  'leads to an address that may not be reached: it is neither public nor in a network that the operator allows (OUTBOUND_ALLOW_CIDRS)'
 
 /** Host of a URL as an address or a name, in its canonical spelling. */
 export function hostOf(url: string): string {

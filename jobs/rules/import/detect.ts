@@ -1,4 +1,5 @@
 import { cut } from '../core/reader.ts'
+import { isKindName, kindOf } from './backup/read-line.ts'
 import { atif } from './atif/atif.ts'
 import type { Format, Members, PartsFormat, Refusal } from './format.ts'
 import { langfuse } from './langfuse/langfuse.ts'
@@ -50,6 +51,7 @@ export function chooseFormat(
   record: Members,
   asked: FormatName | null,
 ): { name: FormatName } | Refusal {
+  if (isBackupLine(record)) return BACKUP_LINE
   if (asked !== null && asked !== 'traces' && formats[asked].matches(record)) return { name: asked }
   const found = detectFormat(record)
   // Whoever asks for traces may name the agent for all of them, so that they need no member of their own.
@@ -58,6 +60,15 @@ export function chooseFormat(
   if (asked === null || found === asked) return { name: found }
   const message = `The record is not of the format ${asked}; it looks like ${found}`
   return { code: 'other_format', message }
+}
+
+/** Whether a record is a line of a backup, whose members would be taken for those of a trace. */
+function isBackupLine(record: Members) {
+  const { kind: name } = record
+  if (name === 'backup') return Object.hasOwn(record, 'format')
+  if (!isKindName(name)) return false
+  const needed = kindOf(name).members.filter(({ isNullable }) => !isNullable)
+  return needed.every((member) => Object.hasOwn(record, member.name))
 }
 
 /** The format of a record by its shape; undefined for one of no known shape. */
@@ -96,6 +107,10 @@ const DETECTED: readonly FormatName[] = [
 const CALL_MEMBERS = ['llm_calls', 'spans']
 /** A record with one of them is a trace as `POST /traces` takes it. */
 const OWN_MEMBERS = [...CALL_MEMBERS, 'agent_name']
+const BACKUP_LINE: Refusal = {
+  code: 'backup_line',
+  message: 'The line is of a backup, which is imported as a whole, from its first line on',
+}
 const SHOWN_MEMBERS = 12
 /** Characters of a name. */
 const SHOWN_NAME = 64

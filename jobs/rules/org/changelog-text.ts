@@ -73,6 +73,16 @@ export function describeEvent(event: ToldEvent): { title: string; summary: strin
         summary: `${traces} ${data['count'] === 1 ? 'was' : 'were'} deleted together${why}.`,
       }
     }
+    case 'import.pulled': {
+      const title = `Pull from ${word('source')} requested`
+      const summary = `A pull of the project ${word('project')} from ${word('source')} was requested${by}.`
+      return { title, summary }
+    }
+    case 'import.restored':
+      return {
+        title: 'Restore of a backup requested',
+        summary: `The restore of a backup was requested${by}.`,
+      }
     case 'trace_retention.changed': {
       const kept = data['kept_days']
       const title = `Traces are kept for ${typeof kept === 'number' ? countOf(kept, 'day') : 'ever'}`

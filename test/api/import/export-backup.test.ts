@@ -25,6 +25,15 @@ t.test('the backup of an organization', async (t) => {
     return { ...org, ...service.client(org.key), exported, lines }
   }
 
+  await t.test('has what follows traces with them only', async (t) => {
+    const { get } = await open()
+    t.match(await get('/export/backup?kinds=dataset,score'), {
+      status: 422,
+      body: { details: { errors: [{ field: 'query.kinds' }] } },
+    })
+    t.match(await get('/export/backup?kinds=dataset,score,trace'), { status: 200 })
+  })
+
   await t.test(
     'has each trace with what follows it, in byte order, and ends in a sum',
     async (t) => {
@@ -80,7 +89,7 @@ t.test('the backup of an organization', async (t) => {
     await storeJudged(sql, org, [{ trace_id: 'a' }])
     const kinds = (lines: Line[]) => lines.slice(1, -1).map(({ kind }) => kind)
     t.same(kinds(await org.lines('?kinds=trace')), ['trace'])
-    t.same(kinds(await org.lines('?kinds=verdict,project')), ['project', 'verdict'])
+    t.same(kinds(await org.lines('?kinds=verdict,trace,project')), ['project', 'trace', 'verdict'])
     t.equal((await org.exported('?kinds=trace,none')).status, 422)
   })
 

@@ -20,7 +20,9 @@ export async function checkFile(
   if (!last) throw new TypeError('The last line was not read')
   const sha256 = await hashStart(run, item, last.offset)
   const fault =
-    sha256 === last.sha256 ? from.fault : incomplete('Its last line tells of other bytes')
+    sha256 === last.sha256
+      ? from.fault
+      : incomplete('its bytes are not those that its last line names')
   const end = fault ? { fault } : {}
   const next: RestoreCursor = {
     ...from,

@@ -35,6 +35,6 @@ export interface Restoring {
 
 /** Why a restore fails that has not read a whole backup. */
 export function incomplete(why: string) {
-  const message = `The backup is not complete: ${why}. What was read is kept; restoring the whole adds the rest`
+  const message = `The backup is cut or damaged: ${why}. What was read is kept; import the whole file to add the rest`
   return { code: 'incomplete_backup', message }
 }

@@ -153,7 +153,7 @@ function advance(
   const { end } = parsed
   const isAfterEnd = parsed.faults.some(({ code }) => code === 'after_end')
   const fault =
-    from?.fault ?? (isAfterEnd ? incomplete('Lines stand after its last one') : undefined)
+    from?.fault ?? (isAfterEnd ? incomplete('there are lines after its last one') : undefined)
   const next = {
     ...from,
     ...chunk.next,
@@ -179,12 +179,12 @@ function endFault(
   { broken }: ReadyChunk['chunk'],
 ) {
   if (broken) return incomplete(broken.message)
-  if (!last) return incomplete('It ends without its last line')
+  if (!last) return incomplete('it ends before its last line')
   const kinds = [...new Set([...Object.keys(counts), ...Object.keys(last.counts)])]
   const other = kinds.find((kind) => (counts[kind] ?? 0) !== (last.counts[kind] ?? 0))
   if (other === undefined) return undefined
   const [has, told] = [counts[other] ?? 0, last.counts[other] ?? 0]
-  return incomplete(`It has ${has} lines of the kind ${other}, and its last line tells of ${told}`)
+  return incomplete(`it has ${has} lines of the kind ${other}, and its last line says ${told}`)
 }
 
 function added(

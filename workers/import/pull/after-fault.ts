@@ -1,3 +1,4 @@
+import { NOT_REACHED } from '../../../jobs/rules/core/outbound-address.ts'
 import { adviseOnRefusal } from '../../../jobs/rules/import/pull-advice.ts'
 import { halfWindow } from '../../../jobs/rules/import/pull-window.ts'
 import { NoAnswer } from '../../outbound/guarded-fetch.ts'
@@ -66,7 +67,7 @@ function restart(cursor: PullCursor, message: string): Turn {
 
 function afterSilence({ fault, message }: NoAnswer, cursor: PullCursor, asked: Asked): Turn {
   if (fault === 'blocked_address') {
-    throw new GiveUp(fault, 'The base_url leads to an address that may not be reached')
+    throw new GiveUp(fault, `The base_url ${NOT_REACHED}`)
   }
   if (fault === 'too_large') return withLess(cursor, asked)
   const isLost = LOST.has(fault)

@@ -57,7 +57,7 @@ export async function readPlatform(
         await setTimeout(turn.seconds * 1000, undefined, { signal: run.signal })
         continue
       }
-      await save(pull, cursor)
+      await save(pull, cursor, turn)
       if (turn.kind === 'wait') return continueAfter(turn.seconds)
       if (hasAdvanced) return continueAfter(RETRY_SECONDS)
       throw turn.error
@@ -131,11 +131,13 @@ function isShort(turn: Turn): turn is Extract<Turn, { kind: 'wait' }> {
   return turn.kind === 'wait' && turn.seconds <= MAX_HELD_SECONDS
 }
 
-/** Keeps the cursor of a run that ends of its own accord. */
-async function save({ run, item }: Pull, cursor: PullCursor) {
+/** Keeps the cursor of a run that ends of its own accord, and says for how long the platform is waited for. */
+async function save({ run, item }: Pull, cursor: PullCursor, turn: Turn) {
   const saved = { ...cursor, attempt: run.attempt, isSliceEnd: true }
+  const { note, ...progress } = pullProgress(saved, item)
+  const wait = turn.kind === 'wait' ? `, waits for the platform for ${turn.seconds} s` : ''
   await run.queue.transaction(run.sql, (tx: Transaction) =>
-    run.checkpoint(tx, pullProgress(saved, item), saved),
+    run.checkpoint(tx, { ...progress, note: `${note ?? ''}${wait}` }, saved),
   )
 }
 

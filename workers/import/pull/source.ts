@@ -50,11 +50,16 @@ export function openSource(
       throw new NoAnswer(body ? 'POST' : 'GET', new URL(url).hostname, 'timeout')
     }
   }
-  function refusalOf({ status, headers, body }: GuardedAnswer) {
-    const said = quoteForeign(sentenceIn(body), { secrets, word: 'key', most: MAX_SAID })
+  function refusalOf(
+    { status, headers, body }: GuardedAnswer,
+    { path, body: sent }: SourceRequest,
+  ) {
+    const target = targetOf(headers['location'])
+    const quoted = target ? `it redirects to ${target}` : sentenceIn(body)
+    const said = quoteForeign(quoted, { secrets, word: 'key', most: MAX_SAID })
     return new SourceRefused(
       status,
-      `The platform answered ${status}${said && `: ${said}`}`,
+      `The platform answered ${status} to ${sent ? 'POST' : 'GET'} ${path}${said && `: ${said}`}`,
       readRetryAfter(headers['retry-after'] ?? null, now()),
     )
   }
@@ -64,7 +69,7 @@ export function openSource(
     async ask(request) {
       const answer = await send(request)
       bytes += answer.body.length
-      if (answer.status < 200 || answer.status > 299) throw refusalOf(answer)
+      if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, request)
       return takeApart(answer.body, request.rows)
     },
   }
@@ -84,6 +89,13 @@ function queryOf(query: SourceRequest['query'] = {}) {
     for (const each of [value ?? []].flat()) parameters.append(name, String(each))
   }
   return parameters.size > 0 ? `?${parameters.toString()}` : ''
+}
+
+/** Where a redirect leads, without its query, which may hold anything; undefined for none. */
+function targetOf(location: string | undefined) {
+  if (location === undefined || !URL.canParse(location)) return undefined
+  const { origin, pathname } = new URL(location)
+  return `${origin}${pathname}`
 }
 
 /** The sentence of a JSON error, wherever platforms have it; else the beginning of the answer. */

@@ -3,6 +3,7 @@ import { chooseFormat, detectFormat, FORMAT_NAMES } from '../../../../jobs/rules
 import type { FormatName } from '../../../../jobs/rules/import/detect.ts'
 import type { Members } from '../../../../jobs/rules/import/format.ts'
 import fc from '../../../support/property.ts'
+import { traceLine, verdictLine } from '../../../support/backup-lines.ts'
 
 /** Records of each format, as their sources write them. */
 const RECORDS: Readonly<Record<FormatName, readonly Members[]>> = {
@@ -95,6 +96,15 @@ t.test('detecting formats', async (t) => {
     t.same(chooseFormat({ user_input_preview: 'Hi' }, 'traces'), { name: 'traces' })
     t.match(chooseFormat({ user_input_preview: 'Hi' }, null), { code: 'unknown_format' })
     t.match(chooseFormat({ user_input_preview: 'Hi' }, 'openai_chat'), { code: 'unknown_format' })
+  })
+
+  t.test('a line of a backup is no trace, however it looks', async (t) => {
+    const line = JSON.parse(JSON.stringify({ ...traceLine('a'), manifest_id: undefined })) as object
+    for (const record of [line, verdictLine('a'), { kind: 'backup', format: 2 }]) {
+      t.match(chooseFormat({ ...record }, null), { code: 'backup_line' })
+      t.match(chooseFormat({ ...record }, 'traces'), { code: 'backup_line' })
+    }
+    t.same(chooseFormat({ kind: 'trace', agent_name: 'a' }, null), { name: 'traces' })
   })
 
   t.test('a record of no known shape is told by its members', async (t) => {

@@ -54,18 +54,40 @@ t.test('restoring traces', async (t) => {
     )
   })
 
-  await t.test('judges those that have a score or an annotation since their decision', async (t) => {
-    const later = '2026-03-05T10:00:00.000Z'
-    const { orgId } = await restore(
-      backupOf([
-        ...[traceLine('a'), { ...scoreLine('a'), updated_at: later }, verdictLine('a')],
-        ...[traceLine('b'), scoreLine('b'), verdictLine('b')],
-      ]),
-    )
-    const [asked] = await sql`
+  await t.test(
+    'judges those that have a score or an annotation since their decision',
+    async (t) => {
+      const later = '2026-03-05T10:00:00.000Z'
+      const { orgId } = await restore(
+        backupOf([
+          ...[traceLine('a'), { ...scoreLine('a'), updated_at: later }, verdictLine('a')],
+          ...[traceLine('b'), scoreLine('b'), verdictLine('b')],
+        ]),
+      )
+      const [asked] = await sql`
       select data->'payload'->'trace_ids' as ids from pgboss.job
       where data->>'org_id' = ${orgId} and name = 'evals.judge'`
-    t.same(asked?.['ids'], ['a'])
+      t.same(asked?.['ids'], ['a'])
+    },
+  )
+
+  await t.test('is for a known format, and for projects of its own', async (t) => {
+    const later = await restore(backupOf(lines).replace('"format":1', '"format":2'))
+    t.match(later.shown, { status: 'failed', error: { code: 'not_a_backup' }, imported_count: 0 })
+    const { client } = service
+    const { key } = await service.makeOrganization()
+    const type = { 'content-type': 'application/x-ndjson' }
+    t.match(await client(key).call('POST', '/import/jsonl?project=p', backupOf(lines), type), {
+      status: 400,
+      body: { detail: /leave out `project`/ },
+    })
+    t.match(await client(key).get('/projects'), { body: { total: 1 } })
+  })
+
+  await t.test('tells what it has stored by kind', async (t) => {
+    const { get, shown } = await restore(backupOf(lines))
+    const { body } = await get(`/jobs/${shown.job_id}`)
+    t.same(body.result.restored, { trace: 2, score: 1, verdict: 1 })
   })
 
   await t.test('is recognised in gzip, and skips what is there', async (t) => {

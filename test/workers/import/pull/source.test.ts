@@ -83,9 +83,10 @@ t.test('so is one that the name leads to only later, and one among others', asyn
 
 t.test('a redirect is not followed', async (t) => {
   const { fault, connections } = await open(t, (_, response) =>
-    response.writeHead(307, { location: '/at/other' }).end(),
+    response.writeHead(307, { location: 'https://other.example/at?key=k' }).end('{}'),
   )
-  t.match(await fault(), { status: 307 })
+  const message = 'The platform answered 307 to GET /x: it redirects to https://other.example/at'
+  t.match(await fault(), { status: 307, message })
   t.equal(connections(), 1)
 })
 
@@ -102,7 +103,11 @@ t.test('a refusal is said in a sentence without keys, however they are repeated'
     )
     const error = (await fault()) as SourceRefused
     t.type(error, SourceRefused)
-    t.match(error, { status: 401, retryAfterSeconds: 3, message: /^The platform answered 401: / })
+    t.match(error, {
+      status: 401,
+      retryAfterSeconds: 3,
+      message: /^The platform answered 401 to GET \/x: /,
+    })
     t.ok(error.message.length <= 240)
     for (const secret of [...Object.values(KEYS), PAIR, 'ann@example.org']) {
       t.notMatch(String(error.stack), secret)
