@@ -105,17 +105,28 @@ export function parseLines(
       counts[name] = (counts[name] ?? 0) + 1
       const found = readEntry(name, record, settings)
       if (found.fault) faults.push({ line, ...found.fault })
-      const entry = found.values && entryOf(line, name, found.values)
+      const entry = keepFound(units, line, name, found)
       if (entry) entries.push(entry)
-      if (found.row && entry) units.hold({ entry, project: found.project, row: found.row })
-      else if (!kindOf(name).isFollower) units.close()
-      else if (found.fault && found.fault !== FORBIDDEN_KIND) units.spoil(line)
     }
   }
   skipUnread(Infinity)
   const { traces, leftOut, openFault } = units.take()
   for (const fault of leftOut) faults.push(fault)
   return { entries, faults, traces, counts, hasHeader, end, openFault }
+}
+
+/** Tells the units of a line. @returns what may be stored of it */
+function keepFound(
+  units: ReturnType<typeof openUnits>,
+  line: number,
+  kind: KindName,
+  { fault, values, row, project }: Read,
+): Entry | undefined {
+  const entry = values && { line, kind, values, place: null as number | null }
+  if (row && entry) units.hold({ entry, project, row })
+  else if (!kindOf(kind).isFollower) units.close()
+  else if (fault && fault !== FORBIDDEN_KIND) units.spoil(line)
+  return entry
 }
 
 /** A line that cannot be read is about the trace before it, unless its beginning says something else. */
@@ -125,10 +136,6 @@ function skip(
 ) {
   if (kind === undefined || (isKindName(kind) && kindOf(kind).isFollower)) units.spoil(line)
   else units.close()
-}
-
-function entryOf(line: number, kind: KindName, values: Members) {
-  return { line, kind, values, place: null as number | null }
 }
 
 /** A faulty trace is an entry all the same: the lines after it are about it. */

@@ -6,18 +6,14 @@ import { findProjects } from '../../../sql/import/restored-references.ts'
 import { listKnownTraceIds } from '../../../sql/traces/trace-copy.ts'
 import { boxTodo } from '../../../sql/transactions/follow-restore.ts'
 import type { RestoreTodo } from '../../../sql/transactions/follow-restore.ts'
-import { removeTraces } from '../../../sql/transactions/remove-traces.ts'
 import { chargeTraces } from '../../../sql/transactions/store-traces.ts'
 import type { ResumableRun, Run } from '../../runtime/handler.ts'
 import { readingProgress } from '../import-slice.ts'
 import { OverQuota } from '../store-step.ts'
 import { incomplete } from './restore-state.ts'
-import type { ReadyChunk, RestoreAccess, RestoreCursor, Restoring } from './restore-state.ts'
-import type { RestoredTraceKey } from './restored-traces.ts'
-import { storeLines } from './store-lines.ts'
-import type { OpenTrace, StoredLines } from './stored-lines.ts'
-import { versionlessFaults } from './waiting-skills.ts'
-import { leftOutBy } from './whole-units.ts'
+import type { ReadyChunk, RestoreAccess, RestoreCursor } from './restore-state.ts'
+import { storeUnits } from './store-units.ts'
+import type { StoredLines } from './stored-lines.ts'
 
 /**
  * Stores a chunk in one transaction: rows, counts, errors, what is still to be done with its traces, and the
@@ -62,64 +58,6 @@ export async function storeChunk(
     if (!item.dry_run && access.isCharged) await charge(tx, run, stored)
     return next
   })
-}
-
-/** Stores the lines of a chunk, but for traces of which lines are missing or faulty. */
-async function storeUnits(
-  restoring: Restoring,
-  { chunk, parsed }: ReadyChunk,
-  from: RestoreCursor | undefined,
-): Promise<StoredLines> {
-  const isBroken =
-    chunk.isLast && chunk.cappedAtLine === undefined && !(from?.last_line ?? parsed.end)
-  const { openFault } = parsed
-  const open = from?.open
-  const spoiled = openFault !== undefined && open?.is_new ? open : undefined
-  const isRemoved = spoiled !== undefined && (await removeTrace(restoring, spoiled))
-  const fault = isRemoved ? [leftOutBy(openFault ?? 0, spoiled.line ?? openFault ?? 0)] : []
-  const whole = await storeLines(restoring, parsed, {
-    open: isRemoved ? { ...spoiled, is_new: false } : open,
-    chain: from?.chain,
-  })
-  const stored = isBroken ? await withoutBroken(restoring, whole) : whole
-  const isAtEnd = chunk.isLast && !isBroken
-  const versionless = isAtEnd ? await versionlessFaults(restoring) : []
-  return {
-    ...stored,
-    removedCount: stored.removedCount + (isRemoved ? 1 : 0),
-    faults: [...stored.faults, ...fault, ...versionless],
-  }
-}
-
-/**
- * Takes away again the trace that the file broke off in: lines about it may be missing, which are skipped of a
- * trace that is there when the whole is restored.
- */
-async function withoutBroken(restoring: Restoring, stored: StoredLines): Promise<StoredLines> {
-  const { open } = stored
-  if (!open?.is_new || !(await removeTrace(restoring, open))) return stored
-  const isOther = ({ project, trace_id }: RestoredTraceKey) =>
-    project !== open.project || trace_id !== open.trace_id
-  const newTraces = stored.newTraces.filter(isOther)
-  return {
-    ...stored,
-    newTraces,
-    presentTraces: stored.presentTraces.filter(isOther),
-    // One of an earlier chunk was counted with that.
-    removedCount: newTraces.length === stored.newTraces.length ? 1 : 0,
-    open: undefined,
-  }
-}
-
-/** Whether there was such a trace. */
-async function removeTrace(
-  { tx, run, scope }: Restoring,
-  { project, trace_id }: Pick<OpenTrace, 'project' | 'trace_id'>,
-) {
-  const { orgId } = scope
-  const projectId = (await findProjects(tx, scope, [project])).get(project)
-  if (projectId === undefined) return false
-  return (await removeTraces(tx, run.queue, { orgId, projectId }, [trace_id])) > 0
 }
 
 /** Undefined for nothing. Traces that were there before are searched too: a restore may have ended early. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findScanned } from '../../../../sql/skills/safety.ts'
+import { findScanned, insertReview } from '../../../../sql/skills/safety.ts'
 import type { Transaction } from '../../../../sql/core/db.ts'
 import { storeScan } from '../../../../sql/transactions/settle-safety.ts'
 import { startScan } from '../../../../jobs/rules/skills/scan/scan-skill.ts'
@@ -56,14 +56,25 @@ t.test('restoring skills', async (t) => {
   })
 
   await t.test('adds none to one that was published, reviewed or changed meanwhile', async (t) => {
-    const org = await service.makeOrganization()
-    await restore(`${cut(skill)}\n`, org)
-    await shown(org)
-    const client = service.client(org.key)
-    await client.post('/skills/tidy/attachments', { path: 'own.txt', content: 'mine' })
-    const ended = await restore(backupOf([...skill, harm]), org)
-    t.match(ended.shown, { losses: { conflict: 1 } })
-    t.same(await shown(org), { band: 'passed', files: ['own.txt'] })
+    const review = { band: 'passed', note: 'looked at', reviewedBy: 'op' } as const
+    const acts: Record<string, (org: { orgId: string; key: string }, id: string) => unknown> = {
+      published: ({ key }) => service.client(key).post('/skills/tidy/publish'),
+      reviewed: ({ orgId }, versionId) =>
+        sql.begin((tx: Transaction) => insertReview(tx, orgId, { ...review, versionId })),
+      changed: ({ key }) =>
+        service.client(key).post('/skills/tidy/attachments', { path: 'own.txt', content: 'mine' }),
+    }
+    for (const [how, act] of Object.entries(acts)) {
+      const org = await service.makeOrganization()
+      const lines = [skillLine('tidy'), versionLine('tidy')]
+      await restore(`${cut(lines)}\n`, org)
+      await shown(org)
+      await act(org, String(lines[1]?.['id']))
+      const ended = await restore(backupOf([...lines, harm]), org)
+      t.match(ended.shown, { losses: { conflict: 1 } }, how)
+      const files = how === 'changed' ? ['own.txt'] : []
+      t.same(await shown(org), { band: 'passed', files }, how)
+    }
   })
 
   await t.test('stores no scan that did not see the files that came meanwhile', async (t) => {
