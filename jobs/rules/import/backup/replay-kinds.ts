@@ -38,6 +38,11 @@ export const replayBatch = kind('replay_batch', 'replay_batches', {
     expires_at: 'time',
   },
   shapes: { filters: storedFilters },
+  fault({ is_linked, prepared_at }) {
+    return is_linked === true || prepared_at !== null
+      ? undefined
+      : 'prepared_at is required of a batch that is not linked'
+  },
   key: ['id'],
   since: 'created_at',
   without: ['job_id', 'dispatch_job_id'],
