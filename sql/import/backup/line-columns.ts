@@ -1,10 +1,10 @@
 import type { Kind } from '../../../jobs/rules/import/backup/kind.ts'
 import type { Member, MemberType } from '../../../jobs/rules/import/backup/member.ts'
 
-/** As `columnOf`, of some members by name. */
+/** As `expressionOf`, of some members by name. */
 export function columnsOf(kind: Kind, names: readonly string[]): string[] {
   return names.map((name) =>
-    columnOf(kind, kind.members.find((each) => each.name === name) as Member),
+    expressionOf(kind, kind.members.find((each) => each.name === name) as Member),
   )
 }
 
@@ -12,7 +12,7 @@ export function columnsOf(kind: Kind, names: readonly string[]): string[] {
  * The expression of a member, over `scope` and what `sourceOf` names. A manifest that the backup has not is
  * null.
  */
-export function columnOf(kind: Kind, { name, type, column }: Member): string {
+export function expressionOf(kind: Kind, { name, type, column }: Member): string {
   const own = SPECIAL[`${kind.name}.${name}`]
   if (own !== undefined) return own
   if (type === 'manifest') {
