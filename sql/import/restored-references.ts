@@ -53,24 +53,35 @@ export async function findSkills(sql: Queryable, orgId: string, names: readonly 
   )
 }
 
-/** Ids of versions of skills. @returns by skill id and number, as `versionText` writes them */
+/** Ids of versions of skills that are not deleted. @returns by name and number, as `versionText` writes them */
 export async function findSkillVersions(
   sql: Queryable,
   orgId: string,
-  versions: readonly { readonly skillId: string; readonly number: number }[],
+  versions: readonly NamedVersion[],
 ) {
-  const rows = await sql<{ skillId: string; number: number; id: string }[]>`
-    select v.skill_id as "skillId", v.version_number as number, v.id
-    from (
-      select distinct * from unnest(${versions.map(({ skillId }) => skillId)}::uuid[],
-        ${versions.map(({ number }) => number)}::int[]) as w (skill_id, version_number)) w
-    join skill_versions v on v.org_id = ${orgId} and v.skill_id = w.skill_id
+  const rows = await sql<(NamedVersion & { id: string })[]>`
+    select s.name as skill, v.version_number as number, v.id
+    from ${named(sql, versions)}
+    join skills s on s.org_id = ${orgId} and s.name = w.skill and s.deleted_at is null
+    join skill_versions v on v.org_id = s.org_id and v.skill_id = s.id
       and v.version_number = w.version_number`
   return new Map(rows.map((row) => [versionText(row), row.id]))
 }
 
-export function versionText({ skillId, number }: { skillId: string; number: number }) {
-  return `${skillId} ${number}`
+function named(sql: Queryable, versions: readonly NamedVersion[]) {
+  return sql`(
+    select distinct * from unnest(${versions.map(({ skill }) => skill)}::text[],
+      ${versions.map(({ number }) => number)}::int[]) as w (skill, version_number)) w`
+}
+
+export function versionText({ skill, number }: NamedVersion) {
+  return JSON.stringify([skill, number])
+}
+
+/** A version of a skill, which is named as it is in the organization. */
+export interface NamedVersion {
+  readonly skill: string
+  readonly number: number
 }
 
 /** Ids of datasets. @returns by project id and name, as `datasetText` writes them */

@@ -21,7 +21,7 @@ export const dataset = kind('dataset', 'datasets', {
 /** The definition of a version that was ready: neither its rows nor its files. Its job is not kept. */
 export const datasetVersion = kind('dataset_version', 'dataset_versions', {
   members: {
-    project: ['project', 'dataset_id'],
+    project: ['project', null],
     dataset: 'dataset',
     id: 'uuid',
     version_number: 'int',

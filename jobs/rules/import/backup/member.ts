@@ -43,7 +43,7 @@ export interface Member {
   readonly name: string
   readonly type: MemberType
   readonly isNullable: boolean
-  /** Of the kind's table. Null for what stands in another one: `components` and `blob`. */
+  /** Of the kind's table; null for what stands in another column or table. */
   readonly column: string | null
 }
 
@@ -53,8 +53,11 @@ export interface ManifestKey {
   readonly manifest_hash: string
 }
 
-/** A type, or a type with the column where that has not the member's name. */
-export type MemberSpec = Typed | readonly [type: Typed, column: string]
+/**
+ * A type, or a type with the column where that has not the member's name; null where the column is that of a
+ * member which says more: of a version of a skill its skill, of one of a dataset its project.
+ */
+export type MemberSpec = Typed | readonly [type: Typed, column: string | null]
 type Typed = MemberType | `${MemberType}?`
 
 /** In the order of their names, which is that of a line. */
@@ -68,16 +71,18 @@ function memberOf(name: string, spec: MemberSpec): Member {
   const [typed, column] = typeof spec === 'string' ? [spec, undefined] : spec
   const isNullable = typed.endsWith('?')
   const type = (isNullable ? typed.slice(0, -1) : typed) as MemberType
-  const isElsewhere = type === 'components' || type === 'blob'
-  return { name, type, isNullable, column: isElsewhere ? null : (column ?? columnOf(name, type)) }
+  return { name, type, isNullable, column: column === undefined ? ownColumn(name, type) : column }
 }
 
-function columnOf(name: string, type: MemberType) {
+/** The column of a member whose kind names none. */
+function ownColumn(name: string, type: MemberType) {
+  if (ELSEWHERE.has(type)) return null
   if (type === 'skill_version') return 'version_id'
   if (type === 'manifests') return 'manifest_ids'
   return NAMED_ROWS.has(type) ? `${name}_id` : name
 }
 
+const ELSEWHERE: ReadonlySet<MemberType> = new Set(['components', 'blob'])
 const NAMED_ROWS: ReadonlySet<MemberType> = new Set([
   'workspace',
   'project',
