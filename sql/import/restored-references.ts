@@ -68,6 +68,25 @@ export async function findSkillVersions(
   return new Map(rows.map((row) => [versionText(row), row.id]))
 }
 
+/** Ids of skills that are public or were, by the public names that they keep. */
+export async function findPublicSkills(sql: Queryable, slugs: readonly string[]) {
+  return byName(
+    await sql<Named[]>`
+      select url_slug as name, skill_id as id from registry_slugs
+      where url_slug = any(${slugs}::text[])`,
+  )
+}
+
+/** Ids of versions that are public. @returns by public name and number, as `versionText` writes them */
+export async function findPublicVersions(sql: Queryable, versions: readonly NamedVersion[]) {
+  const rows = await sql<(NamedVersion & { id: string })[]>`
+    select g.url_slug as skill, v.version_number as number, v.version_id as id
+    from ${named(sql, versions)}
+    join registry_slugs g on g.url_slug = w.skill
+    join registry_versions v on v.skill_id = g.skill_id and v.version_number = w.version_number`
+  return new Map(rows.map((row) => [versionText(row), row.id]))
+}
+
 function named(sql: Queryable, versions: readonly NamedVersion[]) {
   return sql`(
     select distinct * from unnest(${versions.map(({ skill }) => skill)}::text[],
@@ -78,7 +97,7 @@ export function versionText({ skill, number }: NamedVersion) {
   return JSON.stringify([skill, number])
 }
 
-/** A version of a skill, which is named as it is in the organization. */
+/** A version of a skill, which is named as it is in the organization, or in public. */
 export interface NamedVersion {
   readonly skill: string
   readonly number: number

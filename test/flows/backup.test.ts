@@ -26,7 +26,12 @@ const whole = await source.take(owner)
 t.test('a backup has lines of every kind, and is the same when it is taken again', async (t) => {
   const kinds = new Set(linesOf(whole).map(kindOf))
   const missing = KINDS.map(({ name }) => name).filter((name) => !kinds.has(name))
-  t.same(missing, ['skill_benchmark', 'repair_failure', 'subagent_drift'])
+  t.same(missing, [
+    'skill_benchmark',
+    'public_skill_assignment',
+    'repair_failure',
+    'subagent_drift',
+  ])
   t.equal(firstDifference(await source.take(owner), whole), undefined)
 })
 

@@ -33,6 +33,8 @@ const REFERRED: Readonly<Partial<Record<MemberType, string>>> = {
   skill: 's.name',
   dataset: 'd.name',
   skill_version: 'v.version_number',
+  public_skill: 'g.url_slug',
+  public_version: 'u.version_number',
   blob: 'b.content',
   components: `(select coalesce(json_agg(json_build_object('component_type', c.component_type,
       'component_name', c.component_name, 'component_version', c.component_version,

@@ -5,6 +5,8 @@ import {
   datasetText,
   findDatasets,
   findManifestIds,
+  findPublicSkills,
+  findPublicVersions,
   findSkills,
   findSkillVersions,
   findWorkspaces,
@@ -68,8 +70,16 @@ const LOOK_UPS = {
     return ({ value }) => ids.get(value as string)
   },
   async skill_version(tx, { orgId }, names) {
-    const ids = await findSkillVersions(tx, orgId, names.map(namedVersion))
-    return (naming) => ids.get(versionText(namedVersion(naming)))
+    const ids = await findSkillVersions(tx, orgId, names.map(versionIn('skill')))
+    return (naming) => ids.get(versionText(versionIn('skill')(naming)))
+  },
+  async public_skill(tx, _target, names) {
+    const ids = await findPublicSkills(tx, textsOf(names))
+    return ({ value }) => ids.get(value as string)
+  },
+  async public_version(tx, _target, names) {
+    const ids = await findPublicVersions(tx, names.map(versionIn('url_slug')))
+    return (naming) => ids.get(versionText(versionIn('url_slug')(naming)))
   },
   async dataset(tx, { orgId, projects }, names) {
     const ids = await findDatasets(
@@ -122,8 +132,12 @@ function namedDataset(projects: RestoreTarget['projects'], { value, values }: Na
   return projectId === undefined ? undefined : { projectId, name: value as string }
 }
 
-function namedVersion({ value, values }: Naming) {
-  return { skill: values['skill'] as string, number: value as number }
+/** @param member what names the skill in the same line */
+function versionIn(member: string) {
+  return ({ value, values }: Naming) => ({
+    skill: values[member] as string,
+    number: value as number,
+  })
 }
 
 function textsOf(names: readonly Naming[]) {

@@ -12,6 +12,8 @@
  * - `workspace`, `project`, `skill`: its name
  * - `dataset`: its name in the line's project
  * - `skill_version`: its number, of the line's `skill`
+ * - `public_skill`: the `url_slug` of what another organization published
+ * - `public_version`: its number, of the line's `public_skill`
  * - `manifest`: a `ManifestKey` of the line's project
  * - `manifests`: a list of these
  *
@@ -34,6 +36,8 @@ export type MemberType =
   | 'skill'
   | 'dataset'
   | 'skill_version'
+  | 'public_skill'
+  | 'public_version'
   | 'manifest'
   | 'manifests'
   | 'components'

@@ -109,6 +109,8 @@ const TYPES = {
   skill: TEXT,
   dataset: TEXT,
   skill_version: INT,
+  public_skill: TEXT,
+  public_version: INT,
   manifest: [isManifest, 'a manifest: {agent_name, manifest_hash}'],
   manifests: [listOf(isManifest), `a list of at most ${MAX_LIST} manifests`],
   components: [Array.isArray, 'a list of components'],
