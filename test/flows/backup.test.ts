@@ -1,6 +1,9 @@
 import t from 'tap'
+import { hashFilters } from '../../jobs/rules/datasets/filters.ts'
+import type { Filters } from '../../jobs/rules/datasets/filters.ts'
 import { KINDS } from '../../jobs/rules/import/backup/lines.ts'
-import { fillOrganization } from '../support/backup/full-organization.ts'
+import { modelOf } from '../support/backup/found-regression.ts'
+import { fillOrganization, PAYMENTS } from '../support/backup/full-organization.ts'
 import {
   isAboutTrace,
   kindOf,
@@ -66,6 +69,9 @@ t.test('what an organization made by itself stays, and the rest refers to it', a
   const client = service.client(org.key)
   const manifest = { agent_name: 'shop', components: [refundTool], activate: true }
   const { manifest_id } = (await client.post('/manifests', manifest)).body
+  await client.post('/projects', { name: PAYMENTS, workspace_id: org.workspaceId })
+  const writer = { agent_name: 'writer', components: [modelOf(1)], project: PAYMENTS }
+  t.equal((await client.post('/manifests', writer)).status, 201)
   await client.put('/decision-policy', { thresholds: { keep_at: 0.9 } })
   await client.post('/traces', conversation('refund-0', 'of its own'))
   await settled(service.sql, org.orgId)
@@ -79,6 +85,9 @@ t.test('what an organization made by itself stays, and the rest refers to it', a
   t.match((await client.get('/traces/refund-0')).body, { manifest_id: null, revisions: [] })
   t.match((await client.get('/decision-policy')).body, { version: 2 })
   t.same(await unresolved(service.sql, org.orgId), [])
+  const versions = await service.sql<{ filters: Filters; filter_hash: string }[]>`
+    select recipe->'filters' as filters, filter_hash from dataset_versions where org_id = ${org.orgId}`
+  for (const { filters, filter_hash } of versions) t.equal(hashFilters(filters), filter_hash)
 })
 
 /** Rows that name a manifest which the organization has not. */
@@ -90,6 +99,12 @@ async function unresolved(sql: Sql, orgId: string) {
       union all select 'examination of ' || trace_id, target_manifest_id
         from trace_examinations where org_id = ${orgId}
       union all select 'dataset version', unnest(manifest_ids) from dataset_versions where org_id = ${orgId}
+      union all select 'recipe', jsonb_array_elements_text(recipe->'filters'->'manifest_ids')::uuid
+        from dataset_versions where org_id = ${orgId}
+      union all select 'replay batch', jsonb_array_elements_text(filters->'manifest_ids')::uuid
+        from replay_batches where org_id = ${orgId}
+      union all select 'series', (jsonb_array_elements(versions)->>'manifest_id')::uuid
+        from regression_series where org_id = ${orgId}
     )
     select what from named where id is not null
       and not exists (select from manifests m where m.org_id = ${orgId} and m.id = named.id)`

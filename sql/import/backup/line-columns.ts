@@ -45,8 +45,19 @@ const REFERRED: Readonly<Partial<Record<MemberType, string>>> = {
 
 const MANIFEST_KEY = `jsonb_build_object('agent_name', m.agent_name, 'manifest_hash', m.manifest_hash)`
 
+/** The manifests of a line's project whose ids stand in JSON at a path. */
+const manifestsAt = (json: string, path: string) => `(
+  select coalesce(json_agg(${MANIFEST_KEY} || jsonb_build_object('id', m.id)
+    order by m.agent_name, m.manifest_hash), '[]')
+  from manifests m
+  where m.org_id = t.org_id and m.project_id = p.id and m.created_at <= scope.until
+    and m.id = any(array(select (id #>> '{}')::uuid from jsonb_path_query(${json}, '${path}') id)))`
+
 /** By kind and member. */
 const SPECIAL: Readonly<Record<string, string>> = {
+  'dataset_version.manifests_within': manifestsAt('t.recipe', '$.filters.manifest_ids[*]'),
+  'replay_batch.manifests_within': manifestsAt('t.filters', '$.manifest_ids[*]'),
+  'regression_series.manifests_within': manifestsAt('t.versions', '$[*].manifest_id'),
   'replay_task.status': `case t.status when 'leased' then 'pending' else t.status end`,
   'trace.manifest_id': `(select m.id from manifests m
     where m.org_id = t.org_id and m.id = t.manifest_id and m.created_at <= scope.until)`,

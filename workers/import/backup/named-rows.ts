@@ -104,6 +104,15 @@ const LOOK_UPS = {
       return ids.includes(undefined) ? undefined : ids
     }
   },
+  /** Ids here by those that stand within the line's JSON. */
+  async manifests_within(tx, target, names) {
+    const listed = await LOOK_UPS.manifests(tx, target, names)
+    return (naming) => {
+      const ids = listed(naming) as string[] | undefined
+      const given = naming.value as readonly { readonly id: string }[]
+      return ids && new Map(given.map(({ id }, i) => [id, ids[i]]))
+    }
+  },
 } satisfies Partial<Record<MemberType, LookUp>>
 
 async function findManifests(

@@ -1,5 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto'
+import { hashFilters } from '../../../jobs/rules/datasets/filters.ts'
+import type { Filters } from '../../../jobs/rules/datasets/filters.ts'
 import type { Kind } from '../../../jobs/rules/import/backup/kind.ts'
+import { withManifestIds } from '../../../jobs/rules/import/backup/ids-within.ts'
 import type { MemberType } from '../../../jobs/rules/import/backup/member.ts'
 import { kindOf } from '../../../jobs/rules/import/backup/read-line.ts'
 import { byteaText } from '../../../sql/core/array-text.ts'
@@ -63,13 +66,16 @@ function setColumns(
   { values }: Entry,
   found: Awaited<ReturnType<typeof findNamedRows>>,
 ): string | undefined {
+  let within: ReadonlyMap<string, string> | undefined
   for (const { name, type, column } of members) {
     const value = values[name]
     const named = value !== null && isReference(type)
     const stored = named ? found(type, { value, values }) : storedOf(type, value)
     if (stored === undefined) return describe(type, value)
     if (column !== null) row[column] = stored
+    else if (type === 'manifests_within' && value !== null) within = stored as typeof within
   }
+  if (within) renameManifests(row, members, within)
   if (hasContent) {
     const { content, content_hash, tools_called } = values as unknown as StoredContent
     Object.assign(row, {
@@ -79,6 +85,20 @@ function setColumns(
     })
   }
   return undefined
+}
+
+/** Puts the ids that manifests have here into the JSON of a row, and the hash that its filters have with these. */
+function renameManifests(
+  row: Record<string, unknown>,
+  members: Kind['members'],
+  ids: ReadonlyMap<string, string>,
+) {
+  if ([...ids].every(([given, own]) => given === own)) return
+  for (const { type, column } of members) {
+    if (type === 'json' && column !== null) row[column] = withManifestIds(row[column], ids)
+  }
+  const { recipe } = row as { recipe?: { filters: Filters } }
+  if (recipe) row['filter_hash'] = hashFilters(recipe.filters)
 }
 
 function storedOf(type: MemberType, value: unknown) {

@@ -29,6 +29,7 @@ export const datasetVersion = kind('dataset_version', 'dataset_versions', {
     filter_hash: 'text',
     parent_version_id: 'uuid?',
     manifests: 'manifests',
+    manifests_within: 'manifests_within?',
     content_hash: 'text',
     row_count: 'int',
     split_counts: 'json?',

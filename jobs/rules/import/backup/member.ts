@@ -16,6 +16,7 @@
  * - `public_version`: its number, of the line's `public_skill`
  * - `manifest`: a `ManifestKey` of the line's project
  * - `manifests`: a list of these
+ * - `manifests_within`: a list of these with the ids by which they stand in the line's JSON
  *
  * Two are of other tables: `components` are those of a manifest, sorted by type and name, and `blob` is the
  * base64 of the bytes whose SHA-256 is the line's `sha256`.
@@ -40,6 +41,7 @@ export type MemberType =
   | 'public_version'
   | 'manifest'
   | 'manifests'
+  | 'manifests_within'
   | 'components'
   | 'blob'
 
@@ -86,7 +88,7 @@ function ownColumn(name: string, type: MemberType) {
   return NAMED_ROWS.has(type) ? `${name}_id` : name
 }
 
-const ELSEWHERE: ReadonlySet<MemberType> = new Set(['components', 'blob'])
+const ELSEWHERE: ReadonlySet<MemberType> = new Set(['components', 'blob', 'manifests_within'])
 const NAMED_ROWS: ReadonlySet<MemberType> = new Set([
   'workspace',
   'project',

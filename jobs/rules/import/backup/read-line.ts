@@ -80,6 +80,7 @@ const isId = (value: unknown) => typeof value === 'string' && isUuid(value)
 const isBase64 = (value: unknown) => typeof value === 'string' && BASE64.test(value)
 const isManifest = (value: unknown) =>
   isObject(value) && isText(value['agent_name']) && isText(value['manifest_hash'])
+const isManifestWithin = (value: unknown) => isManifest(value) && isId((value as Members)['id'])
 const listOf = (isItem: (value: unknown) => boolean) => (value: unknown) =>
   Array.isArray(value) && value.length <= MAX_LIST && value.every(isItem)
 
@@ -113,6 +114,10 @@ const TYPES = {
   public_version: INT,
   manifest: [isManifest, 'a manifest: {agent_name, manifest_hash}'],
   manifests: [listOf(isManifest), `a list of at most ${MAX_LIST} manifests`],
+  manifests_within: [
+    listOf(isManifestWithin),
+    `a list of at most ${MAX_LIST} manifests: {id, agent_name, manifest_hash}`,
+  ],
   components: [Array.isArray, 'a list of components'],
   blob: [isBase64, 'base64'],
 } as const satisfies Record<Member['type'], readonly [(value: unknown) => boolean, string]>

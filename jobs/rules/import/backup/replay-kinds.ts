@@ -24,6 +24,7 @@ export const replayBatch = kind('replay_batch', 'replay_batches', {
     source_manifest: 'manifest?',
     trace_ids: 'texts?',
     filters: 'json?',
+    manifests_within: 'manifests_within?',
     target_manifest: 'manifest?',
     mode: 'text',
     runner_url: 'text?',
