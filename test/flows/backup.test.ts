@@ -14,6 +14,7 @@ import {
 import { shownState } from '../support/backup/shown-state.ts'
 import { firstDifference } from '../support/backup/first-difference.ts'
 import { conversation } from '../support/backup/sent-traces.ts'
+import { toolComponent } from '../support/agents.ts'
 import { refundTool } from '../support/backup/agent-history.ts'
 import { settled } from '../support/settled.ts'
 import type { Sql } from '../../sql/core/db.ts'
@@ -90,6 +91,28 @@ t.test('what an organization made by itself stays, and the rest refers to it', a
   for (const { filters, filter_hash } of versions) t.equal(hashFilters(filters), filter_hash)
 })
 
+t.test('a version whose number is taken gets the next one, and is what it was', async (t) => {
+  const { service } = source
+  const org = await service.makeOrganization()
+  const client = service.client(org.key)
+  const own = { agent_name: 'shop', components: [toolComponent('own')], activate: true }
+  const { manifest_id } = (await client.post('/manifests', own)).body
+  t.match(await source.restore(org, whole), { status: 'succeeded', error_count: 0 })
+  const listed = async ({ key }: { key: string }) =>
+    (await service.client(key).get('/manifests?agent_name=shop')).body.manifests as Shown[]
+  const theirs = (await listed(owner)).map((each) => each.manifest_hash).toReversed()
+  const restored = (await listed(org)).filter(({ id }) => id !== manifest_id)
+  t.same(restored.map((each) => each.manifest_hash).toSorted(), theirs.toSorted())
+  t.notOk(restored.some(({ status }) => status === 'active'))
+  const first = restored.find((each) => each.manifest_hash === theirs[0])
+  t.match(first, { version_label: `v${theirs.length + 1}` }, 'the one that was the first')
+  t.match((await client.get(`/manifests/${manifest_id}`)).body, {
+    status: 'active',
+    version_label: 'v1',
+  })
+  t.same(await unresolved(service.sql, org.orgId), [])
+})
+
 /** Rows that name a manifest which the organization has not. */
 async function unresolved(sql: Sql, orgId: string) {
   const named = await sql<{ what: string }[]>`
@@ -119,6 +142,13 @@ function halfOf(lines: readonly string[]) {
     if (kind === 'trace') traces++
     return isAboutTrace(line) ? traces % 2 === 0 : !LATER.has(kind)
   })
+}
+
+interface Shown {
+  readonly id: string
+  readonly manifest_hash: string
+  readonly version_label: string
+  readonly status: string
 }
 
 const LATER = new Set([

@@ -9,6 +9,7 @@ import { insertComponents } from '../../../sql/manifests/manifest-components.ts'
 import { findActiveManifests } from '../../../sql/manifests/manifests.ts'
 import { exchangeBlobs } from '../../../sql/skills/skill-blobs.ts'
 import type { Run } from '../../runtime/handler.ts'
+import { withFreeNumbers } from './free-numbers.ts'
 import type { RestoredEntry, RestoreTarget } from './restored-columns.ts'
 import type { Retarget } from './stored-lines.ts'
 
@@ -26,7 +27,8 @@ export async function beforeRestore(
     }))
     await exchangeBlobs(tx, orgId, blobs, [])
   }
-  return kind === 'manifest' ? superseded(tx, orgId, entries) : entries
+  if (kind !== 'manifest') return entries
+  return superseded(tx, orgId, await withFreeNumbers(tx, orgId, entries))
 }
 
 /** The active version of an agent stays the active one. */
