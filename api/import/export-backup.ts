@@ -2,7 +2,7 @@ import Joi from 'joi'
 import { shape, someOf } from '../../jobs/shape.ts'
 import { KINDS } from '../../jobs/rules/import/backup/lines.ts'
 import { readLinePages } from '../../sql/import/backup/line-pages.ts'
-import { readClock } from '../../sql/import/backup/line-rows.ts'
+import { readStartTime } from '../../sql/import/backup/start-time.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { errorBody } from '../fields.ts'
 import { readableProjects } from '../projects.ts'
@@ -14,7 +14,7 @@ const NAMES = KINDS.map(({ name }) => name)
 export const exportBackup = endpoint('GET', '/export/backup', {
   summary: 'Everything of the organization as JSON Lines',
   description:
-    'The first line is `{"kind":"backup","format":1}`, the last one `{"kind":"end","counts":{},"sha256":""}` with the number of lines of each kind and the SHA-256 of all bytes before it: a file without it is not whole. What was there when the request came is in it, each trace followed by its scores, annotations and verdict; what was made later is not. Keys, secrets, jobs, usage and what was published are never in it, nor the rows of datasets, which are built again. `POST /import/jsonl` takes the file, in this or any other organization, and equal content gives equal bytes. A global key needs admin permission; a key of a workspace or a project gets what is of its projects. Two at a time of an organization.',
+    'The first line is `{"kind":"backup","format":1}`, the last one `{"kind":"end","counts":{},"sha256":""}` with the number of lines of each kind and the SHA-256 of all bytes before it: a file without it is not whole. What was there when the request came is in it, each trace followed by its scores, annotations and verdict; what was made later is not. Keys, secrets, jobs, usage and what was published are never in it, nor the rows of datasets, which are built again. `POST /import/jsonl` takes the file, in this or any other organization, and equal content gives equal bytes. A global key needs admin permission; a key of a workspace or a project gets what is of its projects. Two at a time of an organization; one whose client takes nothing for five minutes is broken off.',
   access: 'key-or-admin',
   aggregates: true,
   query: shape(
@@ -31,17 +31,20 @@ export const exportBackup = endpoint('GET', '/export/backup', {
   },
   async handle({ context: { sql }, principal, query }) {
     const { orgId, workspaceId } = principal
-    const named = new Set<string>(query.kinds?.split(',') ?? NAMES)
-    const [until, projectIds] = await Promise.all([
-      readClock(sql),
-      readableProjects(sql, principal, undefined),
-    ])
-    const kinds = KINDS.filter(({ name }) => named.has(name))
-    const pages = readLinePages(sql, { orgId, projectIds, workspaceId, until }, kinds)
     const leave = enterExports(orgId)
-    return new Answer(200, backupStream(pages).once('close', leave), {
-      'Content-Type': 'application/x-ndjson',
-      'Content-Disposition': 'attachment; filename="backup.jsonl"',
-    })
+    try {
+      const projectIds = await readableProjects(sql, principal, undefined)
+      const until = await readStartTime(sql)
+      const named = new Set<string>(query.kinds?.split(',') ?? NAMES)
+      const kinds = KINDS.filter(({ name }) => named.has(name))
+      const pages = readLinePages(sql, { orgId, projectIds, workspaceId, until }, kinds)
+      return new Answer(200, backupStream(pages).once('close', leave), {
+        'Content-Type': 'application/x-ndjson',
+        'Content-Disposition': 'attachment; filename="backup.jsonl"',
+      })
+    } catch (error) {
+      leave()
+      throw error
+    }
   },
 })

@@ -1,6 +1,5 @@
 import type { Kind } from '../../../jobs/rules/import/backup/kind.ts'
 import type { LineValues } from '../../../jobs/rules/import/backup/write-line.ts'
-import { onlyRow } from '../../core/db.ts'
 import type { Fragment, Queryable } from '../../core/db.ts'
 import { expressionOf } from './line-columns.ts'
 import { sizeOf } from './line-sizes.ts'
@@ -24,12 +23,6 @@ export interface Line {
   readonly row: LineValues
   /** As it is stored, of a kind that has one. */
   readonly content: Uint8Array | undefined
-}
-
-/** The time that it is, to microseconds. */
-export async function readClock(sql: Queryable): Promise<string> {
-  const { time } = onlyRow(await sql<{ time: string }[]>`select clock_timestamp()::text as time`)
-  return time
 }
 
 /**

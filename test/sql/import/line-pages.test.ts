@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Kind } from '../../../jobs/rules/import/backup/kind.ts'
 import { KINDS } from '../../../jobs/rules/import/backup/lines.ts'
 import { readLinePages } from '../../../sql/import/backup/line-pages.ts'
-import { readClock } from '../../../sql/import/backup/line-rows.ts'
+import { readStartTime } from '../../../sql/import/backup/start-time.ts'
 import { openService } from '../../support/service.ts'
 import { storeJudged } from '../../support/stored-traces.ts'
 
@@ -53,10 +53,33 @@ t.test('a page of other rows has as many as have 4 MiB', async (t) => {
   t.same(await pages(orgId, 'manifest'), [1, 1, 1])
 })
 
+t.test(
+  'what was being written at the start is there, and nobody waits for it forever',
+  async (t) => {
+    const { orgId, projectId } = await service.makeOrganization()
+    const writer = await sql.reserve()
+    await writer`begin`
+    await writer`
+    insert into datasets (org_id, project_id, id, name, dataset_type)
+    values (${orgId}, ${projectId}, gen_random_uuid(), 'written', 'sft')`
+    t.type(await readStartTime(sql, 0), 'string', 'after so long')
+    let hasStarted = false
+    const started = readStartTime(sql).finally(() => (hasStarted = true))
+    // Far more than it has to ask for.
+    for (let i = 0; i < 20; i++) await sql`select 1`
+    t.notOk(hasStarted, 'the start waits')
+    await writer`commit`
+    writer.release()
+    const scope = { orgId, projectIds: null, workspaceId: null, until: await started }
+    const kinds = KINDS.filter(({ name }) => name === 'dataset')
+    t.equal((await Array.fromAsync(readLinePages(sql, scope, kinds))).flat().length, 1)
+  },
+)
+
 /** How many lines each page of these kinds has, those without any left out. */
 async function pages(orgId: string, ...names: string[]) {
   const kinds: readonly Kind[] = KINDS.filter(({ name }) => names.includes(name))
-  const scope = { orgId, projectIds: null, workspaceId: null, until: await readClock(sql) }
+  const scope = { orgId, projectIds: null, workspaceId: null, until: await readStartTime(sql) }
   const counts: number[] = []
   for await (const page of readLinePages(sql, scope, kinds)) counts.push(page.length)
   return counts.filter((count) => count > 0)
