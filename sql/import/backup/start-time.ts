@@ -19,7 +19,8 @@ async function hasOpen(sql: Sql, since: string) {
   const rows = await sql<{ open: boolean }[]>`
     select exists (
       select from pg_stat_activity
-      where datname = current_database() and backend_type = 'client backend' and xact_start <= ${since}::text::timestamptz) as open`
+      where datname = current_database() and backend_type = 'client backend'
+        and xact_start <= ${since}::text::timestamptz) as open`
   return onlyRow(rows).open
 }
 

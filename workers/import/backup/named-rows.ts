@@ -14,7 +14,6 @@ import {
   versionText,
 } from '../../../sql/import/restored-references.ts'
 import type { Entry } from './parse-lines.ts'
-import type { RestoreTarget } from './restored-columns.ts'
 
 /**
  * Looks up all that entries of one kind name by natural keys, at once for each type.
@@ -23,7 +22,7 @@ import type { RestoreTarget } from './restored-columns.ts'
  */
 export async function findNamedRows(
   tx: Transaction,
-  target: RestoreTarget,
+  target: Namespace,
   kind: Kind,
   entries: readonly Entry[],
 ): Promise<(type: ReferenceType, naming: Naming) => unknown> {
@@ -47,7 +46,7 @@ export function isReference(type: MemberType): type is ReferenceType {
 }
 
 /** A parent may be among the manifests that are restored together. */
-function idsOfManifests({ projects }: RestoreTarget, entries: readonly Entry[]): Found {
+function idsOfManifests({ projects }: Namespace, entries: readonly Entry[]): Found {
   const ids = new Map(
     entries.map(({ values }) => [
       textOfManifest(projects, { value: values, values }),
@@ -117,7 +116,7 @@ const LOOK_UPS = {
 
 async function findManifests(
   tx: Transaction,
-  { orgId, projects }: RestoreTarget,
+  { orgId, projects }: Namespace,
   names: readonly Naming[],
 ): Promise<Found> {
   const named = names.flatMap((naming) => namedManifest(projects, naming) ?? [])
@@ -125,18 +124,18 @@ async function findManifests(
   return (naming) => ids.get(textOfManifest(projects, naming))
 }
 
-function textOfManifest(projects: RestoreTarget['projects'], naming: Naming) {
+function textOfManifest(projects: Namespace['projects'], naming: Naming) {
   const manifest = namedManifest(projects, naming)
   return manifest ? manifestText(manifest) : ''
 }
 
-function namedManifest(projects: RestoreTarget['projects'], { value, values }: Naming) {
+function namedManifest(projects: Namespace['projects'], { value, values }: Naming) {
   const projectId = projects.get(values['project'] as string)
   const { agent_name, manifest_hash } = value as ManifestKey
   return projectId === undefined ? undefined : { projectId, agent_name, manifest_hash }
 }
 
-function namedDataset(projects: RestoreTarget['projects'], { value, values }: Naming) {
+function namedDataset(projects: Namespace['projects'], { value, values }: Naming) {
   const projectId = projects.get(values['project'] as string)
   return projectId === undefined ? undefined : { projectId, name: value as string }
 }
@@ -153,6 +152,13 @@ function textsOf(names: readonly Naming[]) {
   return names.map(({ value }) => value as string)
 }
 
+/** In which rows have their names. */
+interface Namespace {
+  readonly orgId: string
+  /** Ids by name of the projects that lines name. */
+  readonly projects: ReadonlyMap<string, string>
+}
+
 /** The value of a member that names a row, and those of its line. */
 interface Naming {
   readonly value: unknown
@@ -160,5 +166,5 @@ interface Naming {
 }
 
 type Found = (naming: Naming) => unknown
-type LookUp = (tx: Transaction, target: RestoreTarget, names: readonly Naming[]) => Promise<Found>
+type LookUp = (tx: Transaction, target: Namespace, names: readonly Naming[]) => Promise<Found>
 export type ReferenceType = keyof typeof LOOK_UPS
