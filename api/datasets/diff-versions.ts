@@ -8,7 +8,7 @@ import { endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
 import { errorBody, nullable } from '../fields.ts'
 import { datasetPath } from './dataset.ts'
-import { findReadyVersion } from './version.ts'
+import { findBuiltVersion } from './version.ts'
 
 const count = Joi.number().integer().required()
 const ids = listOf(Joi.string().guid()).required()
@@ -45,7 +45,7 @@ const changes = listOf(
 export const diffVersions = endpoint('GET', '/datasets/{dataset_id}/diff', {
   summary: 'What a version of a dataset changes against another',
   description:
-    'Rows are the same when their trace and their text are. `added` counts the rows of traces that only `to` has, `removed` those of traces that only `from` has, `unchanged` the rows of both, and `changed` the traces of both with other rows: `rows_from` and `rows_to` of them are in one version only. `split_moves` counts the traces that are in another split; with equal seed and fractions (`same_splits`) it is 0. Answers 503 where the comparison takes longer than 60 seconds.',
+    'Rows are the same when their trace and their text are. `added` counts the rows of traces that only `to` has, `removed` those of traces that only `from` has, `unchanged` the rows of both, and `changed` the traces of both with other rows: `rows_from` and `rows_to` of them are in one version only. `split_moves` counts the traces that are in another split; with equal seed and fractions (`same_splits`) it is 0. A version that came from a backup has no rows: 409 `not_built`. Answers 503 where the comparison takes longer than 60 seconds.',
   access: 'key',
   params: datasetPath,
   query: shape(
@@ -79,7 +79,7 @@ export const diffVersions = endpoint('GET', '/datasets/{dataset_id}/diff', {
     409: errorBody,
   },
   async handle({ context, principal, params: { dataset_id }, query }) {
-    const find = (version: string) => findReadyVersion(context, principal, { dataset_id, version })
+    const find = (version: string) => findBuiltVersion(context, principal, { dataset_id, version })
     const to = await find(query.to)
     const reference = query.from ?? to.parent_version_id
     if (reference === null) throw notFound('Dataset version')

@@ -133,7 +133,7 @@ export async function findVisibleVersion(
 }
 
 /** @throws ApiError 404, and 409 while the version is not ready */
-export async function findReadyVersion(...args: Parameters<typeof findVisibleVersion>) {
+async function findReadyVersion(...args: Parameters<typeof findVisibleVersion>) {
   const version = await findVisibleVersion(...args)
   if (version.status !== 'ready') {
     throw conflict(`Version v${version.version_number} is not ready: it is ${version.status}`)

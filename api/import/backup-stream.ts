@@ -10,10 +10,29 @@ import { oneAhead } from './one-ahead.ts'
 /**
  * The bytes of a backup, as fast as they are read. A page is read from the database while the one before it
  * is written; at most these two are in memory. An error on the way destroys the stream, so that it has no end
- * line.
+ * line. So does a client that takes nothing for `patienceMs`: it would keep its place from others of its organization.
  */
-export function backupStream(pages: AsyncGenerator<readonly Line[]>): Readable {
-  return Readable.from(withEnd(pages), { objectMode: false })
+export function backupStream(
+  pages: AsyncGenerator<readonly Line[]>,
+  patienceMs = PATIENCE_MS,
+): Readable {
+  const stream = Readable.from(eachTaken(withEnd(pages), patienceMs, giveUp), { objectMode: false })
+  function giveUp() {
+    stream.destroy(new Error(`The client has taken nothing for ${patienceMs} ms`))
+  }
+  return stream
+}
+
+/** The same chunks. @param giveUp is called when one is not taken for so long */
+async function* eachTaken<T>(chunks: AsyncGenerator<T>, ms: number, giveUp: () => void) {
+  for await (const chunk of chunks) {
+    const timer = setTimeout(giveUp, ms)
+    try {
+      yield chunk
+    } finally {
+      clearTimeout(timer)
+    }
+  }
 }
 
 async function* withEnd(pages: AsyncGenerator<readonly Line[]>) {
@@ -94,6 +113,7 @@ function openChunk() {
   }
 }
 
+const PATIENCE_MS = 5 * 60_000
 const CHUNK_BYTES = 256 << 10
 /** Between looks at the clock. */
 const PIECES_A_TURN = 64

@@ -2,7 +2,7 @@ import Joi from 'joi'
 import { shape, someOf } from '../../jobs/shape.ts'
 import { KINDS } from '../../jobs/rules/import/backup/lines.ts'
 import { readLinePages } from '../../sql/import/backup/line-pages.ts'
-import { readClock } from '../../sql/import/backup/line-rows.ts'
+import { readStartTime } from '../../sql/import/backup/start-time.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { validationError } from '../errors.ts'
 import { errorBody } from '../fields.ts'
@@ -16,7 +16,7 @@ const FOLLOWERS = KINDS.flatMap(({ name, isFollower }) => (isFollower ? [name] :
 export const exportBackup = endpoint('GET', '/export/backup', {
   summary: 'Everything of the organization as JSON Lines',
   description:
-    'The first line is `{"kind":"backup","format":1}`, the last one `{"kind":"end","counts":{},"sha256":""}` with the number of lines of each kind and the SHA-256 of all bytes before it: a file without it is not whole. What was there when the request came is in it, each trace followed by its scores, annotations and verdict; what was made later is not. Keys, secrets, jobs, usage and what was published are never in it, nor the rows of datasets, which are built again. `POST /import/jsonl` takes the file, in this or any other organization, and equal content gives equal bytes. A global key needs admin permission; a key of a workspace or a project gets what is of its projects. Two at a time of an organization.',
+    'The first line is `{"kind":"backup","format":1}`, the last one `{"kind":"end","counts":{},"sha256":""}` with the number of lines of each kind and the SHA-256 of all bytes before it: a file without it is not whole. What was there when the request came is in it, each trace followed by its scores, annotations and verdict; what was made later is not. Keys, secrets, jobs, usage and what was published are never in it, nor the rows of datasets, which are built again. `POST /import/jsonl` takes the file, in this or any other organization, and equal content gives equal bytes. A global key needs admin permission; a key of a workspace or a project gets what is of its projects. Two at a time of an organization; one whose client takes nothing for five minutes is broken off.',
   access: 'key-or-admin',
   aggregates: true,
   query: shape(
@@ -35,17 +35,20 @@ export const exportBackup = endpoint('GET', '/export/backup', {
     const { orgId, workspaceId } = principal
     const named = new Set<string>(query.kinds?.split(',') ?? NAMES)
     if (!named.has('trace') && FOLLOWERS.some((name) => named.has(name))) throw traceless()
-    const [until, projectIds] = await Promise.all([
-      readClock(sql),
-      readableProjects(sql, principal, undefined),
-    ])
-    const kinds = KINDS.filter(({ name }) => named.has(name))
-    const pages = readLinePages(sql, { orgId, projectIds, workspaceId, until }, kinds)
     const leave = enterExports(orgId)
-    return new Answer(200, backupStream(pages).once('close', leave), {
-      'Content-Type': 'application/x-ndjson',
-      'Content-Disposition': 'attachment; filename="backup.jsonl"',
-    })
+    try {
+      const projectIds = await readableProjects(sql, principal, undefined)
+      const until = await readStartTime(sql)
+      const kinds = KINDS.filter(({ name }) => named.has(name))
+      const pages = readLinePages(sql, { orgId, projectIds, workspaceId, until }, kinds)
+      return new Answer(200, backupStream(pages).once('close', leave), {
+        'Content-Type': 'application/x-ndjson',
+        'Content-Disposition': 'attachment; filename="backup.jsonl"',
+      })
+    } catch (error) {
+      leave()
+      throw error
+    }
   },
 })
 

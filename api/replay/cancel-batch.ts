@@ -19,14 +19,15 @@ export const cancelReplayBatch = endpoint('POST', '/replay/batches/{replay_batch
     const batch = await findVisibleBatch(context, principal, params.replay_batch_id)
     const canceled = await context.sql.begin(async (tx: Transaction) => {
       await lockBatch(tx, orgId, batch.id)
-      const { status, job_id, dispatch_job_id } = await findVisibleBatch(
+      const { status, prepared_at, job_id, dispatch_job_id } = await findVisibleBatch(
         { sql: tx },
         principal,
         batch.id,
       )
       if (status === 'completed') throw conflict('The batch is completed already')
       await setCanceled(tx, orgId, batch.id)
-      for (const id of [job_id, dispatch_job_id]) {
+      // Of a batch that has its tasks `job_id` is of the past, or the job of the restore that brought it.
+      for (const id of [prepared_at === null ? job_id : null, dispatch_job_id]) {
         if (id) await cancelJob(tx, context.queue, orgId, id)
       }
       await cancelTasks(tx, orgId, batch.id)

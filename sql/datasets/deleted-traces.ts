@@ -79,7 +79,7 @@ export interface GoneTraces {
 }
 
 /**
- * Of those of these versions that have any. Of a version that the release before built, which did not
+ * Of those of these versions that have any; of a restored one nothing is known, which has no rows. Of a version that the release before built, which did not
  * count months, no more is known than was noted.
  */
 export async function countGoneTraces(
@@ -104,7 +104,7 @@ export async function countGoneTraces(
             and (v.trace_months is null or e.period in ${stored})
             and (not e.while_built or ${hasRow(sql)})
           order by e.trace_id limit ${MAX_NOTED}) noted) alone
-      where v.org_id = ${orgId} and v.id = any(${versionIds}::uuid[])) gone
+      where v.org_id = ${orgId} and v.id = any(${versionIds}::uuid[]) and not v.restored) gone
     where count > 0`
 }
 

@@ -220,5 +220,5 @@ function columns(sql: Queryable) {
     case when v.ready_at is not null then 'ready'
       when j.state in ('queued', 'failed', 'canceled') then j.state
       else 'building' end as status,
-    case when j.state = 'failed' then j.error end as error`
+    case when v.ready_at is null and j.state = 'failed' then j.error end as error`
 }

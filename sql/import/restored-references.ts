@@ -53,24 +53,54 @@ export async function findSkills(sql: Queryable, orgId: string, names: readonly 
   )
 }
 
-/** Ids of versions of skills. @returns by skill id and number, as `versionText` writes them */
+/** Ids of versions of skills that are not deleted. @returns by name and number, as `versionText` writes them */
 export async function findSkillVersions(
   sql: Queryable,
   orgId: string,
-  versions: readonly { readonly skillId: string; readonly number: number }[],
+  versions: readonly NamedVersion[],
 ) {
-  const rows = await sql<{ skillId: string; number: number; id: string }[]>`
-    select v.skill_id as "skillId", v.version_number as number, v.id
-    from (
-      select distinct * from unnest(${versions.map(({ skillId }) => skillId)}::uuid[],
-        ${versions.map(({ number }) => number)}::int[]) as w (skill_id, version_number)) w
-    join skill_versions v on v.org_id = ${orgId} and v.skill_id = w.skill_id
+  const rows = await sql<(NamedVersion & { id: string })[]>`
+    select s.name as skill, v.version_number as number, v.id
+    from ${named(sql, versions)}
+    join skills s on s.org_id = ${orgId} and s.name = w.skill and s.deleted_at is null
+    join skill_versions v on v.org_id = s.org_id and v.skill_id = s.id
       and v.version_number = w.version_number`
   return new Map(rows.map((row) => [versionText(row), row.id]))
 }
 
-export function versionText({ skillId, number }: { skillId: string; number: number }) {
-  return `${skillId} ${number}`
+/** Ids of skills that are public or were, by the public names that they keep. */
+export async function findPublicSkills(sql: Queryable, slugs: readonly string[]) {
+  return byName(
+    await sql<Named[]>`
+      select url_slug as name, skill_id as id from registry_slugs
+      where url_slug = any(${slugs}::text[])`,
+  )
+}
+
+/** Ids of versions that are public. @returns by public name and number, as `versionText` writes them */
+export async function findPublicVersions(sql: Queryable, versions: readonly NamedVersion[]) {
+  const rows = await sql<(NamedVersion & { id: string })[]>`
+    select g.url_slug as skill, v.version_number as number, v.version_id as id
+    from ${named(sql, versions)}
+    join registry_slugs g on g.url_slug = w.skill
+    join registry_versions v on v.skill_id = g.skill_id and v.version_number = w.version_number`
+  return new Map(rows.map((row) => [versionText(row), row.id]))
+}
+
+function named(sql: Queryable, versions: readonly NamedVersion[]) {
+  return sql`(
+    select distinct * from unnest(${versions.map(({ skill }) => skill)}::text[],
+      ${versions.map(({ number }) => number)}::int[]) as w (skill, version_number)) w`
+}
+
+export function versionText({ skill, number }: NamedVersion) {
+  return JSON.stringify([skill, number])
+}
+
+/** A version of a skill, which is named as it is in the organization, or in public. */
+export interface NamedVersion {
+  readonly skill: string
+  readonly number: number
 }
 
 /** Ids of datasets. @returns by project id and name, as `datasetText` writes them */

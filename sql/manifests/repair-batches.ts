@@ -1,3 +1,4 @@
+import { applyRepair } from '../../jobs/apply-repair.ts'
 import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
 import type { RepairListRule } from '../../jobs/rules/manifests/repair-rules.ts'
 import type { RepairFailure, RepairTally } from '../../jobs/rules/manifests/repair-tally.ts'
@@ -24,7 +25,10 @@ export interface RepairBatchRow {
   created_at: Date
   /** Null until all traces were gone through. */
   completed_at: Date | null
-  /** Null when the job has been forgotten, which that of an incomplete batch is not. */
+  /**
+   * Null when the job has been forgotten, which that of an incomplete batch is not, and of a batch that came from
+   * a backup: its `job_id` is the restore.
+   */
   job_state: JobState | null
 }
 
@@ -56,7 +60,7 @@ export async function findRepairBatch(sql: Queryable, orgId: string, id: string)
       b.rule_counts, b.created_at, b.completed_at, j.state as job_state
     from repair_batches b
     join manifests m on m.org_id = b.org_id and m.id = b.new_manifest_id
-    left join jobs j on j.org_id = b.org_id and j.id = b.job_id
+    left join jobs j on j.org_id = b.org_id and j.id = b.job_id and j.kind = ${applyRepair.name}
     where b.org_id = ${orgId} and b.id = ${id}`
   return row
 }

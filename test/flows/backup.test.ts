@@ -1,6 +1,9 @@
 import t from 'tap'
+import { hashFilters } from '../../jobs/rules/datasets/filters.ts'
+import type { Filters } from '../../jobs/rules/datasets/filters.ts'
 import { KINDS } from '../../jobs/rules/import/backup/lines.ts'
-import { fillOrganization } from '../support/backup/full-organization.ts'
+import { modelOf } from '../support/backup/found-regression.ts'
+import { fillOrganization, PAYMENTS } from '../support/backup/full-organization.ts'
 import {
   isAboutTrace,
   kindOf,
@@ -11,6 +14,7 @@ import {
 import { shownState } from '../support/backup/shown-state.ts'
 import { firstDifference } from '../support/backup/first-difference.ts'
 import { conversation } from '../support/backup/sent-traces.ts'
+import { toolComponent } from '../support/agents.ts'
 import { refundTool } from '../support/backup/agent-history.ts'
 import { settled } from '../support/settled.ts'
 import type { Sql } from '../../sql/core/db.ts'
@@ -26,7 +30,12 @@ const whole = await source.take(owner)
 t.test('a backup has lines of every kind, and is the same when it is taken again', async (t) => {
   const kinds = new Set(linesOf(whole).map(kindOf))
   const missing = KINDS.map(({ name }) => name).filter((name) => !kinds.has(name))
-  t.same(missing, ['skill_benchmark', 'repair_failure', 'subagent_drift'])
+  t.same(missing, [
+    'skill_benchmark',
+    'public_skill_assignment',
+    'repair_failure',
+    'subagent_drift',
+  ])
   t.equal(firstDifference(await source.take(owner), whole), undefined)
 })
 
@@ -61,6 +70,9 @@ t.test('what an organization made by itself stays, and the rest refers to it', a
   const client = service.client(org.key)
   const manifest = { agent_name: 'shop', components: [refundTool], activate: true }
   const { manifest_id } = (await client.post('/manifests', manifest)).body
+  await client.post('/projects', { name: PAYMENTS, workspace_id: org.workspaceId })
+  const writer = { agent_name: 'writer', components: [modelOf(1)], project: PAYMENTS }
+  t.equal((await client.post('/manifests', writer)).status, 201)
   await client.put('/decision-policy', { thresholds: { keep_at: 0.9 } })
   await client.post('/traces', conversation('refund-0', 'of its own'))
   await settled(service.sql, org.orgId)
@@ -74,6 +86,31 @@ t.test('what an organization made by itself stays, and the rest refers to it', a
   t.match((await client.get('/traces/refund-0')).body, { manifest_id: null, revisions: [] })
   t.match((await client.get('/decision-policy')).body, { version: 1, thresholds: { keep_at: 0.9 } })
   t.same(await unresolved(service.sql, org.orgId), [])
+  const versions = await service.sql<{ filters: Filters; filter_hash: string }[]>`
+    select recipe->'filters' as filters, filter_hash from dataset_versions where org_id = ${org.orgId}`
+  for (const { filters, filter_hash } of versions) t.equal(hashFilters(filters), filter_hash)
+})
+
+t.test('a version whose number is taken gets the next one, and is what it was', async (t) => {
+  const { service } = source
+  const org = await service.makeOrganization()
+  const client = service.client(org.key)
+  const own = { agent_name: 'shop', components: [toolComponent('own')], activate: true }
+  const { manifest_id } = (await client.post('/manifests', own)).body
+  t.match(await source.restore(org, whole), { status: 'succeeded', error_count: 0 })
+  const listed = async ({ key }: { key: string }) =>
+    (await service.client(key).get('/manifests?agent_name=shop')).body.manifests as Shown[]
+  const theirs = (await listed(owner)).map((each) => each.manifest_hash).toReversed()
+  const restored = (await listed(org)).filter(({ id }) => id !== manifest_id)
+  t.same(restored.map((each) => each.manifest_hash).toSorted(), theirs.toSorted())
+  t.notOk(restored.some(({ status }) => status === 'active'))
+  const first = restored.find((each) => each.manifest_hash === theirs[0])
+  t.match(first, { version_label: `v${theirs.length + 1}` }, 'the one that was the first')
+  t.match((await client.get(`/manifests/${manifest_id}`)).body, {
+    status: 'active',
+    version_label: 'v1',
+  })
+  t.same(await unresolved(service.sql, org.orgId), [])
 })
 
 /** Rows that name a manifest which the organization has not. */
@@ -85,6 +122,12 @@ async function unresolved(sql: Sql, orgId: string) {
       union all select 'examination of ' || trace_id, target_manifest_id
         from trace_examinations where org_id = ${orgId}
       union all select 'dataset version', unnest(manifest_ids) from dataset_versions where org_id = ${orgId}
+      union all select 'recipe', jsonb_array_elements_text(recipe->'filters'->'manifest_ids')::uuid
+        from dataset_versions where org_id = ${orgId}
+      union all select 'replay batch', jsonb_array_elements_text(filters->'manifest_ids')::uuid
+        from replay_batches where org_id = ${orgId}
+      union all select 'series', (jsonb_array_elements(versions)->>'manifest_id')::uuid
+        from regression_series where org_id = ${orgId}
     )
     select what from named where id is not null
       and not exists (select from manifests m where m.org_id = ${orgId} and m.id = named.id)`
@@ -99,6 +142,13 @@ function halfOf(lines: readonly string[]) {
     if (kind === 'trace') traces++
     return isAboutTrace(line) ? traces % 2 === 0 : !LATER.has(kind)
   })
+}
+
+interface Shown {
+  readonly id: string
+  readonly manifest_hash: string
+  readonly version_label: string
+  readonly status: string
 }
 
 const LATER = new Set([

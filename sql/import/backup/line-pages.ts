@@ -1,8 +1,9 @@
 import type { Kind } from '../../../jobs/rules/import/backup/kind.ts'
 import type { Sql } from '../../core/db.ts'
 import { columnsOf } from './line-columns.ts'
-import { listLineRows } from './line-rows.ts'
+import { listLineRows, listLineSizes } from './line-rows.ts'
 import type { BackupScope, Line } from './line-rows.ts'
+import { countOfPage } from './line-sizes.ts'
 import { listParents } from './parents.ts'
 import type { Parent } from './parents.ts'
 import { readTracePages } from './trace-pages.ts'
@@ -44,7 +45,10 @@ async function* readKind(sql: Sql, scope: BackupScope, kind: Kind) {
   }
 }
 
-/** @param order members by which the rows are sorted, those of one parent where there is one */
+/**
+ * A page has rows of 4 MiB together, at least one.
+ * @param order members by which the rows are sorted, those of one parent where there is one
+ */
 async function* readRows(
   sql: Sql,
   scope: BackupScope,
@@ -53,32 +57,26 @@ async function* readRows(
 ) {
   const columns = columnsOf(kind, order).join()
   const places = order.map((name) => kind.members.findIndex((member) => member.name === name))
-  const limit = PAGE_ROWS[kind.name] ?? MOST_ROWS
   const own = of ? sql`and ${sql.unsafe(of.column)} = ${of.id}` : sql``
+  const sorted = order.length > 0 ? sql`order by ${sql.unsafe(columns)}` : sql``
   let after = sql``
   for (;;) {
-    const sorted = order.length > 0 ? sql`order by ${sql.unsafe(columns)}` : sql``
-    const rest = sql`${own} ${after} ${sorted} limit ${limit}`
-    const rows = await listLineRows(sql, kind, scope, rest)
-    yield rows
-    const last = rows.at(-1)
-    if (!last || rows.length < limit) return
-    const values = places.map((i) => sql`${last.row[i] as string | number}`)
-    const key = values.reduce((all, each) => sql`${all}, ${each}`)
-    after = sql`and (${sql.unsafe(columns)}) > (${key})`
+    const next = (limit: number) => sql`${own} ${after} ${sorted} limit ${limit}`
+    const sizes = await listLineSizes(sql, kind, scope, next(ROWS_A_LIST))
+    for (let left = sizes; left.length > 0;) {
+      const count = countOfPage(left)
+      left = left.slice(count)
+      const rows = await listLineRows(sql, kind, scope, next(count))
+      yield rows
+      const last = rows.at(-1)
+      // Of a project that has one row there is nothing to sort by.
+      if (!last || places.length === 0) return
+      const values = places.map((i) => sql`${last.row[i] as string | number}`)
+      const key = values.reduce((all, each) => sql`${all}, ${each}`)
+      after = sql`and (${sql.unsafe(columns)}) > (${key})`
+    }
+    if (sizes.length < ROWS_A_LIST) return
   }
 }
 
-/** Rows of one statement at most, a few MiB of them. */
-const MOST_ROWS = 500
-/** Of kinds whose rows may be large: of a file 1 MiB, of a manifest as much. */
-const PAGE_ROWS: Readonly<Record<string, number>> = {
-  manifest: 8,
-  skill_version: 32,
-  skill_file: 8,
-  repair_batch: 32,
-  dataset_version: 32,
-  replay_batch: 8,
-  replay_task: 200,
-  regression_check: 32,
-}
+const ROWS_A_LIST = 500

@@ -1,8 +1,8 @@
 import type { Kind } from '../../../jobs/rules/import/backup/kind.ts'
 import type { LineValues } from '../../../jobs/rules/import/backup/write-line.ts'
-import { onlyRow } from '../../core/db.ts'
 import type { Fragment, Queryable } from '../../core/db.ts'
-import { columnOf } from './line-columns.ts'
+import { expressionOf } from './line-columns.ts'
+import { sizeOf } from './line-sizes.ts'
 import { sourceOf } from './line-source.ts'
 
 /** What of an organization a backup has. */
@@ -25,31 +25,44 @@ export interface Line {
   readonly content: Uint8Array | undefined
 }
 
-/** The time that it is, to microseconds. */
-export async function readClock(sql: Queryable): Promise<string> {
-  const { time } = onlyRow(await sql<{ time: string }[]>`select clock_timestamp()::text as time`)
-  return time
-}
-
 /**
  * @param rest further conditions, beginning with `and`, and the order, over the names of `sourceOf`
  */
 export async function listLineRows(
   sql: Queryable,
   kind: Kind,
-  { orgId, projectIds, workspaceId, until }: BackupScope,
+  scope: BackupScope,
   rest: Fragment,
 ): Promise<Line[]> {
-  const columns = kind.members.map((member) => columnOf(kind, member))
+  const columns = kind.members.map((member) => expressionOf(kind, member))
   if (kind.hasContent) columns.push('t.content')
   const rows = await sql`
-    select ${sql.unsafe(columns.join(', '))}
-    from (select ${orgId}::uuid as org_id, ${projectIds as string[] | null}::uuid[] as project_ids,
-      ${workspaceId}::uuid as workspace_id, ${until}::timestamptz as until) scope
-    ${sql.unsafe(sourceOf(kind))}
-    where true ${rest}`.values()
+    select ${sql.unsafe(columns.join(', '))} from ${sourceIn(sql, kind, scope)} where true ${rest}`.values()
   return rows.map((row: unknown[]) => {
     const content = kind.hasContent ? (row.pop() as Uint8Array) : undefined
     return { kind, row, content }
   })
+}
+
+/** About how many bytes the rows have that `listLineRows` lists. @param rest as there */
+export async function listLineSizes(
+  sql: Queryable,
+  kind: Kind,
+  scope: BackupScope,
+  rest: Fragment,
+): Promise<number[]> {
+  const rows = await sql<{ bytes: number }[]>`
+    select ${sql.unsafe(sizeOf(kind))} as bytes from ${sourceIn(sql, kind, scope)} where true ${rest}`
+  return rows.map(({ bytes }) => bytes)
+}
+
+function sourceIn(
+  sql: Queryable,
+  kind: Kind,
+  { orgId, projectIds, workspaceId, until }: BackupScope,
+) {
+  return sql`(
+    select ${orgId}::uuid as org_id, ${projectIds as string[] | null}::uuid[] as project_ids,
+      ${workspaceId}::uuid as workspace_id, ${until}::timestamptz as until) scope
+    ${sql.unsafe(sourceOf(kind))}`
 }

@@ -3,8 +3,8 @@ import type { MemberType } from '../../../jobs/rules/import/backup/member.ts'
 
 /**
  * The tables that the lines of a kind are made of, joined to `scope`: its own is `t`, and `p` (project), `w`
- * (workspace), `s` (skill), `v` (its version), `d` (dataset) and `b` (content of a file) are what it refers to.
- * All of these are in the backup too.
+ * (workspace), `s` (skill), `v` (its version), `d` (dataset) and `b` (content of a file) are what it refers to, all of
+ * which are in the backup too, and `g` and `u` a public skill and its version, which are not.
  */
 export function sourceOf(kind: Kind): string {
   const isIn = [since(kind), CONDITIONS[kind.name]].filter((each) => each !== undefined)
@@ -36,6 +36,13 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   examination: `(t.target_manifest_id is null or exists (select from manifests m
     where m.org_id = t.org_id and m.id = t.target_manifest_id and m.created_at <= scope.until))`,
   skill: 't.deleted_at is null',
+  // Without its version one that is pinned would say the latest.
+  skill_assignment: `(t.version_id is null or exists (select from skill_versions n
+    where n.org_id = t.org_id and n.id = t.version_id and n.created_at <= scope.until))`,
+  // A skill that came from a backup has the id of the one that was published.
+  public_skill_assignment: `not exists (select from skills o where o.org_id = t.org_id and o.id = t.skill_id)
+    and (t.version_id is null or exists (select from registry_versions n
+      where n.skill_id = t.skill_id and n.version_id = t.version_id))`,
   repair_failure: `exists (select from repair_batches r where r.org_id = t.org_id
     and r.id = t.batch_id and r.created_at <= scope.until and ${isVisible('r.project_id')})`,
   replay_batch: isPrepared('t'),
@@ -61,6 +68,15 @@ const REFERENCES: readonly Reference[] = [
     join: ({ table }) => `join skills s on s.org_id = t.org_id
       and s.id = ${table === 'skill_version_files' ? 'v' : 't'}.skill_id
       and s.deleted_at is null and s.created_at <= scope.until`,
+  },
+  {
+    type: 'public_skill',
+    join: () => 'join registry_slugs g on g.skill_id = t.skill_id',
+  },
+  {
+    type: 'public_version',
+    join: () =>
+      'left join registry_versions u on u.skill_id = t.skill_id and u.version_id = t.version_id',
   },
   {
     type: 'blob',

@@ -1,13 +1,14 @@
 import type { Kind } from '../../../jobs/rules/import/backup/kind.ts'
-import type { Sql, Transaction } from '../../core/db.ts'
+import type { Queryable, Sql, Transaction } from '../../core/db.ts'
 import { columnsOf } from './line-columns.ts'
 import { listLineRows } from './line-rows.ts'
 import type { BackupScope, Line } from './line-rows.ts'
+import { countOfPage, sizeOf } from './line-sizes.ts'
 import type { Parent } from './parents.ts'
 
 /**
- * The traces of a project with their followers, as many a page as have 4 MiB of stored content together, at
- * least one.
+ * The traces of a project with their followers, as many a page as have 4 MiB together, at least one: that with
+ * all its followers, however many there are.
  * @param kinds traces, some of their followers, or both, in the order of KINDS
  */
 export async function* readTracePages(
@@ -17,42 +18,49 @@ export async function* readTracePages(
   kinds: readonly Kind[],
 ): AsyncGenerator<readonly Line[]> {
   for (let after = ''; ;) {
-    const page = await sql.begin('isolation level repeatable read read only', async (tx) => {
-      const listed = await listSizes(tx, scope, project.id, after)
-      const traces = listed.slice(0, countUpTo(listed, PAGE_BYTES))
-      const lines =
-        traces.length > 0 ? await listLines(tx, scope, project.id, { kinds, traces }) : []
-      return { lines, last: traces.at(-1)?.trace_id }
-    })
-    if (page.last === undefined) return
-    yield page.lines
-    after = page.last
+    const listed = await listTraces(sql, scope, project.id, { kinds, after })
+    for (let left = listed; left.length > 0;) {
+      const count = countOfPage(left.map(({ bytes }) => bytes))
+      const traces = left.slice(0, count)
+      left = left.slice(count)
+      yield await sql.begin('isolation level repeatable read read only', (tx) =>
+        listLines(tx, scope, project.id, { kinds, traces }),
+      )
+    }
+    const last = listed.at(-1)
+    if (!last || listed.length < TRACES_A_LIST) return
+    after = last.trace_id
   }
 }
 
-/** Traces behind `after` with the bytes that are stored of their contents, those of their revisions too. */
-function listSizes(
-  tx: Transaction,
+/**
+ * Traces behind `after` with the bytes of themselves and of their followers. They may grow before their page is
+ * read, by what comes within the time that a client takes for the pages before it.
+ */
+async function listTraces(
+  sql: Sql,
   { orgId, until }: BackupScope,
   projectId: string,
-  after: string,
-) {
-  return tx<SizedTrace[]>`
-    select k.trace_id, k.period, octet_length(t.content) + coalesce((
-      select sum(octet_length(r.content))::int from trace_revisions r
-      where r.org_id = k.org_id and r.project_id = k.project_id and r.trace_id = k.trace_id), 0) as bytes
+  { kinds, after }: { kinds: readonly Kind[]; after: string },
+): Promise<SizedTrace[]> {
+  const own = kinds.find(({ isFollower }) => !isFollower)
+  const traces = await sql<SizedTrace[]>`
+    select k.trace_id, k.period, ${sql.unsafe(own ? sizeOf(own) : '0')} as bytes
     from trace_ids k
     join traces t on t.org_id = k.org_id and t.project_id = k.project_id and t.period = k.period
       and t.trace_id = k.trace_id
     where k.org_id = ${orgId} and k.project_id = ${projectId} and k.trace_id > ${after}
       and t.created_at <= ${until}::text::timestamptz
-    order by k.trace_id limit ${PAGE_TRACES}`
-}
-
-function countUpTo(traces: readonly SizedTrace[], max: number) {
-  let bytes = 0
-  const tooMany = traces.findIndex((trace) => (bytes += trace.bytes) > max)
-  return tooMany === -1 ? traces.length : Math.max(1, tooMany)
+    order by k.trace_id limit ${TRACES_A_LIST}`
+  const sums = new Map(traces.map(({ trace_id, bytes }) => [trace_id, bytes]))
+  for (const kind of kinds.filter(({ isFollower }) => isFollower)) {
+    const sized = await sql<{ trace_id: string; bytes: number }[]>`
+      select t.trace_id, sum(${sql.unsafe(sizeOf(kind))})::bigint as bytes from ${sql(kind.table)} t
+      where t.org_id = ${orgId} and t.project_id = ${projectId} ${ofTraces(sql, kind, traces)}
+      group by t.trace_id`
+    for (const { trace_id, bytes } of sized) sums.set(trace_id, (sums.get(trace_id) ?? 0) + bytes)
+  }
+  return traces.map((trace) => ({ ...trace, bytes: sums.get(trace.trace_id) ?? 0 }))
 }
 
 async function listLines(
@@ -61,23 +69,28 @@ async function listLines(
   projectId: string,
   { kinds, traces }: { kinds: readonly Kind[]; traces: readonly SizedTrace[] },
 ): Promise<Line[]> {
-  const ids = traces.map(({ trace_id }) => trace_id)
-  const periods = [...new Set(traces.map(({ period }) => period.getTime()))]
   const lists = kinds.map(async (kind) => {
-    const inPeriods = kind.without.includes('period')
-      ? tx`and t.period = any(${periods.map((time) => new Date(time).toISOString())}::date[])`
-      : tx``
     const rows = await listLineRows(
       tx,
       kind,
       scope,
-      tx`and t.project_id = ${projectId} and t.trace_id = any(${ids}::text[]) ${inPeriods}
+      tx`and t.project_id = ${projectId} ${ofTraces(tx, kind, traces)}
         order by ${tx.unsafe(columnsOf(kind, kind.order.slice(1)).join())}`,
     )
     return byTrace(kind, rows)
   })
   const found = await Promise.all(lists)
-  return ids.flatMap((id) => found.flatMap((lines) => lines.get(id) ?? []))
+  return traces.flatMap(({ trace_id }) => found.flatMap((lines) => lines.get(trace_id) ?? []))
+}
+
+/** The condition that `t`, of a kind, is of these traces. */
+function ofTraces(sql: Queryable, kind: Kind, traces: readonly SizedTrace[]) {
+  const ids = traces.map(({ trace_id }) => trace_id)
+  const periods = [...new Set(traces.map(({ period }) => period.getTime()))]
+  const inPeriods = kind.without.includes('period')
+    ? sql`and t.period = any(${periods.map((time) => new Date(time).toISOString())}::date[])`
+    : sql``
+  return sql`and t.trace_id = any(${ids}::text[]) ${inPeriods}`
 }
 
 function byTrace(kind: Kind, lines: readonly Line[]): Map<unknown, Line[]> {
@@ -91,5 +104,4 @@ interface SizedTrace {
   readonly bytes: number
 }
 
-const PAGE_BYTES = 4 << 20
-const PAGE_TRACES = 500
+const TRACES_A_LIST = 500

@@ -4,8 +4,12 @@ import { conversation } from './sent-traces.ts'
 /** The agent `writer` of a project, whose second version is worse, and the finding that says so. */
 export async function findRegression({ post, id, settled }: Maker, project: string) {
   for (const [version, { count, quality }] of VERSIONS.entries()) {
-    const component = { component_type: 'model', component_name: `model ${version}` }
-    const manifest = { agent_name: 'writer', components: [component], activate: true, project }
+    const manifest = {
+      agent_name: 'writer',
+      components: [modelOf(version)],
+      activate: true,
+      project,
+    }
     const manifest_id = await id('/manifests', manifest, 'manifest_id')
     const traces = Array.from({ length: count }, (_, i) => ({
       ...conversation(`writer-${version}-${i}`, `chapter ${version}-${i}`),
@@ -19,6 +23,11 @@ export async function findRegression({ post, id, settled }: Maker, project: stri
   }
   const { findings } = await post('/agents/writer/bisect', { project })
   if (findings.length !== 1) throw new Error('The worse version was not found')
+}
+
+/** The only component of a version. */
+export function modelOf(version: number) {
+  return { component_type: 'model', component_name: `model ${version}` }
 }
 
 const VERSIONS = [

@@ -34,7 +34,7 @@ export async function fillOrganization(
     await maker.post('/traces/batch', { traces: sent })
   }
   await settled(service.sql, org.orgId)
-  await makeDatasets(maker)
+  await makeDatasets(maker, history)
   await replayTraces(maker, history)
   await settled(service.sql, org.orgId)
   return history

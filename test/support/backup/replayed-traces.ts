@@ -7,7 +7,7 @@ export async function replayTraces({ post, id, settled }: Maker, { first, second
   const batch_id = await id('/replay/batches', {
     target_manifest_id: second,
     source_manifest_id: first,
-    filters: { verdicts: ['keep', 'repair', 'replay', 'drop'], max_rows: 8 },
+    filters: { manifest_ids: [first], verdicts: ['keep', 'repair', 'replay', 'drop'], max_rows: 8 },
     note: 'after "two"',
   })
   const { tasks } = await post('/replay/tasks/claim', { worker_id: 'w 1', batch_id, max: 4 })

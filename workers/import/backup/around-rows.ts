@@ -10,6 +10,7 @@ import { insertComponents } from '../../../sql/manifests/manifest-components.ts'
 import { findActiveManifests } from '../../../sql/manifests/manifests.ts'
 import type { RestoreTodo } from '../../../sql/transactions/follow-restore.ts'
 import { withinEvaluators, withinSkills } from './limits.ts'
+import { withFreeNumbers } from './free-numbers.ts'
 import { allReady } from './ready-rows.ts'
 import type { ReadyRows } from './ready-rows.ts'
 import type { Restoring } from './restore-state.ts'
@@ -34,7 +35,9 @@ const READY: Readonly<Partial<Record<KindName, MakeReady>>> = {
     return allReady(rows)
   },
   skill_file: readyFiles,
-  manifest: async (tx, { orgId }, rows) => allReady(await superseded(tx, orgId, rows)),
+  async manifest(tx, { orgId }, rows) {
+    return allReady(await superseded(tx, orgId, await withFreeNumbers(tx, orgId, rows)))
+  },
 }
 
 type MakeReady = (

@@ -1,22 +1,16 @@
 import { randomUUIDv7 } from 'node:crypto'
+import { hashFilters } from '../../../jobs/rules/datasets/filters.ts'
+import type { Filters } from '../../../jobs/rules/datasets/filters.ts'
 import type { Kind } from '../../../jobs/rules/import/backup/kind.ts'
-import type { ManifestKey } from '../../../jobs/rules/import/backup/member.ts'
+import { withManifestIds } from '../../../jobs/rules/import/backup/ids-within.ts'
+import type { MemberType } from '../../../jobs/rules/import/backup/member.ts'
 import { kindOf } from '../../../jobs/rules/import/backup/read-line.ts'
 import { cut } from '../../../jobs/rules/core/reader.ts'
 import { byteaText } from '../../../sql/core/array-text.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
-import {
-  datasetText,
-  findDatasets,
-  findManifestIds,
-  findSkills,
-  findSkillVersions,
-  findWorkspaces,
-  manifestText,
-  versionText,
-} from '../../../sql/import/restored-references.ts'
 import type { RestoredRow } from '../../../sql/import/restored-rows.ts'
 import type { LineFault } from '../containers/upload-fault.ts'
+import { findNamedRows, isReference } from './named-rows.ts'
 import type { Entry } from './parse-lines.ts'
 
 /** Where rows are restored to. */
@@ -45,7 +39,7 @@ export async function toRows(
   entries: readonly Entry[],
 ): Promise<{ rows: readonly RestoredEntry[]; faults: readonly LineFault[] }> {
   const kind = kindOf(kindName)
-  const found = await findNamed(tx, target, kind, entries)
+  const found = await findNamedRows(tx, target, kind, entries)
   const rows: RestoredEntry[] = []
   const faults: LineFault[] = []
   for (const entry of entries) {
@@ -71,23 +65,18 @@ function setColumns(
   row: Record<string, unknown>,
   { members, hasContent }: Kind,
   { values }: Entry,
-  found: Named,
+  found: Awaited<ReturnType<typeof findNamedRows>>,
 ): string | undefined {
+  let within: ReadonlyMap<string, string> | undefined
   for (const { name, type, column } of members) {
     const value = values[name]
-    if (column === null) continue
-    if (value === null || !REFERENCES.has(type))
-      row[column] = type === 'bytes' ? bytes(value) : value
-    // A version is more than its skill, and a dataset more than its project, in the same column.
-    else if (
-      !(type === 'skill' && column === 'version_id') &&
-      !(type === 'project' && column === 'dataset_id')
-    ) {
-      const id = found(type, value, values)
-      if (id === undefined) return describe(type, value)
-      row[column] = id
-    } else if (found(type, value, values) === undefined) return describe(type, value)
+    const named = value !== null && isReference(type)
+    const stored = named ? found(type, { value, values }) : storedOf(type, value)
+    if (stored === undefined) return describe(type, value)
+    if (column !== null) row[column] = stored
+    else if (type === 'manifests_within' && value !== null) within = stored as typeof within
   }
+  if (within) renameManifests(row, members, within)
   if (hasContent) {
     const { content, content_hash, tools_called } = values as unknown as StoredContent
     Object.assign(row, {
@@ -97,6 +86,24 @@ function setColumns(
     })
   }
   return undefined
+}
+
+/** Puts the ids that manifests have here into the JSON of a row, and the hash that its filters have with these. */
+function renameManifests(
+  row: Record<string, unknown>,
+  members: Kind['members'],
+  ids: ReadonlyMap<string, string>,
+) {
+  if ([...ids].every(([given, own]) => given === own)) return
+  for (const { type, column } of members) {
+    if (type === 'json' && column !== null) row[column] = withManifestIds(row[column], ids)
+  }
+  const { recipe } = row as { recipe?: { filters: Filters } }
+  if (recipe) row['filter_hash'] = hashFilters(recipe.filters)
+}
+
+function storedOf(type: MemberType, value: unknown) {
+  return type === 'bytes' ? bytes(value) : value
 }
 
 function bytes(value: unknown) {
@@ -119,106 +126,11 @@ function madeColumns({ kind, values }: Entry, { jobId }: RestoreTarget): Restore
   return kind === 'skill' ? { visibility: 'private', scanner_version: 0 } : {}
 }
 
-/** Looks up all that entries name, at once for each type. */
-async function findNamed(
-  tx: Transaction,
-  { orgId, projects }: RestoreTarget,
-  { name, members }: Kind,
-  entries: readonly Entry[],
-): Promise<Named> {
-  const namesOf = (type: string) => {
-    const named = members.filter((member) => member.type === type)
-    return entries.flatMap(({ values }) => named.flatMap((member) => values[member.name] ?? []))
-  }
-  const has = (type: string) => members.some((member) => member.type === type)
-  const projectOf = (values: Entry['values']) => projects.get(values['project'] as string)
-  const workspaces = has('workspace')
-    ? await findWorkspaces(tx, orgId, namesOf('workspace') as string[])
-    : NONE
-  const skills = has('skill') ? await findSkills(tx, orgId, namesOf('skill') as string[]) : NONE
-  const numbers = entries.flatMap(({ values }) => {
-    const skillId = skills.get(values['skill'] as string)
-    const number = values['version_number']
-    return skillId !== undefined && typeof number === 'number' ? [{ skillId, number }] : []
-  })
-  const versions = has('skill_version') ? await findSkillVersions(tx, orgId, numbers) : NONE
-  const datasets = has('dataset')
-    ? await findDatasets(
-        tx,
-        orgId,
-        entries.flatMap(({ values }) => {
-          const projectId = projectOf(values)
-          return projectId === undefined ? [] : { projectId, name: values['dataset'] as string }
-        }),
-      )
-    : NONE
-  const manifestMembers = members.filter(({ type }) => type === 'manifest' || type === 'manifests')
-  const keys = entries.flatMap(({ values }) => {
-    const projectId = projectOf(values)
-    if (projectId === undefined) return []
-    const own = name === 'manifest' ? [values as unknown as ManifestKey] : []
-    const named = manifestMembers.flatMap((member) => (values[member.name] ?? []) as ManifestKey[])
-    return [...own, ...named].map(({ agent_name, manifest_hash }) => ({
-      projectId,
-      agent_name,
-      manifest_hash,
-    }))
-  })
-  const manifests = new Map(keys.length > 0 ? await findManifestIds(tx, orgId, keys) : NONE)
-  // A parent may be among those that are restored together.
-  if (name === 'manifest') {
-    for (const { values } of entries) {
-      const projectId = projectOf(values)
-      const key = projectId && manifestText({ projectId, ...(values as unknown as ManifestKey) })
-      if (key && !manifests.has(key)) manifests.set(key, values['id'] as string)
-    }
-  }
-  const manifestOf = (key: ManifestKey, values: Entry['values']) => {
-    const projectId = projectOf(values)
-    return projectId && manifests.get(manifestText({ projectId, ...key }))
-  }
-  return (type, value, values) => {
-    switch (type) {
-      case 'project':
-        return projects.get(value as string)
-      case 'workspace':
-        return workspaces.get(value as string)
-      case 'skill':
-        return skills.get(value as string)
-      case 'skill_version': {
-        const skillId = skills.get(values['skill'] as string)
-        return skillId && versions.get(versionText({ skillId, number: value as number }))
-      }
-      case 'dataset': {
-        const projectId = projectOf(values)
-        return projectId && datasets.get(datasetText({ projectId, name: value as string }))
-      }
-      case 'manifest':
-        return manifestOf(value as ManifestKey, values)
-      default: {
-        const ids = (value as ManifestKey[]).map((key) => manifestOf(key, values))
-        return ids.includes(undefined) ? undefined : ids
-      }
-    }
-  }
-}
-
-type Named = (type: string, value: unknown, values: Entry['values']) => unknown
 interface StoredContent {
   readonly content: Uint8Array
   readonly content_hash: Uint8Array
   readonly tools_called: readonly string[]
 }
 
-const NONE: ReadonlyMap<string, string> = new Map()
-const REFERENCES: ReadonlySet<string> = new Set([
-  'workspace',
-  'project',
-  'skill',
-  'skill_version',
-  'dataset',
-  'manifest',
-  'manifests',
-])
 /** Characters of what is missing. */
 const SHOWN = 200

@@ -22,7 +22,7 @@ export const dataset = kind('dataset', 'datasets', {
 /** The definition of a version that was ready: neither its rows nor its files. Its job is not kept. */
 export const datasetVersion = kind('dataset_version', 'dataset_versions', {
   members: {
-    project: ['project', 'dataset_id'],
+    project: ['project', null],
     dataset: 'dataset',
     id: 'uuid',
     version_number: 'int',
@@ -30,6 +30,7 @@ export const datasetVersion = kind('dataset_version', 'dataset_versions', {
     filter_hash: 'text',
     parent_version_id: 'uuid?',
     manifests: 'manifests',
+    manifests_within: 'manifests_within?',
     content_hash: 'text',
     row_count: 'int',
     split_counts: 'json?',

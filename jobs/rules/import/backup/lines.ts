@@ -7,6 +7,7 @@ import {
   repairFailure,
   subagentDrift,
 } from './manifest-kinds.ts'
+import { publicSkillAssignment } from './registry-kinds.ts'
 import {
   regressionBaseline,
   regressionCheck,
@@ -42,6 +43,7 @@ export const KINDS = [
   skillFile,
   skillBenchmark,
   skillAssignment,
+  publicSkillAssignment,
   repairBatch,
   repairFailure,
   trace,

@@ -12,8 +12,11 @@
  * - `workspace`, `project`, `skill`: its name
  * - `dataset`: its name in the line's project
  * - `skill_version`: its number, of the line's `skill`
+ * - `public_skill`: the `url_slug` of what another organization published
+ * - `public_version`: its number, of the line's `public_skill`
  * - `manifest`: a `ManifestKey` of the line's project
  * - `manifests`: a list of these
+ * - `manifests_within`: a list of these with the ids by which they stand in the line's JSON
  *
  * Two are of other tables: `components` are those of a manifest, sorted by type and name, and `blob` is the
  * base64 of the bytes whose SHA-256 is the line's `sha256`.
@@ -34,8 +37,11 @@ export type MemberType =
   | 'skill'
   | 'dataset'
   | 'skill_version'
+  | 'public_skill'
+  | 'public_version'
   | 'manifest'
   | 'manifests'
+  | 'manifests_within'
   | 'components'
   | 'blob'
 
@@ -43,7 +49,7 @@ export interface Member {
   readonly name: string
   readonly type: MemberType
   readonly isNullable: boolean
-  /** Of the kind's table. Null for what stands in another one: `components` and `blob`. */
+  /** Of the kind's table; null for what stands in another column or table. */
   readonly column: string | null
 }
 
@@ -53,8 +59,11 @@ export interface ManifestKey {
   readonly manifest_hash: string
 }
 
-/** A type, or a type with the column where that has not the member's name. */
-export type MemberSpec = Typed | readonly [type: Typed, column: string]
+/**
+ * A type, or a type with the column where that has not the member's name; null where the column is that of a
+ * member which says more: of a version of a skill its skill, of one of a dataset its project.
+ */
+export type MemberSpec = Typed | readonly [type: Typed, column: string | null]
 type Typed = MemberType | `${MemberType}?`
 
 /** In the order of their names, which is that of a line. */
@@ -68,16 +77,18 @@ function memberOf(name: string, spec: MemberSpec): Member {
   const [typed, column] = typeof spec === 'string' ? [spec, undefined] : spec
   const isNullable = typed.endsWith('?')
   const type = (isNullable ? typed.slice(0, -1) : typed) as MemberType
-  const isElsewhere = type === 'components' || type === 'blob'
-  return { name, type, isNullable, column: isElsewhere ? null : (column ?? columnOf(name, type)) }
+  return { name, type, isNullable, column: column === undefined ? ownColumn(name, type) : column }
 }
 
-function columnOf(name: string, type: MemberType) {
+/** The column of a member whose kind names none. */
+function ownColumn(name: string, type: MemberType) {
+  if (ELSEWHERE.has(type)) return null
   if (type === 'skill_version') return 'version_id'
   if (type === 'manifests') return 'manifest_ids'
   return NAMED_ROWS.has(type) ? `${name}_id` : name
 }
 
+const ELSEWHERE: ReadonlySet<MemberType> = new Set(['components', 'blob', 'manifests_within'])
 const NAMED_ROWS: ReadonlySet<MemberType> = new Set([
   'workspace',
   'project',

@@ -93,6 +93,7 @@ const isId = (value: unknown) => typeof value === 'string' && isUuid(value)
 const isBase64 = (value: unknown) => typeof value === 'string' && BASE64.test(value)
 const isManifest = (value: unknown) =>
   isObject(value) && isText(value['agent_name']) && isText(value['manifest_hash'])
+const isManifestWithin = (value: unknown) => isManifest(value) && isId((value as Members)['id'])
 const listOf = (isItem: (value: unknown) => boolean) => (value: unknown) =>
   Array.isArray(value) && value.length <= MAX_LIST && value.every(isItem)
 
@@ -122,8 +123,14 @@ const TYPES = {
   skill: TEXT,
   dataset: TEXT,
   skill_version: [isVersionNumber, 'the number of a version'],
+  public_skill: TEXT,
+  public_version: [isVersionNumber, 'the number of a version'],
   manifest: [isManifest, 'a manifest: {agent_name, manifest_hash}'],
   manifests: [listOf(isManifest), `a list of at most ${MAX_LIST} manifests`],
+  manifests_within: [
+    listOf(isManifestWithin),
+    `a list of at most ${MAX_LIST} manifests: {id, agent_name, manifest_hash}`,
+  ],
   components: [Array.isArray, 'a list of components'],
   blob: [isBase64, 'base64'],
 } as const satisfies Record<Member['type'], readonly [(value: unknown) => boolean, string]>

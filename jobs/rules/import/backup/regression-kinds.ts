@@ -67,6 +67,7 @@ export const regressionSeries = kind('regression_series', 'regression_series', {
     ordinal: 'int',
     looks: 'int',
     versions: 'json',
+    manifests_within: 'manifests_within?',
     computed_at: 'time?',
   },
   shapes: { versions: seriesVersions },

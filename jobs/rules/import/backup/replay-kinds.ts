@@ -24,6 +24,7 @@ export const replayBatch = kind('replay_batch', 'replay_batches', {
     source_manifest: 'manifest?',
     trace_ids: 'texts?',
     filters: 'json?',
+    manifests_within: 'manifests_within?',
     target_manifest: 'manifest?',
     mode: 'text',
     runner_url: 'text?',
@@ -38,6 +39,11 @@ export const replayBatch = kind('replay_batch', 'replay_batches', {
     expires_at: 'time',
   },
   shapes: { filters: storedFilters },
+  fault({ is_linked, prepared_at }) {
+    return is_linked === true || prepared_at !== null
+      ? undefined
+      : 'prepared_at is required of a batch that is not linked'
+  },
   key: ['id'],
   since: 'created_at',
   without: ['job_id', 'dispatch_job_id'],

@@ -68,7 +68,7 @@ export const skillVersion = kind('skill_version', 'skill_versions', {
 
 export const skillFile = kind('skill_file', 'skill_version_files', {
   members: {
-    skill: ['skill', 'version_id'],
+    skill: ['skill', null],
     version_number: 'skill_version',
     path: 'text',
     id: 'uuid',
