@@ -4,10 +4,11 @@ import { linesOf, openBackups, withEnd } from '../support/backup/backups.ts'
 import { assignSkill, makeSkill, nameOrganization, publishSkill } from '../support/registry.ts'
 import { openService } from '../support/service.ts'
 import { restoreHandler } from '../../workers/import/backup/restore-backup.ts'
+import { scanSkillHandler } from '../../workers/skills/scan-skill.ts'
 
 const service = await openService(t)
 const { sql } = service
-await service.startWorkers([restoreHandler()])
+await service.startWorkers([restoreHandler(), scanSkillHandler])
 const { take, restore } = openBackups(service)
 
 t.test('uses of what others published come back by their public names', async (t) => {
