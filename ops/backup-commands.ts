@@ -82,7 +82,7 @@ async function waitForEnd(sql: Sql, orgId: string, id: string) {
     if (state === 'succeeded')
       return { status: state, imported_count, skipped_count, error_count, losses }
     if (error && state === 'failed')
-      throw new OperatorError(`The restore failed with ${error.code}: ${error.message}.`)
+      throw new OperatorError(`The restore failed with ${error.code}: ${error.message}`)
     if (item.finished_at) throw new OperatorError(`The restore was ${state}; what it took is kept.`)
     await setTimeout(LOOK_MS)
   }

@@ -64,15 +64,14 @@ export const skillBody = Joi.object({
   updated_at: times.required(),
 }).label('Skill')
 
-/** Skills as clients see them, in the same order, but for one without a version. */
+/** Skills as clients see them, in the same order. */
 export async function viewSkills(sql: Queryable, orgId: string, rows: readonly SkillRow[]) {
   const ids = rows.map(({ id }) => id)
   const [newest, marks] = await Promise.all([
     findNewest(sql, orgId, ids),
     findRegistryMarks(sql, orgId, ids),
   ])
-  const whole = rows.filter(({ id }) => newest.has(id))
-  return whole.map(({ upstream_seen_version_id: _, created_by: __, is_fixture, ...row }) => ({
+  return rows.map(({ upstream_seen_version_id: _, created_by: __, is_fixture, ...row }) => ({
     ...row,
     url_slug: marks.get(row.id)?.url_slug ?? null,
     has_upstream_update: marks.get(row.id)?.has_upstream_update ?? false,

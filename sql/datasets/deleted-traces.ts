@@ -79,8 +79,8 @@ export interface GoneTraces {
 }
 
 /**
- * Of those of these versions that have any; of a restored one nothing is known, which has no rows. Of a version that the release before built, which did not
- * count months, no more is known than was noted.
+ * Of those of these versions that have any. Nothing is known of a restored version, since it has no rows. Of a
+ * version that the release before built, which did not count months, no more is known than was noted.
  */
 export async function countGoneTraces(
   sql: Queryable,

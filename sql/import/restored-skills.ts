@@ -43,7 +43,9 @@ export async function listOpenVersions(
     where v.org_id = ${orgId} and v.id = any(${versionIds as string[]}::uuid[])
       and v.restored_by = ${jobId}
       and not exists (select from skill_reviews r where r.org_id = v.org_id and r.version_id = v.id)
-      and not exists (select from registry_versions p where p.version_id = v.id)`
+      and not exists (
+        select from registry_versions p join registry_skills k on k.skill_id = p.skill_id
+        where p.version_id = v.id and k.org_id = v.org_id)`
   return new Set(rows.map(({ id }) => id))
 }
 

@@ -19,8 +19,8 @@ export interface RestoreTodo {
   readonly links: readonly string[]
   /** Manifests that are the active ones of agents which had traces before. */
   readonly retargets: readonly Retarget[]
-  /** Versions of skills. */
-  readonly scans: readonly string[]
+  /** Versions of skills; absent where the release before has staged it. */
+  readonly scans?: readonly string[]
 }
 
 export interface Retarget {
@@ -48,7 +48,7 @@ export async function followChunk(
   for (const { project_id: projectId, agent_name: agentName, manifest_id } of todo.retargets) {
     await startRetargeting(tx, queue, { orgId, projectId, agentName }, manifest_id, { createdBy })
   }
-  for (const id of todo.scans)
+  for (const id of todo.scans ?? [])
     await queue.enqueue(tx, scanSkill, { version_id: id }, { orgId, key: id })
   for (const [projectId, ids] of todo.searched) {
     const unjudged = await listUnsettled(tx, orgId, projectId, ids)

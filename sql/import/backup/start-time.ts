@@ -3,10 +3,10 @@ import { onlyRow } from '../../core/db.ts'
 import type { Sql } from '../../core/db.ts'
 
 /**
- * The time that it is, to microseconds, once no transaction is open any more that was at that time: what one of
- * them makes says that it was made before, and would be named by rows that are read after it ended, but missing
- * among those that were read before. Who is open for longer than `mostMs` is not waited for: it hardly writes what
- * a backup has, and its rows would be named in vain.
+ * The time at the call, to microseconds, once all transactions that were open then have ended. A row has the time at
+ * which its transaction began: one that ends later would bring rows of before the start when their kind has been
+ * read already, and later lines would name them. A transaction that is open for longer than `mostMs` is not waited
+ * for, since long ones are reports and dumps, which write nothing.
  */
 export async function readStartTime(sql: Sql, mostMs = 5000): Promise<string> {
   const { time } = onlyRow(await sql<{ time: string }[]>`select clock_timestamp()::text as time`)

@@ -178,7 +178,7 @@ function isFollower({ kind }: Line) {
 
 /** The kind of a line, which stands first in it; undefined for a line that does not begin so. */
 export function kindAtStart(bytes: Buffer): string | undefined {
-  return /^\{"kind":"(\w+)"/.exec(bytes.toString('latin1', 0, HEAD_BYTES))?.[1]
+  return /^\s*\{\s*"kind"\s*:\s*"(\w+)"/.exec(bytes.toString('latin1', 0, HEAD_BYTES))?.[1]
 }
 
 function isBlank(bytes: Buffer) {

@@ -62,7 +62,7 @@ export async function storeChunk(
 
 /** Undefined for nothing. Traces that were there before are searched too: a restore may have ended early. */
 function todoOf({ presentTraces, todo, hasWaiting }: StoredLines): RestoreTodo | undefined {
-  const { links, retargets, scans } = todo
+  const { links, retargets, scans = [] } = todo
   const count = presentTraces.length + links.length + retargets.length + scans.length
   // Whatever is staged is found by what is left to do.
   if (count === 0 && !hasWaiting) return undefined
@@ -130,7 +130,7 @@ function added(
   more: Readonly<Partial<Record<string, number>>>,
 ) {
   const all = { ...sums }
-  for (const [kind, n = 0] of Object.entries(more)) if (n > 0) all[kind] = (all[kind] ?? 0) + n
+  for (const [kind, n = 0] of Object.entries(more)) if (n !== 0) all[kind] = (all[kind] ?? 0) + n
   return all
 }
 

@@ -25,10 +25,12 @@ export async function storeUnits(
     chain: from?.chain,
   })
   const stored = isBroken ? await withoutBroken(restoring, whole) : whole
+  const { trace = 0 } = stored.restored
   const isAtEnd = chunk.isLast && !isBroken
   const versionless = isAtEnd ? await versionlessFaults(restoring) : []
   return {
     ...stored,
+    restored: { ...stored.restored, trace: isRemoved ? trace - 1 : trace },
     removedCount: stored.removedCount + (isRemoved ? 1 : 0),
     faults: [...stored.faults, ...fault, ...versionless],
   }

@@ -50,6 +50,7 @@ export function mapOpikSpan(record: Members, traceId: unknown): Mapped {
 function open(record: Members): Opened {
   const left = membersOf(record)
   for (const name of SAID_ELSEWHERE) take(left, [name], asId)
+  take(left, ['feedback_scores'], asList)
   const metadata = take(left, ['metadata'], (value) => asObject(parsedJson(value)))
   return {
     record,

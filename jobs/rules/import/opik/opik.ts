@@ -22,7 +22,8 @@ export const opik: PartsFormat = {
       ...traces.map((trace) => mapOpikTrace(trace, { isCall: !hasModel })),
       ...spans.map((span) => mapOpikSpan(span, traces[0]?.['id'])),
     ]
-    const told = scores.filter(isToldInside)
+    // The release before staged them within their trace or span.
+    const told = [...traces, ...spans, ...scores].filter(isToldInside)
     const pushed = scores.filter((score) => !isToldInside(score))
     const scored = opikScores(told, pushed, parts[0]?.trace_id ?? '')
     return {

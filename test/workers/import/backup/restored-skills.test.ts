@@ -77,6 +77,16 @@ t.test('restoring skills', async (t) => {
     }
   })
 
+  await t.test('gives files to a version that another organization has published', async (t) => {
+    const file = backupOf([skillLine('tidy'), versionLine('tidy'), fileLine('tidy', 'a.txt', 'x')])
+    const [publisher, other] = [await service.makeOrganization(), await service.makeOrganization()]
+    await restore(file, publisher)
+    await shown(publisher)
+    t.match(await service.client(publisher.key).post('/skills/tidy/publish'), { status: 201 })
+    t.match((await restore(file, other)).shown, { status: 'succeeded', losses: {} })
+    t.match(await shown(other), { files: ['a.txt'] })
+  })
+
   await t.test('stores no scan that did not see the files that came meanwhile', async (t) => {
     const org = await service.makeOrganization()
     await restore(`${cut(skill)}\n`, org)
