@@ -47,7 +47,7 @@ t.test('working off an import', async (t) => {
       error_count: 20,
       scores_imported: 880,
       losses: {},
-      progress: { bytes: file.length, bytes_total: file.length, lines: COUNT },
+      progress: { bytes: file.length, bytes_total: file.length, lines: COUNT, note: null },
     })
   })
 

@@ -85,7 +85,7 @@ t.test('nothing is deleted that nobody wants deleted', async (t) => {
   const org = await open()
   await building.stop()
   const ask = (options: object) => runCommand(service, 'org delete', { org: org.orgId, ...options })
-  await t.rejects(ask({ confirm: 'another name' }), /is not named another name/)
+  await t.rejects(ask({ confirm: 'another name' }), /is not "another name": nothing was deleted/)
   const run = { ...service.context, signal: new AbortController().signal }
   await deleteOrganizationHandler.work({ org_id: org.orgId }, run as never)
   t.notOk(await isGone(org))

@@ -42,8 +42,7 @@ export async function commitFiles(
     hubUrl: hub.url,
     accessToken: TOKEN_PLACEHOLDER,
     useXet: false,
-    fetch: forLibrary(hub.fetch, (error) => end.abort(error)) as typeof globalThis.fetch,
-    abortSignal: signal,
+    fetch: forLibrary(hub.fetch, signal, (error) => end.abort(error)) as typeof globalThis.fetch,
   })
   try {
     return await Promise.race([follow(events, onUploaded), rejectedBy(signal)])
@@ -53,17 +52,23 @@ export async function commitFiles(
 }
 
 /**
- * Looks at what the library reads of answers before it does.
- * @param onFault called with what a request fails with: the library loses errors that come while events
- *   of its own wait
+ * Looks at what the library reads of answers before it does. The library learns of no fault and of no signal, and
+ * waits for ever: it loses errors that come while events of its own wait, or rejects promises that nobody awaits,
+ * which would end the process.
+ * @param signal ends every request
+ * @param onFault called with what a request fails with
  */
-function forLibrary(fetch: HubFetch, onFault: (error: unknown) => void): HubFetch {
+function forLibrary(
+  fetch: HubFetch,
+  signal: AbortSignal,
+  onFault: (error: unknown) => void,
+): HubFetch {
   return async (target, init) => {
     try {
-      return await checkAnswer(target, init?.body, await fetch(target, init))
+      return await checkAnswer(target, init?.body, await fetch(target, { ...init, signal }))
     } catch (error) {
       onFault(error)
-      throw error
+      return new Promise<never>(() => undefined)
     }
   }
 }
