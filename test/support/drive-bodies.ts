@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { setTimeout } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { fullPath } from '../../api/endpoint.ts'
 import { EXAMPLE_ID } from '../../api/fields.ts'
@@ -52,8 +53,21 @@ export async function driveBodies(t: Test, isTried: (path: string, name: string)
     t.ok(status < 500, `${what}: ${status} ${text.slice(0, 200)}`)
     t.ok(holdMs <= MAX_HOLD_MS, `${what}: ${Math.round(holdMs)} ms`)
     // When the collector comes is chance. What needs too much memory needs it each time.
-    const least = rssBytes <= MAX_RSS_BYTES ? rssBytes : (await post(method, path, body)).rssBytes
+    let least = rssBytes
+    for (let tries = 0; least > MAX_RSS_BYTES && tries < MAX_TRIES; tries++) {
+      await settle()
+      least = Math.min(least, (await post(method, path, body)).rssBytes)
+    }
     t.ok(least <= MAX_RSS_BYTES, `${what}: ${least >> 20} MiB`)
+  }
+
+  /** Waits until what the bodies before have left is given back to the system, which takes idle seconds. */
+  async function settle() {
+    const { rssBytes: before } = await api.watched()
+    for (let looks = 0; looks < MAX_LOOKS; looks++) {
+      await setTimeout(LOOK_MS)
+      if ((await api.watched()).rssBytes < before - GIVEN_BACK_BYTES) return
+    }
   }
 
   const document = (await (await fetch(`${api.address}/openapi.json`)).json()) as Document
@@ -83,6 +97,10 @@ const LIMITS = { values: MAX_VALUES, bytes: MAX_BODY_BYTES, members: MAX_MEMBERS
 /** The aims for any one request; beside other tests a processor takes longer for the same. */
 const MAX_HOLD_MS = process.env['FAULTS'] === 'long' ? 100 : 200
 const MAX_RSS_BYTES = 600 << 20
+const MAX_TRIES = 3
+const LOOK_MS = 1000
+const MAX_LOOKS = 10
+const GIVEN_BACK_BYTES = 32 << 20
 const GZIP_BYTE = 0x1f
 /** No JSON begins so that these tests send. */
 const PROTOBUF_BYTE = 0x0a
