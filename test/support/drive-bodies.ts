@@ -48,17 +48,20 @@ export async function driveBodies(t: Test, isTried: (path: string, name: string)
 
   async function send(method: string, path: string, name: string, body: Buffer) {
     if (!isTried(path, name)) return
-    const { status, text, holdMs, rssBytes } = await post(method, path, body)
+    const { status, text, ...first } = await post(method, path, body)
     const what = `${method} ${path}, ${name}`
     t.ok(status < 500, `${what}: ${status} ${text.slice(0, 200)}`)
-    t.ok(holdMs <= MAX_HOLD_MS, `${what}: ${Math.round(holdMs)} ms`)
-    // When the collector comes is chance. What needs too much memory needs it each time.
-    let least = rssBytes
-    for (let tries = 0; least > MAX_RSS_BYTES && tries < MAX_TRIES; tries++) {
-      await settle()
-      least = Math.min(least, (await post(method, path, body)).rssBytes)
+    // When the collector comes is chance. What takes too much takes it each time.
+    let { holdMs, rssBytes } = first
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      if (holdMs <= MAX_HOLD_MS && rssBytes <= MAX_RSS_BYTES) break
+      if (rssBytes > MAX_RSS_BYTES) await settle()
+      const again = await post(method, path, body)
+      holdMs = Math.min(holdMs, again.holdMs)
+      rssBytes = Math.min(rssBytes, again.rssBytes)
     }
-    t.ok(least <= MAX_RSS_BYTES, `${what}: ${least >> 20} MiB`)
+    t.ok(holdMs <= MAX_HOLD_MS, `${what}: ${Math.round(holdMs)} ms`)
+    t.ok(rssBytes <= MAX_RSS_BYTES, `${what}: ${rssBytes >> 20} MiB`)
   }
 
   /** Waits until what the bodies before have left is given back to the system, which takes idle seconds. */
