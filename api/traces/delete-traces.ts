@@ -67,8 +67,10 @@ export const deleteTraces = endpoint('DELETE', '/traces', {
       return admitJob(context, tx, principal, deleteJob, payload, { projectId })
     })
     return answerLongWork(call, jobId, 200, async () => {
-      const job = await findJob(context.sql, principal.orgId, jobId)
-      const done = await findCheckpoint(context.sql, principal.orgId, jobId)
+      const [job, done] = await Promise.all([
+        findJob(context.sql, principal.orgId, jobId),
+        findCheckpoint(context.sql, principal.orgId, jobId),
+      ])
       const { matched, deleted } = (done ?? NONE) as typeof NONE
       return {
         status: statusOfWork(job?.state ?? 'queued'),

@@ -49,7 +49,15 @@ export async function listOrganizations(
   sql: Queryable,
   { name, limit }: { readonly name?: string | undefined; readonly limit: number },
 ) {
-  return sql<{ org_id: string; name: string; plan: Plan; deletion_requested_at: Date | null }[]>`
+  return sql<
+    {
+      org_id: string
+      name: string
+      plan: Plan
+      created_at: Date
+      deletion_requested_at: Date | null
+    }[]
+  >`
     select id as org_id, name, plan, created_at, deletion_requested_at from organizations
     where ${name === undefined ? sql`true` : sql`name = ${name}`}
     order by name, id limit ${limit}`
