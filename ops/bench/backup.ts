@@ -1,7 +1,8 @@
 // How fast an organization is exported, against a raw COPY of the same lines out of an unlogged text table
 // that does not compress, and how much memory the API takes for a quarter of them and for all:
-// [DATABASE_URL=...] node ops/bench/backup.ts [--megabytes 400] [--seed 1] [--calls growing] [--smoke]
-// Memory is read from /proc.
+// [DATABASE_URL=...] node ops/bench/backup.ts [--megabytes 400] [--seed 1] [--calls growing]
+// [--short [--rows 1000000]] [--smoke]
+// With --short the traces are so many questions with their answers, of under 1 kB each. Memory is read from /proc.
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -16,12 +17,14 @@ import { readCalls } from './model-calls.ts'
 import { readOptions } from './options.ts'
 import { makeOrganization, openBenchFolder, withBenchDatabase } from './prepare.ts'
 import { openProcesses } from './service-processes.ts'
+import { generateShortLines } from './short-traces.ts'
 
 const options = readOptions(
-  { megabytes: [400, 1], seed: [1, 1] },
-  { calls: { type: 'string', default: 'growing' } },
+  { megabytes: [400, 1], seed: [1, 1], rows: [1_000_000, 500] },
+  { calls: { type: 'string', default: 'growing' }, short: { type: 'boolean', default: false } },
 )
 const calls = readCalls(options.calls)
+const kind = options.short ? `${whole(options.rows)} short traces` : `${calls} calls`
 await using opened = new AsyncDisposableStack()
 const { path: folder } = opened.use(await openBenchFolder('backup'))
 
@@ -30,15 +33,16 @@ await withBenchDatabase('backup', async ({ url, sql }) => {
   const processes = openProcesses(running, url, folder)
   const importer = await processes.startApi()
   await processes.startWorkers('import')
-  async function fill(bytes: number) {
+  /** @param part of all traces */
+  async function fill(part: number) {
     const { key } = await makeOrganization(sql)
     const file = join(folder, 'traces.jsonl')
-    await writeLines(file, generateTraceLines({ bytes, seed: options.seed, calls }))
+    await writeLines(file, makeLines(part))
     await importFile(sql, importer, key, file)
     return key
   }
-  const quarter = await fill((options.megabytes * 1e6) / 4)
-  const key = await fill(options.megabytes * 1e6)
+  const quarter = await fill(1 / 4)
+  const key = await fill(1)
   // One that has done nothing else.
   const api = await processes.startApi()
   const address = `${api.address}/api/v1/export/backup`
@@ -64,17 +68,23 @@ await withBenchDatabase('backup', async ({ url, sql }) => {
   print([figures])
   report(
     {
-      what: `exporting a backup, ${options.calls} calls, to COPY of its lines`,
+      what: `exporting a backup, ${kind}, to COPY of its lines`,
       ratio: figures.ratio,
       figures: `${whole(megabytes)} MB, ${whole(figures.export_mb_s)} against ${whole(figures.copy_mb_s)} MB/s; event loop delay p99 ${whole(figures.lag_p99_ms)} ms`,
     },
     {
-      what: 'memory of exporting four times as much',
+      what: `memory of exporting four times as much, ${kind}`,
       ratio: round(wholeMiB / quarterMiB),
       figures: `${wholeMiB} against ${quarterMiB} MiB`,
     },
   )
 })
+
+function makeLines(part: number) {
+  const { rows, seed, megabytes, short } = options
+  if (short) return generateShortLines(rows * part, seed)
+  return generateTraceLines({ bytes: megabytes * 1e6 * part, seed, calls })
+}
 
 /** Seconds of an export that is read to its end. */
 async function download(address: string, key: string, keep = drain) {

@@ -47,6 +47,12 @@ export const BENCHES: readonly BenchProgram[] = [
     ceiling: 'COPY of its lines out of an unlogged text table, uncompressed; a quarter of them',
     aim: '0.5, flat memory',
   }),
+  bench('backup-short', 'exporting a backup of a million short traces', {
+    file: 'backup',
+    args: ['--short'],
+    ceiling: 'COPY of its lines out of an unlogged text table, uncompressed; a quarter of them',
+    aim: '0.5, flat memory',
+  }),
   bench('otlp', 'taking in spans over OTLP, 512 a request and one by one', {
     ceiling: 'a bare hapi route that does one INSERT; the first spans of a trace',
     aim: 'none',

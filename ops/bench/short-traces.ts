@@ -12,7 +12,7 @@ export function* generateShortLines(count: number, seed: number): Generator<stri
       { role: 'user', content: words(15 + random.below(30)) },
       { role: 'assistant', content: words(20 + random.below(60)) },
     ]
-    yield JSON.stringify({
+    yield `${JSON.stringify({
       trace_id: random.hex(32),
       agent_name: 'support-bot',
       session_id: `session-${random.hex(16)}`,
@@ -20,7 +20,7 @@ export function* generateShortLines(count: number, seed: number): Generator<stri
       started_at: FIRST_START,
       messages,
       tools: [],
-    })
+    })}\n`
   }
 }
 
