@@ -1,7 +1,8 @@
 // Everything a change must pass, as `npm run check` and .ci/run do it: the checks, all at once, and
-// whatever they found, the tests. The last line counts the checks and the assertions of the tests, and the
-// lines before it tell which tests this machine could not run. With REQUIRE_ALL=1 those have failed, but
-// for what needs the history of the repository, which a copy of its files does not have.
+// whatever they found, the tests. The last line counts the checks and the assertions of the tests. The
+// lines before it repeat what failed and tell which tests this machine could not run. With REQUIRE_ALL=1
+// those have failed, but for what needs the history of the repository, which a copy of its files does not
+// have.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -11,16 +12,17 @@ import { text } from 'node:stream/consumers'
 const CHECKS = ['types', 'lint', 'format:check', 'dead-code', 'docs:check']
 
 async function main() {
-  const counts = { passed: 0, failed: 0 }
-  for (const hasPassed of await Promise.all(CHECKS.map(runCheck))) {
-    counts[hasPassed ? 'passed' : 'failed']++
-  }
-  const { skipped, ...tests } = await runTests()
+  const results = await Promise.all(CHECKS.map(runCheck))
+  const failedChecks = CHECKS.filter((_, i) => !results[i])
+  const { skipped, failures, ...tests } = await runTests()
+  // Logs are often kept from their end only.
+  for (const check of failedChecks) say(`${check} failed`)
+  for (const line of failures) say(line)
   for (const test of skipped) say(`skipped: ${test}`)
   if (skipped.length > 0) say(`${skipped.length} skipped`)
-  const passed = counts.passed + tests.passed
+  const passed = CHECKS.length - failedChecks.length + tests.passed
   const failed =
-    counts.failed +
+    failedChecks.length +
     tests.failed +
     (REQUIRE_ALL ? skipped.filter((test) => !NO_HISTORY.test(test)).length : 0)
   say(`${passed} passed, ${failed} failed`)
@@ -51,17 +53,21 @@ async function runTests() {
     shell: ON_WINDOWS,
   })
   const ended: Promise<(number | null)[]> = once(child, 'close')
-  const { pass: passed, fail: failed, skipped } = await readTap(child.stdout)
+  const { pass: passed, fail: failed, skipped, failures } = await readTap(child.stdout)
   const [code] = await ended
   // A run that failed without a failing assertion, or passed without any, is a failure as well.
   const sane = code === 0 ? passed > 0 && failed === 0 : failed > 0
-  return { passed, failed: sane ? failed : failed + 1, skipped }
+  return { passed, failed: sane ? failed : failed + 1, skipped, failures }
 }
 
-/** What the summary at the end of the output counts, which is all assertions, and what was skipped. */
+/**
+ * What the summary at the end of the output counts, which is all assertions, what was skipped, and the
+ * first lines of what failed, each failure with its diagnosis.
+ */
 async function readTap(output: Readable) {
   const counts = { pass: 0, fail: 0 }
   const skipped: string[] = []
+  const failures: string[] = []
   let inDiagnosis = false
   for await (const line of createInterface({ input: output })) {
     const summary = /^# \{ (total: .*) \}$/.exec(line)?.[1]
@@ -74,9 +80,10 @@ async function readTap(output: Readable) {
     if (title !== undefined) skipped.push(`${title}: ${reason || 'for no reason given'}`)
     const failure = /^\s*not ok /.test(line)
     if (failure || inDiagnosis || line.startsWith('ok ')) say(line)
+    if ((failure || inDiagnosis) && failures.length < MAX_FAILURE_LINES) failures.push(line)
     inDiagnosis = failure || (inDiagnosis && !/^\s*\.\.\.$/.test(line))
   }
-  return { ...counts, skipped }
+  return { ...counts, skipped, failures }
 }
 
 function say(line: string) {
@@ -86,6 +93,7 @@ function say(line: string) {
 /** No test may be skipped, but for this one reason. */
 const REQUIRE_ALL = process.env['REQUIRE_ALL'] === '1'
 const NO_HISTORY = /: this checkout has no history/
+const MAX_FAILURE_LINES = 200
 const ON_WINDOWS = process.platform === 'win32'
 
 await main()
