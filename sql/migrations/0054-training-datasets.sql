@@ -60,6 +60,7 @@ create table redaction_settings (
 );
 
 -- What jobs that have not ended need and nobody may read, sealed with the master key.
+alter table jobs add column has_secret boolean not null default false;
 create table job_secrets (
   org_id uuid not null,
   job_id uuid not null,
@@ -69,7 +70,6 @@ create table job_secrets (
 );
 
 -- Whichever statement ends a job that was given a secret deletes that.
-alter table jobs add column has_secret boolean not null default false;
 create function end_job_secret() returns trigger language plpgsql as $$
 begin
   delete from job_secrets where org_id = new.org_id and job_id = new.id;

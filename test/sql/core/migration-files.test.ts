@@ -24,6 +24,22 @@ t.test('a released migration serves nobody older than itself', async (t) => {
   }
 })
 
+t.test('a migration locks a table fully before it locks it in part', async (t) => {
+  const migrations = await Promise.all((await listMigrations()).map(readMigration))
+  // Those before served nobody older, who would be there to be harmed.
+  for (const { name, text } of migrations.filter(({ number }) => number > 16)) {
+    t.same(findRaisedLocks(text), [], name)
+  }
+  const child = 'create table parts (job_id uuid references jobs);'
+  const column = 'alter table jobs add column secret bytea;'
+  const trigger =
+    'create trigger ended after update of state on jobs for each row execute function f();'
+  t.same(findRaisedLocks(`${child}\n${column}`), ['jobs'])
+  t.same(findRaisedLocks(`${trigger}\n${column}`), ['jobs'])
+  t.same(findRaisedLocks(`${column}\n${child}\n${trigger}\n${column}`), [])
+  t.same(findRaisedLocks(`create table jobs (id uuid);\n${child}\n${column}`), [])
+})
+
 t.test('indexes are built concurrently in a file of their own', async (t) => {
   const first = 'create index concurrently if not exists by_name\n  on organizations (name);'
   const second =
@@ -77,4 +93,21 @@ t.test('a first line that says something else is refused', async (t) => {
 async function read(t: Test, text: string) {
   const folder = await plantMigrations(t, { '9000-next.sql': text })
   return readMigration((await listMigrations(folder)).at(-1) as MigrationFile)
+}
+
+/**
+ * The tables that are altered after a foreign key to them, or a trigger on them, has locked them against
+ * writing. A transaction that has read such a table and then writes to it is at once found to be in a deadlock
+ * with the lock's raise, and is the one that fails.
+ */
+function findRaisedLocks(text: string) {
+  const code = text.replaceAll(/--.*/g, '')
+  const made = new Set([...code.matchAll(/create table (\w+)/g)].map(([, table]) => table))
+  const partly = [...code.matchAll(/\breferences (\w+)|create trigger[^;]*? on (\w+)/g)]
+  const fully = [...code.matchAll(/(?:alter|drop) table (\w+)/g)]
+  const firstOf = (found: readonly RegExpExecArray[], table: string) =>
+    found.find((match) => match.slice(1).includes(table))?.index ?? Infinity
+  return [...new Set(fully.map(([, table = '']) => table))].filter(
+    (table) => !made.has(table) && firstOf(partly, table) < firstOf(fully, table),
+  )
 }
