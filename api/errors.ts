@@ -4,7 +4,13 @@ import type { Request, ResponseToolkit } from '@hapi/hapi'
 import type Joi from 'joi'
 import { cut, describeFault, MAX_FAULTS } from '../jobs/rules/core/reader.ts'
 import { FileMissing, StorageAway } from '../jobs/storage.ts'
-import { isDatabaseAway, isStatementTimeout, NoConnection } from '../sql/core/db.ts'
+import {
+  isDatabaseAway,
+  isLockRefused,
+  isSerializationFailure,
+  isStatementTimeout,
+  NoConnection,
+} from '../sql/core/db.ts'
 
 /**
  * An answer that is an error. The server turns it into `{detail, code, request_id}` with the members and
@@ -112,6 +118,10 @@ function asApiError(thrown: unknown, request: Request, log: ErrorLog): ApiError 
   if (isDatabaseAway(thrown)) {
     log.warn({ request_id: request.info.id, err: thrown }, 'the database is away')
     return unavailable('The service is temporarily unavailable', 5)
+  }
+  if (isLockRefused(thrown) || isSerializationFailure(thrown)) {
+    log.warn({ request_id: request.info.id, err: thrown }, 'another transaction was in the way')
+    return unavailable('The service is busy; try again', 1)
   }
   if (thrown instanceof StorageAway) {
     log.warn({ request_id: request.info.id, err: thrown }, 'the storage is away')

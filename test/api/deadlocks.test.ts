@@ -1,0 +1,32 @@
+import t from 'tap'
+import { openService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+t.test('a request that ends in a deadlock is to be sent again', async (t) => {
+  const service = await openService(t)
+  const { sql } = service
+  const { key } = await service.makeOrganization()
+  const client = service.client(key)
+  const trace = { trace_id: 't', agent_name: 'a' }
+  const other = await sql.reserve()
+  t.teardown(() => other.release())
+  await other`begin`
+  await other`lock table pgboss.job in exclusive mode`
+  const stored = client.post('/traces', trace)
+  await until(async () => {
+    const waiting = await sql`
+      select from pg_locks l join pg_database d on d.oid = l.database
+      where d.datname = current_database() and not l.granted`
+    return waiting.length > 0
+  })
+  // The request has waited for longer than this will, so that it is the one to find the deadlock.
+  const locked = other`lock table trace_ids in exclusive mode`.execute()
+  t.match(await stored, {
+    status: 503,
+    headers: { 'retry-after': '1' },
+    body: { code: 'unavailable', detail: 'The service is busy; try again' },
+  })
+  await locked
+  await other`rollback`
+  t.match(await client.post('/traces', trace), { status: 201 })
+})
