@@ -60,8 +60,12 @@ t.test('restoring traces', async (t) => {
       const later = '2026-03-05T10:00:00.000Z'
       const { orgId } = await restore(
         backupOf([
-          ...[traceLine('a'), { ...scoreLine('a'), updated_at: later }, verdictLine('a')],
-          ...[traceLine('b'), scoreLine('b'), verdictLine('b')],
+          traceLine('a'),
+          { ...scoreLine('a'), updated_at: later },
+          verdictLine('a'),
+          traceLine('b'),
+          scoreLine('b'),
+          verdictLine('b'),
         ]),
       )
       const [asked] = await sql`
