@@ -15,27 +15,28 @@ export async function withinEvaluators(
   orgId: string,
   rows: readonly RestoredEntry[],
 ): Promise<ReadyRows> {
-  const ready: RestoredEntry[] = []
-  const faults: LineFault[] = []
+  const parts: ReadyRows[] = []
   for (const [projectId, some] of Map.groupBy(rows, ({ row }) => row['project_id'] as string)) {
     const present = await listEvaluators(tx, orgId, [projectId])
     const keys = new Set(present.map(({ name, agent_name }) => keyOf(name, agent_name)))
     const count = await countEvaluators(tx, orgId, projectId)
-    for (const each of some) {
-      const { name, agent_name, type } = each.row
-      const key = keyOf(name, agent_name)
-      const isNew = !keys.has(key)
-      const isPattern = type === 'regex'
-      const fault = isNew ? faultOfCount(count, isPattern) : undefined
-      if (fault !== undefined) faults.push(overLimit(each, fault))
-      else ready.push(each)
-      if (!isNew || fault !== undefined) continue
-      keys.add(key)
-      count.total++
-      if (isPattern) count.patterns++
-    }
+    const evaluatorKey = ({ row }: RestoredEntry) => keyOf(row['name'], row['agent_name'])
+    parts.push(
+      withinRoom(some, keys, evaluatorKey, ({ row }) => {
+        const isPattern = row['type'] === 'regex'
+        const fault = faultOfCount(count, isPattern)
+        if (fault !== undefined) return fault
+        count.total++
+        if (isPattern) count.patterns++
+        return undefined
+      }),
+    )
   }
-  return { ready, faults, conflictCount: 0 }
+  return {
+    ready: parts.flatMap(({ ready }) => ready),
+    faults: parts.flatMap(({ faults }) => faults),
+    conflictCount: 0,
+  }
 }
 
 /** Skills, as many as an organization may have. */
@@ -44,18 +45,34 @@ export async function withinSkills(
   orgId: string,
   rows: readonly RestoredEntry[],
 ): Promise<ReadyRows> {
-  const ready: RestoredEntry[] = []
-  const faults: LineFault[] = []
   const nameOf = ({ row }: RestoredEntry) => row['name'] as string
   const names = new Set((await findSkills(tx, orgId, rows.map(nameOf))).keys())
   let room = await countRoom(tx, orgId)
+  return withinRoom(rows, names, nameOf, () => (room-- > 0 ? undefined : TOO_MANY_SKILLS))
+}
+
+/**
+ * The rows whose keys are there, and of the others those that there is room for.
+ * @param keys those that are there; those of further rows are added
+ * @param take takes the room of a row, or says why there is none
+ */
+function withinRoom(
+  rows: readonly RestoredEntry[],
+  keys: Set<string>,
+  keyOfRow: (each: RestoredEntry) => string,
+  take: (each: RestoredEntry) => string | undefined,
+): ReadyRows {
+  const ready: RestoredEntry[] = []
+  const faults: LineFault[] = []
   for (const each of rows) {
-    const isNew = !names.has(nameOf(each))
-    if (isNew && room <= 0) faults.push(overLimit(each, TOO_MANY_SKILLS))
-    else ready.push(each)
-    if (!isNew || room <= 0) continue
-    names.add(nameOf(each))
-    room--
+    const key = keyOfRow(each)
+    const fault = keys.has(key) ? undefined : take(each)
+    if (fault !== undefined) {
+      faults.push(overLimit(each, fault))
+      continue
+    }
+    keys.add(key)
+    ready.push(each)
   }
   return { ready, faults, conflictCount: 0 }
 }

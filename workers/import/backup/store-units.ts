@@ -15,24 +15,32 @@ export async function storeUnits(
 ): Promise<StoredLines> {
   const isBroken =
     chunk.isLast && chunk.cappedAtLine === undefined && !(from?.last_line ?? parsed.end)
-  const { openFault } = parsed
-  const open = from?.open
-  const spoiled = openFault !== undefined && open?.is_new ? open : undefined
-  const isRemoved = spoiled !== undefined && (await removeTrace(restoring, spoiled))
-  const fault = isRemoved ? [leftOutBy(openFault ?? 0, spoiled.line ?? openFault ?? 0)] : []
-  const whole = await storeLines(restoring, parsed, {
-    open: isRemoved ? { ...spoiled, is_new: false } : open,
-    chain: from?.chain,
-  })
+  const { open, leftOut } = await withoutSpoiled(restoring, from?.open, parsed.openFault)
+  const whole = await storeLines(restoring, parsed, { open, chain: from?.chain })
   const stored = isBroken ? await withoutBroken(restoring, whole) : whole
   const { trace = 0 } = stored.restored
   const isAtEnd = chunk.isLast && !isBroken
   const versionless = isAtEnd ? await versionlessFaults(restoring) : []
   return {
     ...stored,
-    restored: { ...stored.restored, trace: isRemoved ? trace - 1 : trace },
-    removedCount: stored.removedCount + (isRemoved ? 1 : 0),
-    faults: [...stored.faults, ...fault, ...versionless],
+    restored: { ...stored.restored, trace: trace - leftOut.length },
+    removedCount: stored.removedCount + leftOut.length,
+    faults: [...stored.faults, ...leftOut, ...versionless],
+  }
+}
+
+/** Takes away again the trace that the chunk before ended with, where a line of this one about it is faulty. */
+async function withoutSpoiled(
+  restoring: Restoring,
+  open: OpenTrace | undefined,
+  faultLine: number | undefined,
+) {
+  if (!open?.is_new || faultLine === undefined || !(await removeTrace(restoring, open))) {
+    return { open, leftOut: [] }
+  }
+  return {
+    open: { ...open, is_new: false },
+    leftOut: [leftOutBy(faultLine, open.line ?? faultLine)],
   }
 }
 
