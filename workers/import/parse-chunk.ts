@@ -6,6 +6,7 @@ import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import type { Format, Loss, Members, PartsFormat, Refusal } from '../../jobs/rules/import/format.ts'
 import { describeFault, isObject, reader } from '../../jobs/rules/core/reader.ts'
 import type { Fault } from '../../jobs/rules/core/reader.ts'
+import { isStorableText } from '../../jobs/rules/core/storable.ts'
 import { measureJson } from './containers/measure-json.ts'
 import type { Chunk } from './containers/read-chunks.ts'
 import type { FoundPart } from './stage-parts.ts'
@@ -128,7 +129,7 @@ function readWhole(place: RecordPlace, format: Format, record: Members): WholeRe
 /** The text an id is stored as; '' for a value that cannot be an id: the check of the record refuses it. */
 function keyOf(traceId: unknown) {
   const text = typeof traceId === 'number' ? String(traceId) : traceId
-  return typeof text === 'string' && text.isWellFormed() && !text.includes('\0') ? text : ''
+  return isStorableText(text) ? text : ''
 }
 
 function readParts(

@@ -1,5 +1,6 @@
 import { MAX_DEPTH } from './depth.ts'
 import { isObject } from './reader.ts'
+import { isStorableText } from './storable.ts'
 
 /**
  * The canonical JSON text of a value (RFC 8785), its strings as they came: what a model is trained on
@@ -38,7 +39,7 @@ function joined<T>(
 }
 
 function isUnfit(value: unknown): boolean {
-  if (typeof value === 'string') return value.includes('\0') || !value.isWellFormed()
+  if (typeof value === 'string') return !isStorableText(value)
   if (Array.isArray(value)) return value.some(isUnfit)
   return isObject(value) && Object.entries(value).some(([k, v]) => isUnfit(k) || isUnfit(v))
 }

@@ -1,6 +1,6 @@
 import { orderBytes } from '../core/order.ts'
 import { isObject } from '../core/reader.ts'
-import { isStorableJson } from '../core/storable-json.ts'
+import { isStorableJson } from '../core/storable.ts'
 import { yamlText } from '../core/yaml.ts'
 
 /** A frontmatter as its author wrote it, of JSON values. */

@@ -1,7 +1,9 @@
 import { isClientId, isObject } from '../../../jobs/rules/core/reader.ts'
+import { isStorableText } from '../../../jobs/rules/core/storable.ts'
 import type { Members, Refusal } from '../../../jobs/rules/import/format.ts'
 import type { KindName } from '../../../jobs/rules/import/backup/lines.ts'
 import { isKindName, kindOf, readLine } from '../../../jobs/rules/import/backup/read-line.ts'
+import { MAX_PROJECT_NAME } from '../../../jobs/rules/import/backup/setting-kinds.ts'
 import {
   restoreRevision,
   restoreTrace,
@@ -174,8 +176,7 @@ function keyOf({ project, trace_id, settles_at = null }: Members) {
 }
 
 function isProjectName(name: unknown): name is string {
-  const isText = typeof name === 'string' && name.length <= MAX_PROJECT_NAME
-  return isText && name.isWellFormed() && !name.includes('\0')
+  return isStorableText(name) && name.length <= MAX_PROJECT_NAME
 }
 
 function readEnd({ counts, sha256 }: Members): Pick<EndLine, 'counts' | 'sha256'> | undefined {
@@ -207,8 +208,6 @@ type Read = { readonly fault?: Refusal; readonly values?: Members | undefined } 
 const OPEN_KINDS: ReadonlySet<KindName> = new Set(['trace', 'score'])
 /** As many as a trace in pieces may hold. */
 const MAX_VALUES = 5_000_000
-/** Characters of the longest name that a project can have. */
-const MAX_PROJECT_NAME = 256
 /** Kinds that the last line may count. */
 const MAX_KINDS = 1000
 export const AFTER_END: Refusal = {

@@ -1,6 +1,6 @@
 import { isObject } from '../../core/reader.ts'
 import { isUuid } from '../../core/uuid.ts'
-import { isStorableJson } from '../../core/storable-json.ts'
+import { isStorableJson, isStorableText } from '../../core/storable.ts'
 import type { Members, Refusal } from '../format.ts'
 import { KINDS } from './lines.ts'
 import type { KindName } from './lines.ts'
@@ -83,8 +83,6 @@ function isStorable(type: Member['type'], value: unknown) {
   return type !== 'components' || isStorableJson(JSON.stringify(value))
 }
 
-const isText = (value: unknown): value is string =>
-  typeof value === 'string' && value.isWellFormed() && !value.includes('\0')
 const isInt = (value: unknown) => Number.isSafeInteger(value)
 const isVersionNumber = (value: unknown) =>
   isInt(value) && (value as number) >= 1 && (value as number) <= MAX_VERSION_NUMBER
@@ -92,7 +90,7 @@ const isFinite = (value: unknown) => Number.isFinite(value)
 const isId = (value: unknown) => typeof value === 'string' && isUuid(value)
 const isBase64 = (value: unknown) => typeof value === 'string' && BASE64.test(value)
 const isManifest = (value: unknown) =>
-  isObject(value) && isText(value['agent_name']) && isText(value['manifest_hash'])
+  isObject(value) && isStorableText(value['agent_name']) && isStorableText(value['manifest_hash'])
 const isManifestWithin = (value: unknown) => isManifest(value) && isId((value as Members)['id'])
 const listOf = (isItem: (value: unknown) => boolean) => (value: unknown) =>
   Array.isArray(value) && value.length <= MAX_LIST && value.every(isItem)
@@ -103,7 +101,7 @@ const MAX_MESSAGE = 500
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 /** Items of a list of a line; a selection of traces is the longest there is. */
 const MAX_LIST = 100_000
-const TEXT = [isText, 'a text without NUL and lone surrogates'] as const
+const TEXT = [isStorableText, 'a text without NUL and lone surrogates'] as const
 const INT = [isInt, 'an integer'] as const
 
 /** What a value of each type is, and how that is said. */
@@ -116,7 +114,7 @@ const TYPES = {
   time: [isTime, 'an RFC 3339 time in UTC with milliseconds'],
   bytes: [isBase64, 'base64'],
   json: [() => true, 'JSON'],
-  texts: [listOf(isText), `a list of at most ${MAX_LIST} texts`],
+  texts: [listOf(isStorableText), `a list of at most ${MAX_LIST} texts`],
   ints: [listOf(isInt), `a list of at most ${MAX_LIST} integers`],
   workspace: TEXT,
   project: TEXT,

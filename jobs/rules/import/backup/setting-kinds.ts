@@ -23,7 +23,7 @@ const settings = shape({
 
 /** Characters. A trace may make its project, whose name is as long as any name in it. */
 const MAX_WORKSPACE_NAME = 128
-const MAX_PROJECT_NAME = 256
+export const MAX_PROJECT_NAME = 256
 
 /** Has neither id nor time: an empty installation has one of its own, which is the same by its name. */
 export const workspace = kind('workspace', 'workspaces', {
