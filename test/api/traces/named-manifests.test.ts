@@ -16,6 +16,7 @@ import { makeAgent, toolComponent } from '../../support/agents.ts'
 import { gate } from '../../support/queues.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
+import { listLockWaits } from '../../support/lock-waits.ts'
 
 // No worker runs: what holds, holds once the requests are answered.
 const service = await openService(t)
@@ -83,7 +84,7 @@ for (const [way, insert] of [
     })
     await inserted.opened
     const registering = agent.register([toolComponent('a')], { manifest_hash })
-    await until(async () => (await listWaiting()).length > 0)
+    await until(async () => (await listLockWaits(sql, 'advisory')).length > 0)
     commit.open()
     await storing
     const { manifest_id } = await registering
@@ -118,7 +119,7 @@ t.test('traces wait for the manifest that is being registered, and are tied to i
   })
   await linked.opened
   const storing = client.post('/traces', { agent_name: 'support', manifest_hash })
-  await until(async () => (await listWaiting()).length > 0)
+  await until(async () => (await listLockWaits(sql, 'advisory')).length > 0)
   commit.open()
   await registering
   const { body } = await storing
@@ -268,11 +269,4 @@ function rowOf(org: { orgId: string; projectId: string }, more: object) {
   )
   if ('faults' in read) throw new Error(JSON.stringify(read.faults))
   return { ...toTraceRow(read.trace, 'shared'), org_id: org.orgId, project_id: org.projectId }
-}
-
-/** The locks that somebody waits for in this database. */
-function listWaiting() {
-  return sql`
-    select 1 from pg_locks l join pg_stat_activity a using (pid)
-    where not l.granted and l.locktype = 'advisory' and a.datname = current_database()`
 }

@@ -21,6 +21,7 @@ import { makeSkill, publishSkill } from '../../support/registry.ts'
 import type { MadeSkill } from '../../support/registry.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
+import { listLockWaits } from '../../support/lock-waits.ts'
 
 const HARMLESS = 'Read the file and sum it up.'
 const SHORT_LINK = 'See bit.ly/x1'
@@ -137,12 +138,7 @@ t.test('scans of skills', async (t) => {
       await lockSkills(tx, orgId, ['slow'])
       await enqueue(orgId, skill.versionIds[0] ?? '')
       // It has looked through the files and waits to store what it found.
-      await until(async () => {
-        const waiting = await sql`
-          select from pg_locks where locktype = 'advisory' and not granted
-            and database = (select oid from pg_database where datname = current_database())`
-        return waiting.length > 0
-      })
+      await until(async () => (await listLockWaits(sql, 'advisory')).length > 0)
       await tx`delete from skill_version_files where org_id = ${orgId}`
       await tx`update skill_versions set revision = revision + 1 where org_id = ${orgId}`
     })
