@@ -130,7 +130,8 @@ export async function findPrincipal(context: ApiContext, credential: CredentialH
   return { principal, rate }
 }
 
-function authorize(principal: Principal, request: Request, access: Access) {
+/** @throws ApiError 403 for who may not make this request, or not call an operation with this access rule */
+export function authorize(principal: Principal, request: Request, access: Access) {
   const { scope, permissions, isSession } = principal
   const isReading = request.method === 'get' || request.method === 'head'
   // A browser sends the cookie along with requests that other sites make.

@@ -11,7 +11,7 @@ import type { Access, Principal } from './principal.ts'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** One operation: its path, access rule, schemas, documentation and handler in one value. */
-export interface Endpoint {
+export interface Endpoint<A = unknown> {
   readonly method: Method
   /** Relative to the base path `/api/v1`; a path that begins with `//` is relative to the root. */
   readonly path: string
@@ -44,7 +44,7 @@ export interface Endpoint {
   /** How its answers are written, errors included; default as JSON. */
   readonly write?: (request: Request, answer: Unwritten) => Written
   readonly answers: Readonly<Record<number, Joi.Schema>>
-  readonly handle: (call: Call<never, never, never>) => Promise<unknown>
+  readonly handle: (call: Call<never, never, never>) => Promise<A>
 }
 
 /** A path of an operation. */
@@ -113,7 +113,8 @@ export interface Unwritten {
 export interface Written {
   readonly status: number
   readonly type: string
-  readonly content: object | Buffer
+  readonly content: object | string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** What a handler is called with. */
@@ -127,6 +128,9 @@ export interface Call<P, Q, B> {
   readonly request: Request
   readonly h: ResponseToolkit
 }
+
+/** What an operation answers with 2xx, before it is written as JSON: times are dates. */
+export type Answered<A> = A extends Answer<infer Body> ? Body : A
 
 /** An answer with a status other than 200, or with headers. */
 export class Answer<Body = unknown> {
@@ -144,6 +148,7 @@ export function endpoint<
   P extends Joi.ObjectSchema | undefined = undefined,
   Q extends Joi.ObjectSchema | undefined = undefined,
   B extends Body | undefined = undefined,
+  A = unknown,
 >(
   method: Method,
   path: string,
@@ -151,10 +156,10 @@ export function endpoint<
     readonly params?: P
     readonly query?: Q
     readonly body?: B
-    readonly handle: (call: Call<Input<P>, Input<Q>, BodyOf<B>>) => Promise<unknown>
+    readonly handle: (call: Call<Input<P>, Input<Q>, BodyOf<B>>) => Promise<A>
   },
-): Endpoint {
-  return { method, path, ...declared } as Endpoint
+): Endpoint<A> {
+  return { method, path, ...declared } as Endpoint<A>
 }
 
 /** Whether the operation honours an Idempotency-Key. */

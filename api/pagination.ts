@@ -121,8 +121,8 @@ export function ageKey({ created_at, id }: { created_at: Date; id: string }) {
  * The answer of a list: `rows` holds one row more than the page when there are further ones.
  * @param counted rows that match, counted no further than COUNT_LIMIT + 1; null where that took too long
  */
-export function listAnswer<Row, Item>(
-  name: string,
+export function listAnswer<Name extends string, Row, Item>(
+  name: Name,
   page: Page,
   rows: readonly Row[],
   counted: number | null,
@@ -132,7 +132,7 @@ export function listAnswer<Row, Item>(
   const shown = rows.slice(0, page.limit)
   const last = shown.at(-1)
   return {
-    [name]: shown.map(show),
+    ...({ [name]: shown.map(show) } as Record<Name, Item[]>),
     total: counted && Math.min(counted, COUNT_LIMIT),
     ...((counted === null || counted > COUNT_LIMIT) && { total_is_capped: true }),
     limit: page.limit,

@@ -1,0 +1,103 @@
+/**
+ * What buttons and forms do. `data-send="POST /path"` sends a request, with the fields of the form or the
+ * JSON of `data-body`; `data-confirm` asks first; `data-then` names the page that is shown afterwards, where
+ * `{name}` stands for a member of the answer. `data-copy` copies the text beside the button. A field with
+ * `data-submit` sends its form when it changes.
+ */
+export function bindActions(root: Document) {
+  root.addEventListener('click', (event) => {
+    const button = (event.target as Element).closest('button')
+    if (!button) return
+    if (button.dataset['send'] !== undefined) void send(button, bodyOf(button))
+    if ('copy' in button.dataset) void copy(button)
+  })
+  root.addEventListener('submit', (event) => {
+    const form = event.target as HTMLFormElement
+    if (form.dataset['send'] === undefined) return
+    event.preventDefault()
+    void send(form, fieldsOf(form))
+  })
+  root.addEventListener('change', (event) => {
+    const field = event.target as HTMLInputElement
+    if ('submit' in field.dataset) field.form?.requestSubmit()
+  })
+}
+
+async function send(element: HTMLElement, body: object | undefined) {
+  const { send = '', then, confirm } = element.dataset
+  if (confirm !== undefined && !window.confirm(confirm)) return
+  const [method = 'POST', path = ''] = send.split(' ')
+  element.setAttribute('aria-busy', 'true')
+  try {
+    const answer = await fetch(path, {
+      method,
+      ...(method !== 'DELETE' && {
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(body ?? {}),
+      }),
+    })
+    const told = (await answer.json().catch(() => ({}))) as Told
+    if (answer.ok) return leave(element, then, told)
+    tell(element, detailOf(told) ?? `The service answered ${answer.status}`)
+  } catch {
+    tell(element, 'The service could not be reached')
+  } finally {
+    element.removeAttribute('aria-busy')
+  }
+}
+
+/** Shows the next page, or this one anew. */
+function leave(element: HTMLElement, then: string | undefined, answer: Told) {
+  if (then === undefined) return location.reload()
+  element.removeAttribute('aria-busy')
+  location.assign(then.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(answer[name]))))
+}
+
+/** The fields that have a value; a field's `data-type` says what it is written as. */
+function fieldsOf(form: HTMLFormElement) {
+  const body: Record<string, unknown> = bodyOf(form) ?? {}
+  for (const [name, value] of new FormData(form)) {
+    if (value === '' || typeof value !== 'string') continue
+    const field = form.elements.namedItem(name)
+    const type = field instanceof HTMLElement ? field.dataset['type'] : undefined
+    if (type === 'list') body[name] = value.split(',').map((part) => part.trim())
+    else body[name] = type === 'json' || type === 'number' ? JSON.parse(value) : value
+  }
+  return body
+}
+
+function bodyOf(element: HTMLElement) {
+  const { body } = element.dataset
+  return body === undefined ? undefined : (JSON.parse(body) as Record<string, unknown>)
+}
+
+async function copy(button: HTMLButtonElement) {
+  const text = button.parentElement?.querySelector('pre, code')?.textContent ?? ''
+  await navigator.clipboard.writeText(text)
+  const said = button.textContent
+  button.textContent = 'Copied'
+  setTimeout(() => (button.textContent = said), 1500)
+}
+
+function detailOf({ detail }: Told) {
+  if (typeof detail === 'string') return detail
+  const message = (detail as { message?: unknown } | undefined)?.message
+  return typeof message === 'string' ? message : undefined
+}
+
+/** Says what went wrong: in the form's own place, else at the edge of the page. */
+export function tell(element: Element, text: string) {
+  const place = element.querySelector('[role=alert]') ?? document.querySelector('#alert') ?? addPlace()
+  place.textContent = text
+}
+
+function addPlace() {
+  const place = document.createElement('p')
+  place.id = 'alert'
+  place.className = 'toast'
+  place.setAttribute('role', 'alert')
+  document.body.append(place)
+  return place
+}
+
+type Told = Readonly<Record<string, unknown>>
