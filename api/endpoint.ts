@@ -132,6 +132,9 @@ export interface Call<P, Q, B> {
 /** What an operation answers with 2xx, before it is written as JSON: times are dates. */
 export type Answered<A> = A extends Answer<infer Body> ? Body : A
 
+/** What an operation answers. */
+export type AnswerOf<O> = O extends Endpoint<infer A> ? Answered<A> : never
+
 /** An answer with a status other than 200, or with headers. */
 export class Answer<Body = unknown> {
   readonly status: number

@@ -39,7 +39,16 @@ const MENU = [
       { title: 'Changelog', area: 'changelog', key: 'l' },
     ],
   },
-] as const
+] as const satisfies readonly { readonly name: string; readonly items: readonly MenuItem[] }[]
+
+interface MenuItem {
+  readonly title: string
+  /** The address below `/console`. */
+  readonly area: string
+  /** Leads there after `g`. */
+  readonly key: string
+}
+const ITEMS: readonly MenuItem[] = MENU.flatMap(({ items }) => [...items])
 
 export type AreaName = (typeof MENU)[number]['items'][number]['area']
 
@@ -88,7 +97,7 @@ function keyboardHelp(): Markup {
     <div><dt>${keys('j', 'k')}</dt><dd>Next, previous row</dd></div>
     <div><dt>${keys('Enter')}</dt><dd>Open the row</dd></div>
     <div><dt>${keys('/')}</dt><dd>Search</dd></div>
-    ${MENU.flatMap(({ items }) => items).map(({ title, key }) => html`<div><dt>${keys('g', key)}</dt><dd>${title}</dd></div>`)}
+    ${ITEMS.map(({ title, key }) => html`<div><dt>${keys('g', key)}</dt><dd>${title}</dd></div>`)}
     <div><dt>${keys('?')}</dt><dd>This list</dd></div>
   </dl><form method="dialog"><button class="button">Close</button></form></dialog>`
 }
