@@ -54,7 +54,9 @@ async function send(element: HTMLElement, body: object | undefined) {
 function leave(element: HTMLElement, then: string | undefined, answer: Told) {
   if (then === undefined) return location.reload()
   element.removeAttribute('aria-busy')
-  location.assign(then.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(answer[name]))))
+  location.assign(
+    then.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(answer[name]))),
+  )
 }
 
 /** The fields that have a value; a field's `data-type` says what it is written as. */
@@ -90,7 +92,8 @@ function detailOf({ detail }: Told) {
 
 /** Says what went wrong: in the form's own place, else at the edge of the page. */
 export function tell(element: Element, text: string) {
-  const place = element.querySelector('[role=alert]') ?? document.querySelector('#alert') ?? addPlace()
+  const place =
+    element.querySelector('[role=alert]') ?? document.querySelector('#alert') ?? addPlace()
   place.textContent = text
 }
 

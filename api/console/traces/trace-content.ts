@@ -1,5 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import { toolArgumentsOf, toolCallIdOf, toolOfSpan, toolResultOf } from '../../../jobs/rules/traces/tool-spans.ts'
+import {
+  toolArgumentsOf,
+  toolCallIdOf,
+  toolOfSpan,
+  toolResultOf,
+} from '../../../jobs/rules/traces/tool-spans.ts'
 import type { LlmCall, Message, Span, ToolCall } from '../../../jobs/rules/traces/trace.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
@@ -34,15 +39,31 @@ export function traceContent(trace: ShownContent, place: Place): Markup {
   }
   const sections = [
     run,
-    ...spans.slice(0, MAX_SECTIONS).map((span) => sectionOf(room, span, callsOf.get(span.id) ?? [], llm_calls)),
+    ...spans
+      .slice(0, MAX_SECTIONS)
+      .map((span) => sectionOf(room, span, callsOf.get(span.id) ?? [], llm_calls)),
   ]
-  return html`<div class="content" tabindex="0" role="region" aria-label="Content">${sections.map(({ anchor, title, body }, i) => html`<section id="${anchor}" class="${i === 0 && 'first'}"><h3>${title}</h3>${body}</section>`)}</div>`
+  return html`<div class="content" tabindex="0" role="region" aria-label="Content">
+    ${sections.map(
+      ({ anchor, title, body }, i) =>
+        html`<section id="${anchor}" class="${i === 0 && 'first'}">
+          <h3>${title}</h3>
+          ${body}
+        </section>`,
+    )}
+  </div>`
 }
 
-function sectionOf(room: Room, span: Span, calls: readonly LlmCall[], all: readonly LlmCall[]): Section {
+function sectionOf(
+  room: Room,
+  span: Span,
+  calls: readonly LlmCall[],
+  all: readonly LlmCall[],
+): Section {
   const anchor = anchorOf(span)
   const here = room.at(span.id, anchor)
-  const title = html`<i class="kind t-${span.span_type}" aria-hidden="true"></i><bdi>${span.name}</bdi> <span class="quiet">${span.span_type}</span>`
+  const title = html`<i class="kind t-${span.span_type}" aria-hidden="true"></i
+    ><bdi>${span.name}</bdi> <span class="quiet">${span.span_type}</span>`
   const parts = [
     span.span_type === 'tool' ? toolRun(here, span, all) : previews(here, span, calls),
     callList(here, calls),
@@ -72,7 +93,9 @@ function callOfTool(span: Span, calls: readonly LlmCall[]): ToolCall | undefined
   const tool = toolOfSpan(span)
   const all = calls.flatMap((call) => call.tool_calls)
   const named = all.filter(({ tool_name }) => tool_name === tool)
-  return all.find((call) => id !== null && call.id === id) ?? (named.length === 1 ? named[0] : undefined)
+  return (
+    all.find((call) => id !== null && call.id === id) ?? (named.length === 1 ? named[0] : undefined)
+  )
 }
 
 /** Calls one after the other. Of messages that the call before was given, too, only the number is told. */
@@ -81,12 +104,14 @@ function callList(room: Room, calls: readonly LlmCall[]): Markup {
   return html`${calls.map((call) => {
     const repeated = countRepeated(before, call.rendered_input)
     before = call.rendered_input
-    return html`<p class="quiet">${[call.model_name, tokensOf(call), call.latency_ms !== null && duration(call.latency_ms), call.status === 'error' && 'failed'].filter(Boolean).join(' · ')}</p>
-    ${repeated > 0 && html`<p class="quiet">${plural(repeated, 'message')} as in the call before</p>`}
-    ${call.rendered_input.slice(repeated, repeated + MAX_MESSAGES).map((given) => html`${message(room, given.role, given.content)}${toolCalls(room, given)}`)}
-    ${call.rendered_input.length > repeated + MAX_MESSAGES && html`<p class="quiet">${plural(call.rendered_input.length - repeated - MAX_MESSAGES, 'further message')}</p>`}
-    ${message(room, 'answer', call.output['content'], 'output')}
-    ${call.tool_calls.map(({ tool_name, args }) => message(room, `calls ${tool_name}`, args, 'output'))}`
+    return html`<p class="quiet">
+        ${[call.model_name, tokensOf(call), call.latency_ms !== null && duration(call.latency_ms), call.status === 'error' && 'failed'].filter(Boolean).join(' · ')}
+      </p>
+      ${repeated > 0 && html`<p class="quiet">${plural(repeated, 'message')} as in the call before</p>`}
+      ${call.rendered_input.slice(repeated, repeated + MAX_MESSAGES).map((given) => html`${message(room, given.role, given.content)}${toolCalls(room, given)}`)}
+      ${call.rendered_input.length > repeated + MAX_MESSAGES && html`<p class="quiet">${plural(call.rendered_input.length - repeated - MAX_MESSAGES, 'further message')}</p>`}
+      ${message(room, 'answer', call.output['content'], 'output')}
+      ${call.tool_calls.map(({ tool_name, args }) => message(room, `calls ${tool_name}`, args, 'output'))}`
   })}`
 }
 
@@ -96,13 +121,18 @@ function countRepeated(before: readonly Message[], now: readonly Message[]) {
 }
 
 function toolCalls(room: Room, { tool_calls }: Message) {
-  return (tool_calls ?? []).slice(0, MAX_MESSAGES).map((call) => message(room, `called ${call.function.name}`, call.function.arguments))
+  return (tool_calls ?? [])
+    .slice(0, MAX_MESSAGES)
+    .map((call) => message(room, `called ${call.function.name}`, call.function.arguments))
 }
 
 function attributeList(room: Room, { attributes }: Span) {
   const names = Object.keys(attributes).length
   if (names === 0) return ''
-  return html`<details><summary>${plural(names, 'attribute')}</summary><pre><bdi>${room.cut(JSON.stringify(attributes, null, 2))}</bdi></pre></details>`
+  return html`<details>
+    <summary>${plural(names, 'attribute')}</summary>
+    <pre><bdi>${room.cut(JSON.stringify(attributes, null, 2))}</bdi></pre>
+  </details>`
 }
 
 /** One text with who said it; nothing where there is none. */
@@ -111,7 +141,9 @@ function message(room: Room, role: string, content: unknown, kind = ''): Markup 
   if (text === '') return html``
   const isCode = typeof content !== 'string' && !Array.isArray(content)
   const shown = html`<bdi>${room.cut(text)}</bdi>`
-  return html`<div class="message ${kind}"><b>${role}</b>${isCode ? html`<pre>${shown}</pre>` : html`<p>${shown}</p>`}</div>`
+  return html`<div class="message ${kind}">
+    <b>${role}</b>${isCode ? html`<pre>${shown}</pre>` : html`<p>${shown}</p>`}
+  </div>`
 }
 
 /** What a message says: its text, the texts of its parts, or its JSON. */
@@ -134,7 +166,12 @@ function tokensOf({ input_tokens, output_tokens }: LlmCall) {
 }
 
 /** How much a page shows of long texts, and where more of them is. */
-function openRoom({ path, whole }: Place, id = '', anchor = 'run', budget = { left: PAGE_CHARS }): Room {
+function openRoom(
+  { path, whole }: Place,
+  id = '',
+  anchor = 'run',
+  budget = { left: PAGE_CHARS },
+): Room {
   const isWhole = whole !== undefined && whole === id
   return {
     at: (id, anchor) => openRoom({ path, whole }, id, anchor, budget),
@@ -146,7 +183,8 @@ function openRoom({ path, whole }: Place, id = '', anchor = 'run', budget = { le
       const [address = '', query] = path.split('?')
       const more = withQuery(address, Object.fromEntries(new URLSearchParams(query)), { whole: id })
       const rest = `${count(text.length - shown.length)} more characters`
-      return html`${shown}… ${isWhole || id === '' ? html`<span class="quiet">${rest}</span>` : html`<a class="link" href="${more}#${anchor}">Show ${rest}</a>`}`
+      return html`${shown}…
+      ${isWhole || id === '' ? html`<span class="quiet">${rest}</span>` : html`<a class="link" href="${more}#${anchor}">Show ${rest}</a>`}`
     },
   }
 }

@@ -18,20 +18,35 @@ export function verdictStrip(
     const from = at
     at += share
     const isDim = chosen !== undefined && chosen !== word
-    return html`<rect class="v-${word}${isDim && ' dim'}" x="${from.toFixed(3)}%" width="${Math.max(0.15, share - 0.2).toFixed(3)}%" height="10" rx="3"/>`
+    return html`<rect
+      class="v-${word}${isDim && ' dim'}"
+      x="${from.toFixed(3)}%"
+      width="${Math.max(0.15, share - 0.2).toFixed(3)}%"
+      height="10"
+      rx="3"
+    />`
   })
   return html`<section class="strip" aria-label="Verdicts">
-  <svg width="100%" height="10" aria-hidden="true">${bars}</svg>
-  <ul>${words.map((word) => html`<li>${label(word, by_verdict[word] ?? 0)}</li>`)}</ul>
-</section>`
+    <svg width="100%" height="10" aria-hidden="true">${bars}</svg>
+    <ul>
+      ${words.map((word) => html`<li>${label(word, by_verdict[word] ?? 0)}</li>`)}
+    </ul>
+  </section>`
 
   function label(word: string, n: number) {
-    const text = html`<i aria-hidden="true"></i><b>${count(n)}</b> ${word === 'none' ? 'not judged' : word} <span class="quiet">${percent(n, total)}</span>`
+    const text = html`<i aria-hidden="true"></i
+      ><b>${count(n)}</b> ${word === 'none' ? 'not judged' : word}
+      <span class="quiet">${percent(n, total)}</span>`
     // Traces without a verdict are no filter of the list.
     if (word === 'none') return html`<span class="v-none">${text}</span>`
     const href = withQuery('/console/traces', filter, {
       verdict: chosen === word ? undefined : word,
     })
-    return html`<a class="v-${word}" href="${href}"${attributes({ 'aria-current': chosen === word && 'true' })}>${text}</a>`
+    return html`<a
+      class="v-${word}"
+      href="${href}"
+      ${attributes({ 'aria-current': chosen === word && 'true' })}
+      >${text}</a
+    >`
   }
 }

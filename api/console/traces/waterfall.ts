@@ -18,10 +18,12 @@ export function waterfall(spans: readonly Span[]): Markup {
   const share = (time: number) => ((time - from) / length) * 100
   if (rows.length === 0) return html`<p class="waterfall quiet">No spans were recorded.</p>`
   return html`<div class="waterfall" data-rows>
-  ${times.length > 0 && html`<div class="ruler" aria-hidden="true"><span></span><svg width="100%" height="22">${[0, 25, 50, 75, 100].map((at) => html`<text x="${at}%" y="14" class="at-${at}">${duration((length * at) / 100)}</text>`)}</svg></div>`}
-  <ol>${rows.slice(0, MAX_SHOWN).map((row) => html`<li>${spanRow(row, share)}</li>`)}</ol>
-  ${rows.length > MAX_SHOWN && html`<p class="quiet">${rows.length - MAX_SHOWN} further spans are not drawn.</p>`}
-</div>`
+    ${times.length > 0 && html`<div class="ruler" aria-hidden="true"><span></span><svg width="100%" height="22">${[0, 25, 50, 75, 100].map((at) => html`<text x="${at}%" y="14" class="at-${at}">${duration((length * at) / 100)}</text>`)}</svg></div>`}
+    <ol>
+      ${rows.slice(0, MAX_SHOWN).map((row) => html`<li>${spanRow(row, share)}</li>`)}
+    </ol>
+    ${rows.length > MAX_SHOWN && html`<p class="quiet">${rows.length - MAX_SHOWN} further spans are not drawn.</p>`}
+  </div>`
 }
 
 function spanRow({ span, depth }: Row, share: (time: number) => number) {
@@ -31,9 +33,18 @@ function spanRow({ span, depth }: Row, share: (time: number) => number) {
   const took = timeOf(span.ended_at) - timeOf(span.started_at)
   const isLate = end > 76
   const failed = span.status === 'error'
-  return html`<a data-row href="#${anchorOf(span)}" class="span t-${span.span_type}${failed && ' failed'}">
-    <span class="name d${Math.min(depth, 8)}"><i class="kind" aria-hidden="true"></i><span class="visually-hidden">${span.span_type} </span><bdi>${span.name}</bdi>${failed && html` <em>failed</em>`}</span>
-    <svg width="100%" height="28" aria-hidden="true">${[25, 50, 75].map((at) => html`<line class="grid-line" x1="${at}%" x2="${at}%" y2="28"/>`)}${isTimed && html`<rect class="bar" x="${start.toFixed(3)}%" width="${Math.max(0.4, end - start).toFixed(3)}%" y="8" height="12" rx="3"/><text class="took${isLate && ' before'}" x="${(isLate ? start : end).toFixed(3)}%" dx="${isLate ? -6 : 6}" y="18">${duration(took)}</text>`}</svg>
+  return html`<a
+    data-row
+    href="#${anchorOf(span)}"
+    class="span t-${span.span_type}${failed && ' failed'}"
+  >
+    <span class="name d${Math.min(depth, 8)}"
+      ><i class="kind" aria-hidden="true"></i><span class="visually-hidden">${span.span_type} </span
+      ><bdi>${span.name}</bdi>${failed && html` <em>failed</em>`}</span
+    >
+    <svg width="100%" height="28" aria-hidden="true">
+      ${[25, 50, 75].map((at) => html`<line class="grid-line" x1="${at}%" x2="${at}%" y2="28" />`)}${isTimed && html`<rect class="bar" x="${start.toFixed(3)}%" width="${Math.max(0.4, end - start).toFixed(3)}%" y="8" height="12" rx="3" /><text class="took${isLate && ' before'}" x="${(isLate ? start : end).toFixed(3)}%" dx="${isLate ? -6 : 6}" y="18">${duration(took)}</text>`}
+    </svg>
   </a>`
 }
 
