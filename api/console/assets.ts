@@ -50,7 +50,7 @@ function readFiles() {
   const add = (name: string, type: string, bytes: Buffer) =>
     found.set(name, staticFile(type, bytes, HEADERS))
   for (const name of listFiles('browser', '.ts')) {
-    const script = stripTypeScriptTypes(readFileSync(join(HERE, 'browser', name), 'utf8'))
+    const script = stripTypes(readFileSync(join(HERE, 'browser', name), 'utf8'))
     add(name, 'text/javascript', Buffer.from(script))
   }
   const styles = listFiles('styles', '.css').map((name) => readFileSync(join(HERE, 'styles', name)))
@@ -68,4 +68,15 @@ function listFiles(folder: string, ending: string) {
   return readdirSync(join(HERE, folder))
     .filter((name) => name.endsWith(ending))
     .sort()
+}
+
+/** Without the warning that this is experimental: the process that runs this was read in the same way. */
+function stripTypes(source: string) {
+  const { emitWarning } = process
+  process.emitWarning = () => undefined
+  try {
+    return stripTypeScriptTypes(source)
+  } finally {
+    process.emitWarning = emitWarning
+  }
 }
