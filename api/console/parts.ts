@@ -108,6 +108,11 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`
 }
 
+/** The beginning of a text that is shown on one line. */
+export function excerpt(text: string, chars = 160): string {
+  return text.length > chars ? `${text.slice(0, chars)}…` : text
+}
+
 /** A share as people say it: `< 1 %`, `12 %`. */
 export function percent(n: number, of: number): string {
   const share = of === 0 ? 0 : (n / of) * 100

@@ -14,6 +14,7 @@ import {
   curlLine,
   duration,
   emptyState,
+  excerpt,
   pager,
   plural,
   scoreBar,
@@ -101,7 +102,7 @@ function rows(traces: TraceList['traces'], now: Date): Markup {
               <a
                 data-row
                 href="${withQuery(`${PATH}/${encodeURIComponent(trace.trace_id)}`, { project: trace.project === 'default' ? undefined : trace.project })}"
-                ><bdi>${trace.user_input_preview || trace.trace_id}</bdi></a
+                ><bdi>${excerpt(trace.user_input_preview || trace.trace_id)}</bdi></a
               >${preview(trace)}
             </td>
             <td>
@@ -123,9 +124,9 @@ function rows(traces: TraceList['traces'], now: Date): Markup {
 }
 
 function preview({ error_message, final_output_preview, status }: TraceList['traces'][number]) {
-  if (error_message) return html`<p class="error"><bdi>${error_message}</bdi></p>`
+  if (error_message) return html`<p class="error"><bdi>${excerpt(error_message)}</bdi></p>`
   const text = final_output_preview || (status === 'running' ? 'Still running' : 'No output')
-  return html`<p><bdi>${text}</bdi></p>`
+  return html`<p><bdi>${excerpt(text)}</bdi></p>`
 }
 
 /** A good score is the reason that everybody expects. */
