@@ -8,9 +8,10 @@ import { answerFile, staticFile } from '../static-file.ts'
 import type { StaticFile } from '../static-file.ts'
 
 const HERE = import.meta.dirname
+const { resolve } = createRequire(import.meta.url)
 const FONTS = {
-  'text.woff2': '@fontsource-variable/geist/files/geist-latin-wght-normal.woff2',
-  'code.woff2': '@fontsource-variable/geist-mono/files/geist-mono-latin-wght-normal.woff2',
+  'text.woff2': resolve('@fontsource-variable/geist/files/geist-latin-wght-normal.woff2'),
+  'code.woff2': resolve('@fontsource-variable/geist-mono/files/geist-mono-latin-wght-normal.woff2'),
 }
 const HEADERS = {
   'Cache-Control': 'public, max-age=31536000, immutable',
@@ -56,10 +57,7 @@ function readFiles() {
   const styles = listFiles('styles', '.css').map((name) => readFileSync(join(HERE, 'styles', name)))
   add('console.css', 'text/css', Buffer.concat(styles))
   add('icon.svg', 'image/svg+xml', readFileSync(join(HERE, 'icon.svg')))
-  const { resolve } = createRequire(import.meta.url)
-  for (const [name, path] of Object.entries(FONTS)) {
-    add(name, 'font/woff2', readFileSync(resolve(path)))
-  }
+  for (const [name, path] of Object.entries(FONTS)) add(name, 'font/woff2', readFileSync(path))
   return found
 }
 

@@ -115,7 +115,9 @@ function rows(traces: TraceList['traces'], now: Date): Markup {
             <td class="num">
               ${trace.status === 'running' ? 'running' : duration(trace.duration_ms)}
             </td>
-            <td class="num wide">${count((trace.input_tokens ?? 0) + (trace.output_tokens ?? 0))}</td>
+            <td class="num wide">
+              ${count((trace.input_tokens ?? 0) + (trace.output_tokens ?? 0))}
+            </td>
             <td class="num quiet">${ago(trace.started_at, now)}</td>
           </tr>`,
       )}
