@@ -7,6 +7,7 @@ import type { Valid } from '../jobs/shape.ts'
 import type { ApiContext } from './context.ts'
 import type { FieldFault } from './errors.ts'
 import type { Access, Principal } from './principal.ts'
+import type { Unwritten, Written } from './written-answer.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -101,20 +102,6 @@ export interface StreamedBody {
   readonly documented?: Joi.Schema
   readonly maxBytes: number
   readonly types: string[]
-}
-
-/** An answer before it is written. */
-export interface Unwritten {
-  readonly status: number
-  readonly body: object
-}
-
-/** An answer as it is sent. */
-export interface Written {
-  readonly status: number
-  readonly type: string
-  readonly content: object | string
-  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** What a handler is called with. */

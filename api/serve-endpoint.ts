@@ -52,7 +52,12 @@ function routeOptions(
  */
 export async function askOperation<A>(
   operation: Endpoint<A>,
-  { context: shared, principal, request, h }: Pick<NeverCall, 'context' | 'principal' | 'request' | 'h'>,
+  {
+    context: shared,
+    principal,
+    request,
+    h,
+  }: Pick<NeverCall, 'context' | 'principal' | 'request' | 'h'>,
   { params = {}, query = {} }: { params?: object; query?: object } = {},
 ): Promise<Answered<A>> {
   if (operation.access !== 'open' && operation.access !== 'public') {

@@ -1,4 +1,4 @@
-import type { Written } from '../endpoint.ts'
+import type { Written } from '../written-answer.ts'
 import { assetPath } from './assets.ts'
 import { html } from './html.ts'
 import type { Markup } from './html.ts'

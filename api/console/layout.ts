@@ -2,7 +2,6 @@ import type { Principal } from '../principal.ts'
 import { assetPath } from './assets.ts'
 import { html } from './html.ts'
 import type { Markup } from './html.ts'
-import type { Shown } from './page.ts'
 
 const MENU = [
   {
@@ -51,6 +50,15 @@ interface MenuItem {
 const ITEMS: readonly MenuItem[] = MENU.flatMap(({ items }) => [...items])
 
 export type AreaName = (typeof MENU)[number]['items'][number]['area']
+
+export interface Shown {
+  readonly title: string
+  readonly body: Markup
+  /** The pages above this one, the outermost first. */
+  readonly above?: readonly { readonly title: string; readonly href: string }[]
+  /** What stands beside the title, such as buttons. */
+  readonly beside?: Markup | undefined
+}
 
 /** What is around the content of every page. */
 export function frame({

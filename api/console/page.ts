@@ -1,13 +1,13 @@
 import type { Request } from '@hapi/hapi'
 import { endpoint } from '../endpoint.ts'
-import type { Answered, Call, Endpoint, Unwritten, Written } from '../endpoint.ts'
+import type { Answered, Call, Endpoint } from '../endpoint.ts'
 import type { Access, Principal } from '../principal.ts'
 import { askOperation } from '../serve-endpoint.ts'
+import type { Unwritten, Written } from '../written-answer.ts'
 import { writeDocument } from './document.ts'
 import { html } from './html.ts'
-import type { Markup } from './html.ts'
 import { frame } from './layout.ts'
-import type { AreaName } from './layout.ts'
+import type { AreaName, Shown } from './layout.ts'
 
 /** One screen: where it is, its place in the menu, and how it is made of what operations answer. */
 export interface Screen {
@@ -15,15 +15,6 @@ export interface Screen {
   /** Default `key`: whoever has a key. */
   readonly access?: Access
   readonly show: (visit: Visit) => Promise<Shown>
-}
-
-export interface Shown {
-  readonly title: string
-  readonly body: Markup
-  /** The pages above this one, the outermost first. */
-  readonly above?: readonly { readonly title: string; readonly href: string }[]
-  /** What stands beside the title, such as buttons. */
-  readonly beside?: Markup | undefined
 }
 
 /** What a page is made with. */

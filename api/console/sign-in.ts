@@ -1,5 +1,5 @@
 import { endpoint } from '../endpoint.ts'
-import type { Unwritten } from '../endpoint.ts'
+import type { Unwritten } from '../written-answer.ts'
 import { assetPath } from './assets.ts'
 import { writeDocument } from './document.ts'
 import { html } from './html.ts'
