@@ -108,6 +108,16 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`
 }
 
+/** How many a list has in all: `1 trace`, `10,000+ traces`. */
+export function totalOf(
+  { total, total_is_capped = false }: { total: number | null; total_is_capped?: boolean },
+  one: string,
+  many = `${one}s`,
+): string {
+  if (total === null) return `more ${many} than can be counted quickly`
+  return total_is_capped ? `${count(total)}+ ${many}` : plural(total, one, many)
+}
+
 /** The beginning of a text that is shown on one line. */
 export function excerpt(text: string, chars = 160): string {
   return text.length > chars ? `${text.slice(0, chars)}…` : text

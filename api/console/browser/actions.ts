@@ -59,13 +59,20 @@ function leave(element: HTMLElement, then: string | undefined, answer: Told) {
   )
 }
 
-/** The fields that have a value; a field's `data-type` says what it is written as. */
+/**
+ * The fields that have a value. A field's `data-type` says what it is written as: `json`, `number`, `list` for
+ * words between commas, or `each` for the list of all fields of the name that are checked.
+ */
 function fieldsOf(form: HTMLFormElement) {
   const body: Record<string, unknown> = bodyOf(form) ?? {}
+  for (const { name } of form.querySelectorAll<HTMLInputElement>('[data-type=each]'))
+    body[name] = []
   for (const [name, value] of new FormData(form)) {
     if (value === '' || typeof value !== 'string') continue
-    const type = form.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`)?.dataset['type']
-    if (type === 'list') body[name] = value.split(',').map((part) => part.trim())
+    const field = form.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`)
+    const type = field?.dataset['type']
+    if (type === 'each') (body[name] as string[]).push(value)
+    else if (type === 'list') body[name] = value.split(',').map((part) => part.trim())
     else body[name] = type === 'json' || type === 'number' ? JSON.parse(value) : value
   }
   return body

@@ -18,6 +18,7 @@ import {
   pager,
   plural,
   scoreBar,
+  totalOf,
   verdictBadge,
   withQuery,
 } from '../parts.ts'
@@ -50,7 +51,7 @@ export const listTracesPage = page('/traces', {
     return {
       title: 'Traces',
       body: html`${verdictStrip(stats, filter)}
-      ${stats.total + list.traces.length > 0 || isFiltered ? filters(filter, names, totalOf(list)) : ''}
+      ${stats.total + list.traces.length > 0 || isFiltered ? filters(filter, names, totalOf(list, 'trace')) : ''}
       ${list.traces.length > 0 ? html`${rows(list.traces, now)}${pager(PATH, query, list.next_cursor)}` : isFiltered ? noMatch() : noTraces(address)}`,
     }
   },
@@ -135,11 +136,6 @@ function preview({ error_message, final_output_preview, status }: TraceList['tra
 function reasonOf({ reason_code }: TraceList['traces'][number]) {
   if (reason_code === null || reason_code === 'score.good') return ''
   return html`<p class="quiet reason">${reason_code}</p>`
-}
-
-function totalOf({ total, total_is_capped }: TraceList) {
-  if (total === null) return 'More than can be counted quickly'
-  return `${count(total)}${total_is_capped ? '+' : ''} ${total === 1 ? 'trace' : 'traces'}`
 }
 
 function noMatch() {
