@@ -7,6 +7,7 @@ import { listChangelogPage } from './changelog/list-changelog.ts'
 import { jobsEvents, listJobsPage } from './jobs/list-jobs.ts'
 import { jobEvents, showJobPage } from './jobs/show-job.ts'
 import type { Page } from './page.ts'
+import { showRegressionsPage } from './regressions/show-regressions.ts'
 import { signInPage } from './sign-in.ts'
 import { listTracesPage } from './traces/list-traces.ts'
 import { showTracePage } from './traces/show-trace.ts'
@@ -17,6 +18,7 @@ import { showDeliveryPage } from './webhooks/show-delivery.ts'
 export const pages: readonly Page[] = [
   listTracesPage,
   showTracePage,
+  showRegressionsPage,
   listJobsPage,
   showJobPage,
   listDeliveriesPage,
