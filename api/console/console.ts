@@ -4,6 +4,8 @@ import type { Endpoint } from '../endpoint.ts'
 import { routesOf } from '../serve-endpoint.ts'
 import { serveAssets } from './assets.ts'
 import { listChangelogPage } from './changelog/list-changelog.ts'
+import { listChecksPage } from './checks/list-checks.ts'
+import { checkEvents, showCheckPage } from './checks/show-check.ts'
 import { jobsEvents, listJobsPage } from './jobs/list-jobs.ts'
 import { jobEvents, showJobPage } from './jobs/show-job.ts'
 import type { Page } from './page.ts'
@@ -19,6 +21,8 @@ export const pages: readonly Page[] = [
   listTracesPage,
   showTracePage,
   showRegressionsPage,
+  listChecksPage,
+  showCheckPage,
   listJobsPage,
   showJobPage,
   listDeliveriesPage,
@@ -27,7 +31,7 @@ export const pages: readonly Page[] = [
 ]
 
 /** The events of the panels that change while they are looked at. */
-const events: readonly Endpoint[] = [jobsEvents, jobEvents]
+const events: readonly Endpoint[] = [checkEvents, jobsEvents, jobEvents]
 
 /** The pages that people look at, made of the operations that clients call. */
 export function serveConsole(server: Server, context: ApiContext) {
