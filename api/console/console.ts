@@ -8,6 +8,8 @@ import { listChecksPage } from './checks/list-checks.ts'
 import { checkEvents, showCheckPage } from './checks/show-check.ts'
 import { jobsEvents, listJobsPage } from './jobs/list-jobs.ts'
 import { jobEvents, showJobPage } from './jobs/show-job.ts'
+import { listManifestsPage } from './manifests/list-manifests.ts'
+import { showManifestPage } from './manifests/show-manifest.ts'
 import type { Page } from './page.ts'
 import { showRegressionsPage } from './regressions/show-regressions.ts'
 import { signInPage } from './sign-in.ts'
@@ -20,6 +22,8 @@ import { showDeliveryPage } from './webhooks/show-delivery.ts'
 export const pages: readonly Page[] = [
   listTracesPage,
   showTracePage,
+  listManifestsPage,
+  showManifestPage,
   showRegressionsPage,
   listChecksPage,
   showCheckPage,
