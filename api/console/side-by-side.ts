@@ -10,21 +10,14 @@ const MAX_EDITS = 1500
 /** Equal lines that are shown around a difference. */
 const CONTEXT = 3
 
-/**
- * Two texts beside each other, line by line, with the words that differ marked. Long equal parts are left out.
- * @param before undefined where the text is new
- * @param after undefined where it is gone
- */
-export function sideBySide(before: string | undefined, after: string | undefined): Markup {
-  const [old, now] = [before ?? '', after ?? ''].map((text) => text.slice(0, MAX_CHARS)) as [
-    string,
-    string,
-  ]
+/** Two texts beside each other, line by line, with the words that differ marked. Long equal parts are left out. */
+export function sideBySide(before: string, after: string): Markup {
+  const [old, now] = [before.slice(0, MAX_CHARS), after.slice(0, MAX_CHARS)]
   const changes = diffLines(old, now, { maxEditLength: MAX_EDITS }) ?? [
     { value: old, removed: true, added: false, count: 0 },
     { value: now, removed: false, added: true, count: 0 },
   ]
-  const isCut = (before ?? '').length > MAX_CHARS || (after ?? '').length > MAX_CHARS
+  const isCut = old.length < before.length || now.length < after.length
   return html`<div class="scroll" tabindex="0" role="group" aria-label="Before and after">
     <table class="diff">
       <thead class="visually-hidden">
@@ -49,8 +42,8 @@ function rowsOf(changes: readonly Change[]) {
     if (change.removed && next?.added) {
       rows.push(pair(change.value, next.value))
       i++
-    } else if (change.removed) rows.push(row(html`<del>${change.value}</del>`, '', 'gone'))
-    else if (change.added) rows.push(row('', html`<ins>${change.value}</ins>`, 'new'))
+    } else if (change.removed) rows.push(row(change.value, '', 'gone'))
+    else if (change.added) rows.push(row('', change.value, 'new'))
     else rows.push(equal(change.value, i === 0, i === changes.length - 1))
   }
   return rows
@@ -58,7 +51,7 @@ function rowsOf(changes: readonly Change[]) {
 
 function pair(before: string, after: string) {
   const words = diffWordsWithSpace(before, after, { maxEditLength: MAX_EDITS })
-  if (!words) return row(html`<del>${before}</del>`, html`<ins>${after}</ins>`, 'gone new')
+  if (!words) return row(before, after, 'gone new')
   const side = (isOther: (change: Change) => boolean, mark: (text: string) => Markup) =>
     words.flatMap((change) => {
       if (isOther(change)) return []

@@ -2,7 +2,6 @@ import type { Component } from '../../../jobs/rules/manifests/manifest.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import { badge, plural } from '../parts.ts'
-import type { Tone } from '../parts.ts'
 import { sideBySide } from '../side-by-side.ts'
 
 /** The components of a manifest beside those of another one; those that are equal come last, by name. */
@@ -29,20 +28,21 @@ export function componentDiff(
 }
 
 function compared({ before, after }: Pair) {
-  const component = after ?? before
-  if (!component) return ''
-  const state = before ? (after ? 'changed' : 'removed') : 'added'
-  return html`<article class="component">
-    <h3>${nameOf(component)} ${badge(state, STATES[state])}</h3>
-    ${sideBySide(before && textOf(before), after && textOf(after))}
-  </article>`
+  if (before && after) {
+    return html`<article class="component">
+      <h3>${nameOf(after)} ${badge('changed', 'warning')}</h3>
+      ${sideBySide(textOf(before), textOf(after))}
+    </article>`
+  }
+  if (after) return shown(after, badge('added', 'good'), 'new')
+  return before && shown(before, badge('removed', 'bad'), 'gone')
 }
 
-function shown(component: Component) {
+function shown(component: Component, state?: Markup, kind = '') {
   const text = textOf(component)
   return html`<article class="component">
-    <h3>${nameOf(component)}</h3>
-    ${text && html`<pre tabindex="0" aria-label="Content of ${component.component_name}"><bdi>${text.slice(0, 4000)}</bdi></pre>`}
+    <h3>${nameOf(component)} ${state}</h3>
+    ${text && html`<pre class="${kind}" tabindex="0" aria-label="Content of ${component.component_name}"><bdi>${text.slice(0, 4000)}</bdi></pre>`}
   </article>`
 }
 
@@ -64,12 +64,6 @@ function textOf({ schema_json }: Component) {
 
 function keyOf({ component_type, component_name }: Component) {
   return `${component_type} ${component_name}`
-}
-
-const STATES: Readonly<Record<string, Tone>> = {
-  added: 'good',
-  removed: 'bad',
-  changed: 'warning',
 }
 
 interface Pair {
