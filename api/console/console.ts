@@ -2,6 +2,8 @@ import type { Server } from '@hapi/hapi'
 import type { ApiContext } from '../context.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { routesOf } from '../serve-endpoint.ts'
+import { listAgentsPage } from './agents/list-agents.ts'
+import { showAgentPage } from './agents/show-agent.ts'
 import { serveAssets } from './assets.ts'
 import { listChangelogPage } from './changelog/list-changelog.ts'
 import { listChecksPage } from './checks/list-checks.ts'
@@ -22,6 +24,8 @@ import { showDeliveryPage } from './webhooks/show-delivery.ts'
 export const pages: readonly Page[] = [
   listTracesPage,
   showTracePage,
+  listAgentsPage,
+  showAgentPage,
   listManifestsPage,
   showManifestPage,
   showRegressionsPage,
