@@ -48,13 +48,8 @@ export function topologyChart(
   const { width = 0, height = 0 } = graph.graph()
   const most = Math.max(1, ...links.map((edge) => edge.trace_count))
   return html`<figure class="chart topology">
-    <div class="scroll" tabindex="0" role="group" aria-label="Topology">
-      <svg
-        width="${Math.ceil(width) + 2}"
-        height="${Math.ceil(height) + 2}"
-        role="img"
-        aria-label="${describe(drawn, links)}"
-      >
+    <div class="scroll" tabindex="0" role="group" aria-label="${describe(drawn, links)}">
+      <svg width="${Math.ceil(width) + 2}" height="${Math.ceil(height) + 2}">
         <defs>
           <marker
             id="arrow"
