@@ -139,6 +139,7 @@ export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/skills/{skill_name}/attachments/{attachment_id}': 'sends a file',
   '/skills/{skill_name}/benchmarks': OF_ONE,
   '/skills/{skill_name}/subscriptions': OF_ONE,
+  '/traces/{trace_id}/dataset-rows': OF_ONE,
   '/import/{import_id}/errors': OF_ONE,
   '/replay/batches/{replay_batch_id}/tasks': OF_ONE,
   '/skills': BOUNDED,
