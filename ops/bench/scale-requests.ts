@@ -89,6 +89,7 @@ export const SCALE_REQUESTS: readonly string[] = [
   ...['', 'agent_name={agent_name}'].map((query) => asked('/skills/analytics/leaderboard', query)),
   '/import',
   '/jobs',
+  '/jobs/stats',
   '/replay/export',
   '/replay/export?verdict=drop',
   '/replay/export?verdict=drop&limit=100',
