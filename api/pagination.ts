@@ -52,6 +52,18 @@ export function decodeNumberCursor(cursor: string | undefined, digits = 9): numb
   return Number(number)
 }
 
+/**
+ * The version and the ordinal in a cursor of rows of several versions.
+ * @throws ApiError 400 for a text that `encodeCursor([version_id, ordinal])` did not make
+ */
+export function decodeRowCursor(cursor: string | undefined) {
+  if (cursor === undefined) return undefined
+  const [id, ordinal, ...more] = readList(cursor)
+  if (!isText(id) || !isUuid(id) || more.length > 0) throw notCursor()
+  if (typeof ordinal !== 'number' || !Number.isSafeInteger(ordinal)) throw notCursor()
+  return { version_id: id, ordinal }
+}
+
 /** A cursor of the registry: a place in one of its orders, and its rank there. */
 export function encodePlaceCursor({ is_other, sort_key, skill_id }: RegistryPlace, rank: number) {
   return encodeCursor([Number(is_other), sort_key, skill_id, rank])
