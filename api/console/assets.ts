@@ -7,6 +7,16 @@ import { notFound } from '../errors.ts'
 import { answerFile, staticFile } from '../static-file.ts'
 import type { StaticFile } from '../static-file.ts'
 
+const HERE = import.meta.dirname
+const FONTS = {
+  'text.woff2': '@fontsource-variable/geist/files/geist-latin-wght-normal.woff2',
+  'code.woff2': '@fontsource-variable/geist-mono/files/geist-mono-latin-wght-normal.woff2',
+}
+const HEADERS = {
+  'Cache-Control': 'public, max-age=31536000, immutable',
+  'X-Content-Type-Options': 'nosniff',
+}
+
 /** Everything that pages load: modules, one style sheet, two fonts, an icon. Read once a process. */
 const files = readFiles()
 /** Changes with any of them, so that browsers may keep each for good. */
@@ -58,14 +68,4 @@ function listFiles(folder: string, ending: string) {
   return readdirSync(join(HERE, folder))
     .filter((name) => name.endsWith(ending))
     .sort()
-}
-
-const HERE = import.meta.dirname
-const FONTS = {
-  'text.woff2': '@fontsource-variable/geist/files/geist-latin-wght-normal.woff2',
-  'code.woff2': '@fontsource-variable/geist-mono/files/geist-mono-latin-wght-normal.woff2',
-}
-const HEADERS = {
-  'Cache-Control': 'public, max-age=31536000, immutable',
-  'X-Content-Type-Options': 'nosniff',
 }

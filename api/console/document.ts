@@ -9,21 +9,32 @@ export function writeDocument(
   status = 200,
 ): Written {
   const { text } = html`<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>${title} · Console</title>
-<meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark">
-<link rel="preload" href="${assetPath('text.woff2')}" as="font" type="font/woff2" crossorigin>
-<link rel="stylesheet" href="${assetPath('console.css')}">
-<link rel="icon" href="${assetPath('icon.svg')}">
-<script type="module" src="${assetPath('console.ts')}"></script>
-</head>
-<body class="${bodyClass}">
-${body}
-</body>
-</html>`
-  return { status, type: 'text/html; charset=utf-8', content: `<!doctype html>\n${text}`, headers: HEADERS }
+    <head>
+      <meta charset="utf-8" />
+      <title>${title} · Console</title>
+      <meta name="viewport" content="width=device-width" />
+      <meta name="color-scheme" content="light dark" />
+      <link
+        rel="preload"
+        href="${assetPath('text.woff2')}"
+        as="font"
+        type="font/woff2"
+        crossorigin
+      />
+      <link rel="stylesheet" href="${assetPath('console.css')}" />
+      <link rel="icon" href="${assetPath('icon.svg')}" />
+      <script type="module" src="${assetPath('console.ts')}"></script>
+    </head>
+    <body class="${bodyClass}">
+      ${body}
+    </body>
+  </html>`
+  return {
+    status,
+    type: 'text/html; charset=utf-8',
+    content: `<!doctype html>\n${text}`,
+    headers: HEADERS,
+  }
 }
 
 /** Only what this service serves; no style or script within the page; no frame around it. */

@@ -39,7 +39,16 @@ const MENU = [
       { title: 'Changelog', area: 'changelog', key: 'l' },
     ],
   },
-] as const
+] as const satisfies readonly { readonly name: string; readonly items: readonly MenuItem[] }[]
+
+interface MenuItem {
+  readonly title: string
+  /** The address below `/console`. */
+  readonly area: string
+  /** Leads there after `g`. */
+  readonly key: string
+}
+const ITEMS: readonly MenuItem[] = MENU.flatMap(({ items }) => [...items])
 
 export type AreaName = (typeof MENU)[number]['items'][number]['area']
 
@@ -55,22 +64,39 @@ export function frame({
   return {
     title,
     body: html`<a class="skip" href="#main">Skip to content</a>
-<header class="side">
-  <a class="brand" href="/console/traces"><img src="${assetPath('icon.svg')}" alt="" width="22" height="22">Lifecycle</a>
-  <nav aria-label="Main" class="menu">${MENU.map(
-    ({ name, items }) => html`<h2>${name}</h2><ul>${items.map((item) => html`<li><a href="/console/${item.area}" data-key="g ${item.key}"${item.area === area && html` aria-current="page"`}>${item.title}</a></li>`)}</ul>`,
-  )}</nav>
-  ${principal && whoIs(principal)}
-</header>
-<main id="main" tabindex="-1">
-  <div class="head">
-    <div>${above.length > 0 && html`<nav aria-label="Breadcrumb" class="crumbs"><ol>${above.map(({ title, href }) => html`<li><a href="${href}">${title}</a></li>`)}</ol></nav>`}
-    <h1><bdi>${title}</bdi></h1></div>
-    ${beside && html`<div class="beside">${beside}</div>`}
-  </div>
-  ${body}
-</main>
-${keyboardHelp()}`,
+      <header class="side">
+        <a class="brand" href="/console/traces"
+          ><img src="${assetPath('icon.svg')}" alt="" width="22" height="22" />Lifecycle</a
+        >
+        <nav aria-label="Main" class="menu">
+          ${MENU.map(
+            ({ name, items }) =>
+              html`<h2>${name}</h2>
+                <ul>
+                  ${items.map((item) => html`<li><a href="/console/${item.area}" data-key="g ${item.key}" ${item.area === area && html` aria-current="page"`}>${item.title}</a></li>`)}
+                </ul>`,
+          )}
+        </nav>
+        ${principal && whoIs(principal)}
+      </header>
+      <main id="main" tabindex="-1">
+        <div class="head">
+          <div>
+            ${
+              above.length > 0 &&
+              html`<nav aria-label="Breadcrumb" class="crumbs">
+                <ol>
+                  ${above.map(({ title, href }) => html`<li><a href="${href}">${title}</a></li>`)}
+                </ol>
+              </nav>`
+            }
+            <h1><bdi>${title}</bdi></h1>
+          </div>
+          ${beside && html`<div class="beside">${beside}</div>`}
+        </div>
+        ${body}
+      </main>
+      ${keyboardHelp()}`,
   }
 }
 
@@ -78,17 +104,46 @@ function whoIs({ orgName, plan, keyLabel, permissions }: Principal): Markup {
   return html`<div class="who">
     <p><b>${orgName}</b> <span class="tag">${plan}</span></p>
     <p class="quiet">${keyLabel} · ${permissions}</p>
-    <button type="button" class="link" data-send="DELETE /api/v1/auth/session" data-then="/console/sign-in">Sign out</button>
+    <button
+      type="button"
+      class="link"
+      data-send="DELETE /api/v1/auth/session"
+      data-then="/console/sign-in"
+    >
+      Sign out
+    </button>
   </div>`
 }
 
 function keyboardHelp(): Markup {
   const keys = (...pressed: string[]) => pressed.map((key) => html`<kbd>${key}</kbd> `)
-  return html`<dialog id="keys" aria-labelledby="keys-title"><h2 id="keys-title">Keyboard</h2><dl>
-    <div><dt>${keys('j', 'k')}</dt><dd>Next, previous row</dd></div>
-    <div><dt>${keys('Enter')}</dt><dd>Open the row</dd></div>
-    <div><dt>${keys('/')}</dt><dd>Search</dd></div>
-    ${MENU.flatMap(({ items }) => items).map(({ title, key }) => html`<div><dt>${keys('g', key)}</dt><dd>${title}</dd></div>`)}
-    <div><dt>${keys('?')}</dt><dd>This list</dd></div>
-  </dl><form method="dialog"><button class="button">Close</button></form></dialog>`
+  return html`<dialog id="keys" aria-labelledby="keys-title">
+    <h2 id="keys-title">Keyboard</h2>
+    <dl>
+      <div>
+        <dt>${keys('j', 'k')}</dt>
+        <dd>Next, previous row</dd>
+      </div>
+      <div>
+        <dt>${keys('Enter')}</dt>
+        <dd>Open the row</dd>
+      </div>
+      <div>
+        <dt>${keys('/')}</dt>
+        <dd>Search</dd>
+      </div>
+      ${ITEMS.map(
+        ({ title, key }) =>
+          html`<div>
+            <dt>${keys('g', key)}</dt>
+            <dd>${title}</dd>
+          </div>`,
+      )}
+      <div>
+        <dt>${keys('?')}</dt>
+        <dd>This list</dd>
+      </div>
+    </dl>
+    <form method="dialog"><button class="button">Close</button></form>
+  </dialog>`
 }

@@ -23,7 +23,7 @@ export interface Shown {
   /** The pages above this one, the outermost first. */
   readonly above?: readonly { readonly title: string; readonly href: string }[]
   /** What stands beside the title, such as buttons. */
-  readonly beside?: Markup
+  readonly beside?: Markup | undefined
 }
 
 /** What a page is made with. */

@@ -5,12 +5,17 @@ import type { Query } from './page.ts'
 /** A verdict with its sign, since colour alone says nothing to some. */
 export function verdictBadge(verdict: string | null, needsReview = false): Markup {
   const word = verdict ?? 'none'
-  return html`<span class="badge v-${word}"><i aria-hidden="true">${SIGNS[word]}</i>${WORDS[word] ?? word}${needsReview && html`<small>review</small>`}</span>`
+  return html`<span class="badge v-${word}"
+    ><i aria-hidden="true">${SIGNS[word]}</i
+    >${WORDS[word] ?? word}${needsReview && html`<small>review</small>`}</span
+  >`
 }
 
 /** The state of a job, a build, a delivery or another thing that goes through states. */
 export function stateBadge(state: string): Markup {
-  return html`<span class="badge state tone-${TONES[state] ?? 'plain'}"><i aria-hidden="true"></i>${state.replaceAll('_', ' ')}</span>`
+  return html`<span class="badge state tone-${TONES[state] ?? 'plain'}"
+    ><i aria-hidden="true"></i>${state.replaceAll('_', ' ')}</span
+  >`
 }
 
 /** A word in a colour: `good`, `bad`, `warning`, `busy` or `plain`. */
@@ -22,7 +27,12 @@ export function badge(word: Part, tone: Tone = 'plain'): Markup {
 export function scoreBar(value: number | null, label = 'Score'): Markup {
   if (value === null) return NOTHING
   const width = Math.max(2, value * 44).toFixed(1)
-  return html`<span class="score"><svg width="44" height="6" role="img" aria-label="${label} ${value.toFixed(2)}"><rect class="track" width="44" height="6" rx="3"/><rect class="fill ${levelOf(value)}" width="${width}" height="6" rx="3"/></svg>${value.toFixed(2)}</span>`
+  return html`<span class="score"
+    ><svg width="44" height="6" role="img" aria-label="${label} ${value.toFixed(2)}">
+      <rect class="track" width="44" height="6" rx="3" />
+      <rect class="fill ${levelOf(value)}" width="${width}" height="6" rx="3" /></svg
+    >${value.toFixed(2)}</span
+  >`
 }
 
 /** How a score looks: below 0.4 and 0.7 lie the bounds of the default policy. */
@@ -33,12 +43,20 @@ export function levelOf(value: number) {
 
 /** What is said where there is nothing to show, with the one next action. */
 export function emptyState(title: string, text: Part, action?: Part): Markup {
-  return html`<section class="notice"><p class="notice-sign" aria-hidden="true">∅</p><h2>${title}</h2><p>${text}</p>${action && html`<div class="next">${action}</div>`}</section>`
+  return html`<section class="notice">
+    <p class="notice-sign" aria-hidden="true">∅</p>
+    <h2>${title}</h2>
+    <p>${text}</p>
+    ${action && html`<div class="next">${action}</div>`}
+  </section>`
 }
 
 /** A command to be pasted, with a button that copies it. */
 export function commandLine(command: string): Markup {
-  return html`<div class="command"><pre tabindex="0" aria-label="Command">${command}</pre><button type="button" class="button small" data-copy>Copy</button></div>`
+  return html`<div class="command">
+    <pre tabindex="0" aria-label="Command">${command}</pre>
+    <button type="button" class="button small" data-copy>Copy</button>
+  </div>`
 }
 
 /** A call of the interface by curl; `$KEY` stands for the key. */
@@ -56,7 +74,9 @@ export function curlLine(address: string, request: `${string} /${string}`, body?
 /** How long ago something was, with the exact time for who points at it. */
 export function ago(time: Date | null | undefined, now: Date): Markup {
   if (!time) return NOTHING
-  return html`<time datetime="${time.toISOString()}" title="${time.toUTCString()}">${agoOf(now.getTime() - time.getTime())}</time>`
+  return html`<time datetime="${time.toISOString()}" title="${time.toUTCString()}"
+    >${agoOf(now.getTime() - time.getTime())}</time
+  >`
 }
 
 function agoOf(ms: number) {
@@ -112,7 +132,9 @@ export function withQuery(path: string, query: Query, change: Query = {}): strin
 /** The links of a list that is read in pages by a cursor. */
 export function pager(path: string, query: Query, nextCursor: string | null | undefined): Markup {
   const { cursor } = query
-  return html`<nav class="pager" aria-label="Pages">${cursor && html`<a class="button" href="${withQuery(path, query, { cursor: undefined })}">Newest</a>`}${nextCursor && html`<a class="button" rel="next" href="${withQuery(path, query, { cursor: nextCursor })}">Older</a>`}</nav>`
+  return html`<nav class="pager" aria-label="Pages">
+    ${cursor && html`<a class="button" href="${withQuery(path, query, { cursor: undefined })}">Newest</a>`}${nextCursor && html`<a class="button" rel="next" href="${withQuery(path, query, { cursor: nextCursor })}">Older</a>`}
+  </nav>`
 }
 
 /** A choice of a filter, which is taken as soon as it is made. */
@@ -123,12 +145,16 @@ export function choice(
   chosen = '',
 ): Markup {
   const all = [{ value: '', text: `${label}: any` }, ...options]
-  return html`<label><span class="visually-hidden">${label}</span><select name="${name}" data-submit>${all.map(
-    (option) => {
-      const { value, text } = typeof option === 'string' ? { value: option, text: option } : option
-      return html`<option${attributes({ value, selected: value === chosen })}>${text}</option>`
-    },
-  )}</select></label>`
+  return html`<label
+    ><span class="visually-hidden">${label}</span
+    ><select name="${name}" data-submit>
+      ${all.map((option) => {
+        const { value, text } =
+          typeof option === 'string' ? { value: option, text: option } : option
+        return html`<option${attributes({ value, selected: value === chosen })}>${text}</option>`
+      })}
+    </select></label
+  >`
 }
 
 /** Facts about a thing, each with its name; those without a value are left out. */
@@ -136,7 +162,15 @@ export function facts(given: Readonly<Record<string, Part>>): Markup {
   const shown = Object.entries(given).filter(
     ([, value]) => value !== null && value !== undefined && value !== false && value !== '',
   )
-  return html`<dl class="facts">${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+  return html`<dl class="facts">
+    ${shown.map(
+      ([name, value]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
+  </dl>`
 }
 
 /** Links to the forms of one page, the present one marked. */
@@ -145,7 +179,12 @@ export function tabs(
   links: readonly { readonly text: Part; readonly href: string; readonly isCurrent: boolean }[],
   beside?: Part,
 ): Markup {
-  return html`<div class="tabs"><nav aria-label="${label}">${links.map(({ text, href, isCurrent }) => html`<a href="${href}"${isCurrent && html` aria-current="page"`}>${text}</a>`)}</nav>${beside && html`<div class="tabs-beside">${beside}</div>`}</div>`
+  return html`<div class="tabs">
+    <nav aria-label="${label}">
+      ${links.map(({ text, href, isCurrent }) => html`<a href="${href}" ${isCurrent && html` aria-current="page"`}>${text}</a>`)}
+    </nav>
+    ${beside && html`<div class="tabs-beside">${beside}</div>`}
+  </div>`
 }
 
 /** A button that sends a request and then shows the page anew, or another one. */
@@ -157,15 +196,26 @@ export function sendButton(
     then,
     confirm,
     kind = '',
-  }: { body?: object; then?: string; confirm?: string; kind?: 'primary' | 'danger' | 'small' | '' } = {},
+  }: {
+    body?: object
+    then?: string
+    confirm?: string
+    kind?: 'primary' | 'danger' | 'small' | ''
+  } = {},
 ): Markup {
   const [method, path] = request.split(' ') as [string, string]
-  return html`<button type="button" class="button ${kind}"${attributes({
-    'data-send': `${method} /api/v1${path}`,
-    'data-body': body && JSON.stringify(body),
-    'data-then': then,
-    'data-confirm': confirm,
-  })}>${text}</button>`
+  return html`<button
+    type="button"
+    class="button ${kind}"
+    ${attributes({
+      'data-send': `${method} /api/v1${path}`,
+      'data-body': body && JSON.stringify(body),
+      'data-then': then,
+      'data-confirm': confirm,
+    })}
+  >
+    ${text}
+  </button>`
 }
 
 export type Tone = 'good' | 'bad' | 'warning' | 'busy' | 'plain'

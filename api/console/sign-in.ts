@@ -25,15 +25,27 @@ function isOwnPage(address: unknown): address is string {
 
 function form(next: string): Markup {
   return html`<main id="main">
-  <img src="${assetPath('icon.svg')}" alt="" width="40" height="40">
-  <h1>Sign in</h1>
-  <p class="quiet">With an API key. The session lasts 12 hours, or until the key is revoked.</p>
-  <form data-send="POST /api/v1/auth/session" data-then="${next}">
-    <label>API key<input name="api_key" type="password" autocomplete="current-password" required maxlength="1024" spellcheck="false" autofocus></label>
-    <p role="alert" class="error"></p>
-    <button class="button primary">Sign in</button>
-  </form>
-  <p class="quiet">The first key is printed when the service first starts. <a class="link" href="/docs">Documentation</a></p>
-  <noscript><p class="error">Signing in needs JavaScript.</p></noscript>
-</main>`
+    <img src="${assetPath('icon.svg')}" alt="" width="40" height="40" />
+    <h1>Sign in</h1>
+    <p class="quiet">With an API key. The session lasts 12 hours, or until the key is revoked.</p>
+    <form data-send="POST /api/v1/auth/session" data-then="${next}">
+      <label
+        >API key<input
+          name="api_key"
+          type="password"
+          autocomplete="current-password"
+          required
+          maxlength="1024"
+          spellcheck="false"
+          autofocus
+      /></label>
+      <p role="alert" class="error"></p>
+      <button class="button primary">Sign in</button>
+    </form>
+    <p class="quiet">
+      The first key is printed when the service first starts.
+      <a class="link" href="/docs">Documentation</a>
+    </p>
+    <noscript><p class="error">Signing in needs JavaScript.</p></noscript>
+  </main>`
 }

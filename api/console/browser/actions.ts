@@ -1,8 +1,9 @@
 /**
  * What buttons and forms do. `data-send="POST /path"` sends a request, with the fields of the form or the
  * JSON of `data-body`; `data-confirm` asks first; `data-then` names the page that is shown afterwards, where
- * `{name}` stands for a member of the answer. `data-copy` copies the text beside the button. A field with
- * `data-submit` sends its form when it changes.
+ * `{name}` stands for a member of the answer. `data-copy` copies the text beside the button; `data-open`
+ * opens the dialog of that id, and `data-close` closes the one around it. A field with `data-submit` sends
+ * its form when it changes.
  */
 export function bindActions(root: Document) {
   root.addEventListener('click', (event) => {
@@ -10,6 +11,9 @@ export function bindActions(root: Document) {
     if (!button) return
     if (button.dataset['send'] !== undefined) void send(button, bodyOf(button))
     if ('copy' in button.dataset) void copy(button)
+    const { open } = button.dataset
+    if (open !== undefined) root.querySelector<HTMLDialogElement>(`dialog#${open}`)?.showModal()
+    if ('close' in button.dataset) button.closest('dialog')?.close()
   })
   root.addEventListener('submit', (event) => {
     const form = event.target as HTMLFormElement
@@ -50,7 +54,9 @@ async function send(element: HTMLElement, body: object | undefined) {
 function leave(element: HTMLElement, then: string | undefined, answer: Told) {
   if (then === undefined) return location.reload()
   element.removeAttribute('aria-busy')
-  location.assign(then.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(answer[name]))))
+  location.assign(
+    then.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(answer[name]))),
+  )
 }
 
 /** The fields that have a value; a field's `data-type` says what it is written as. */
@@ -58,8 +64,7 @@ function fieldsOf(form: HTMLFormElement) {
   const body: Record<string, unknown> = bodyOf(form) ?? {}
   for (const [name, value] of new FormData(form)) {
     if (value === '' || typeof value !== 'string') continue
-    const field = form.elements.namedItem(name)
-    const type = field instanceof HTMLElement ? field.dataset['type'] : undefined
+    const type = form.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`)?.dataset['type']
     if (type === 'list') body[name] = value.split(',').map((part) => part.trim())
     else body[name] = type === 'json' || type === 'number' ? JSON.parse(value) : value
   }
@@ -87,7 +92,8 @@ function detailOf({ detail }: Told) {
 
 /** Says what went wrong: in the form's own place, else at the edge of the page. */
 export function tell(element: Element, text: string) {
-  const place = element.querySelector('[role=alert]') ?? document.querySelector('#alert') ?? addPlace()
+  const place =
+    element.querySelector('[role=alert]') ?? document.querySelector('#alert') ?? addPlace()
   place.textContent = text
 }
 

@@ -44,7 +44,7 @@ function update(shown: ParentNode & Node, wanted: ParentNode & Node) {
 }
 
 function updateAttributes(shown: Element, wanted: Element) {
-  for (const { name } of [...shown.attributes]) {
+  for (const name of shown.getAttributeNames()) {
     // Whoever opened a list of details keeps it open.
     if (!wanted.hasAttribute(name) && name !== 'open') shown.removeAttribute(name)
   }
@@ -55,10 +55,16 @@ function updateAttributes(shown: Element, wanted: Element) {
 
 /** The one place that turns text into markup. The text is the server's own. */
 const createHTML = (text: string) => text
-const policy = (window as Window & { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy('console', {
-  createHTML,
-}) ?? { createHTML }
+const policy = (window as Window & { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy(
+  'console',
+  {
+    createHTML,
+  },
+) ?? { createHTML }
 
 interface TrustedTypes {
-  createPolicy(name: string, rules: { createHTML(text: string): string }): { createHTML(text: string): unknown }
+  createPolicy(
+    name: string,
+    rules: { createHTML(text: string): string },
+  ): { createHTML(text: string): unknown }
 }
