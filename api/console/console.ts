@@ -4,6 +4,7 @@ import type { Endpoint } from '../endpoint.ts'
 import { routesOf } from '../serve-endpoint.ts'
 import { serveAssets } from './assets.ts'
 import type { Page } from './page.ts'
+import { signInLink } from './sign-in-link.ts'
 import { signInPage } from './sign-in.ts'
 
 /** Every page, in the order of the menu. */
@@ -22,6 +23,8 @@ export function serveConsole(server: Server, context: ApiContext) {
     handler: (_, h) => h.redirect('/console/traces'),
   })
   server.route(
-    [signInPage, ...pages, ...events].flatMap((operation) => routesOf(operation, context)),
+    [signInPage, signInLink, ...pages, ...events].flatMap((operation) =>
+      routesOf(operation, context),
+    ),
   )
 }
