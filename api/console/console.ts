@@ -14,6 +14,7 @@ import { listManifestsPage } from './manifests/list-manifests.ts'
 import { showManifestPage } from './manifests/show-manifest.ts'
 import type { Page } from './page.ts'
 import { showRegressionsPage } from './regressions/show-regressions.ts'
+import { signInLink } from './sign-in-link.ts'
 import { signInPage } from './sign-in.ts'
 import { listTracesPage } from './traces/list-traces.ts'
 import { showTracePage } from './traces/show-trace.ts'
@@ -51,6 +52,8 @@ export function serveConsole(server: Server, context: ApiContext) {
     handler: (_, h) => h.redirect('/console/traces'),
   })
   server.route(
-    [signInPage, ...pages, ...events].flatMap((operation) => routesOf(operation, context)),
+    [signInPage, signInLink, ...pages, ...events].flatMap((operation) =>
+      routesOf(operation, context),
+    ),
   )
 }

@@ -1,33 +1,45 @@
+import type { Request } from '@hapi/hapi'
+import { SESSION_HOURS } from '../access/session.ts'
 import { endpoint } from '../endpoint.ts'
-import type { Unwritten } from '../written-answer.ts'
+import type { Unwritten, Written } from '../written-answer.ts'
 import { assetPath } from './assets.ts'
 import { writeDocument } from './document.ts'
-import { html } from './html.ts'
-import type { Markup } from './html.ts'
+import { html, Markup } from './html.ts'
+
+/** What is shown after signing in, unless another page was asked for. */
+export const FIRST_PAGE = '/console/traces'
 
 /** The page that asks for a key. Outside every limit: whoever cannot pass it cannot do anything else. */
 export const signInPage = endpoint('GET', '//console/sign-in', {
   summary: 'The sign-in page of the console',
   access: 'open',
   answers: {},
-  write: (_, { body }: Unwritten) =>
-    writeDocument({ title: 'Sign in', body: body as Markup, bodyClass: 'sign-in' }),
-  handle: async ({ request }) => {
-    const { next } = request.query as { next?: unknown }
-    return form(isOwnPage(next) ? next : '/console/traces')
-  },
+  write: writeSignIn,
+  handle: async ({ request }) => signInForm(readNext(request.query['next'])),
 })
 
-/** Whether an address is a page of the console, and of no other site. */
-function isOwnPage(address: unknown): address is string {
-  return typeof address === 'string' && /^\/console\/(?!sign-in)[\w\-./?&=%+:~]*$/.test(address)
+/** Writes a form, or what is wrong above an empty one. */
+export function writeSignIn(_: Request, { status, body }: Unwritten): Written {
+  const form =
+    body instanceof Markup ? body : signInForm(FIRST_PAGE, (body as { detail: string }).detail)
+  return writeDocument({ title: 'Sign in', body: form, bodyClass: 'sign-in' }, status)
 }
 
-function form(next: string): Markup {
+/** A page of the console, as browsers write its address; FIRST_PAGE for anything else. */
+function readNext(asked: unknown): string {
+  if (typeof asked !== 'string' || !OWN_PAGE.test(asked)) return FIRST_PAGE
+  const { origin, pathname, search } = new URL(asked, NOWHERE)
+  return origin === NOWHERE && pathname + search === asked ? asked : FIRST_PAGE
+}
+
+/** @param fault why it is shown again */
+export function signInForm(next: string, fault = ''): Markup {
   return html`<main id="main">
     <img src="${assetPath('icon.svg')}" alt="" width="40" height="40" />
     <h1>Sign in</h1>
-    <p class="quiet">With an API key. The session lasts 12 hours, or until the key is revoked.</p>
+    <p class="quiet">
+      With an API key. The session lasts ${SESSION_HOURS} hours, or until the key is revoked.
+    </p>
     <form data-send="POST /api/v1/auth/session" data-then="${next}">
       <label
         >API key<input
@@ -39,7 +51,7 @@ function form(next: string): Markup {
           spellcheck="false"
           autofocus
       /></label>
-      <p role="alert" class="error"></p>
+      <p role="alert" class="error">${fault}</p>
       <button class="button primary">Sign in</button>
     </form>
     <p class="quiet">
@@ -49,3 +61,8 @@ function form(next: string): Markup {
     <noscript><p class="error">Signing in needs JavaScript.</p></noscript>
   </main>`
 }
+
+/** A path below /console, but the sign-in page, without an encoded slash, backslash or dot; and a query. */
+const OWN_PAGE =
+  /^\/console(?!\/sign-in|[^?]*(%2f|%5c|%2e|\/\/))\/[\w\-.~/%:@+*!,=]*(\?[\w\-.~/%:@+*!,=&?]*)?$/i
+const NOWHERE = 'http://console.invalid'
