@@ -59,7 +59,13 @@ async function startAll(service: Service) {
   end.throwIfAborted()
   const organization = await openFirstOrganization(config, url)
   const local = await startChildren(service, url)
-  const dataset = await seedWhenWanted({ config, organization, address: local, say, end })
+  const { dataset, finish } = await seedWhenWanted({
+    config,
+    organization,
+    address: local,
+    say,
+    end,
+  })
   process.stdout.write(
     renderScreen({
       address: config.PUBLIC_URL ?? local,
@@ -68,6 +74,7 @@ async function startAll(service: Service) {
       dataset,
     }),
   )
+  await finish()
 }
 
 function makeDataDir({ DATA_DIR }: Config) {
