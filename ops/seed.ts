@@ -9,7 +9,7 @@ import type { Config } from './config.ts'
 import { makeDemo } from '../jobs/rules/demo/traces.ts'
 import type { FirstOrganization } from './first-organization.ts'
 import { addAgents, awaitVerdicts, listManifests, registerManifests } from './seed/agents.ts'
-import { checkCandidates, findRegressions, repairCredits, replaySome } from './seed/changes.ts'
+import { checkCandidates, repairCredits, replaySome, resolveRegression } from './seed/changes.ts'
 import { buildMore, findDataset, makeDataset } from './seed/datasets.ts'
 import type { DatasetAnswer } from './seed/datasets.ts'
 import { importLines, importWithLosses } from './seed/imports.ts'
@@ -95,12 +95,12 @@ async function seedRest(client: ApiClient, now: Date, say: Say) {
   await addAgents(client, now)
   await addSkills(client)
   await annotate(client)
+  await resolveRegression(client)
   await checkCandidates(client)
   await repairCredits(client)
   await buildMore(client)
   await replaySome(client, now)
   await importWithLosses(client, now)
-  await findRegressions(client)
   await sendTest(client)
   say('The sample data is complete.')
 }

@@ -7,12 +7,22 @@ import type { ApiClient } from '../api-client.ts'
 /** Two more agents, one of which hands work to all others, with their recorded runs. */
 export async function addAgents(client: ApiClient, now: Date) {
   const billing = makeBilling(now)
-  const triage = makeTriage(now)
-  await registerManifests(client, billing.manifests, { activate: true })
-  // Its manifest names one of the billing agent, which runs another one by then.
-  await registerManifests(client, [triage.manifest], { activate: true })
+  for (const { manifests, traces } of billing.stages) {
+    await registerManifests(client, manifests, { activate: true })
+    await postTraces(client, traces)
+    await findRegressions(client, 'billing-agent')
+  }
   await registerManifests(client, billing.candidates, { draft: true })
-  await postTraces(client, [...billing.traces, ...triage.traces])
+  const triage = makeTriage(now)
+  // Its manifest names one of the billing agent, which runs another one by now.
+  await registerManifests(client, [triage.manifest], { activate: true })
+  await postTraces(client, triage.traces)
+}
+
+/** Finds what the newest version, or one before it, does worse. */
+async function findRegressions(client: ApiClient, agentName: string) {
+  const looked = await client.post<{ job_id: string }>(`/agents/${agentName}/bisect`, {})
+  await client.waitForJob(looked?.job_id ?? '')
 }
 
 /** Only what is not there yet: registered again, an older version would be the active one again. */

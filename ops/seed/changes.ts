@@ -2,11 +2,9 @@ import { replayBilling } from '../../jobs/rules/demo/billing-history.ts'
 import type { ApiClient } from '../api-client.ts'
 import { findVersions } from './agents.ts'
 
-/** Looks for regressions of the billing agent; of the two that there are, the one that is over is resolved. */
-export async function findRegressions(client: ApiClient) {
+/** Of the two regressions of the billing agent one is over. */
+export async function resolveRegression(client: ApiClient) {
   const path = `/agents/${AGENT}/bisect`
-  const looked = await client.post<{ job_id: string }>(path, {})
-  await client.waitForJob(looked?.job_id ?? '')
   const { findings } = await client.get<{ findings: readonly Finding[] }>(path)
   const over = findings.find(
     ({ version_label, status }) => version_label === 'v2' && status === 'open',
@@ -69,7 +67,7 @@ export async function replaySome(client: ApiClient, now: Date) {
     await client.waitForJob(made?.job_id ?? '')
   }
   const batch = await find()
-  const left = REPLAYED_COUNT - (batch ? batch.total - batch.pending : 0)
+  const left = REPLAYED_COUNT - (batch ? batch.total - batch.counts.pending : 0)
   if (!batch || left <= 0) return
   const claim = { worker_id: 'sample-runner', batch_id: batch.id, max: left }
   const claimed = await client.post<{ tasks: readonly Task[] }>('/replay/tasks/claim', claim)
@@ -125,7 +123,7 @@ interface BatchesAnswer {
     readonly id: string
     readonly note: string | null
     readonly total: number
-    readonly pending: number
+    readonly counts: { readonly pending: number }
   }[]
 }
 interface Task {

@@ -30,7 +30,7 @@ export async function buildMore(client: ApiClient) {
       split: SPLIT,
       seed: 7,
       filters: { min_eval_score: 0.6 },
-      options: { dedupe: 'near', redact: ['default'], max_tokens: 900, min_turns: 2 },
+      options: { dedupe: 'near', redact: ['default'], max_tokens: 1100, min_turns: 2 },
     },
   ])
   await makeDataset(client, BILLING_DPO, [{ split: SPLIT, seed: 7 }])

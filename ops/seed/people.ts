@@ -7,9 +7,11 @@ export async function annotate(client: ApiClient) {
   for (const [id, annotation] of Object.entries(ANNOTATIONS)) {
     await annotateOnce(client, id, annotation)
   }
-  const doubted = await listDoubted(client)
-  for (const [i, id] of doubted.slice(LEFT_IN_QUEUE).entries()) {
-    await annotateOnce(client, id, { rating: pick(RATINGS, i), label: 'looked at' })
+  const doubted = Map.groupBy(await listDoubted(client), ({ reason_code: code }) => code)
+  for (const traces of doubted.values()) {
+    for (const [i, { trace_id: id }] of traces.slice(LEFT_OF_EACH).entries()) {
+      await annotateOnce(client, id, { rating: pick(RATINGS, i), label: 'looked at' })
+    }
   }
 }
 
@@ -23,28 +25,32 @@ async function annotateOnce(client: ApiClient, id: string, annotation: object) {
   if (said?.verdict_job_id) await client.waitForJob(said.verdict_job_id)
 }
 
-/** Traces of the support agents that only built-in evaluators scored, newest first. */
+/** Kept traces of which scores say too little, newest first. */
 async function listDoubted(client: ApiClient) {
-  const ids: string[] = []
+  const doubted: Trace[] = []
   let cursor: string | null = ''
   while (cursor !== null) {
     const after: string = cursor && `&cursor=${cursor}`
     const page: TracesAnswer = await client.get(`/traces?limit=200&verdict=keep${after}`)
-    ids.push(
-      ...page.traces
-        .filter(({ reason_code: code }) => code === 'score.good' || code === 'score.builtin_only')
-        .filter(({ needs_review: isDoubted }) => isDoubted)
-        .map(({ trace_id: id }) => id),
+    doubted.push(
+      ...page.traces.filter(
+        ({ needs_review: isDoubted, reason_code: code }) => isDoubted && code !== 'score.conflict',
+      ),
     )
     cursor = page.next_cursor
   }
-  return ids
+  return doubted
 }
 
-/** So many of them stay for whoever tries the queue. */
-const LEFT_IN_QUEUE = 3
+/** So many of each reason stay for whoever tries the queue. */
+const LEFT_OF_EACH = 3
 
+interface Trace {
+  readonly trace_id: string
+  readonly reason_code: string
+  readonly needs_review: boolean
+}
 interface TracesAnswer {
-  readonly traces: readonly { trace_id: string; reason_code: string; needs_review: boolean }[]
+  readonly traces: readonly Trace[]
   readonly next_cursor: string | null
 }

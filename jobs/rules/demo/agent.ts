@@ -36,8 +36,8 @@ export function functionTool(
   parameters: readonly string[] | Schemas,
   optional: Schemas = {},
 ) {
-  const required = Array.isArray(parameters)
-    ? Object.fromEntries(parameters.map((each: string) => [each, { type: 'string' }]))
+  const required: Schemas = isNames(parameters)
+    ? Object.fromEntries(parameters.map((each) => [each, { type: 'string' }]))
     : parameters
   return {
     type: 'function',
@@ -51,6 +51,10 @@ export function functionTool(
       },
     },
   }
+}
+
+function isNames(parameters: readonly string[] | Schemas): parameters is readonly string[] {
+  return Array.isArray(parameters)
 }
 
 /** One of the items that looks drawn and is always the same for a number and a purpose. */

@@ -35,5 +35,5 @@ export const ANNOTATIONS: Readonly<Record<string, object>> = {
   'triage-007': { flagged_for_review: true, notes: 'I would have sent this one to support.' },
 }
 
-/** Whose traces nobody but built-in evaluators scored: people look at all of them but the last ones. */
+/** What people say of traces of which scores said too little, over and over. */
 export const RATINGS = [5, 4, 5, 5, 4] as const

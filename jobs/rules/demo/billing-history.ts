@@ -15,20 +15,27 @@ export type ScoredTrace = DemoTrace & { readonly scores: readonly object[] }
  */
 export function makeBilling(now: Date) {
   const random = randomNumbers(20_260_611)
-  const traces = BILLING_RELEASES.flatMap((release, place) =>
-    Array.from({ length: TRACES_OF_EACH }, (_, i) =>
-      recordTask(release, { place, i, random, now }),
-    ).flat(),
-  )
+  const stages = STAGES.map((labels) => {
+    const releases = BILLING_RELEASES.filter(({ label }) => labels.includes(label))
+    const traces = releases.flatMap((release) =>
+      Array.from({ length: TRACES_OF_EACH }, (_, i) =>
+        recordTask(release, { i, random, now }),
+      ).flat(),
+    )
+    return {
+      /** As `POST /manifests` takes them, the oldest first. */
+      manifests: releases.map(({ agent, label }) => manifestOf(agent, label)),
+      /** As `POST /traces/batch` takes them. */
+      traces: [...traces, ...resent(traces), ...rephrased(traces)],
+    }
+  })
   return {
-    /** As `POST /manifests` takes them, the oldest first. */
-    manifests: BILLING_RELEASES.map(({ agent, label }) => manifestOf(agent, label)),
+    /** What ran until somebody looked whether the agent does worse. */
+    stages,
     /** As `POST /manifests` takes a draft; the first breaks recorded traffic. */
     candidates: [BREAKING_RELEASE, HARMLESS_RELEASE].map(({ agent, label }) =>
       manifestOf(agent, label),
     ),
-    /** As `POST /traces/batch` takes them. */
-    traces: [...traces, ...resent(traces)] satisfies ScoredTrace[],
   }
 }
 
@@ -47,10 +54,10 @@ export function replayBilling(traceId: string, no: number, now: Date) {
 
 function recordTask(
   release: BillingRelease,
-  { place, i, random, now }: { place: number; i: number; random: () => number; now: Date },
+  { i, random, now }: { i: number; random: () => number; now: Date },
 ): ScoredTrace[] {
   const { agent, label, ran } = release
-  const task = taskOfPlace(place, i)
+  const task = taskOfPlace(BILLING_RELEASES.indexOf(release), i)
   const traceId = `billing-${label}-${String(i + 1).padStart(3, '0')}`
   const outcome = pick(OUTCOMES[label] ?? [], i * 7)
   const startedAt = timeWithin(now, random, ran ?? { from: 1, to: 0 })
@@ -70,7 +77,7 @@ function recordTask(
     ...(i % 3 === 0 && { parent_trace_id: triageIdOf(task) }),
     ...(label === 'v6' && { active_skills: [SKILL_IN_USE] }),
   }
-  const scores = scoresOf(traceId, outcome, random, i % DOUBTED_EVERY === 0 ? 1 : 0)
+  const scores = scoresOf(traceId, outcome, random, i % DOUBTED_EVERY === 8 ? 1 : 0)
   if (outcome === 'good' && i % DISPUTED_EVERY === 4) scores.push(disputeOf(traceId))
   const first = { ...trace, ...more, scores }
   if (!goesOn) return [first]
@@ -98,9 +105,22 @@ function disputeOf(trace_id: string) {
 /** What a client sent again under another id because it lost the answer. */
 function resent(traces: readonly ScoredTrace[]) {
   return Array.from({ length: RESENT }, (_, i) => {
-    const trace = pick(traces, 40 + i * 90)
+    const trace = pick(traces, 40 + i * 60)
     return { ...trace, trace_id: `${trace.trace_id}-again`, scores: [] }
   })
+}
+
+/** What customers sent again in nearly the same words. */
+function rephrased(traces: readonly ScoredTrace[]): ScoredTrace[] {
+  return traces
+    .filter(({ llm_calls: calls }) => JSON.stringify(calls).includes(REPHRASED))
+    .filter((_, i) => i % REPHRASED_EVERY === 0)
+    .map((trace) => {
+      const trace_id = `${trace.trace_id}-rephrased`
+      const text = JSON.stringify(trace).replaceAll(REPHRASED, `${REPHRASED.slice(0, -1)} soon?`)
+      const { scores, ...copy } = JSON.parse(text) as ScoredTrace
+      return { ...copy, trace_id, scores: scores.map((score) => ({ ...score, trace_id })) }
+    })
 }
 
 /** Each task is tried twice by one release. */
@@ -115,23 +135,29 @@ function taskOf(traceId: string) {
   return taskOfPlace(place, Number(number) - 1)
 }
 
+const STAGES = [
+  ['v1', 'v2'],
+  ['v3', 'v4'],
+  ['v5', 'v6'],
+]
 const TRACES_OF_EACH = 110
 const GOES_ON_EVERY = 10
-const DISPUTED_EVERY = 55
-const DOUBTED_EVERY = 109
-const RESENT = 5
+const DISPUTED_EVERY = 110
+const DOUBTED_EVERY = 100
+const RESENT = 2
+const REPHRASED = 'Can you sort that out?'
+const REPHRASED_EVERY = 9
 const GOOD = Array<Outcome>(16).fill('good')
 /** How twenty attempts in a row go. */
 const WELL: readonly Outcome[] = [...GOOD, 'recovered', 'recovered', 'wrong', 'hasty']
 const WORSE: readonly Outcome[] = [
-  ...GOOD.slice(3),
+  ...GOOD.slice(2),
   'recovered',
-  'wrong',
-  'wrong',
-  'wrong',
-  'hasty',
   'hasty',
   'broken off',
+  'wrong',
+  'wrong',
+  'hasty',
 ]
 const OUTCOMES: Readonly<Record<string, readonly Outcome[]>> = {
   v1: WELL,

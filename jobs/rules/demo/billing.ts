@@ -32,29 +32,30 @@ export const BILLING_RELEASES: readonly BillingRelease[] = [
   ),
 ]
 
-/** Breaks recorded traffic: payments cannot be listed any more, a credit needs an approval, a model of another family. */
+/** Breaks recorded traffic: payments cannot be listed any more, and a credit needs an approval. */
 export const BREAKING_RELEASE = release('v7', undefined, {
   temperature: 0.7,
   checksTax: true,
   namesCurrency: true,
   notes: true,
   needsApproval: true,
-  model: 'other-medium-1',
+  prompt: quickPrompt(),
 })
 
-/** Breaks nothing: a tool more, and the prompt of before v5. */
+/** Breaks nothing: it has a tool more. */
 export const HARMLESS_RELEASE = release('v8', undefined, {
-  temperature: 0.2,
+  temperature: 0.7,
   checksTax: true,
   namesCurrency: true,
   notes: true,
   sendsCopies: true,
+  prompt: quickPrompt(),
 })
 
 function release(
   label: string,
   ran: Stretch | undefined,
-  { model = 'example-large-2', temperature, prompt = carefulPrompt(), ...ways }: Ways,
+  { temperature, prompt = carefulPrompt(), ...ways }: Ways,
 ): BillingRelease {
   const settings = {
     component_type: 'environment',
@@ -65,7 +66,7 @@ function release(
     name: 'billing-agent',
     system: prompt,
     tools: toolsOf(ways),
-    models: { [label]: model },
+    models: { [label]: 'example-large-2' },
     components: [settings],
     play: (record, no, outcome, variant) => play(record, { no, outcome, variant, ways }),
     followUp,
@@ -378,7 +379,6 @@ interface ToolWays {
 interface Ways extends ToolWays {
   readonly temperature: number
   readonly prompt?: string
-  readonly model?: string
 }
 
 interface Played {

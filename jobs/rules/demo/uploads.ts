@@ -1,8 +1,10 @@
+import { DAY_MS } from '../core/time.ts'
+
 /** Files as people bring them along, for imports that do not go smoothly. */
 
 /** Our own lines, some of which are none. */
 export function faultyLines(now: Date) {
-  const started_at = new Date(now.getTime() - 30 * 86_400_000).toISOString()
+  const started_at = new Date(now.getTime() - 30 * DAY_MS).toISOString()
   const trace = (no: number, more: object = {}) =>
     JSON.stringify({
       trace_id: `archive-${no}`,
@@ -30,7 +32,7 @@ export function faultyLines(now: Date) {
 /** An export of another platform, not all of which has a place here. */
 export function foreignExport(now: Date) {
   const at = (minutes: number) =>
-    new Date(now.getTime() - 40 * 86_400_000 + minutes * 60_000).toISOString()
+    new Date(now.getTime() - 40 * DAY_MS + minutes * 60_000).toISOString()
   const run = (no: number) => {
     const traceId = `parcel-desk-${no}`
     const question = `Where is parcel ${no}?`
@@ -40,16 +42,23 @@ export function foreignExport(now: Date) {
         id: traceId,
         name: 'parcel-desk',
         timestamp: at(no),
+        environment: 'staging',
+        tags: ['parcels'],
+        bookmarked: false,
+        public: false,
+        release: 'r7',
+        version: '1.2.0',
+        userId: `user-${no % 4}`,
+        sessionId: `desk-${no % 3}`,
         input: { question },
         output: answer,
-        tags: ['parcels'],
-        environment: 'staging',
+        metadata: {},
       },
       {
         id: `${traceId}-call`,
         traceId,
         type: 'GENERATION',
-        name: 'answer',
+        name: 'parcel-desk',
         startTime: no === 4 ? 'around noon' : at(no),
         endTime: at(no + 0.05),
         model: 'example-large-2',
@@ -71,10 +80,19 @@ export function foreignExport(now: Date) {
       },
     ]
   }
+  const star = (no: number, of: object) => ({ id: `score-${no}`, name: 'helpful', ...of })
   const scores = [
-    { id: 'score-1', traceId: 'parcel-desk-1', name: 'stars', value: 4, dataType: 'NUMERIC' },
-    { id: 'score-2', name: 'stars', value: 1, dataType: 'NUMERIC' },
+    ...Array.from({ length: RUNS }, (_, i) =>
+      star(i, { traceId: `parcel-desk-${i + 1}`, value: 0.9, dataType: 'NUMERIC' }),
+    ),
+    star(RUNS, { value: 0.1, dataType: 'NUMERIC' }),
   ]
-  const records = [...Array.from({ length: 9 }, (_, i) => run(i + 1)).flat(), ...scores, { id: '' }]
+  const records = [
+    ...Array.from({ length: RUNS }, (_, i) => run(i + 1)).flat(),
+    ...scores,
+    { id: '' },
+  ]
   return records.map((record) => JSON.stringify(record)).join('\n')
 }
+
+const RUNS = 9
