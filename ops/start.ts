@@ -61,7 +61,13 @@ async function startAll(service: Service) {
   end.throwIfAborted()
   const organization = await openFirstOrganization(config, url)
   const local = await startChildren(service, url)
-  const dataset = await seedWhenWanted({ config, organization, address: local, say, end })
+  const { dataset, finish } = await seedWhenWanted({
+    config,
+    organization,
+    address: local,
+    say,
+    end,
+  })
   const address = config.PUBLIC_URL ?? local
   process.stdout.write(
     renderScreen({
@@ -72,6 +78,7 @@ async function startAll(service: Service) {
       dataset,
     }),
   )
+  await finish()
 }
 
 function makeDataDir({ DATA_DIR }: Config) {
