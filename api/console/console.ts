@@ -5,14 +5,27 @@ import { routesOf } from '../serve-endpoint.ts'
 import { serveAssets } from './assets.ts'
 import type { Page } from './page.ts'
 import { signInPage } from './sign-in.ts'
+import { listDatasetsPage } from './datasets/list-datasets.ts'
+import { datasetEvents, showDatasetPage } from './datasets/show-dataset.ts'
+import { showVersionPage, versionEvents } from './datasets/show-version.ts'
+import { importEvents, showImportPage } from './imports/show-import.ts'
+import { listImportsPage } from './imports/list-imports.ts'
 import { listTracesPage } from './traces/list-traces.ts'
 import { showTracePage } from './traces/show-trace.ts'
 
 /** Every page, in the order of the menu. */
-export const pages: readonly Page[] = [listTracesPage, showTracePage]
+export const pages: readonly Page[] = [
+  listTracesPage,
+  showTracePage,
+  listDatasetsPage,
+  showDatasetPage,
+  showVersionPage,
+  listImportsPage,
+  showImportPage,
+]
 
 /** The events of the panels that change while they are looked at. */
-const events: readonly Endpoint[] = []
+const events: readonly Endpoint[] = [datasetEvents, versionEvents, importEvents]
 
 /** The pages that people look at, made of the operations that clients call. */
 export function serveConsole(server: Server, context: ApiContext) {
