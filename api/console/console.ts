@@ -8,11 +8,15 @@ import { serveAssets } from './assets.ts'
 import { listChangelogPage } from './changelog/list-changelog.ts'
 import { listChecksPage } from './checks/list-checks.ts'
 import { checkEvents, showCheckPage } from './checks/show-check.ts'
+import { listDatasetsPage } from './datasets/list-datasets.ts'
+import { datasetEvents, showDatasetPage } from './datasets/show-dataset.ts'
+import { showVersionPage, versionEvents } from './datasets/show-version.ts'
+import { listImportsPage } from './imports/list-imports.ts'
+import { importEvents, showImportPage } from './imports/show-import.ts'
 import { jobsEvents, listJobsPage } from './jobs/list-jobs.ts'
 import { jobEvents, showJobPage } from './jobs/show-job.ts'
 import { listManifestsPage } from './manifests/list-manifests.ts'
 import { showManifestPage } from './manifests/show-manifest.ts'
-import type { Page } from './page.ts'
 import { showRegressionsPage } from './regressions/show-regressions.ts'
 import { signInLink } from './sign-in-link.ts'
 import { signInPage } from './sign-in.ts'
@@ -20,6 +24,7 @@ import { listTracesPage } from './traces/list-traces.ts'
 import { showTracePage } from './traces/show-trace.ts'
 import { listDeliveriesPage } from './webhooks/list-deliveries.ts'
 import { showDeliveryPage } from './webhooks/show-delivery.ts'
+import type { Page } from './page.ts'
 
 /** Every page, in the order of the menu. */
 export const pages: readonly Page[] = [
@@ -32,6 +37,11 @@ export const pages: readonly Page[] = [
   showRegressionsPage,
   listChecksPage,
   showCheckPage,
+  listDatasetsPage,
+  showDatasetPage,
+  showVersionPage,
+  listImportsPage,
+  showImportPage,
   listJobsPage,
   showJobPage,
   listDeliveriesPage,
@@ -40,7 +50,14 @@ export const pages: readonly Page[] = [
 ]
 
 /** The events of the panels that change while they are looked at. */
-const events: readonly Endpoint[] = [checkEvents, jobsEvents, jobEvents]
+const events: readonly Endpoint[] = [
+  checkEvents,
+  datasetEvents,
+  versionEvents,
+  importEvents,
+  jobsEvents,
+  jobEvents,
+]
 
 /** The pages that people look at, made of the operations that clients call. */
 export function serveConsole(server: Server, context: ApiContext) {

@@ -42,7 +42,7 @@ async function send(element: HTMLElement, body: object | undefined) {
     })
     const told = (await answer.json().catch(() => ({}))) as Told
     if (answer.ok) return leave(element, then, told)
-    tell(element, detailOf(told) ?? `The service answered ${answer.status}`)
+    tell(element, refusalOf(told, answer.status))
   } catch {
     tell(element, 'The service could not be reached')
   } finally {
@@ -51,7 +51,7 @@ async function send(element: HTMLElement, body: object | undefined) {
 }
 
 /** Shows the next page, or this one anew. */
-function leave(element: HTMLElement, then: string | undefined, answer: Told) {
+export function leave(element: HTMLElement, then: string | undefined, answer: Told) {
   if (then === undefined) return location.reload()
   element.removeAttribute('aria-busy')
   location.assign(
@@ -61,7 +61,8 @@ function leave(element: HTMLElement, then: string | undefined, answer: Told) {
 
 /**
  * The fields that have a value. A field's `data-type` says what it is written as: `json`, `number`, `list` for
- * words between commas, or `each` for the list of all fields of the name that are checked.
+ * words between commas, or `each` for the list of all fields of the name that are checked. The field `a.b` is
+ * the member `b` of `a`.
  */
 function fieldsOf(form: HTMLFormElement) {
   const body: Record<string, unknown> = bodyOf(form) ?? {}
@@ -74,6 +75,16 @@ function fieldsOf(form: HTMLFormElement) {
     if (type === 'each') (body[name] as string[]).push(value)
     else if (type === 'list') body[name] = value.split(',').map((part) => part.trim())
     else body[name] = type === 'json' || type === 'number' ? JSON.parse(value) : value
+  }
+  return nested(body)
+}
+
+function nested(fields: Readonly<Record<string, unknown>>) {
+  const body: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(fields)) {
+    const [member = '', inner] = name.split('.')
+    if (inner === undefined) body[member] = value
+    else body[member] = { ...(body[member] as object | undefined), [inner]: value }
   }
   return body
 }
@@ -91,10 +102,11 @@ async function copy(button: HTMLButtonElement) {
   setTimeout(() => (button.textContent = said), 1500)
 }
 
-function detailOf({ detail }: Told) {
+/** What an answer says was wrong. */
+export function refusalOf({ detail }: Told, status: number) {
   if (typeof detail === 'string') return detail
   const message = (detail as { message?: unknown } | undefined)?.message
-  return typeof message === 'string' ? message : undefined
+  return typeof message === 'string' ? message : `The service answered ${status}`
 }
 
 /** Says what went wrong: in the form's own place, else at the edge of the page. */
