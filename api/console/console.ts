@@ -4,16 +4,26 @@ import type { Endpoint } from '../endpoint.ts'
 import { routesOf } from '../serve-endpoint.ts'
 import { serveAssets } from './assets.ts'
 import type { Page } from './page.ts'
+import { listReplaysPage } from './replay/list-replays.ts'
+import { replayEvents, showReplayPage } from './replay/show-batch.ts'
+import { repairEvents, showRepairPage } from './replay/show-repair.ts'
 import { reviewPage } from './review/review.ts'
 import { signInPage } from './sign-in.ts'
 import { listTracesPage } from './traces/list-traces.ts'
 import { showTracePage } from './traces/show-trace.ts'
 
 /** Every page, in the order of the menu. */
-export const pages: readonly Page[] = [listTracesPage, showTracePage, reviewPage]
+export const pages: readonly Page[] = [
+  listTracesPage,
+  showTracePage,
+  reviewPage,
+  listReplaysPage,
+  showReplayPage,
+  showRepairPage,
+]
 
 /** The events of the panels that change while they are looked at. */
-const events: readonly Endpoint[] = []
+const events: readonly Endpoint[] = [replayEvents, repairEvents]
 
 /** The pages that people look at, made of the operations that clients call. */
 export function serveConsole(server: Server, context: ApiContext) {
