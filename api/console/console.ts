@@ -18,6 +18,10 @@ import { jobEvents, showJobPage } from './jobs/show-job.ts'
 import { listManifestsPage } from './manifests/list-manifests.ts'
 import { showManifestPage } from './manifests/show-manifest.ts'
 import { showRegressionsPage } from './regressions/show-regressions.ts'
+import { listReplaysPage } from './replay/list-replays.ts'
+import { replayEvents, showReplayPage } from './replay/show-batch.ts'
+import { repairEvents, showRepairPage } from './replay/show-repair.ts'
+import { reviewPage } from './review/review.ts'
 import { signInLink } from './sign-in-link.ts'
 import { signInPage } from './sign-in.ts'
 import { listTracesPage } from './traces/list-traces.ts'
@@ -30,6 +34,7 @@ import type { Page } from './page.ts'
 export const pages: readonly Page[] = [
   listTracesPage,
   showTracePage,
+  reviewPage,
   listAgentsPage,
   showAgentPage,
   listManifestsPage,
@@ -40,6 +45,9 @@ export const pages: readonly Page[] = [
   listDatasetsPage,
   showDatasetPage,
   showVersionPage,
+  listReplaysPage,
+  showReplayPage,
+  showRepairPage,
   listImportsPage,
   showImportPage,
   listJobsPage,
@@ -54,6 +62,8 @@ const events: readonly Endpoint[] = [
   checkEvents,
   datasetEvents,
   versionEvents,
+  replayEvents,
+  repairEvents,
   importEvents,
   jobsEvents,
   jobEvents,

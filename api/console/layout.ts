@@ -25,7 +25,6 @@ const MENU = [
     items: [
       { title: 'Datasets', area: 'datasets', key: 'd' },
       { title: 'Replay', area: 'replay', key: 'p' },
-      { title: 'Skills', area: 'skills', key: 's' },
       { title: 'Imports', area: 'imports', key: 'i' },
     ],
   },
@@ -34,7 +33,6 @@ const MENU = [
     items: [
       { title: 'Jobs', area: 'jobs', key: 'j' },
       { title: 'Webhooks', area: 'webhooks', key: 'w' },
-      { title: 'Organization', area: 'organization', key: 'o' },
       { title: 'Changelog', area: 'changelog', key: 'l' },
     ],
   },

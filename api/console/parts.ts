@@ -202,7 +202,7 @@ export function tabs(
   </div>`
 }
 
-/** A button that sends a request and then shows the page anew, or another one. */
+/** A button that sends a request and then shows the page anew, or another one; `key` presses it, too. */
 export function sendButton(
   text: Part,
   request: `${string} /${string}`,
@@ -210,11 +210,13 @@ export function sendButton(
     body,
     then,
     confirm,
+    key,
     kind = '',
   }: {
     body?: object
     then?: string
     confirm?: string
+    key?: string
     kind?: 'primary' | 'danger' | 'small' | ''
   } = {},
 ): Markup {
@@ -227,9 +229,10 @@ export function sendButton(
       'data-body': body && JSON.stringify(body),
       'data-then': then,
       'data-confirm': confirm,
+      'data-key': key,
     })}
   >
-    ${text}
+    ${text}${key !== undefined && html`<kbd>${key}</kbd>`}
   </button>`
 }
 

@@ -1,7 +1,7 @@
 import { diffLines, diffWordsWithSpace } from 'diff'
 import type { Change } from 'diff'
 import { html } from './html.ts'
-import type { Markup } from './html.ts'
+import type { Markup, Part } from './html.ts'
 
 /** Of each text; what is behind it is not compared. */
 const MAX_CHARS = 20_000
@@ -10,8 +10,15 @@ const MAX_EDITS = 1500
 /** Equal lines that are shown around a difference. */
 const CONTEXT = 3
 
-/** Two texts beside each other, line by line, with the words that differ marked. Long equal parts are left out. */
-export function sideBySide(before: string, after: string): Markup {
+/**
+ * Two texts beside each other, line by line, with the words that differ marked. Long equal parts are left out.
+ * @param titles what the two are
+ */
+export function sideBySide(
+  before: string,
+  after: string,
+  titles: readonly [Part, Part] = ['Before', 'After'],
+): Markup {
   const [old, now] = [before.slice(0, MAX_CHARS), after.slice(0, MAX_CHARS)]
   const changes = diffLines(old, now, { maxEditLength: MAX_EDITS }) ?? [
     { value: old, removed: true, added: false, count: 0 },
@@ -20,10 +27,9 @@ export function sideBySide(before: string, after: string): Markup {
   const isCut = old.length < before.length || now.length < after.length
   return html`<div class="scroll" tabindex="0" role="group" aria-label="Before and after">
     <table class="diff">
-      <thead class="visually-hidden">
+      <thead>
         <tr>
-          <th>Before</th>
-          <th>After</th>
+          ${titles.map((title) => html`<th scope="col">${title}</th>`)}
         </tr>
       </thead>
       <tbody>

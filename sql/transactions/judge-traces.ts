@@ -121,7 +121,7 @@ async function judge(
       duplicate_of: first === trace_id ? null : first,
       fit: fits.get(trace_id) ?? null,
       broken_output: broken.get(trace_id) ?? null,
-      flagged: flagged.has(trace_id),
+      flagged: flagged.get(trace_id) ?? null,
       correction: corrected.get(trace_id) ?? null,
     }
     const given = scores.get(trace_id) ?? []

@@ -1,8 +1,12 @@
-/** The keys that the list under `?` names. They rest while somebody writes. */
+/**
+ * The keys that the list under `?` names, and those that links and buttons of the page name. They rest
+ * while somebody writes: then Escape leaves the field, and Ctrl with Enter sends its form.
+ */
 export function bindKeys(root: Document) {
   let isGoing = false
   root.addEventListener('keydown', (event) => {
     const { key, target } = event
+    if (target instanceof HTMLTextAreaElement) return write(event, target)
     if (event.ctrlKey || event.metaKey || event.altKey) return
     if (target instanceof Element && target.closest('input, select, textarea, dialog[open]')) return
     const place = isGoing ? linkOf(root, `g ${key}`) : linkOf(root, key)
@@ -17,6 +21,12 @@ export function bindKeys(root: Document) {
     } else if (key === '?') root.querySelector<HTMLDialogElement>('#keys')?.showModal()
     else if (key === 'j' || key === 'k') move(root, key === 'j' ? 1 : -1)
   })
+}
+
+function write({ key, ctrlKey, metaKey }: KeyboardEvent, field: HTMLTextAreaElement) {
+  if (key === 'Enter' && (ctrlKey || metaKey)) field.form?.requestSubmit()
+  // Within a dialog Escape closes it.
+  else if (key === 'Escape' && !field.closest('dialog')) field.blur()
 }
 
 /** What a key stands for on this page: a link or a button that names it. */

@@ -31,7 +31,7 @@ function why(
     ${deciding && html`<p class="quiet"><code>${deciding.code}</code> · rule ${deciding.rule} · policy ${policy.name} v${policy.version}</p>`}
     ${
       others.length > 0 &&
-      html`<details>
+      html`<details ${needs_review && html`open`}>
         <summary>${plural(others.length, 'more rule')} matched</summary>
         <ul>
           ${others.map(({ message, code }) => html`<li><bdi>${message}</bdi> <code class="quiet">${code}</code></li>`)}
