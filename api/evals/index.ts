@@ -15,6 +15,7 @@ import { registerEvaluators } from './register-evaluators.ts'
 import { setPolicy } from './set-policy.ts'
 import { showBreakdown } from './show-breakdown.ts'
 import { showDecision } from './show-decision.ts'
+import { showEvalHistogram } from './show-eval-histogram.ts'
 import { showEvalStats } from './show-eval-stats.ts'
 import { showPolicy } from './show-policy.ts'
 
@@ -26,6 +27,7 @@ export const evals: Area = {
     showBreakdown,
     aggregateScores,
     showEvalStats,
+    showEvalHistogram,
     decideTrace,
     showDecision,
     decideBatch,

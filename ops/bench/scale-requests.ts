@@ -107,6 +107,8 @@ const REGISTRY = 'no tenant’s: ops/bench/registry.ts measures it'
 const ANALYSIS =
   'starts a job where nothing was analysed yet; ops/bench/compatibility.ts measures that'
 
+const OF_ALL = 'reads an entry of an index for each decided trace, 50 to 100 of them a block'
+
 /** Operations that list, filter or count and are not asked, with the reason. */
 export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/api-keys': FEW,
@@ -143,6 +145,7 @@ export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/skills/{skill_name}/attachments/{attachment_id}': 'sends a file',
   '/skills/{skill_name}/benchmarks': OF_ONE,
   '/skills/{skill_name}/subscriptions': OF_ONE,
+  '/traces/eval/histogram': OF_ALL,
   '/traces/{trace_id}/dataset-rows': OF_ONE,
   '/import/{import_id}/errors': OF_ONE,
   '/replay/batches/{replay_batch_id}/tasks': OF_ONE,
