@@ -94,7 +94,7 @@ function resultValue(name: string, value: unknown) {
   return place && typeof value === 'string' ? html`<a href="${place}${value}">${shown}</a>` : shown
 }
 
-function attemptsOf({ history = [] }: Job, now: Date): Markup | '' {
+function attemptsOf({ history }: Job, now: Date): Markup | '' {
   if (history.length === 0) return ''
   return html`<section>
     <h2>Attempts</h2>
