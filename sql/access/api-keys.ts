@@ -67,13 +67,11 @@ export async function admitKeys(sql: Queryable, credentials: readonly Credential
     .sort((a, b) => order(a.hash, b.hash))
   const rows = await sql<(Admission & { i: number })[]>`
     with keys as materialized (
-      select c.i, a.*, s.id as session_id, s.expires_at as session_expires_at,
-        row_number() over (partition by a.org_id, a.plan, a.admitted order by c.i) as turn
+      select c.*, a.*, row_number() over (partition by a.org_id, a.plan, a.admitted order by c.i) as turn
       from unnest(${asked.map(({ hash }) => hash)}::text[],
         ${asked.map(({ isSession }) => Number(isSession))}::int[], ${asked.map(({ i }) => i)}::int[])
-        as c (hash, is_session, i)
-      left join sessions s on c.is_session = 1 and s.token_hash = decode(c.hash, 'hex'),
-      lateral admit_key(decode(c.hash, 'hex'), c.is_session = 1, ${PLANS}::text[],
+        as c (hash, is_session, i),
+      admit_key(decode(c.hash, 'hex'), c.is_session = 1, ${PLANS}::text[],
         ${RATES}::int[], ${BURSTS}::int[]) as a
     ), organizations as materialized (
       select g.org_id, g.plan, t.*
@@ -83,9 +81,13 @@ export async function admitKeys(sql: Queryable, credentials: readonly Credential
       ) as g,
       take_organization_tokens(g.org_id, g.plan, g.asked, ${PLANS}::text[],
         ${RATES}::int[], ${BURSTS}::int[], ${ORGANIZATION_CEILING}) as t
+    ), found as materialized (
+      -- Afterwards, because a join might change the order in which buckets are locked.
+      select k.*, s.id as session_id, s.expires_at as session_expires_at
+      from keys k left join sessions s on k.is_session = 1 and s.token_hash = decode(k.hash, 'hex')
     ), refused as materialized (
       select k.i, return_key_token(k.org_id, coalesce(k.session_id, k.id), k.per_minute)
-      from keys k join organizations o using (org_id, plan)
+      from found k join organizations o using (org_id, plan)
       where k.admitted and k.turn > o.taken
     )
     select k.i, k.id, k.org_id, k.org_name, k.plan, k.label, k.scope, k.permissions, k.session_id,
@@ -97,7 +99,7 @@ export async function admitKeys(sql: Queryable, credentials: readonly Credential
       case k.admitted and r.i is null when true then 0
         when false then greatest(k.wait_seconds, o.wait_seconds, 0.001) end as wait_seconds,
       greatest(k.full_seconds, o.full_seconds) as full_seconds
-    from keys k
+    from found k
     left join refused r using (i)
     left join organizations o on k.admitted and o.org_id = k.org_id and o.plan = k.plan`
   const admissions: (Admission | undefined)[] = credentials.map(() => undefined)
