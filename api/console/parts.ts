@@ -12,8 +12,8 @@ export function verdictBadge(verdict: string | null, needsReview = false): Marku
 }
 
 /** The state of a job, a build, a delivery or another thing that goes through states. */
-export function stateBadge(state: string): Markup {
-  return html`<span class="badge state tone-${TONES[state] ?? 'plain'}"
+export function stateBadge(state: string, tone = TONES[state] ?? 'plain'): Markup {
+  return html`<span class="badge state tone-${tone}"
     ><i aria-hidden="true"></i>${state.replaceAll('_', ' ')}</span
   >`
 }

@@ -24,9 +24,7 @@ export function deltaBars(deltas: readonly number[], summary: string): Markup {
       />`
     })}
     <text class="tick" x="100%" y="12" text-anchor="end">better, +${largest.toFixed(2)}</text>
-    <text class="tick" x="100%" y="${HEIGHT - 4}" text-anchor="end">
-      worse, −${largest.toFixed(2)}
-    </text>
+    <text class="tick" y="${HEIGHT - 4}">worse, −${largest.toFixed(2)}</text>
   </svg>`
 }
 

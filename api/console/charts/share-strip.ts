@@ -30,7 +30,7 @@ export function shareStrip(label: string, shares: readonly Share[]): Markup {
       rx="3"
     />`
   })
-  return html`<section class="strip shares" aria-label="${label}">
+  return html`<div class="strip shares" role="group" aria-label="${label}">
     <svg width="100%" height="10" aria-hidden="true">
       <rect class="track" width="100%" height="10" rx="3" />
       ${bars}
@@ -46,5 +46,5 @@ export function shareStrip(label: string, shares: readonly Share[]): Markup {
             </li>`
       })}
     </ul>
-  </section>`
+  </div>`
 }

@@ -4,9 +4,20 @@ import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import type { Query } from '../page.ts'
 import { ago, badge, duration, plural, stateBadge, withQuery } from '../parts.ts'
+import type { Tone } from '../parts.ts'
 import { changeOf } from './list-replays.ts'
 
 type Task = AnswerOf<typeof listReplayTasks>['tasks'][number]
+
+/** By which the states of tasks are told apart in lists and charts. */
+export const TASK_TONES: Readonly<Record<Task['status'], Tone>> = {
+  completed: 'good',
+  leased: 'busy',
+  pending: 'plain',
+  failed: 'bad',
+  skipped: 'warning',
+  canceled: 'plain',
+}
 
 interface Place {
   readonly path: string
@@ -39,7 +50,7 @@ function taskRow(task: Task, { path, query, now, project }: Place) {
   const trace = (id: string) => withQuery(`/console/traces/${encodeURIComponent(id)}`, { project })
   const { comparison } = task
   return html`<tr>
-    <td>${stateBadge(task.status)}${lease(task, now)}</td>
+    <td>${stateBadge(task.status, TASK_TONES[task.status])}${lease(task, now)}</td>
     <td>
       <a data-row href="${trace(task.trace_id)}"><bdi>${task.trace_id.slice(0, 80)}</bdi></a>
       ${task.replayability !== 'full' && html`<p class="quiet">replayable ${task.replayability === 'none' ? 'not at all' : 'in part'}</p>`}
@@ -82,7 +93,5 @@ function changesOf({
     ms !== null && Math.abs(ms) >= 1 && `${duration(Math.abs(ms))} ${ms < 0 ? 'faster' : 'slower'}`,
     usd !== null && usd !== 0 && `$${Math.abs(usd).toFixed(4)} ${usd < 0 ? 'cheaper' : 'dearer'}`,
   ].filter(Boolean)
-  return words.length > 0
-    ? words.join(' · ')
-    : html`<span class="quiet">nothing that is told</span>`
+  return words.length > 0 ? words.join(' · ') : ''
 }

@@ -15,7 +15,7 @@ import type { Visit } from '../page.ts'
 import { ago, count, facts, pager, plural, sendButton, stateBadge, withQuery } from '../parts.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { changeOf } from './list-replays.ts'
-import { taskTable } from './replay-tasks.ts'
+import { TASK_TONES, taskTable } from './replay-tasks.ts'
 
 export const showReplayPage = page('/replay/{replay_batch_id}', {
   area: 'replay',
@@ -92,18 +92,10 @@ function factsOf(batch: Batch, now: Date) {
 }
 
 function sharesOf({ counts }: Batch, path: string, status: string | undefined): Share[] {
-  const tones = {
-    completed: 'good',
-    leased: 'busy',
-    pending: 'plain',
-    failed: 'bad',
-    skipped: 'warning',
-    canceled: 'plain',
-  } as const
-  return (Object.keys(tones) as (keyof typeof tones)[]).map((word) => ({
+  return (Object.keys(TASK_TONES) as (keyof typeof counts)[]).map((word) => ({
     word,
     n: counts[word],
-    tone: tones[word],
+    tone: TASK_TONES[word],
     isCurrent: status === word,
     href: withQuery(path, { status: status === word ? undefined : word }),
   }))
