@@ -3,16 +3,18 @@ import type { ApiContext } from '../context.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { routesOf } from '../serve-endpoint.ts'
 import { serveAssets } from './assets.ts'
+import { jobsEvents, listJobsPage } from './jobs/list-jobs.ts'
+import { jobEvents, showJobPage } from './jobs/show-job.ts'
 import type { Page } from './page.ts'
 import { signInPage } from './sign-in.ts'
 import { listTracesPage } from './traces/list-traces.ts'
 import { showTracePage } from './traces/show-trace.ts'
 
 /** Every page, in the order of the menu. */
-export const pages: readonly Page[] = [listTracesPage, showTracePage]
+export const pages: readonly Page[] = [listTracesPage, showTracePage, listJobsPage, showJobPage]
 
 /** The events of the panels that change while they are looked at. */
-const events: readonly Endpoint[] = []
+const events: readonly Endpoint[] = [jobsEvents, jobEvents]
 
 /** The pages that people look at, made of the operations that clients call. */
 export function serveConsole(server: Server, context: ApiContext) {
