@@ -17,6 +17,9 @@ import { jobsEvents, listJobsPage } from './jobs/list-jobs.ts'
 import { jobEvents, showJobPage } from './jobs/show-job.ts'
 import { listManifestsPage } from './manifests/list-manifests.ts'
 import { showManifestPage } from './manifests/show-manifest.ts'
+import { listKeysPage } from './organization/list-keys.ts'
+import { showPolicyPage } from './organization/show-policy.ts'
+import { showUsagePage } from './organization/show-usage.ts'
 import { showRegressionsPage } from './regressions/show-regressions.ts'
 import { listReplaysPage } from './replay/list-replays.ts'
 import { replayEvents, showReplayPage } from './replay/show-batch.ts'
@@ -27,7 +30,7 @@ import { signInPage } from './sign-in.ts'
 import { listTracesPage } from './traces/list-traces.ts'
 import { showTracePage } from './traces/show-trace.ts'
 import { listDeliveriesPage } from './webhooks/list-deliveries.ts'
-import { showDeliveryPage } from './webhooks/show-delivery.ts'
+import { deliveryEvents, showDeliveryPage } from './webhooks/show-delivery.ts'
 import type { Page } from './page.ts'
 
 /** Every page, in the order of the menu. */
@@ -54,6 +57,9 @@ export const pages: readonly Page[] = [
   showJobPage,
   listDeliveriesPage,
   showDeliveryPage,
+  listKeysPage,
+  showPolicyPage,
+  showUsagePage,
   listChangelogPage,
 ]
 
@@ -67,6 +73,7 @@ const events: readonly Endpoint[] = [
   importEvents,
   jobsEvents,
   jobEvents,
+  deliveryEvents,
 ]
 
 /** The pages that people look at, made of the operations that clients call. */

@@ -33,6 +33,7 @@ const MENU = [
     items: [
       { title: 'Jobs', area: 'jobs', key: 'j' },
       { title: 'Webhooks', area: 'webhooks', key: 'w' },
+      { title: 'Organization', area: 'organization', key: 'o' },
       { title: 'Changelog', area: 'changelog', key: 'l' },
     ],
   },

@@ -9,6 +9,7 @@ import { listEvaluators } from './list-evaluators.ts'
 import { listPolicyVersions } from './list-policy-versions.ts'
 import { listEvaluatorTemplates } from './list-evaluator-templates.ts'
 import { listTraceScores } from './list-trace-scores.ts'
+import { previewPolicy } from './preview-policy.ts'
 import { pushScores } from './push-scores.ts'
 import { pushTraceScores } from './push-trace-scores.ts'
 import { registerEvaluators } from './register-evaluators.ts'
@@ -33,6 +34,7 @@ export const evals: Area = {
     decideBatch,
     showPolicy,
     setPolicy,
+    previewPolicy,
     listPolicyVersions,
     listEvaluators,
     listEvaluatorTemplates,

@@ -1,7 +1,8 @@
 /**
  * What buttons and forms do. `data-send="POST /path"` sends a request, with the fields of the form or the
  * JSON of `data-body`; `data-confirm` asks first; `data-then` names the page that is shown afterwards, where
- * `{name}` stands for a member of the answer. `data-copy` copies the text beside the button; `data-open`
+ * `{name}` stands for a member of the answer; `data-show` names a dialog that shows the answer instead, each
+ * member in the element that names it in `data-member`. `data-copy` copies the text beside the button; `data-open`
  * opens the dialog of that id, and `data-close` closes the one around it. A field with `data-submit` sends
  * its form when it changes.
  */
@@ -28,7 +29,7 @@ export function bindActions(root: Document) {
 }
 
 async function send(element: HTMLElement, body: object | undefined) {
-  const { send = '', then, confirm } = element.dataset
+  const { send = '', then, show, confirm } = element.dataset
   if (confirm !== undefined && !window.confirm(confirm)) return
   const [method = 'POST', path = ''] = send.split(' ')
   element.setAttribute('aria-busy', 'true')
@@ -41,8 +42,9 @@ async function send(element: HTMLElement, body: object | undefined) {
       }),
     })
     const told = (await answer.json().catch(() => ({}))) as Told
-    if (answer.ok) return leave(element, then, told)
-    tell(element, refusalOf(told, answer.status))
+    if (!answer.ok) return tell(element, refusalOf(told, answer.status))
+    if (show === undefined) return leave(element, then, told)
+    reveal(element, show, told)
   } catch {
     tell(element, 'The service could not be reached')
   } finally {
@@ -59,10 +61,21 @@ export function leave(element: HTMLElement, then: string | undefined, answer: To
   )
 }
 
+/** Shows an answer that cannot be had again; the page is shown anew when somebody closes it. */
+function reveal(element: HTMLElement, id: string, answer: Told) {
+  const dialog = document.querySelector<HTMLDialogElement>(`dialog#${id}`)
+  for (const place of dialog?.querySelectorAll<HTMLElement>('[data-member]') ?? []) {
+    place.textContent = String(answer[place.dataset['member'] ?? ''])
+  }
+  element.closest('dialog')?.close()
+  dialog?.addEventListener('close', () => location.reload())
+  dialog?.showModal()
+}
+
 /**
  * The fields that have a value. A field's `data-type` says what it is written as: `json`, `number`, `list` for
- * words between commas, or `each` for the list of all fields of the name that are checked. The field `a.b` is
- * the member `b` of `a`.
+ * words between commas, or `each` for the list of all fields of the name that are checked; lists of one name
+ * make one. The field `a.b` is the member `b` of `a`.
  */
 function fieldsOf(form: HTMLFormElement) {
   const body: Record<string, unknown> = bodyOf(form) ?? {}
@@ -73,8 +86,10 @@ function fieldsOf(form: HTMLFormElement) {
     const field = form.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`)
     const type = field?.dataset['type']
     if (type === 'each') (body[name] as string[]).push(value)
-    else if (type === 'list') body[name] = value.split(',').map((part) => part.trim())
-    else body[name] = type === 'json' || type === 'number' ? JSON.parse(value) : value
+    else if (type === 'list') {
+      const items = value.split(',').map((part) => part.trim())
+      body[name] = [...((body[name] as string[] | undefined) ?? []), ...items]
+    } else body[name] = type === 'json' || type === 'number' ? JSON.parse(value) : value
   }
   return nested(body)
 }

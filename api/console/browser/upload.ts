@@ -15,7 +15,7 @@ function bind(form: HTMLFormElement) {
   const show = () => {
     const [file] = input.files ?? []
     const output = form.querySelector('output')
-    if (output) output.value = file ? `${file.name} · ${(file.size / 1e6).toFixed(1)} MB` : ''
+    if (output) output.value = file ? `${file.name} · ${sizeOf(file)}` : ''
   }
   input.addEventListener('change', show)
   for (const type of ['dragover', 'dragleave', 'drop'] as const) {
@@ -32,6 +32,10 @@ function bind(form: HTMLFormElement) {
     const [file] = input.files ?? []
     if (file) upload(form, file)
   })
+}
+
+function sizeOf({ size }: File) {
+  return size < 1e6 ? `${Math.ceil(size / 1e3)} kB` : `${(size / 1e6).toFixed(1)} MB`
 }
 
 /** By XMLHttpRequest, because fetch does not tell how much was sent. */

@@ -1,104 +1,102 @@
 import type { AnswerOf } from '../../endpoint.ts'
-import { listChangelog } from '../../org/list-changelog.ts'
+import { CHANGELOG_TYPES, listChangelog } from '../../org/list-changelog.ts'
 import { html } from '../html.ts'
-import type { Part } from '../html.ts'
+import type { Markup } from '../html.ts'
 import { page } from '../page.ts'
-import { ago, emptyState, pager, tabs, withQuery } from '../parts.ts'
+import { ago, badge, curlLine, emptyState, pager, tabs, withQuery } from '../parts.ts'
+import type { Tone } from '../parts.ts'
+import { resourcePage } from './resource-page.ts'
 
 const PATH = '/console/changelog'
-const TYPES = [
-  { type: 'manifest', text: 'Manifests' },
-  { type: 'regression', text: 'Regressions' },
-  { type: 'training', text: 'Training' },
-  { type: 'audit', text: 'Audit' },
-] as const
 
 export const listChangelogPage = page('/changelog', {
   area: 'changelog',
-  async show({ ask, query, now }) {
+  async show({ ask, query, now, address }) {
     const { types, cursor } = query
-    const { events, next_cursor } = await ask(listChangelog, { query: { types, cursor } })
-    const all = { text: 'Everything', href: PATH, isCurrent: !types }
-    const one = TYPES.map(({ type, text }) => ({
-      text,
-      href: withQuery(PATH, { types: type }),
-      isCurrent: types === type,
-    }))
-    const days = Map.groupBy(events, ({ occurred_at }) => occurred_at.toISOString().slice(0, 10))
+    const { events, next_cursor } = await ask(listChangelog, {
+      query: { types, cursor, limit: 50 },
+    })
+    const tab = (word: Event['type'] | undefined) => ({
+      text: word ? NAMES[word] : 'All',
+      href: withQuery(PATH, { types: word }),
+      isCurrent: types === word,
+    })
     return {
       title: 'Changelog',
-      body: html`${tabs('Kinds of events', [all, ...one])}
-      ${
-        events.length === 0
-          ? nothing(types)
-          : [...days].map(
-              ([day, ofDay]) =>
-                html`<section class="day" aria-labelledby="d${day}">
-                  <h2 id="d${day}">${dayName(day)}</h2>
-                  <ol>
-                    ${ofDay.map((event) => entry(event, now))}
-                  </ol>
-                </section>`,
-            )
-      }
-      ${pager(PATH, query, next_cursor)}`,
+      body: html`${tabs('Types', [undefined, ...CHANGELOG_TYPES].map(tab))}
+      ${events.length > 0 ? html`${days(events, now)}${pager(PATH, query, next_cursor)}` : types || cursor ? noMatch() : nothing(address)}`,
     }
   },
 })
 
-function entry(event: Event, now: Date) {
-  const { type, title, summary, actor, occurred_at, agent_name } = event
-  const link = linkOf(event)
-  const heading = html`<bdi>${title}</bdi>`
-  return html`<li class="of-${type}">
-    <i aria-hidden="true"></i>
+/** Events by the day they happened on, in UTC. */
+function days(events: readonly Event[], now: Date): Markup {
+  const byDay = Map.groupBy(events, ({ occurred_at }) => occurred_at.toISOString().slice(0, 10))
+  return html`<div class="changelog" data-rows>
+    ${[...byDay].map(
+      ([day, those]) =>
+        html`<section aria-labelledby="day-${day}">
+          <h2 id="day-${day}"><time datetime="${day}">${DAY.format(new Date(day))}</time></h2>
+          <ol>
+            ${those.map((event) => eventItem(event, now))}
+          </ol>
+        </section>`,
+    )}
+  </div>`
+}
+
+function eventItem(event: Event, now: Date) {
+  const { type, title, summary, occurred_at, is_fixture } = event
+  const href = resourcePage(event)
+  const head = html`<bdi>${title}</bdi>`
+  return html`<li>
+    <span class="when">${ago(occurred_at, now)}</span>
+    ${badge(NAMES[type], TONES[event.event_type] ?? 'plain')}
     <div>
-      <p><b>${link ? html`<a href="${link}">${heading}</a>` : heading}</b></p>
-      ${summary !== title && html`<p><bdi>${summary}</bdi></p>`}
-      <p class="quiet">
-        ${type}${agent_name && html` · <bdi>${agent_name}</bdi>`} · ${whoDid(actor)} ·
-        ${ago(occurred_at, now)}
+      <p>
+        <b>${href ? html`<a data-row href="${href}">${head}</a>` : head}</b
+        >${is_fixture && html` <span class="tag">fixture</span>`}
       </p>
+      <p class="quiet"><bdi>${summary}</bdi></p>
     </div>
   </li>`
 }
 
-function whoDid({ type, name }: Event['actor']): Part {
-  if (type === 'system') return 'by the service'
-  return type === 'operator' ? 'by the operator' : html`by <bdi>${name ?? 'a key'}</bdi>`
-}
-
-/** The page of what an event is about, where it has one. */
-function linkOf({ resource: { type, id }, agent_name, data }: Event): string | undefined {
-  if (type === 'manifest') return `/console/manifests/${id}`
-  if (type === 'job') return `/console/jobs/${id}`
-  if (type === 'dataset_version' && typeof data['dataset_id'] === 'string') {
-    return `/console/datasets/${data['dataset_id']}`
-  }
-  if (type === 'regression_check') return `/console/checks/${id}`
-  if (type === 'regression_finding' && agent_name) {
-    return withQuery('/console/regressions', { agent_name })
-  }
-  return undefined
-}
-
-function nothing(types: string | undefined) {
+function noMatch() {
   return emptyState(
-    types ? 'Nothing of this kind has happened' : 'Nothing has happened yet',
-    'New versions of agents, regressions, finished builds, and who changed keys and policies are told here.',
-    types && html`<a class="button" href="${PATH}">Everything</a>`,
+    'Nothing of this type yet',
+    'Other types may have events.',
+    html`<a class="button" href="${PATH}">Everything</a>`,
   )
 }
 
-function dayName(day: string) {
-  const date = new Date(`${day}T00:00:00Z`)
-  return date.toLocaleDateString('en-GB', {
-    weekday: 'long',
-    day: 'numeric',
-    month: 'long',
-    year: 'numeric',
-    timeZone: 'UTC',
-  })
+function nothing(address: string) {
+  return emptyState(
+    'Nothing has happened yet',
+    'Versions of agents, regressions, datasets and changes of keys are told here. Register a version to begin:',
+    curlLine(address, 'POST /manifests', {
+      agent_name: 'my-agent',
+      prompts: [{ name: 'system', content: 'Be brief.' }],
+    }),
+  )
 }
+
+const NAMES: Readonly<Record<Event['type'], string>> = {
+  manifest: 'version',
+  regression: 'regression',
+  audit: 'audit',
+  training: 'training',
+}
+const TONES: Readonly<Record<string, Tone>> = {
+  'regression.detected': 'bad',
+  'regression.rejected': 'bad',
+  'regression.resolved': 'good',
+  'regression.accepted': 'good',
+  'dataset_version.ready': 'good',
+  'training.dataset_stale': 'warning',
+  'manifest.activated': 'busy',
+  'manifest.reactivated': 'busy',
+}
+const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeZone: 'UTC' })
 
 type Event = AnswerOf<typeof listChangelog>['events'][number]

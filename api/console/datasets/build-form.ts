@@ -42,6 +42,7 @@ export function buildDialog({
       <div class="side-by-side">
         ${number('filters.min_eval_score', 'Least quality', { min: 0, max: 1, step: 0.05 })}
         ${number('filters.max_rows', 'Most rows', { min: 1, step: 1 })}
+        ${number('options.max_tokens', 'Most tokens a row', { min: 1, step: 1 })}
       </div>
       <div class="side-by-side">
         ${number('split.train', 'Train', { min: 0, max: 1, step: 0.05, value: 0.9 })}

@@ -153,4 +153,5 @@ const WHAT: Readonly<Record<string, string>> = {
   webhook_secret: 'Webhook secret',
   trace_period: 'Month of traces',
   skill: 'Skill',
+  dataset: 'Dataset',
 }

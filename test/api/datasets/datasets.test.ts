@@ -3,6 +3,7 @@ import t from 'tap'
 import { buildVersion, openDatasetService, pathOf } from '../../support/built-dataset.ts'
 import type { Row } from '../../support/built-dataset.ts'
 import { makeTestKey } from '../../support/service.ts'
+import { storeVersion } from '../../support/stored-version.ts'
 import { hello } from '../../support/stored-traces.ts'
 
 t.test('datasets', async (t) => {
@@ -289,6 +290,25 @@ t.test('datasets', async (t) => {
       rows.map(({ ordinal }: { ordinal: number }) => ordinal),
       [3],
     )
+  })
+
+  t.test('a page looks at 100,000 rows for those of a length, and leads to the next', async (t) => {
+    const other = await service.makeOrganization()
+    const version = await storeVersion(service.sql, other, 150_000)
+    await service.sql`
+      insert into dataset_version_rows (org_id, version_id, ordinal, trace_id, row_hash,
+        score_fingerprint, split, shard, byte_offset, byte_length, tokens)
+      select ${other.orgId}, ${version}, n, 't', sha256('t'), '', 'train', 0, 0, 1, 7
+      from generate_series(0, 149999) n`
+    const { get } = service.client(other.key)
+    const [dataset] = (await get('/datasets')).body.datasets
+    const path = `/datasets/${dataset.id}/versions/1/rows?min_tokens=8`
+    const { body } = await get(path)
+    t.match(body, { rows: [], total: 150_000 })
+    t.match((await get(`${path}&cursor=${body.next_cursor}`)).body, {
+      rows: [],
+      next_cursor: null,
+    })
   })
 
   t.test('a row names the span of its call', async (t) => {
