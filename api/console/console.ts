@@ -4,12 +4,13 @@ import type { Endpoint } from '../endpoint.ts'
 import { routesOf } from '../serve-endpoint.ts'
 import { serveAssets } from './assets.ts'
 import type { Page } from './page.ts'
+import { showRegressionsPage } from './regressions/show-regressions.ts'
 import { signInPage } from './sign-in.ts'
 import { listTracesPage } from './traces/list-traces.ts'
 import { showTracePage } from './traces/show-trace.ts'
 
 /** Every page, in the order of the menu. */
-export const pages: readonly Page[] = [listTracesPage, showTracePage]
+export const pages: readonly Page[] = [listTracesPage, showTracePage, showRegressionsPage]
 
 /** The events of the panels that change while they are looked at. */
 const events: readonly Endpoint[] = []
