@@ -3,6 +3,8 @@ import type { ApiContext } from '../context.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { routesOf } from '../serve-endpoint.ts'
 import { serveAssets } from './assets.ts'
+import { listChecksPage } from './checks/list-checks.ts'
+import { checkEvents, showCheckPage } from './checks/show-check.ts'
 import type { Page } from './page.ts'
 import { showRegressionsPage } from './regressions/show-regressions.ts'
 import { signInPage } from './sign-in.ts'
@@ -10,10 +12,16 @@ import { listTracesPage } from './traces/list-traces.ts'
 import { showTracePage } from './traces/show-trace.ts'
 
 /** Every page, in the order of the menu. */
-export const pages: readonly Page[] = [listTracesPage, showTracePage, showRegressionsPage]
+export const pages: readonly Page[] = [
+  listTracesPage,
+  showTracePage,
+  showRegressionsPage,
+  listChecksPage,
+  showCheckPage,
+]
 
 /** The events of the panels that change while they are looked at. */
-const events: readonly Endpoint[] = []
+const events: readonly Endpoint[] = [checkEvents]
 
 /** The pages that people look at, made of the operations that clients call. */
 export function serveConsole(server: Server, context: ApiContext) {

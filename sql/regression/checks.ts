@@ -7,6 +7,7 @@ import type { AgeKey } from '../core/pages.ts'
 import { inProjects } from '../core/projects.ts'
 import type { JobError } from '../jobs/jobs.ts'
 import { ofAgent } from '../manifests/manifests.ts'
+import type { CallReplay } from '../../jobs/rules/regression/call-replay.ts'
 import type { AgentKey, ManifestRow } from '../manifests/manifests.ts'
 import { ofManifest } from '../traces/traces.ts'
 
@@ -19,10 +20,10 @@ export interface CheckRow {
   job_id: string
   trace_window_days: number
   source: string | null
-  pr_context: object | null
+  pr_context: Readonly<Record<string, unknown>> | null
   /** Null, like `completed_at`, until the check is complete. */
   findings: CheckFindings | null
-  call_replay: object | null
+  call_replay: CallReplay | null
   human_decision: 'accepted' | 'rejected' | null
   decision_note: string | null
   decided_at: Date | null

@@ -53,8 +53,20 @@ export interface DownstreamImpact {
     sample_dataset_names: string[]
     total_rows_invalidated: number
   }
-  subagents: { broken_handoffs: { subagent_name: string; surface_diff: object }[] }
+  subagents: { broken_handoffs: BrokenHandoff[] }
   skills: { affected_agent_count: number; sample_agent_names: string[]; skills_changed: string[] }
+}
+
+/** A hand-off that the candidate breaks: one of its own, or one of another agent that pins it. */
+export interface BrokenHandoff {
+  subagent_name: string
+  surface_diff: {
+    change_type: string
+    details?: readonly ChangeDetail[]
+    orchestrator?: string
+    expected_hash?: string
+    candidate_hash?: string
+  }
 }
 
 /** The findings of a check that has nothing to compare with. */
