@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { listLockWaits } from '../support/lock-waits.ts'
+import { countLockWaits } from '../support/lock-waits.ts'
 
 t.test('a request that ends in a deadlock is to be sent again', async (t) => {
   const service = await openService(t)
@@ -14,7 +14,7 @@ t.test('a request that ends in a deadlock is to be sent again', async (t) => {
   await other`begin`
   await other`lock table pgboss.job in exclusive mode`
   const stored = client.post('/traces', trace)
-  await until(async () => (await listLockWaits(sql)).length > 0)
+  await until(() => countLockWaits(sql))
   // The request has waited for longer than this will, so that it is the one to find the deadlock.
   const locked = other`lock table trace_ids in exclusive mode`.execute()
   t.match(await stored, {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { startWatchedApi } from '../../support/watched-api.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
-import { isWaitedFor } from '../../support/lock-waits.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 
 t.test('a sync', async (t) => {
   const service = await openService(t)
@@ -239,7 +239,7 @@ t.test('a sync', async (t) => {
       headers: { authorization: `Bearer ${org.key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ skills }),
     }).catch((error: unknown) => error)
-    await until(() => isWaitedFor(service.sql, 'skill_versions'))
+    await until(() => countLockWaits(service.sql, { table: 'skill_versions' }))
     api.kill()
     t.ok((await sent) instanceof Error)
     await lock`rollback`

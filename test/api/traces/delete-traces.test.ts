@@ -9,7 +9,7 @@ import { makeTestKey, openService } from '../../support/service.ts'
 import { hello, storeJudged } from '../../support/stored-traces.ts'
 import type { JudgedTrace } from '../../support/stored-traces.ts'
 import { until } from '../../support/until.ts'
-import { listLockWaits } from '../../support/lock-waits.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 
 t.test('DELETE /traces', async (t) => {
   const service = await openService(t)
@@ -166,7 +166,7 @@ t.test('DELETE /traces', async (t) => {
     await judge`
       update verdicts set verdict = 'keep' where org_id = ${org.orgId} and trace_id = 'saved'`
     const removing = org.remove('verdict=drop')
-    await until(async () => (await listLockWaits(sql, 'transactionid')).length > 0)
+    await until(() => countLockWaits(sql, { type: 'transactionid' }))
     await judge`commit`
     judge.release()
     t.match(await removing, { body: { matched_count: 2, deleted_count: 1 } })

@@ -16,7 +16,7 @@ import { makeAgent, toolComponent } from '../../support/agents.ts'
 import { gate } from '../../support/queues.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
-import { listLockWaits } from '../../support/lock-waits.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 
 // No worker runs: what holds, holds once the requests are answered.
 const service = await openService(t)
@@ -84,7 +84,7 @@ for (const [way, insert] of [
     })
     await inserted.opened
     const registering = agent.register([toolComponent('a')], { manifest_hash })
-    await until(async () => (await listLockWaits(sql, 'advisory')).length > 0)
+    await until(() => countLockWaits(sql, { type: 'advisory' }))
     commit.open()
     await storing
     const { manifest_id } = await registering
@@ -119,7 +119,7 @@ t.test('traces wait for the manifest that is being registered, and are tied to i
   })
   await linked.opened
   const storing = client.post('/traces', { agent_name: 'support', manifest_hash })
-  await until(async () => (await listLockWaits(sql, 'advisory')).length > 0)
+  await until(() => countLockWaits(sql, { type: 'advisory' }))
   commit.open()
   await registering
   const { body } = await storing

@@ -7,7 +7,7 @@ import { recomputeCells } from '../../support/score-cells.ts'
 import { openService } from '../../support/service.ts'
 import { traceState } from '../../support/trace-state.ts'
 import { until } from '../../support/until.ts'
-import { listLockWaits } from '../../support/lock-waits.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 
 const env = { QUOTA_TRACES_INGESTED: '2,10,100,100000' }
 const service = await openAgentService(t, { env })
@@ -102,7 +102,7 @@ t.test('of twenty that finish a trace at once, one does', async (t) => {
     clients[i % 2 ? 0 : 1].post('/traces', { ...FINISHED, metadata: { i } }),
   )
   // A transaction of each process has seen it run.
-  await until(async () => (await listLockWaits(sql)).length === 2)
+  await until(async () => (await countLockWaits(sql)) === 2)
   release.open()
   await holding
   const answers = await Promise.all(finishing)

@@ -13,7 +13,7 @@ import { recomputeCells } from '../../support/score-cells.ts'
 import { openService } from '../../support/service.ts'
 import { traceState } from '../../support/trace-state.ts'
 import { until } from '../../support/until.ts'
-import { isWaitedFor } from '../../support/lock-waits.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 
 const service = await openService(t)
 const { sql } = service
@@ -96,7 +96,7 @@ t.test('a trace that is judged while its day is added up is counted once', async
   const { aggregation } = await sql.begin(async (tx) => {
     await tx`lock table score_cells in access exclusive mode`
     const aggregation = aggregateDay(sql, project.key)
-    await until(() => isWaitedFor(sql, 'score_cells'))
+    await until(() => countLockWaits(sql, { table: 'score_cells' }))
     await project.judge('b')
     return { aggregation }
   })

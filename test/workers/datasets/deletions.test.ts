@@ -12,7 +12,7 @@ import {
 import type { Version } from '../../support/built-dataset.ts'
 import { hello } from '../../support/stored-traces.ts'
 import { until } from '../../support/until.ts'
-import { listLockWaits } from '../../support/lock-waits.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 
 const FRESH = { is_stale: false, reasons: [] }
 const DELETED = {
@@ -100,7 +100,7 @@ t.test('a trace that is deleted while a version is built', async (t) => {
     const { commit } = await beginDeletion(org, 'a')
     const building = buildVersion(org.api, dataset.id, OF_AGENT)
     building.catch(() => undefined)
-    await until(async () => (await listLockWaits(sql, 'advisory')).length > 0)
+    await until(() => countLockWaits(sql, { type: 'advisory' }))
     await commit()
     const version = await building
     t.equal(version.row_count, 1)

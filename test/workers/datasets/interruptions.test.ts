@@ -8,6 +8,7 @@ import { openService } from '../../support/service.ts'
 import { hello, storeJudged } from '../../support/stored-traces.ts'
 import { until } from '../../support/until.ts'
 import { buildDatasetHandler } from '../../../workers/datasets/build-dataset.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 
 t.test('builds that do not go through at once', async (t) => {
   const service = await openService(t)
@@ -39,12 +40,9 @@ t.test('builds that do not go through at once', async (t) => {
     await service.sql.begin(async (tx) => {
       await tx`lock table dataset_version_rows in access exclusive mode`
       const worker = await service.startWorkers([buildDatasetHandler], 1)
-      await until(async () => {
-        const [row] = await service.sql<{ n: number }[]>`
-          select count(*)::int as n from pg_locks
-          where relation = 'dataset_version_rows'::regclass and not granted`
-        return row?.n === 1
-      })
+      await until(
+        async () => (await countLockWaits(service.sql, { table: 'dataset_version_rows' })) === 1,
+      )
       t.equal(await statusOf(version), 'building')
       await work()
       return worker

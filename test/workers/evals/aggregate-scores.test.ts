@@ -13,6 +13,7 @@ import type { Service } from '../../support/service.ts'
 import { storeJudged } from '../../support/stored-traces.ts'
 import type { JudgedTrace } from '../../support/stored-traces.ts'
 import { until } from '../../support/until.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 
 t.test('aggregates', async (t) => {
   const service = await openService(t)
@@ -161,11 +162,7 @@ t.test('the aggregation of a project', async (t) => {
     const other = await sql.begin(async (tx) => {
       await tx`lock table score_cells in exclusive mode`
       const aggregation = aggregateDay(sql, key)
-      await until(async () => {
-        const waiting = await sql`
-          select from pg_locks where relation = 'score_cells'::regclass and not granted`
-        return waiting.length > 0
-      })
+      await until(() => countLockWaits(sql, { table: 'score_cells' }))
       await aggregateNow(org)
       return { aggregation }
     })

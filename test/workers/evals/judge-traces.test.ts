@@ -8,6 +8,7 @@ import { markCellsDirty } from '../../../sql/evals/cell-marks.ts'
 import { judgeTraces } from '../../../sql/transactions/judge-traces.ts'
 import { aggregateScoresHandler } from '../../../workers/evals/aggregate-scores.ts'
 import { judgeTracesHandler } from '../../../workers/evals/judge-traces.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 
 t.test('the judge', async (t) => {
   const service = await openService(t)
@@ -162,11 +163,7 @@ t.test('sums of scores', async (t) => {
       values (${org.orgId}, ${org.projectId}, storing_period(), 'x', 'late', 'custom', gen_random_uuid(), 1, 'numeric',
         'quality', 'custom')`
     const workers = await service.startWorkers([aggregateScoresHandler])
-    await until(async () => {
-      const [row] = await sql<{ waiting: boolean }[]>`
-        select exists (select 1 from pg_locks where locktype = 'advisory' and not granted) as waiting`
-      return row?.waiting
-    })
+    await until(() => countLockWaits(sql, { type: 'advisory' }))
     await writer`commit`
     writer.release()
     await until(async () => {

@@ -13,7 +13,7 @@ import { makeAgent, toolComponent } from '../../support/agents.ts'
 import { gate } from '../../support/queues.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
-import { listLockWaits } from '../../support/lock-waits.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 
 // Nobody judges: what a revision asks for stays in the queue.
 const service = await openService(t)
@@ -54,7 +54,7 @@ for (const [name, enqueue] of [
     })
     await held.opened
     await queue.transaction(sql, async (tx: Transaction) => void (await enqueue(tx, owner)))
-    await until(async () => (await listLockWaits(sql, 'advisory')).length > 0)
+    await until(() => countLockWaits(sql, { type: 'advisory' }))
     const key = { org_id: org.orgId, project_id: org.projectId, trace_id: 'revised' }
     const change = queue.transaction(sql, (tx: Transaction) =>
       reviseTrace(tx, queue, key, (stored) => ({ ...stored, tags: ['revised'] })),
@@ -84,7 +84,7 @@ t.test('a trace that runs is not revised while its words are indexed', async (t)
   })
   await indexed.opened
   const finishing = client.post('/traces', { ...trace, user_input_preview: 'parasol' })
-  await until(async () => (await listLockWaits(sql, 'transactionid')).length > 0)
+  await until(() => countLockWaits(sql, { type: 'transactionid' }))
   commit.open()
   await indexing
   t.match(await finishing, { body: { updated: true } })

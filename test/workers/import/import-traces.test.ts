@@ -8,6 +8,7 @@ import { LINES, openImports } from '../../support/imports.ts'
 import { gate } from '../../support/queues.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 
 const CHUNK_BYTES = 3000
 const COUNT = 1000
@@ -132,11 +133,7 @@ t.test('working off an import', async (t) => {
     })
     await locked.opened
     const canceled = await submit(file)
-    await until(async () => {
-      const waiting = await sql`
-        select from pg_locks where relation = 'traces'::regclass and not granted`
-      return waiting.length > 0
-    })
+    await until(() => countLockWaits(sql, { table: 'traces' }))
     t.equal((await canceled.post(`/import/${canceled.importId}/cancel`)).status, 202)
     await until(() => signal?.aborted ?? false)
     released.open()

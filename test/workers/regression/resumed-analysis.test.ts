@@ -6,6 +6,7 @@ import { makeAgent, toolComponent } from '../../support/agents.ts'
 import { callingRow } from '../../support/calling-rows.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 
 t.test('an analysis that is stopped goes on after its last page', async (t) => {
   const service = await openService(t)
@@ -36,11 +37,7 @@ t.test('an analysis that is stopped goes on after its last page', async (t) => {
   await holder`begin`
   await holder`lock table compat_findings in share mode`
   const first = await service.startWorkers([analyzeCompatibilityHandler])
-  await until(async () => {
-    const [row] = await sql`
-      select 1 from pg_locks where relation = 'compat_findings'::regclass and not granted`
-    return row !== undefined
-  })
+  await until(() => countLockWaits(sql, { table: 'compat_findings' }))
   const stopping = first.stop()
   await holder`rollback`
   holder.release()

@@ -7,7 +7,7 @@ import { makeReplayAgent } from '../../support/replay-agent.ts'
 import { openService } from '../../support/service.ts'
 import type { Service } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
-import { isWaitedFor } from '../../support/lock-waits.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 
 const TRACES = 650
 
@@ -21,11 +21,7 @@ t.test('a preparation that is stopped goes on after its last page', async (t) =>
   await holder`begin`
   await holder`lock table replay_tasks in share mode`
   const first = await service.startWorkers([prepareReplayHandler])
-  await until(async () => {
-    const [waiting] = await sql`
-      select 1 from pg_locks where relation = 'replay_tasks'::regclass and not granted`
-    return waiting !== undefined
-  })
+  await until(() => countLockWaits(sql, { table: 'replay_tasks' }))
   const stopping = first.stop()
   await holder`rollback`
   holder.release()
@@ -94,7 +90,7 @@ t.test('preparations', async (t) => {
     await holder`begin`
     await holder`lock table replay_tasks in share mode`
     const worker = await service.startWorkers([prepareReplayHandler])
-    await until(() => isWaitedFor(sql, 'replay_tasks'))
+    await until(() => countLockWaits(sql, { table: 'replay_tasks' }))
     const canceling = client.post(`/replay/batches/${batch_id}/cancel`)
     await until(async () => {
       const [waiting] = await sql`

@@ -21,7 +21,7 @@ import { makeSkill, publishSkill } from '../../support/registry.ts'
 import type { MadeSkill } from '../../support/registry.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
-import { listLockWaits } from '../../support/lock-waits.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 
 const HARMLESS = 'Read the file and sum it up.'
 const SHORT_LINK = 'See bit.ly/x1'
@@ -138,7 +138,7 @@ t.test('scans of skills', async (t) => {
       await lockSkills(tx, orgId, ['slow'])
       await enqueue(orgId, skill.versionIds[0] ?? '')
       // It has looked through the files and waits to store what it found.
-      await until(async () => (await listLockWaits(sql, 'advisory')).length > 0)
+      await until(() => countLockWaits(sql, { type: 'advisory' }))
       await tx`delete from skill_version_files where org_id = ${orgId}`
       await tx`update skill_versions set revision = revision + 1 where org_id = ${orgId}`
     })
