@@ -2,6 +2,7 @@ import { isBoom } from '@hapi/boom'
 import type { Boom } from '@hapi/boom'
 import type { Request, ResponseToolkit } from '@hapi/hapi'
 import type Joi from 'joi'
+import type { Unwritten, Written } from './written-answer.ts'
 import { cut, describeFault, MAX_FAULTS } from '../jobs/rules/core/reader.ts'
 import { FileMissing, StorageAway } from '../jobs/storage.ts'
 import {
@@ -95,13 +96,15 @@ export function answerError(thrown: Boom, request: Request, h: ResponseToolkit, 
     ...error.members,
   }
   const write = request.route.settings.app?.operation?.write ?? asJson
-  const { status, type, content } = write(request, { status: error.status, body })
+  const { status, type, content, headers } = write(request, { status: error.status, body })
   const answer = h.response(content).code(status).type(type)
-  for (const [name, value] of Object.entries(error.headers)) answer.header(name, value)
+  for (const [name, value] of Object.entries({ ...error.headers, ...headers })) {
+    answer.header(name, value)
+  }
   return answer
 }
 
-function asJson(_: Request, { status, body }: { status: number; body: object }) {
+function asJson(_: Request, { status, body }: Unwritten): Written {
   return { status, type: 'application/json', content: body }
 }
 

@@ -1,0 +1,42 @@
+/**
+ * The keys that the list under `?` names, and those that links and buttons of the page name. They rest
+ * while somebody writes: then Escape leaves the field, and Ctrl with Enter sends its form.
+ */
+export function bindKeys(root: Document) {
+  let isGoing = false
+  root.addEventListener('keydown', (event) => {
+    const { key, target } = event
+    if (target instanceof HTMLTextAreaElement) return write(event, target)
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    if (target instanceof Element && target.closest('input, select, textarea, dialog[open]')) return
+    const place = isGoing ? linkOf(root, `g ${key}`) : linkOf(root, key)
+    isGoing = key === 'g' && !isGoing
+    if (place) {
+      event.preventDefault()
+      return place.click()
+    }
+    if (key === '/') {
+      event.preventDefault()
+      root.querySelector<HTMLInputElement>('input[type=search]')?.select()
+    } else if (key === '?') root.querySelector<HTMLDialogElement>('#keys')?.showModal()
+    else if (key === 'j' || key === 'k') move(root, key === 'j' ? 1 : -1)
+  })
+}
+
+function write({ key, ctrlKey, metaKey }: KeyboardEvent, field: HTMLTextAreaElement) {
+  if (key === 'Enter' && (ctrlKey || metaKey)) field.form?.requestSubmit()
+  // Within a dialog Escape closes it.
+  else if (key === 'Escape' && !field.closest('dialog')) field.blur()
+}
+
+/** What a key stands for on this page: a link or a button that names it. */
+function linkOf(root: Document, key: string) {
+  return root.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)
+}
+
+/** Focus goes from row to row, on their links, so that Enter and screen readers work as everywhere. */
+function move(root: Document, by: 1 | -1) {
+  const links = [...root.querySelectorAll<HTMLElement>('[data-rows] [data-row]')]
+  const now = links.indexOf(root.activeElement as HTMLElement)
+  links[Math.min(links.length - 1, Math.max(0, now + by))]?.focus()
+}

@@ -1,0 +1,66 @@
+import { notFound } from '../../errors.ts'
+import { showBreakdown } from '../../evals/show-breakdown.ts'
+import { showDecision } from '../../evals/show-decision.ts'
+import { showTrace } from '../../traces/show-trace.ts'
+import { html } from '../html.ts'
+import { ifFound, page } from '../page.ts'
+import { ago, amount, count, duration, facts, withQuery } from '../parts.ts'
+import { traceActions } from './trace-actions.ts'
+import { traceContent } from './trace-content.ts'
+import { traceHistory } from './trace-history.ts'
+import { verdictPanel } from './verdict-panel.ts'
+import { waterfall } from './waterfall.ts'
+
+export const showTracePage = page('/traces/{trace_id}', {
+  area: 'traces',
+  async show({ ask, params, query, now, mayWrite }) {
+    const { project, whole } = query
+    const [trace, breakdown, decision] = await Promise.all([
+      ask(showTrace, { params, query: { project } }),
+      ask(showBreakdown, { params, query: { project } }),
+      ifFound(ask(showDecision, { params, query: { project } })),
+    ])
+    // All of its parts, since none is named.
+    if (!('agent_name' in trace)) throw notFound('Trace')
+    const path = withQuery(`/console/traces/${encodeURIComponent(trace.trace_id)}`, { project })
+    const tokens = `${count(trace.input_tokens)} in · ${count(trace.output_tokens)} out`
+    return {
+      title: trace.trace_id,
+      above: [{ title: 'Traces', href: '/console/traces' }],
+      beside: mayWrite ? traceActions(trace) : undefined,
+      body: html`${facts({
+          Agent: html`<a
+            href="${withQuery('/console/traces', { agent_name: trace.agent_name, project })}"
+            >${trace.agent_name}</a
+          >`,
+          Status: trace.status === 'error' ? html`<span class="error">error</span>` : trace.status,
+          Took: trace.status === 'running' ? 'still running' : duration(trace.duration_ms),
+          Tokens: tokens,
+          Cost: trace.cost_usd ? `$${trace.cost_usd.toFixed(4)}` : undefined,
+          Started: ago(trace.started_at, now),
+          Version:
+            trace.manifest_id &&
+            html`<a href="/console/manifests/${trace.manifest_id}"
+              ><code>${trace.manifest_hash?.slice(0, 10) ?? trace.manifest_id.slice(0, 8)}</code></a
+            >`,
+          Session:
+            trace.session_id &&
+            html`<a
+              href="${withQuery('/console/traces', { session_id: trace.session_id, project })}"
+              >${trace.session_id}</a
+            >`,
+          Project: trace.project === 'default' ? undefined : trace.project,
+          Tags: trace.tags?.join(', '),
+        })}
+        ${verdictPanel(decision, breakdown)}
+        <section aria-labelledby="time">
+          <h2 id="time">Where the time went</h2>
+          <div class="trace-body">
+            ${waterfall(trace.spans ?? [])} ${traceContent(trace, { path, whole })}
+          </div>
+          ${trace.spans_truncated && html`<p class="quiet">The first ${amount(trace.spans?.length, 'spans')} are shown; <code>GET /api/v1/traces/…/spans</code> has all of them.</p>`}
+        </section>
+        ${traceHistory(trace, now)}`,
+    }
+  },
+})

@@ -1,0 +1,53 @@
+import { html } from '../html.ts'
+import type { Markup } from '../html.ts'
+import { sendButton, withQuery } from '../parts.ts'
+
+interface ActedTrace {
+  readonly trace_id: string
+  readonly project: string
+  readonly status: string
+  readonly final_output_preview: string | null
+}
+
+/** What a person can do with a trace: have it judged again, say what they think, correct its output. */
+export function traceActions(trace: ActedTrace): Markup {
+  const path = (name: string) =>
+    withQuery(`/traces/${encodeURIComponent(trace.trace_id)}/${name}`, {
+      project: trace.project === 'default' ? undefined : trace.project,
+    }) as `/${string}`
+  return html`${trace.status !== 'running' && sendButton('Judge again', `POST ${path('decision')}`)}
+    <button type="button" class="button primary" data-open="annotate">Annotate</button>
+    ${annotateDialog(`/api/v1${path('annotations')}`, trace)}`
+}
+
+function annotateDialog(action: string, { final_output_preview }: ActedTrace) {
+  return html`<dialog id="annotate" aria-labelledby="annotate-title">
+    <h2 id="annotate-title">What do you think of this trace?</h2>
+    <form class="form" data-send="POST ${action}">
+      <fieldset class="rating">
+        <legend>Rating</legend>
+        ${[1, 2, 3, 4, 5].map((n) => html`<label><input type="radio" name="rating" value="${n}" data-type="number" /> ${n}</label>`)}
+      </fieldset>
+      <label
+        >What should it have answered?<small
+          >A corrected output makes the trace one to repair; datasets take it in the place of the
+          recorded one.</small
+        ><textarea
+          name="corrected_output"
+          maxlength="100000"
+          placeholder="${final_output_preview?.slice(0, 300)}"
+        ></textarea>
+      </label>
+      <label>Notes<textarea name="notes" maxlength="10000"></textarea></label>
+      <label class="check"
+        ><input type="checkbox" name="flagged_for_review" value="true" data-type="json" /> Somebody
+        else should look at it</label
+      >
+      <p role="alert" class="error"></p>
+      <div class="actions">
+        <button class="button primary">Save</button
+        ><button type="button" class="button" data-close>Cancel</button>
+      </div>
+    </form>
+  </dialog>`
+}
