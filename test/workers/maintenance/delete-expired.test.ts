@@ -1,12 +1,10 @@
 import t from 'tap'
 import { randomUUIDv7 } from 'node:crypto'
-import { deleteExpired } from '../../../jobs/delete-expired.ts'
-import type { Transaction } from '../../../sql/core/db.ts'
 import { deleteExpiredHandler } from '../../../workers/maintenance/delete-expired.ts'
+import { runDeleteExpired } from '../../support/delete-expired.ts'
 import { insertReplayBatch } from '../../support/replay-tasks.ts'
 import { openService } from '../../support/service.ts'
 import { storeVersion } from '../../support/stored-version.ts'
-import { until } from '../../support/until.ts'
 
 t.test('retention', async (t) => {
   const service = await openService(t)
@@ -53,16 +51,7 @@ t.test('retention', async (t) => {
     return body.manifest_id as string
   }
 
-  /** Runs the job and waits for its end. */
-  async function run() {
-    const id = await context.queue.transaction(sql, (tx: Transaction) =>
-      context.queue.enqueue(tx, deleteExpired, {}, { orgId: null }),
-    )
-    await until(async () => {
-      const [job] = await service.boss.findJobs(deleteExpired.name, { id: id as string })
-      return job?.state === 'completed'
-    })
-  }
+  const run = () => runDeleteExpired(service)
 
   const count = async (table: string) => {
     const [row] = await sql<{ n: number }[]>`

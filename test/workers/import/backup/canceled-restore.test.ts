@@ -1,18 +1,18 @@
 import t from 'tap'
-import { deleteExpired } from '../../../../jobs/delete-expired.ts'
 import type { Transaction } from '../../../../sql/core/db.ts'
 import { stageChunk } from '../../../../sql/import/import-parts.ts'
 import { boxTodo } from '../../../../sql/transactions/follow-restore.ts'
 import { restoreHandler } from '../../../../workers/import/backup/restore-backup.ts'
 import { deleteExpiredHandler } from '../../../../workers/maintenance/delete-expired.ts'
 import { backupOf, traceLine, verdictLine } from '../../../support/backup-lines.ts'
+import { runDeleteExpired } from '../../../support/delete-expired.ts'
 import { openImports } from '../../../support/imports.ts'
 import { openService } from '../../../support/service.ts'
 import { until } from '../../../support/until.ts'
 
 t.test('what a restore stored that goes on no more', async (t) => {
   const service = await openService(t)
-  const { sql, context, boss } = service
+  const { sql, context } = service
   const { submit, countStaged } = openImports(t, service)
   await service.startWorkers([restoreHandler({ chunkBytes: 2000 }), deleteExpiredHandler])
   const traces = async (orgId: string) => {
@@ -59,13 +59,7 @@ t.test('what a restore stored that goes on no more', async (t) => {
     await context.queue.transaction(sql, (tx: Transaction) =>
       stageChunk(tx, { orgId, importId }, 0, boxTodo(todo as never)),
     )
-    const id = await context.queue.transaction(sql, (tx: Transaction) =>
-      context.queue.enqueue(tx, deleteExpired, {}, { orgId: null }),
-    )
-    await until(async () => {
-      const [job] = await boss.findJobs(deleteExpired.name, { id: id as string })
-      return job?.state === 'completed'
-    })
+    await runDeleteExpired(service)
     t.same(await asked(orgId), ['a', 'b'])
     t.same(await asked(orgId, 'violations.detect'), ['a', 'b'])
     t.equal(await countStaged(), 0)
