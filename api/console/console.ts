@@ -20,6 +20,7 @@ import { showManifestPage } from './manifests/show-manifest.ts'
 import { listKeysPage } from './organization/list-keys.ts'
 import { showPolicyPage } from './organization/show-policy.ts'
 import { showUsagePage } from './organization/show-usage.ts'
+import type { Page } from './page.ts'
 import { showRegressionsPage } from './regressions/show-regressions.ts'
 import { listReplaysPage } from './replay/list-replays.ts'
 import { replayEvents, showReplayPage } from './replay/show-batch.ts'
@@ -27,11 +28,14 @@ import { repairEvents, showRepairPage } from './replay/show-repair.ts'
 import { reviewPage } from './review/review.ts'
 import { signInLink } from './sign-in-link.ts'
 import { signInPage } from './sign-in.ts'
+import { listRegistryPage } from './skills/list-registry.ts'
+import { listSkillsPage } from './skills/list-skills.ts'
+import { showPublicSkillPage } from './skills/show-public-skill.ts'
+import { showSkillPage } from './skills/show-skill.ts'
 import { listTracesPage } from './traces/list-traces.ts'
 import { showTracePage } from './traces/show-trace.ts'
 import { listDeliveriesPage } from './webhooks/list-deliveries.ts'
 import { deliveryEvents, showDeliveryPage } from './webhooks/show-delivery.ts'
-import type { Page } from './page.ts'
 
 /** Every page, in the order of the menu. */
 export const pages: readonly Page[] = [
@@ -45,6 +49,10 @@ export const pages: readonly Page[] = [
   showRegressionsPage,
   listChecksPage,
   showCheckPage,
+  listSkillsPage,
+  showSkillPage,
+  listRegistryPage,
+  showPublicSkillPage,
   listDatasetsPage,
   showDatasetPage,
   showVersionPage,

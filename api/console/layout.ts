@@ -18,6 +18,7 @@ const MENU = [
       { title: 'Manifests', area: 'manifests', key: 'm' },
       { title: 'Regressions', area: 'regressions', key: 'r' },
       { title: 'Checks', area: 'checks', key: 'c' },
+      { title: 'Skills', area: 'skills', key: 's' },
     ],
   },
   {

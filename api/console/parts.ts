@@ -152,14 +152,18 @@ export function pager(path: string, query: Query, nextCursor: string | null | un
   </nav>`
 }
 
-/** A choice of a filter, which is taken as soon as it is made. */
+/**
+ * A choice of a filter, which is taken as soon as it is made.
+ * @param none how it is said that nothing is chosen
+ */
 export function choice(
   name: string,
   label: string,
   options: readonly (string | { readonly value: string; readonly text: string })[],
   chosen = '',
+  none = `${label}: any`,
 ): Markup {
-  const all = [{ value: '', text: `${label}: any` }, ...options]
+  const all = [{ value: '', text: none }, ...options]
   return html`<label
     ><span class="visually-hidden">${label}</span
     ><select name="${name}" data-submit>

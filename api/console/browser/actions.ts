@@ -1,10 +1,10 @@
 /**
  * What buttons and forms do. `data-send="POST /path"` sends a request, with the fields of the form or the
  * JSON of `data-body`; `data-confirm` asks first; `data-then` names the page that is shown afterwards, where
- * `{name}` stands for a member of the answer; `data-show` names a dialog that shows the answer instead, each
- * member in the element that names it in `data-member`. `data-copy` copies the text beside the button; `data-open`
- * opens the dialog of that id, and `data-close` closes the one around it. A field with `data-submit` sends
- * its form when it changes.
+ * `{name}` stands for a member of the answer, and `{name.inner}` for one of that; `data-show` names a dialog
+ * that shows the answer instead, each member in the element that names it in `data-member`. `data-copy` copies
+ * the text beside the button; `data-open` opens the dialog of that id, and `data-close` closes the one around
+ * it. A field with `data-submit` sends its form when it changes.
  */
 export function bindActions(root: Document) {
   root.addEventListener('click', (event) => {
@@ -36,7 +36,7 @@ async function send(element: HTMLElement, body: object | undefined) {
   try {
     const answer = await fetch(path, {
       method,
-      ...(method !== 'DELETE' && {
+      ...((method !== 'DELETE' || body) && {
         headers: { 'Content-Type': 'application/json' },
         body: JSON.stringify(body ?? {}),
       }),
@@ -57,8 +57,14 @@ export function leave(element: HTMLElement, then: string | undefined, answer: To
   if (then === undefined) return location.reload()
   element.removeAttribute('aria-busy')
   location.assign(
-    then.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(answer[name]))),
+    then.replace(/\{([\w.]+)\}/g, (_, path: string) =>
+      encodeURIComponent(String(memberOf(answer, path))),
+    ),
   )
+}
+
+function memberOf(answer: Told, path: string) {
+  return path.split('.').reduce<unknown>((of, name) => (of as Told)[name], answer)
 }
 
 /** Shows an answer that cannot be had again; the page is shown anew when somebody closes it. */

@@ -50,6 +50,7 @@ export const showManifestPage = page('/manifests/{manifest_id}', {
                   'Compare with',
                   versions.map(({ id, version_label }) => ({ value: id, text: version_label })),
                   against,
+                  'Compare with the one before',
                 )}<noscript><button class="button">Compare</button></noscript>
               </form>`
             }

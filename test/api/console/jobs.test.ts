@@ -88,15 +88,18 @@ t.test('pages of jobs', async (t) => {
     await checkPage(t, page)
     const list = await visit(service, org.key, '/console/jobs?state=running')
     t.match(list.text, /25 % of 100 traces/)
-    const stream = service.server.inject({
-      url: `/console/jobs/${id}/events`,
+    await service.server.start()
+    const stream = await fetch(`${service.server.info.uri}/console/jobs/${id}/events`, {
       headers: { authorization: `Bearer ${org.key}` },
     })
-    goOn()
-    const { payload, headers } = await stream
-    t.match(headers, { 'content-type': 'text/event-stream' })
-    t.match(payload, /^event: change\ndata: ".*running/)
-    t.match(payload, /event: change\ndata: ".*succeeded.*\n\nevent: end\n/)
+    t.match(stream.headers.get('content-type'), /^text\/event-stream/)
+    let told = ''
+    for await (const chunk of stream.body ?? []) {
+      told += Buffer.from(chunk).toString()
+      if (told.includes('running')) goOn()
+    }
+    t.match(told, /^event: change\ndata: ".*running/)
+    t.match(told, /event: change\ndata: ".*succeeded.*\n\nevent: end\n/)
     const after = await visit(service, org.key, `/console/jobs/${id}`)
     t.match(after.text, /Result Losses .* 2 Imported count 1,200 Open the import/)
     t.notMatch(after.text, /Import id/)
