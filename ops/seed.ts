@@ -93,7 +93,7 @@ async function seedRest(client: ApiClient, now: Date, say: Say) {
   await makeKeys(client, now)
   await setPolicies(client)
   await addAgents(client, now)
-  await addSkills(client)
+  await addSkills(client, now)
   await annotate(client)
   await resolveRegression(client)
   await checkCandidates(client)

@@ -92,6 +92,7 @@ export const SCALE_REQUESTS: readonly string[] = [
   '/import',
   '/jobs',
   '/jobs/stats',
+  '/decision-policy/preview',
   '/replay/export',
   '/replay/export?verdict=drop',
   '/replay/export?verdict=drop&limit=100',

@@ -63,7 +63,7 @@ export const listRegistryPage = page('/registry', {
             <th>Score</th>
             <th>Evidence</th>
             <th>Safety</th>
-            <th>${sort && 'By'}</th>
+            <th>${sort ? 'By' : 'Installed'}</th>
             ${mayWrite && html`<th><span class="visually-hidden">Install</span></th>`}
           </tr>
         </thead>
@@ -76,7 +76,7 @@ export const listRegistryPage = page('/registry', {
     function itemRow(item: Item) {
       const { skill_id: id, installed_as: copy } = item
       return html`<tr>
-        <td class="said">
+        <td class="describes">
           <a data-row href="${REGISTRY}/${id}"
             ><span class="quiet"><bdi>${item.handle}</bdi>/</span><b>${item.name}</b></a
           >
@@ -86,7 +86,9 @@ export const listRegistryPage = page('/registry', {
         <td>${scoreBar(item.effectiveness.skill_score)}</td>
         <td>${item.skill_badge}</td>
         <td>${bandBadge(item.skill_safety)}</td>
-        <td class="quiet">${sort ? item.metric.label : `${item.install_count} installed`}</td>
+        <td class="quiet">
+          ${sort ? item.metric.label : html`<span class="label">installed </span>${item.install_count}`}
+        </td>
         ${mayWrite && html`<td class="num">${copy ? html`<a class="link" href="${SKILLS}/${copy}">installed</a>` : sendButton('Install', `POST /registry/skills/${id}/fork`, { kind: 'small', then: `${SKILLS}/{skill.id}` })}</td>`}
       </tr>`
     }

@@ -57,7 +57,7 @@ function rows(skills: readonly Skill[], now: Date) {
       ${skills.map(
         (skill) =>
           html`<tr>
-            <td class="said">
+            <td class="describes">
               <a data-row href="${SKILLS}/${skill.id}"><b>${skill.name}</b></a>
               ${skill.has_upstream_update && badge('update', 'busy')}
               ${skill.stability !== 'stable' && badge(skill.stability)}

@@ -1,9 +1,10 @@
 import type { AnswerOf } from '../../endpoint.ts'
 import { listRegistryAttachments } from '../../skills/list-registry-attachments.ts'
 import { showRegistrySkill } from '../../skills/show-registry-skill.ts'
+import { showSkill } from '../../skills/show-skill.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
-import { page } from '../page.ts'
+import { ifFound, page } from '../page.ts'
 import { ago, amount, badge, count, facts, sendButton } from '../parts.ts'
 import { bandBadge } from './band-badge.ts'
 import type { PublicSkill } from './skill.ts'
@@ -14,9 +15,10 @@ import { source } from './source.ts'
 export const showPublicSkillPage = page('/registry/{skill_id}', {
   area: 'skills',
   async show({ ask, params, now, mayWrite }) {
-    const [skill, { attachments }] = await Promise.all([
+    const [skill, { attachments }, own] = await Promise.all([
       ask(showRegistrySkill, { params }),
       ask(listRegistryAttachments, { params }),
+      ifFound(ask(showSkill, { params: { skill_name: params['skill_id'] } })),
     ])
     const { skill_id: id, installed_as: copy, safety, benchmark_summary: bench } = skill
     return {
@@ -25,15 +27,18 @@ export const showPublicSkillPage = page('/registry/{skill_id}', {
         { title: 'Skills', href: SKILLS },
         { title: 'Registry', href: REGISTRY },
       ],
-      beside: copy
-        ? html`<a class="button" href="${SKILLS}/${copy}">Installed as ${copy}</a>`
-        : mayWrite
-          ? sendButton('Install', `POST /registry/skills/${id}/fork`, {
-              kind: 'primary',
-              then: `${SKILLS}/{skill.id}`,
-            })
-          : undefined,
-      body: html`<p class="said"><bdi>${skill.description}</bdi></p>
+      beside:
+        own?.id === id
+          ? html`<a class="button" href="${SKILLS}/${id}">Your own skill</a>`
+          : copy
+            ? html`<a class="button" href="${SKILLS}/${copy}">Installed as ${copy}</a>`
+            : mayWrite
+              ? sendButton('Install', `POST /registry/skills/${id}/fork`, {
+                  kind: 'primary',
+                  then: `${SKILLS}/{skill.id}`,
+                })
+              : undefined,
+      body: html`<p class="description"><bdi>${skill.description}</bdi></p>
         ${facts({
           Version: html`${skill.version_number} ${bandBadge(skill.skill_safety)}`,
           Author: skill.author_display_name && html`<bdi>${skill.author_display_name}</bdi>`,

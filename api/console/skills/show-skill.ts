@@ -30,7 +30,7 @@ export const showSkillPage = page('/skills/{skill_name}', {
       title: skill.name,
       above: [{ title: 'Skills', href: SKILLS }],
       beside: mayWrite ? actions(visit, skill, shownPublicly) : undefined,
-      body: html`<p class="said"><bdi>${skill.description}</bdi></p>
+      body: html`<p class="description"><bdi>${skill.description}</bdi></p>
         ${factsOf(skill, shownPublicly)}
         ${skill.has_upstream_update && upstreamNotice(skill, mayWrite)}
         ${tabs(
@@ -63,11 +63,12 @@ function factsOf(skill: Skill, shownPublicly: PublicSkill | undefined) {
   const { latest_version: newest, forked_from_skill_id: origin } = skill
   return facts({
     'Newest version': html`${newest.version_number} ${bandBadge(newest.safety_band)}`,
-    'Seen by':
-      skill.visibility === 'private'
-        ? 'your organization'
-        : html`<a class="link" href="${REGISTRY}/${skill.id}">everybody</a
-            >${shownPublicly && html`, version ${shownPublicly.version_number}`}`,
+    'Seen by': skill.visibility === 'private' ? 'your organization' : 'everybody',
+    'In the registry':
+      shownPublicly &&
+      html`<a class="link" href="${REGISTRY}/${skill.id}"
+        >version ${shownPublicly.version_number}</a
+      >`,
     Stability: skill.stability !== 'stable' && badge(skill.stability, 'warning'),
     'Started by': skill.invocation === 'any' ? undefined : `the ${skill.invocation}`,
     Category: skill.category && html`<bdi>${skill.category}</bdi>`,

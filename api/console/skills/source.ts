@@ -33,7 +33,7 @@ export function source(body: string, findings: readonly Finding[] = []): Markup 
 
 /** What was found, where there is no text to show it in. */
 export function findingList(findings: readonly Finding[]): Markup {
-  return html`<ul class="findings">
+  return html`<ul class="scan-findings">
     ${findings.map(
       (finding) =>
         html`<li>
@@ -46,7 +46,7 @@ export function findingList(findings: readonly Finding[]): Markup {
 }
 
 function findingLine({ code, severity, downgraded }: Finding) {
-  return html`<p class="finding">
+  return html`<p class="scan-finding">
     ${badge(severity, severity === 'critical' ? 'bad' : 'warning')} ${code.replaceAll('_', ' ')}
     ${downgraded && html`<span class="quiet">in an example</span>`}
   </p>`

@@ -35,7 +35,7 @@ export async function versionsView({ ask, query, now }: Visit, { id }: Skill): P
             <td class="num">
               <a data-row href="${link}"><span class="label">version </span>${n}</a>
             </td>
-            <td class="said"><bdi>${summary ?? ORIGINS[version.origin]}</bdi></td>
+            <td class="describes"><bdi>${summary ?? ORIGINS[version.origin]}</bdi></td>
             <td>${version.author && html`<bdi>${version.author}</bdi>`}</td>
             <td>${bandBadge(version.safety_band)}</td>
             <td class="wide"><code class="quiet">${version.content_hash.slice(0, 12)}</code></td>
