@@ -61,12 +61,11 @@ t.test('traces that an organization does not keep any longer', async (t) => {
   t.equal(await sweep(), 1)
   await until(async () => (await daysOf(org)) === 'restored,29,new')
   t.equal(await daysOf(other), '100,31,29,new', 'others keep theirs')
-  const { body } = await get('/jobs?kind=traces.delete')
-  t.match(
-    body.jobs,
-    [{ result: { deleted_count: 2 } }],
-    'by the job that deletes those of a filter',
-  )
+  const jobs = await until(async () => {
+    const { body } = await get('/jobs?kind=traces.delete')
+    return body.jobs[0]?.done && body.jobs
+  })
+  t.match(jobs, [{ result: { deleted_count: 2 } }], 'by the job that deletes those of a filter')
   const { body: log } = await get('/changelog?types=audit')
   t.match(log.events, [
     { title: '2 traces deleted', actor: { type: 'operator' }, data: { count: 2, kept_days: 30 } },
