@@ -19,6 +19,7 @@ import { listManifestsPage } from './manifests/list-manifests.ts'
 import { showManifestPage } from './manifests/show-manifest.ts'
 import { listKeysPage } from './organization/list-keys.ts'
 import { showPolicyPage } from './organization/show-policy.ts'
+import { showRedactionPage } from './organization/show-redaction.ts'
 import { showUsagePage } from './organization/show-usage.ts'
 import { showRegressionsPage } from './regressions/show-regressions.ts'
 import { listReplaysPage } from './replay/list-replays.ts'
@@ -59,6 +60,7 @@ export const pages: readonly Page[] = [
   showDeliveryPage,
   listKeysPage,
   showPolicyPage,
+  showRedactionPage,
   showUsagePage,
   listChangelogPage,
 ]
