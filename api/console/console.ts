@@ -1,6 +1,7 @@
 import type { Server } from '@hapi/hapi'
 import type { ApiContext } from '../context.ts'
 import type { Endpoint } from '../endpoint.ts'
+import { notFound } from '../errors.ts'
 import { routesOf } from '../serve-endpoint.ts'
 import { listAgentsPage } from './agents/list-agents.ts'
 import { showAgentPage } from './agents/show-agent.ts'
@@ -32,6 +33,7 @@ import { listTracesPage } from './traces/list-traces.ts'
 import { showTracePage } from './traces/show-trace.ts'
 import { listDeliveriesPage } from './webhooks/list-deliveries.ts'
 import { deliveryEvents, showDeliveryPage } from './webhooks/show-delivery.ts'
+import { page } from './page.ts'
 import type { Page } from './page.ts'
 
 /** Every page, in the order of the menu. */
@@ -78,6 +80,11 @@ const events: readonly Endpoint[] = [
   deliveryEvents,
 ]
 
+/** Any other path below `/console`. */
+const unknownPage = page('/{path*}', {
+  show: () => Promise.reject(notFound('Page')),
+})
+
 /** The pages that people look at, made of the operations that clients call. */
 export function serveConsole(server: Server, context: ApiContext) {
   serveAssets(server)
@@ -88,7 +95,7 @@ export function serveConsole(server: Server, context: ApiContext) {
     handler: (_, h) => h.redirect('/console/traces'),
   })
   server.route(
-    [signInPage, signInLink, ...pages, ...events].flatMap((operation) =>
+    [signInPage, signInLink, ...pages, ...events, unknownPage].flatMap((operation) =>
       routesOf(operation, context),
     ),
   )
