@@ -20,7 +20,7 @@ export function hourBars(hours: readonly Hour[], summary: string): Markup {
       ${hours.map((hour, i) => drawHour(hour, i * width))}
       <line class="grid-line" x2="100%" y1="${HEIGHT - 0.5}" y2="${HEIGHT - 0.5}" />
     </svg>
-    <p class="ends quiet" aria-hidden="true">
+    <p class="clock quiet" aria-hidden="true">
       <span>${clock(hours[0])}</span><span>${clock(hours[hours.length / 2])}</span><span>now</span>
     </p>`
 

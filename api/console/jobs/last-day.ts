@@ -40,7 +40,7 @@ export function lastDay(stats: Stats, path: string): Markup {
     </div>
     <details>
       <summary>By kind <span class="quiet">${by_kind.length}</span></summary>
-      <table class="rows kinds">
+      <table class="rows by-kind">
         <thead>
           <tr>
             <th>Kind</th>
@@ -60,14 +60,17 @@ export function lastDay(stats: Stats, path: string): Markup {
 }
 
 function kindRow(stats: KindStats, path: string) {
-  const { kind, running, cancelling } = stats
+  const { kind, running, cancelling, queued } = stats
+  const busy = running + cancelling
   return html`<tr>
     <td class="what"><a href="${withQuery(path, { kind })}">${jobTitle(kind)}</a></td>
     <td class="num"><span class="label">ended </span>${endings(stats)}</td>
     <td class="num"><span class="label">waited </span>${spread(stats.wait_seconds)}</td>
     <td class="num"><span class="label">took </span>${spread(stats.run_seconds)}</td>
-    <td class="num"><span class="label">running </span>${count(running + cancelling)}</td>
-    <td class="num"><span class="label">waiting </span>${waiting(stats)}</td>
+    <td class="num ${busy === 0 && 'wide'}"><span class="label">running </span>${count(busy)}</td>
+    <td class="num ${queued === 0 && 'wide'}">
+      <span class="label">waiting </span>${waiting(stats)}
+    </td>
   </tr>`
 }
 

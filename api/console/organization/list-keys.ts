@@ -42,7 +42,7 @@ export const listKeysPage = page('/organization/keys', {
     }
 
     function keyTable(keys: readonly Key[]): Markup {
-      return html`<table class="rows" data-rows>
+      return html`<table class="rows keys" data-rows>
         <thead>
           <tr>
             <th>Label</th>
@@ -69,7 +69,7 @@ export const listKeysPage = page('/organization/keys', {
       const sessions = id === opened ? openedSessions?.sessions : undefined
       const href = withQuery(PATH, query, { key: sessions ? undefined : id })
       return html`<tr ${sessions && html` class="opened"`}>
-          <td>
+          <td class="what">
             <b><bdi>${label}</bdi></b> ${isOwn && html`<span class="tag">yours</span>`}
             ${expires_at && expiry(expires_at, now)}
             <p>
