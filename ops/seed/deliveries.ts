@@ -8,9 +8,9 @@ import { findDeliveryBody, insertDelivery } from '../../sql/webhooks/deliveries.
 import type { ApiClient } from '../api-client.ts'
 
 /**
- * A delivery that is sent again, and delivered this time. Nothing is sent: no receiver is there, and the workers
- * reach none on this machine. The rows are stored as a worker stores them, so that there is something to
- * show beside what failed.
+ * A delivery that is sent again, and delivered this time. Nothing is sent: no receiver is there, and the
+ * workers reach none on this machine. The rows are stored as a worker stores them, so that there is
+ * something to show beside what failed.
  */
 export async function storeDelivered(client: ApiClient, { url, key }: Stored) {
   const list = (filter: string) =>
