@@ -115,7 +115,7 @@ function asApiError(thrown: unknown, request: Request, log: ErrorLog): ApiError 
     return unavailable('The service is busy; try again', 2)
   }
   if (isStatementTimeout(thrown)) {
-    log.warn({ request_id: request.info.id, path: request.path }, 'a statement took too long')
+    log.warn(whichOf(request), 'a statement took too long')
     return unavailable(request.method === 'get' ? NARROW : 'The database took too long', 5)
   }
   if (isDatabaseAway(thrown)) {
@@ -142,8 +142,13 @@ function asApiError(thrown: unknown, request: Request, log: ErrorLog): ApiError 
     const status = statusCode === 415 ? 400 : statusCode
     return new ApiError(status, CODES[status] ?? 'bad_request', thrown.message || 'Bad request')
   }
-  log.error({ request_id: request.info.id, path: request.path, err: thrown }, 'operation failed')
+  log.error({ ...whichOf(request), err: thrown }, 'operation failed')
   return new ApiError(500, 'internal_error', 'Internal server error')
+}
+
+/** Names a request in the log without its path: in that of a sign-in link stands a secret. */
+function whichOf({ info, route }: Request) {
+  return { request_id: info.id, operation: route.path }
 }
 
 function unavailable(detail: string, seconds: number) {

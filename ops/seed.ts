@@ -12,6 +12,7 @@ import { addAgents, awaitVerdicts, listManifests, registerManifests } from './se
 import { checkCandidates, repairCredits, replaySome, resolveRegression } from './seed/changes.ts'
 import { buildMore, findDataset, makeDataset } from './seed/datasets.ts'
 import type { DatasetAnswer } from './seed/datasets.ts'
+import { storeDelivered } from './seed/deliveries.ts'
 import { importLines, importWithLosses } from './seed/imports.ts'
 import { addSkills } from './seed/library.ts'
 import { makeKeys, sendTest, setPolicies, setWebhook } from './seed/organization.ts'
@@ -22,6 +23,8 @@ export interface Seeding {
   readonly organization: FirstOrganization
   /** Address of the API, which must be up: the demo comes in as any client's data would. */
   readonly address: string
+  /** Connection string of the database, for what no client can do. */
+  readonly url: string
   readonly say: Say
   readonly end: AbortSignal
 }
@@ -39,7 +42,7 @@ export interface Seeded {
  * short is finished by the next start.
  */
 export async function seedWhenWanted(seeding: Seeding): Promise<Seeded> {
-  const { config, organization, say, end } = seeding
+  const { config, organization, url, say, end } = seeding
   const { key } = organization
   const unfinished = join(config.DATA_DIR, 'seeding')
   const wanted = config.SEED
@@ -52,6 +55,7 @@ export async function seedWhenWanted(seeding: Seeding): Promise<Seeded> {
   }
   const client = openApiClient(seeding.address, key, end)
   const now = new Date()
+  const rest = { client, stored: { url, key }, now, say }
   async function attempt(steps: () => Promise<void>) {
     try {
       await steps()
@@ -68,7 +72,7 @@ export async function seedWhenWanted(seeding: Seeding): Promise<Seeded> {
     // Only the screen lacks something when the API cannot tell.
     dataset: await findDataset(client, DATASETS[0].name).catch(() => undefined),
     async finish() {
-      if (begun && (await attempt(() => seedRest(client, now, say)))) rmSync(unfinished)
+      if (begun && (await attempt(() => seedRest(rest)))) rmSync(unfinished)
     },
   }
 }
@@ -87,7 +91,7 @@ async function seed(client: ApiClient, now: Date, say: Say) {
 }
 
 /** Something for every page of the console. What is announced by webhooks comes after their address. */
-async function seedRest(client: ApiClient, now: Date, say: Say) {
+async function seedRest({ client, stored, now, say }: Rest) {
   say('More sample data is coming, for each page of the console.')
   await setWebhook(client)
   await makeKeys(client, now)
@@ -102,6 +106,7 @@ async function seedRest(client: ApiClient, now: Date, say: Say) {
   await replaySome(client, now)
   await importWithLosses(client, now)
   await sendTest(client)
+  await storeDelivered(client, stored)
   say('The sample data is complete.')
 }
 
@@ -201,6 +206,12 @@ const DATASETS = [
 const POLL_MS = 200
 
 type Say = (sentence: string) => void
+interface Rest {
+  readonly client: ApiClient
+  readonly stored: { readonly url: string; readonly key: string }
+  readonly now: Date
+  readonly say: Say
+}
 type Versions = Record<'newer' | 'older', string | undefined>
 
 interface ScoresAnswer {

@@ -65,6 +65,7 @@ async function startAll(service: Service) {
     config,
     organization,
     address: local,
+    url,
     say,
     end,
   })

@@ -1,6 +1,7 @@
 import type { Server } from '@hapi/hapi'
 import type { ApiContext } from '../context.ts'
 import type { Endpoint } from '../endpoint.ts'
+import { notFound } from '../errors.ts'
 import { routesOf } from '../serve-endpoint.ts'
 import { listAgentsPage } from './agents/list-agents.ts'
 import { showAgentPage } from './agents/show-agent.ts'
@@ -19,7 +20,9 @@ import { listManifestsPage } from './manifests/list-manifests.ts'
 import { showManifestPage } from './manifests/show-manifest.ts'
 import { listKeysPage } from './organization/list-keys.ts'
 import { showPolicyPage } from './organization/show-policy.ts'
+import { showRedactionPage } from './organization/show-redaction.ts'
 import { showUsagePage } from './organization/show-usage.ts'
+import { page } from './page.ts'
 import type { Page } from './page.ts'
 import { showRegressionsPage } from './regressions/show-regressions.ts'
 import { listReplaysPage } from './replay/list-replays.ts'
@@ -67,6 +70,7 @@ export const pages: readonly Page[] = [
   showDeliveryPage,
   listKeysPage,
   showPolicyPage,
+  showRedactionPage,
   showUsagePage,
   listChangelogPage,
 ]
@@ -84,6 +88,11 @@ const events: readonly Endpoint[] = [
   deliveryEvents,
 ]
 
+/** Any other path below `/console`. */
+const unknownPage = page('/{path*}', {
+  show: () => Promise.reject(notFound('Page')),
+})
+
 /** The pages that people look at, made of the operations that clients call. */
 export function serveConsole(server: Server, context: ApiContext) {
   serveAssets(server)
@@ -94,7 +103,7 @@ export function serveConsole(server: Server, context: ApiContext) {
     handler: (_, h) => h.redirect('/console/traces'),
   })
   server.route(
-    [signInPage, signInLink, ...pages, ...events].flatMap((operation) =>
+    [signInPage, signInLink, ...pages, ...events, unknownPage].flatMap((operation) =>
       routesOf(operation, context),
     ),
   )

@@ -68,7 +68,7 @@ export function frame({
   beside,
   area,
   principal,
-}: Shown & { readonly area: AreaName; readonly principal: Principal | undefined }) {
+}: Shown & { readonly area: AreaName | undefined; readonly principal: Principal | undefined }) {
   return {
     title,
     body: html`<a class="skip" href="#main">Skip to content</a>

@@ -11,7 +11,8 @@ import type { AreaName, Shown } from './layout.ts'
 
 /** One screen: where it is, its place in the menu, and how it is made of what operations answer. */
 export interface Screen {
-  readonly area: AreaName
+  /** Undefined for what stands in no area of the menu. */
+  readonly area?: AreaName
   /** Default `key`: whoever has a key. */
   readonly access?: Access
   readonly show: (visit: Visit) => Promise<Shown>
@@ -81,7 +82,11 @@ export async function ifFound<A>(answer: Promise<A>): Promise<A | undefined> {
   }
 }
 
-function writePage(area: AreaName, request: Request, { status, body }: Unwritten): Written {
+function writePage(
+  area: AreaName | undefined,
+  request: Request,
+  { status, body }: Unwritten,
+): Written {
   if (status === 401) return leadToSignIn(request)
   const shown = status < 400 ? (body as Shown) : describeError(status, body as ErrorBody)
   const principal = request.auth.credentials?.user?.principal

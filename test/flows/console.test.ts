@@ -47,6 +47,22 @@ t.test('the console in a browser', { skip: whyNoBrowser() }, async (suite) => {
     })
   })
 
+  suite.test('sends the rows and lines of a form as lists', async (t) => {
+    await signedIn(t, service.key, async (page) => {
+      await page.goto('/console/organization/redaction')
+      await page.getByLabel('Name of pattern 2').fill('ticket')
+      await page.getByLabel('Pattern 2', { exact: true }).fill('TCK-[0-9]+')
+      await page.getByLabel('Left as it is').fill('a, b\n\nc')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText(/^Set \d+ s ago/).waitFor()
+      t.equal(await page.getByLabel('Name of pattern 1').inputValue(), 'ticket')
+      t.match((await service.get('/redaction-settings')).body, {
+        patterns: [{ name: 'ticket', pattern: 'TCK-[0-9]+' }],
+        keep: ['a, b', 'c'],
+      })
+    })
+  })
+
   suite.test('is used by keyboard', async (t) => {
     await signedIn(t, service.key, async (page) => {
       await page.keyboard.press('j')

@@ -113,6 +113,14 @@ t.test('sample data', async (suite) => {
     })
     t.match(await read('/decision-policy/versions?agent_name=billing-agent'), { total: 2 })
     t.match(await read('/skills'), { total: 6 })
+    const { deliveries } = (await read('/org/webhook-deliveries?status=delivered')) as {
+      deliveries: { id: string }[]
+    }
+    t.equal(deliveries.length, 1)
+    t.match(await read(`/org/webhook-deliveries/${deliveries[0]?.id}`), {
+      redelivery_of: String,
+      attempts: [{ status_code: 200, error: null }],
+    })
   })
 
   suite.test('is not made again', async (t) => {

@@ -80,8 +80,9 @@ function reveal(element: HTMLElement, id: string, answer: Told) {
 
 /**
  * The fields that have a value. A field's `data-type` says what it is written as: `json`, `number`, `list` for
- * words between commas, or `each` for the list of all fields of the name that are checked; lists of one name
- * make one. The field `a.b` is the member `b` of `a`.
+ * words between commas, `lines` for the lines that are not empty, or `each` for the list of all fields of the
+ * name that are checked; lists of one name make one. The field `a.b` is the member `b` of `a`, and `a.0.b` that
+ * of an item of the list `a`; items without a value are left out.
  */
 function fieldsOf(form: HTMLFormElement) {
   const body: Record<string, unknown> = bodyOf(form) ?? {}
@@ -92,6 +93,7 @@ function fieldsOf(form: HTMLFormElement) {
     const field = form.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`)
     const type = field?.dataset['type']
     if (type === 'each') (body[name] as string[]).push(value)
+    else if (type === 'lines') body[name] = value.split(/\r?\n/).filter((line) => line !== '')
     else if (type === 'list') {
       const items = value.split(',').map((part) => part.trim())
       body[name] = [...((body[name] as string[] | undefined) ?? []), ...items]
@@ -102,11 +104,18 @@ function fieldsOf(form: HTMLFormElement) {
 
 function nested(fields: Readonly<Record<string, unknown>>) {
   const body: Record<string, unknown> = {}
+  const lists: Record<string, Record<string, object>> = {}
   for (const [name, value] of Object.entries(fields)) {
-    const [member = '', inner] = name.split('.')
+    const [member = '', inner, ofItem] = name.split('.')
     if (inner === undefined) body[member] = value
-    else body[member] = { ...(body[member] as object | undefined), [inner]: value }
+    else if (ofItem === undefined) {
+      body[member] = { ...(body[member] as object | undefined), [inner]: value }
+    } else {
+      const items = (lists[member] ??= {})
+      items[inner] = { ...items[inner], [ofItem]: value }
+    }
   }
+  for (const [member, items] of Object.entries(lists)) body[member] = Object.values(items)
   return body
 }
 

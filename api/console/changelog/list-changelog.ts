@@ -76,7 +76,7 @@ function nothing(address: string) {
     'Versions of agents, regressions, datasets and changes of keys are told here. Register a version to begin:',
     curlLine(address, 'POST /manifests', {
       agent_name: 'my-agent',
-      prompts: [{ name: 'system', content: 'Be brief.' }],
+      components: [{ component_type: 'model', component_name: 'large-2' }],
     }),
   )
 }

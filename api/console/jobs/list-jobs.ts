@@ -1,6 +1,7 @@
 import { JOB_STATES, OPEN_JOB_STATES } from '../../../jobs/rules/jobs/job-state.ts'
 import type { AnswerOf } from '../../endpoint.ts'
 import { listJobs } from '../../jobs/list-jobs.ts'
+import { showJobStats } from '../../jobs/show-job-stats.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import { livePanel, panelEvents } from '../live.ts'
@@ -20,6 +21,7 @@ import {
   withQuery,
 } from '../parts.ts'
 import { JOB_TITLES, jobTitle } from './kinds.ts'
+import { lastDay } from './last-day.ts'
 import { paceOf } from './pace.ts'
 
 const PATH = '/console/jobs'
@@ -29,11 +31,11 @@ export const listJobsPage = page('/jobs', {
   area: 'jobs',
   async show(visit) {
     const { query, now } = visit
-    const list = await read(visit)
+    const [stats, list] = await Promise.all([visit.ask(showJobStats), read(visit)])
     const isFiltered = Boolean(query['kind'] ?? query['state'])
     return {
       title: 'Jobs',
-      body: html`${filters(query, list)}
+      body: html`${lastDay(stats, PATH)} ${filters(query, list)}
       ${list.jobs.length === 0 ? nothing(isFiltered) : html`${livePanel(withQuery(`${PATH}/events`, query), jobRows(list, now))}${pager(PATH, query, list.next_cursor)}`}
       ${query['state'] === 'failed' && deadLetters()}`,
     }

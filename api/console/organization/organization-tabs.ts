@@ -5,6 +5,7 @@ const TABS = [
   { text: 'Usage', href: '/console/organization' },
   { text: 'Keys', href: '/console/organization/keys' },
   { text: 'Decision policy', href: '/console/organization/policy' },
+  { text: 'Redaction', href: '/console/organization/redaction' },
 ] as const
 
 /** The pages of the organization, the present one marked. */

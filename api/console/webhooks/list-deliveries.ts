@@ -65,7 +65,7 @@ function filters({ status, event }: Query, list: DeliveryList): Markup {
 }
 
 function rows(deliveries: DeliveryList['deliveries'], now: Date): Markup {
-  return html`<table class="rows" data-rows>
+  return html`<table class="rows deliveries" data-rows>
     <thead>
       <tr>
         <th>State</th>
@@ -80,7 +80,7 @@ function rows(deliveries: DeliveryList['deliveries'], now: Date): Markup {
         ({ id, event, status, error, attempt_count, max_attempts, redelivery_of, ...times }) =>
           html`<tr>
             <td>${stateBadge(status)}</td>
-            <td>
+            <td class="what">
               <a data-row href="${PATH}/${id}">${event}</a
               >${redelivery_of && html` <span class="tag">again</span>`}
               ${error && html`<p class="error"><bdi>${error.slice(0, 200)}</bdi></p>`}

@@ -15,7 +15,7 @@ export function notificationSettings(settings: Settings): Markup {
     Signed: signing_secret_configured
       ? badge('with a secret', 'good')
       : badge('not signed', 'warning'),
-    Events: events_configured ? chosenEvents(events) : 'all',
+    Events: events_configured ? html`<span class="chosen">${chosenEvents(events)}</span>` : 'all',
   })}
   ${!signing_secret_configured && html`<p class="quiet note">Without a secret a receiver cannot tell that a notification is genuine. The operators of this service set it, on the command line: <code>npx node ops/admin.ts org set-webhook-secret</code>.</p>`}`
 }

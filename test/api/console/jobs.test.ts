@@ -35,7 +35,7 @@ t.test('pages of jobs', async (t) => {
 
   await t.test('say what runs as jobs where there are none', async (t) => {
     const page = await visit(service, org.key, '/console/jobs')
-    t.match(page.text, /No jobs yet/)
+    t.match(page.text, /The last day No job ended in it and none waits.* No jobs yet/)
     await checkPage(t, page)
     const none = await visit(service, org.key, '/console/jobs?state=failed')
     t.match(none.text, /No job matches/)
@@ -46,6 +46,7 @@ t.test('pages of jobs', async (t) => {
   await t.test('show a waiting job, which can be canceled by who may write', async (t) => {
     const id = await submitImport()
     const list = await visit(service, org.key, '/console/jobs')
+    t.match(list.text, /Ended 0 Waited for a worker – Took – Running 0 Waiting 1 for up to \d/)
     t.match(list.text, /queued Import from another service import\.pull waits for a worker/)
     t.ok(list.links.includes(`/console/jobs/${id}`))
     t.equal(
@@ -119,6 +120,23 @@ t.test('pages of jobs', async (t) => {
     t.match(page.text, /Attempts 1 failed/)
     await checkPage(t, page)
     t.same((await visit(service, read.raw, `/console/jobs/${id}`)).actions, [])
+  })
+
+  await t.test('are summed up over the last day, in all and by kind', async (t) => {
+    const page = await visit(service, org.key, '/console/jobs')
+    t.match(page.text, /The last day Ended 3 1 failed 1 canceled Waited for a worker \d+ ms 95 % ≤/)
+    t.match(page.text, /Running 0 Waiting 0 .* By kind 1 Kind/)
+    t.match(page.text, /Import from another service ended 3 1 failed 1 canceled waited \d+ ms/)
+    t.ok(page.links.includes('/console/jobs?kind=import.pull'))
+    const chart = page.document.querySelector('.last-day svg')
+    t.match(chart?.getAttribute('aria-label'), /last 24 hours: 3 in all/)
+    const bars = [...(chart?.querySelectorAll('title') ?? [])].map(({ textContent }) => textContent)
+    const ended = (word: string) =>
+      bars.reduce((sum, said) => sum + Number(new RegExp(`(\\d+) ${word}`).exec(said)?.[1]), 0)
+    t.same(['succeeded', 'failed', 'canceled'].map(ended), [1, 1, 1])
+    await checkPage(t, page)
+    const other = await service.makeOrganization()
+    t.match((await visit(service, other.key, '/console/jobs')).text, /No job ended in it/)
   })
 
   await t.test('are filtered by kind and state, and read on by a cursor', async (t) => {

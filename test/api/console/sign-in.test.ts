@@ -5,6 +5,7 @@ import { html } from '../../../api/console/html.ts'
 import { routesOf } from '../../../api/serve-endpoint.ts'
 import { ANONYMOUS_RATE } from '../../../jobs/rules/org/plan.ts'
 import { makeSignInLink } from '../../../ops/sign-in-link.ts'
+import { checkPage, visit } from '../../support/console.ts'
 import { openService } from '../../support/service.ts'
 
 const ADDRESS = 'http://127.0.0.1:3000'
@@ -77,6 +78,21 @@ t.test('the sign-in page', async (t) => {
     t.equal(await nextOf('/console/sign-in?next=%2Fconsole%2Fa%3Fb%3Dc'), '/console/a?b=c')
   })
 
+  t.test('is where any other path leads, too, and none is answered as JSON', async (t) => {
+    for (const path of ['/console/none', '/console/traces/a/b/c', '/console/assets/x']) {
+      const asked = await get(path)
+      t.match(asked, {
+        statusCode: 303,
+        headers: { location: `/console/sign-in?next=${encodeURIComponent(path)}` },
+      })
+      const page = await visit(service, org.key, path)
+      t.equal(page.status, 404)
+      t.match(page.text, /^Not found 404 Page not found Request [\w-]+ · not_found/)
+      t.equal(page.document.querySelector('[aria-current]'), null)
+      await checkPage(t, page)
+    }
+  })
+
   t.test('and all else of the console is no part of the interface', async (t) => {
     t.notMatch((await get('/openapi.json')).payload, '/console')
   })
@@ -122,6 +138,18 @@ t.test('a sign-in link', async (t) => {
     const [row] = await service.sql<{ text: string }[]>`select l::text as text from sign_in_links l`
     t.notMatch(row?.text, code)
     t.notMatch(row?.text, Buffer.from(code).toString('hex'))
+  })
+
+  t.test('is in no line of the log, whatever goes wrong', async (t) => {
+    const link = await makeLink()
+    t.equal((await open(`${link}/more`)).statusCode, 303, 'as any path that is no page')
+    await service.sql`alter table sign_in_links rename to gone`
+    t.equal((await open(link)).statusCode, 500)
+    await service.sql`alter table gone rename to sign_in_links`
+    t.equal((await open(link)).statusCode, 303)
+    const text = service.logged.join('')
+    t.match(text, /"operation":"\/console\/sign-in\/\{code\}".*operation failed/)
+    t.notMatch(text, link.split('/').at(-1))
   })
 
   t.test('does not work when it is wrong, too old, or not the newest of its key', async (t) => {
