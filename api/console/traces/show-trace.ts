@@ -1,10 +1,13 @@
 import { notFound } from '../../errors.ts'
 import { showBreakdown } from '../../evals/show-breakdown.ts'
 import { showDecision } from '../../evals/show-decision.ts'
+import { listManifests } from '../../manifests/list-manifests.ts'
+import { listDatasetRows } from '../../traces/list-dataset-rows.ts'
 import { showTrace } from '../../traces/show-trace.ts'
 import { html } from '../html.ts'
 import { ifFound, page } from '../page.ts'
 import { ago, amount, count, duration, facts, withQuery } from '../parts.ts'
+import { datasetRows } from './dataset-rows.ts'
 import { traceActions } from './trace-actions.ts'
 import { traceContent } from './trace-content.ts'
 import { traceHistory } from './trace-history.ts'
@@ -14,20 +17,26 @@ import { waterfall } from './waterfall.ts'
 export const showTracePage = page('/traces/{trace_id}', {
   area: 'traces',
   async show({ ask, params, query, now, mayWrite }) {
-    const { project, whole } = query
-    const [trace, breakdown, decision] = await Promise.all([
+    const { project, whole, rows: cursor } = query
+    const [trace, breakdown, decision, rows] = await Promise.all([
       ask(showTrace, { params, query: { project } }),
       ask(showBreakdown, { params, query: { project } }),
       ifFound(ask(showDecision, { params, query: { project } })),
+      ask(listDatasetRows, { params, query: { project, cursor, limit: 20 } }),
     ])
     // All of its parts, since none is named.
     if (!('agent_name' in trace)) throw notFound('Trace')
-    const path = withQuery(`/console/traces/${encodeURIComponent(trace.trace_id)}`, { project })
+    const { agent_name, project_id } = trace
+    const versions = mayWrite
+      ? await ask(listManifests, { query: { agent_name, project: project_id, limit: 100 } })
+      : undefined
+    const address = `/console/traces/${encodeURIComponent(trace.trace_id)}`
+    const path = withQuery(address, { project })
     const tokens = `${count(trace.input_tokens)} in · ${count(trace.output_tokens)} out`
     return {
       title: trace.trace_id,
       above: [{ title: 'Traces', href: '/console/traces' }],
-      beside: mayWrite ? traceActions(trace) : undefined,
+      beside: versions && traceActions(trace, versions.manifests),
       body: html`${facts({
           Agent: html`<a
             href="${withQuery('/console/traces', { agent_name: trace.agent_name, project })}"
@@ -41,7 +50,8 @@ export const showTracePage = page('/traces/{trace_id}', {
           Version:
             trace.manifest_id &&
             html`<a href="/console/manifests/${trace.manifest_id}"
-              ><code>${trace.manifest_hash?.slice(0, 10) ?? trace.manifest_id.slice(0, 8)}</code></a
+              >${trace.version_label}
+              ${trace.manifest_hash && html`<code class="quiet">${trace.manifest_hash.slice(0, 10)}</code>`}</a
             >`,
           Session:
             trace.session_id &&
@@ -60,7 +70,7 @@ export const showTracePage = page('/traces/{trace_id}', {
           </div>
           ${trace.spans_truncated && html`<p class="quiet">The first ${amount(trace.spans?.length, 'spans')} are shown; <code>GET /api/v1/traces/…/spans</code> has all of them.</p>`}
         </section>
-        ${traceHistory(trace, now)}`,
+        ${traceHistory(trace, now)} ${datasetRows(rows, address, { project })}`,
     }
   },
 })

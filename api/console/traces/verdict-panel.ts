@@ -96,7 +96,8 @@ function scoreLine(
   const said = reason && html`<small><bdi>${reason}</bdi></small>`
   if (value === null)
     return html`<div class="line">
-      <span><bdi>${name}</bdi></span><span class="quiet">${label ?? 'text'}</span><b></b>${said}
+      <span><bdi>${name}</bdi></span
+      ><span class="quiet">${label ?? 'text'}</span><b></b>${said}
     </div>`
   const told = `${name} ${value.toFixed(2)}${mark === null ? '' : `; the verdict changes at ${mark}`}`
   return html`<div class="line">
