@@ -6,7 +6,7 @@ import type { Query } from '../page.ts'
 import { withQuery } from '../parts.ts'
 
 /** The filters of the list that a build cannot choose by. */
-const UNKNOWN_TO_BUILDS = ['q', 'session_id', 'max_score'] as const
+const UNKNOWN_TO_BUILDS = ['q', 'session_id', 'parent_trace_id', 'max_score'] as const
 
 /**
  * Builds a version of a dataset of what the filter of the list lets through; builds take no list of traces.
@@ -21,16 +21,17 @@ export function buildDialog(datasets: Datasets, filter: Query, total: string): M
 }
 
 function form(datasets: Datasets, filter: Query, total: string) {
-  const { agent_name, verdict, status, tool, tag, min_score } = filter
+  const { agent_name, verdict, status, source_type, tool, tag, min_score } = filter
   const filters = {
     agent_name,
     ...(verdict && { verdicts: [verdict] }),
     status,
+    source_type,
     tool,
     ...(tag && { tags: [tag] }),
     ...(min_score && { min_eval_score: Number(min_score) }),
   }
-  const said = { agent_name, verdict, status, tool, tag, min_score }
+  const said = { agent_name, verdict, status, source_type, tool, tag, min_score }
   const given = Object.entries(said).filter(([, value]) => value)
   const preset = datasets.find((dataset) => dataset.training_target_agent === agent_name)
   const narrows = [
@@ -69,8 +70,8 @@ function cannot(filter: Query) {
   const without = Object.fromEntries(UNKNOWN_TO_BUILDS.map((name) => [name, undefined]))
   return html`<div class="form">
     <p>
-      A build chooses traces by agent, verdict, status, tool, tag and least score. This list is
-      filtered by words, by a session or by a highest score, too.
+      A build chooses traces by agent, verdict, status, source, tool, tag and least score. This list
+      is filtered by words, a session, a parent or a highest score, too.
     </p>
     <div class="actions">
       <a class="button primary" href="${withQuery('/console/traces', filter, without)}"

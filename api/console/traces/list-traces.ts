@@ -24,6 +24,8 @@ const FILTERS = [
   'status',
   'q',
   'session_id',
+  'parent_trace_id',
+  'source_type',
   'project',
   'tool',
   'tag',
@@ -88,7 +90,7 @@ function filters(filter: Query, agents: readonly string[], total: string): Marku
     ${others.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
     <button class="button">Filter</button>
     ${(q || agent_name || status || others.length > 0) && html`<a class="link" href="${PATH}">Clear</a>`}
-    ${Object.entries(tags).map(([name, value]) => value && tag(`${name.replace('_', ' ')} ${value}`, { [name]: undefined }))}
+    ${Object.entries(tags).map(([name, value]) => value && tag(`${name.replaceAll('_', ' ')} ${value}`, { [name]: undefined }))}
     ${(min_score || max_score) && tag(`score ${Number(min_score ?? 0).toFixed(2)} to ${Number(max_score ?? 1).toFixed(2)}`, { min_score: undefined, max_score: undefined })}
     <span class="total">${total}</span>
   </form>`

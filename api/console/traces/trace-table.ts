@@ -2,16 +2,8 @@ import type { AnswerOf } from '../../endpoint.ts'
 import type { listTraces } from '../../traces/list-traces.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
-import {
-  ago,
-  count,
-  duration,
-  excerpt,
-  plural,
-  scoreBar,
-  verdictBadge,
-  withQuery,
-} from '../parts.ts'
+import { ago, count, duration, excerpt, plural, scoreBar, verdictBadge } from '../parts.ts'
+import { tracePath } from './trace-path.ts'
 import { pickAll, pickBox } from './selection.ts'
 
 type Traces = AnswerOf<typeof listTraces>['traces']
@@ -38,9 +30,7 @@ export function traceTable(traces: Traces, now: Date, isPickable: boolean): Mark
             ${isPickable && html`<td class="pick">${pickBox(trace)}</td>`}
             <td>${verdictBadge(trace.verdict, trace.needs_review ?? false)}${reasonOf(trace)}</td>
             <td class="io">
-              <a
-                data-row
-                href="${withQuery(`/console/traces/${encodeURIComponent(trace.trace_id)}`, { project: trace.project === 'default' ? undefined : trace.project })}"
+              <a data-row href="${tracePath(trace)}"
                 ><bdi>${excerpt(trace.user_input_preview || trace.trace_id)}</bdi></a
               >${preview(trace)}
             </td>
