@@ -137,6 +137,10 @@ function keyboardHelp(): Markup {
         <dd>Open the row</dd>
       </div>
       <div>
+        <dt>${keys('x')}</dt>
+        <dd>Select the row</dd>
+      </div>
+      <div>
         <dt>${keys('/')}</dt>
         <dd>Search</dd>
       </div>

@@ -89,7 +89,8 @@ function agoOf(ms: number) {
 }
 
 export function duration(ms: number | null | undefined): string {
-  if (ms === null || ms === undefined || Number.isNaN(ms)) return '–'
+  // Clocks of clients differ: some runs end before they begin.
+  if (ms === null || ms === undefined || Number.isNaN(ms) || ms < 0) return '–'
   if (ms < 1000) return `${Math.round(ms)} ms`
   if (ms < 59_950) return `${(ms / 1000).toFixed(ms < 9_995 ? 2 : 1)} s`
   const seconds = Math.round(ms / 1000)

@@ -1,10 +1,10 @@
 /**
  * What buttons and forms do. `data-send="POST /path"` sends a request, with the fields of the form or the
- * JSON of `data-body`; `data-confirm` asks first; `data-then` names the page that is shown afterwards, where
- * `{name}` stands for a member of the answer, and `{name.inner}` for one of that; `data-show` names a dialog
- * that shows the answer instead, each member in the element that names it in `data-member`. `data-copy` copies
- * the text beside the button; `data-open` opens the dialog of that id, and `data-close` closes the one around
- * it. A field with `data-submit` sends its form when it changes.
+ * JSON of `data-body`, of which `{name}` in the path takes a member; `data-confirm` asks first; `data-then`
+ * names the page that is shown afterwards, where `{name}` stands for a member of the answer, and `{name.inner}`
+ * for one of that; `data-show` names a dialog that shows the answer instead, each member in the element that
+ * names it in `data-member`. `data-copy` copies the text beside the button; `data-open` opens the dialog of that
+ * id, and `data-close` closes the one around it. A field with `data-submit` sends its form when it changes.
  */
 export function bindActions(root: Document) {
   root.addEventListener('click', (event) => {
@@ -31,14 +31,15 @@ export function bindActions(root: Document) {
 async function send(element: HTMLElement, body: object | undefined) {
   const { send = '', then, show, confirm } = element.dataset
   if (confirm !== undefined && !window.confirm(confirm)) return
-  const [method = 'POST', path = ''] = send.split(' ')
+  const [method = 'POST', template = ''] = send.split(' ')
+  const { path, sent } = addressed(template, body)
   element.setAttribute('aria-busy', 'true')
   try {
     const answer = await fetch(path, {
       method,
       ...((method !== 'DELETE' || body) && {
         headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(body ?? {}),
+        body: JSON.stringify(sent),
       }),
     })
     const told = (await answer.json().catch(() => ({}))) as Told
@@ -50,6 +51,17 @@ async function send(element: HTMLElement, body: object | undefined) {
   } finally {
     element.removeAttribute('aria-busy')
   }
+}
+
+/** A member of the body that the path names as `{name}` stands there, and is not sent besides. */
+function addressed(template: string, body: object = {}) {
+  const sent: Record<string, unknown> = { ...body }
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = String(sent[name])
+    delete sent[name]
+    return encodeURIComponent(value)
+  })
+  return { path, sent }
 }
 
 /** Shows the next page, or this one anew. */
@@ -86,12 +98,12 @@ function reveal(element: HTMLElement, id: string, answer: Told) {
  */
 function fieldsOf(form: HTMLFormElement) {
   const body: Record<string, unknown> = bodyOf(form) ?? {}
-  for (const { name } of form.querySelectorAll<HTMLInputElement>('[data-type=each]'))
-    body[name] = []
+  // Those of the form that stand elsewhere, too.
+  const fields = [...form.elements] as HTMLInputElement[]
+  for (const { name, dataset } of fields) if (dataset['type'] === 'each') body[name] = []
   for (const [name, value] of new FormData(form)) {
     if (value === '' || typeof value !== 'string') continue
-    const field = form.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`)
-    const type = field?.dataset['type']
+    const type = fields.find((field) => field.name === name)?.dataset['type']
     if (type === 'each') (body[name] as string[]).push(value)
     else if (type === 'lines') body[name] = value.split(/\r?\n/).filter((line) => line !== '')
     else if (type === 'list') {

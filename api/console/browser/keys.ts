@@ -8,7 +8,7 @@ export function bindKeys(root: Document) {
     const { key, target } = event
     if (target instanceof HTMLTextAreaElement) return write(event, target)
     if (event.ctrlKey || event.metaKey || event.altKey) return
-    if (target instanceof Element && target.closest('input, select, textarea, dialog[open]')) return
+    if (target instanceof Element && target.closest(BUSY)) return
     const place = isGoing ? linkOf(root, `g ${key}`) : linkOf(root, key)
     isGoing = key === 'g' && !isGoing
     if (place) {
@@ -20,8 +20,12 @@ export function bindKeys(root: Document) {
       root.querySelector<HTMLInputElement>('input[type=search]')?.select()
     } else if (key === '?') root.querySelector<HTMLDialogElement>('#keys')?.showModal()
     else if (key === 'j' || key === 'k') move(root, key === 'j' ? 1 : -1)
+    else if (key === 'x') boxOf(root.activeElement)?.click()
   })
 }
+
+/** Where keys have another meaning. */
+const BUSY = 'input:not([type=checkbox]), select, textarea, dialog[open]'
 
 function write({ key, ctrlKey, metaKey }: KeyboardEvent, field: HTMLTextAreaElement) {
   if (key === 'Enter' && (ctrlKey || metaKey)) field.form?.requestSubmit()
@@ -37,6 +41,16 @@ function linkOf(root: Document, key: string) {
 /** Focus goes from row to row, on their links, so that Enter and screen readers work as everywhere. */
 function move(root: Document, by: 1 | -1) {
   const links = [...root.querySelectorAll<HTMLElement>('[data-rows] [data-row]')]
-  const now = links.indexOf(root.activeElement as HTMLElement)
+  const row = rowOf(root.activeElement)
+  const now = links.findIndex((link) => link === root.activeElement || (row && rowOf(link) === row))
   links[Math.min(links.length - 1, Math.max(0, now + by))]?.focus()
+}
+
+function rowOf(element: Element | null) {
+  return element?.closest('[data-rows] tr')
+}
+
+/** What selects the row that has the focus. */
+function boxOf(element: Element | null) {
+  return rowOf(element)?.querySelector<HTMLInputElement>('input[type=checkbox]')
 }

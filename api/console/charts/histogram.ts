@@ -1,8 +1,9 @@
 import { withEmptyBins } from '../../../jobs/rules/datasets/length-bins.ts'
 import type { LengthBin } from '../../../jobs/rules/datasets/length-bins.ts'
-import { attributes, html } from '../html.ts'
+import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import { count, plural } from '../parts.ts'
+import { barChart } from './bars.ts'
 
 interface Histogram {
   readonly title: string
@@ -17,41 +18,27 @@ interface Histogram {
 
 /** How many rows are how long, each bar a filter. Bars get wider as lengths grow, as the rule of the bins says. */
 export function histogram({ title, unit, bins, chosen, linkOf }: Histogram): Markup {
-  const bars = joined(withEmptyBins(bins))
-  const most = Math.max(...bars.map(({ rows }) => rows))
-  const width = 100 / bars.length
-  const first = bars[0]?.from
-  const last = bars.at(-1)?.to
+  const lengths = joined(withEmptyBins(bins))
+  const first = lengths[0]?.from
+  const last = lengths.at(-1)?.to
   return html`<figure class="chart lengths">
     <h3>${title}</h3>
-    <svg width="100%" height="${HEIGHT}" role="group" aria-label="${title}">
-      ${bars.map((bar, i) => drawBar(bar, i * width))}
-      <line class="base" x2="100%" y1="${HEIGHT - 0.5}" y2="${HEIGHT - 0.5}" />
-    </svg>
+    ${barChart(title, lengths.map(barOf), HEIGHT)}
     <p class="scale" aria-hidden="true">
-      <span>${count(first)}</span><span>${middleOf(bars)}</span><span>${count(last)} ${unit}</span>
+      <span>${count(first)}</span><span>${middleOf(lengths)}</span
+      ><span>${count(last)} ${unit}</span>
     </p>
   </figure>`
 
-  function drawBar(bar: LengthBin, x: number) {
-    if (bar.rows === 0) return ''
-    const isChosen = chosen && bar.from >= chosen.from && bar.to <= chosen.to
-    const high = Math.max(3, (bar.rows / most) * (HEIGHT - 6))
-    const said = `${bar.from === bar.to ? count(bar.from) : `${count(bar.from)} to ${count(bar.to)}`} ${unit}: ${plural(bar.rows, 'row')}`
-    return html`<a
-      href="${linkOf(bar)}"
-      aria-label="${said}"
-      ${attributes({ 'aria-current': isChosen && 'true' })}
-      ><title>${said}</title>
-      <rect class="hit" x="${x.toFixed(2)}%" width="${width.toFixed(2)}%" height="${HEIGHT}" />
-      <rect
-        class="bar${chosen && !isChosen && ' dim'}"
-        x="${(x + width * 0.06).toFixed(2)}%"
-        width="${(width * 0.88).toFixed(2)}%"
-        y="${(HEIGHT - high).toFixed(1)}"
-        height="${high.toFixed(1)}"
-        rx="2"
-    /></a>`
+  function barOf(bin: LengthBin) {
+    const { from, to, rows } = bin
+    const length = from === to ? count(from) : `${count(from)} to ${count(to)}`
+    return {
+      n: rows,
+      said: `${length} ${unit}: ${plural(rows, 'row')}`,
+      href: linkOf(bin),
+      isChosen: chosen && from >= chosen.from && to <= chosen.to,
+    }
   }
 }
 

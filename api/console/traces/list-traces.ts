@@ -1,27 +1,20 @@
 import { TRACE_STATUSES } from '../../../jobs/rules/traces/trace.ts'
 import { listAgents } from '../../manifests/list-agents.ts'
+import { listManifests } from '../../manifests/list-manifests.ts'
+import { listDatasets } from '../../datasets/list-datasets.ts'
+import { showEvalHistogram } from '../../evals/show-eval-histogram.ts'
 import { listTraces } from '../../traces/list-traces.ts'
 import { showTraceStats } from '../../traces/show-trace-stats.ts'
-import type { AnswerOf } from '../../endpoint.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import { page } from '../page.ts'
 import type { Query } from '../page.ts'
-import {
-  ago,
-  choice,
-  count,
-  curlLine,
-  duration,
-  emptyState,
-  excerpt,
-  pager,
-  plural,
-  scoreBar,
-  totalOf,
-  verdictBadge,
-  withQuery,
-} from '../parts.ts'
+import { choice, curlLine, emptyState, pager, totalOf, withQuery } from '../parts.ts'
+import { buildDialog } from './build-dialog.ts'
+import { qualityHistogram } from './quality-histogram.ts'
+import { replayDialog } from './replay-dialog.ts'
+import { selectionBar } from './selection.ts'
+import { traceTable } from './trace-table.ts'
 import { verdictStrip } from './verdict-strip.ts'
 
 const PATH = '/console/traces'
@@ -31,35 +24,56 @@ const FILTERS = [
   'status',
   'q',
   'session_id',
+  'parent_trace_id',
+  'source_type',
   'project',
   'tool',
   'tag',
+  'min_score',
+  'max_score',
 ] as const
 
 export const listTracesPage = page('/traces', {
   area: 'traces',
-  async show({ ask, query, now, address }) {
+  async show({ ask, query, now, address, mayWrite }) {
     const filter = Object.fromEntries(FILTERS.map((name) => [name, query[name]]))
     const { agent_name, project } = filter
-    const [list, stats, { agents }] = await Promise.all([
+    const [list, stats, qualities, { agents }, manifests, datasets] = await Promise.all([
       ask(listTraces, { query: { ...filter, cursor: query['cursor'], limit: 50 } }),
       ask(showTraceStats, { query: { agent_name, project } }),
+      ask(showEvalHistogram, { query: { agent_name, project } }),
       ask(listAgents, { query: { project, limit: 100 } }),
+      mayWrite ? ask(listManifests, { query: { agent_name, project, limit: 100 } }) : undefined,
+      mayWrite ? ask(listDatasets, { query: { project, limit: 100 } }) : undefined,
     ])
     const isFiltered = Object.values(filter).some(Boolean)
     const names = agents.map((agent) => agent.agent_name)
+    const total = totalOf(list, 'trace')
+    const hasTraces = list.traces.length > 0
+    const versions = hasTraces ? manifests?.manifests : undefined
     return {
       title: 'Traces',
-      body: html`${verdictStrip(stats, filter)}
-      ${stats.total + list.traces.length > 0 || isFiltered ? filters(filter, names, totalOf(list, 'trace')) : ''}
-      ${list.traces.length > 0 ? html`${rows(list.traces, now)}${pager(PATH, query, list.next_cursor)}` : isFiltered ? noMatch() : noTraces(address)}`,
+      beside:
+        hasTraces && datasets
+          ? html`<button type="button" class="button" data-open="build">Build a dataset</button>`
+          : undefined,
+      body: html`${stats.total > 0 && html`<div class="overview">${verdictStrip(stats, filter)}${qualityHistogram(qualities, filter)}</div>`}
+      ${(hasTraces || isFiltered) && filters(filter, names, total)}
+      ${hasTraces ? html`${traceTable(list.traces, now, mayWrite)}${pager(PATH, query, list.next_cursor)}` : isFiltered ? noMatch() : noTraces(address)}
+      ${versions && html`${selectionBar()}${replayDialog(versions)}`}
+      ${hasTraces && datasets && buildDialog(datasets.datasets, filter, total)}`,
     }
   },
 })
 
 function filters(filter: Query, agents: readonly string[], total: string): Markup {
-  const { q, agent_name, status, verdict, ...others } = filter
-  const kept = Object.entries({ verdict, ...others }).filter(([, value]) => value)
+  const { q, agent_name, status, ...kept } = filter
+  const { verdict: _, min_score, max_score, ...tags } = kept
+  const others = Object.entries(kept).filter(([, value]) => value)
+  const tag = (text: string, change: Query) =>
+    html`<a class="tag" href="${withQuery(PATH, filter, change)}" title="Take this filter away"
+      ><bdi>${text}</bdi> ✕</a
+    >`
   return html`<form class="filters" role="search" action="${PATH}">
     <label class="search"
       ><span class="visually-hidden">Search input, output and errors</span
@@ -73,69 +87,13 @@ function filters(filter: Query, agents: readonly string[], total: string): Marku
     >
     ${choice('agent_name', 'Agent', [...new Set([...agents, ...(agent_name ? [agent_name] : [])])], agent_name)}
     ${choice('status', 'Status', TRACE_STATUSES, status)}
-    ${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+    ${others.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
     <button class="button">Filter</button>
-    ${(q || agent_name || status || kept.length > 0) && html`<a class="link" href="${PATH}">Clear</a>`}
-    ${Object.entries(others).map(([name, value]) => value && html`<a class="tag" href="${withQuery(PATH, filter, { [name]: undefined })}" title="Take this filter away">${name.replace('_', ' ')} ${value} ✕</a>`)}
+    ${(q || agent_name || status || others.length > 0) && html`<a class="link" href="${PATH}">Clear</a>`}
+    ${Object.entries(tags).map(([name, value]) => value && tag(`${name.replaceAll('_', ' ')} ${value}`, { [name]: undefined }))}
+    ${(min_score || max_score) && tag(`score ${Number(min_score ?? 0).toFixed(2)} to ${Number(max_score ?? 1).toFixed(2)}`, { min_score: undefined, max_score: undefined })}
     <span class="total">${total}</span>
   </form>`
-}
-
-function rows(traces: TraceList['traces'], now: Date): Markup {
-  return html`<table class="rows traces" data-rows>
-    <thead>
-      <tr>
-        <th>Verdict</th>
-        <th>Input and output</th>
-        <th>Agent</th>
-        <th>Score</th>
-        <th class="num">Took</th>
-        <th class="num">Tokens</th>
-        <th class="num">Started</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${traces.map(
-        (trace) =>
-          html`<tr>
-            <td>${verdictBadge(trace.verdict, trace.needs_review ?? false)}${reasonOf(trace)}</td>
-            <td class="io">
-              <a
-                data-row
-                href="${withQuery(`${PATH}/${encodeURIComponent(trace.trace_id)}`, { project: trace.project === 'default' ? undefined : trace.project })}"
-                ><bdi>${excerpt(trace.user_input_preview || trace.trace_id)}</bdi></a
-              >${preview(trace)}
-            </td>
-            <td>
-              ${trace.agent_name}
-              <p class="quiet">
-                ${plural(trace.llm_call_count, 'call')} · ${plural(trace.tool_call_count, 'tool')}
-              </p>
-            </td>
-            <td>${scoreBar(trace.eval_score)}</td>
-            <td class="num">
-              ${trace.status === 'running' ? 'running' : duration(trace.duration_ms)}
-            </td>
-            <td class="num wide">
-              ${count((trace.input_tokens ?? 0) + (trace.output_tokens ?? 0))}
-            </td>
-            <td class="num quiet">${ago(trace.started_at, now)}</td>
-          </tr>`,
-      )}
-    </tbody>
-  </table>`
-}
-
-function preview({ error_message, final_output_preview, status }: TraceList['traces'][number]) {
-  if (error_message) return html`<p class="error"><bdi>${excerpt(error_message)}</bdi></p>`
-  const text = final_output_preview || (status === 'running' ? 'Still running' : 'No output')
-  return html`<p><bdi>${excerpt(text)}</bdi></p>`
-}
-
-/** A good score is the reason that everybody expects. */
-function reasonOf({ reason_code }: TraceList['traces'][number]) {
-  if (reason_code === null || reason_code === 'score.good') return ''
-  return html`<p class="quiet reason">${reason_code}</p>`
 }
 
 function noMatch() {
@@ -157,5 +115,3 @@ function noTraces(address: string) {
     }),
   )
 }
-
-type TraceList = AnswerOf<typeof listTraces>

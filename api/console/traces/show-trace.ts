@@ -1,12 +1,18 @@
 import { notFound } from '../../errors.ts'
 import { showBreakdown } from '../../evals/show-breakdown.ts'
 import { showDecision } from '../../evals/show-decision.ts'
+import { listManifests } from '../../manifests/list-manifests.ts'
+import { listDatasetRows } from '../../traces/list-dataset-rows.ts'
+import { listTraces } from '../../traces/list-traces.ts'
 import { showTrace } from '../../traces/show-trace.ts'
 import { html } from '../html.ts'
 import { ifFound, page } from '../page.ts'
-import { ago, amount, count, duration, facts, withQuery } from '../parts.ts'
+import { ago, amount, count, duration, excerpt, facts, withQuery } from '../parts.ts'
+import { datasetRows } from './dataset-rows.ts'
 import { traceActions } from './trace-actions.ts'
 import { traceContent } from './trace-content.ts'
+import { tracePath } from './trace-path.ts'
+import { traceReplays } from './trace-replays.ts'
 import { traceHistory } from './trace-history.ts'
 import { verdictPanel } from './verdict-panel.ts'
 import { waterfall } from './waterfall.ts'
@@ -14,20 +20,35 @@ import { waterfall } from './waterfall.ts'
 export const showTracePage = page('/traces/{trace_id}', {
   area: 'traces',
   async show({ ask, params, query, now, mayWrite }) {
-    const { project, whole } = query
-    const [trace, breakdown, decision] = await Promise.all([
+    const { project, whole, rows: cursor } = query
+    const [trace, breakdown, decision, rows] = await Promise.all([
       ask(showTrace, { params, query: { project } }),
       ask(showBreakdown, { params, query: { project } }),
       ifFound(ask(showDecision, { params, query: { project } })),
+      ask(listDatasetRows, { params, query: { project, cursor, limit: 20 } }),
     ])
     // All of its parts, since none is named.
     if (!('agent_name' in trace)) throw notFound('Trace')
-    const path = withQuery(`/console/traces/${encodeURIComponent(trace.trace_id)}`, { project })
+    const { trace_id, agent_name, project_id, parent_trace_id } = trace
+    const isReplay = trace.source_type === 'replayed'
+    const [{ manifests }, replays] = await Promise.all([
+      ask(listManifests, { query: { agent_name, project: project_id, limit: 100 } }),
+      ask(listTraces, {
+        query: {
+          parent_trace_id: trace_id,
+          source_type: 'replayed',
+          project: project_id,
+          limit: 20,
+        },
+      }),
+    ])
+    const address = `/console/traces/${encodeURIComponent(trace_id)}`
+    const path = withQuery(address, { project })
     const tokens = `${count(trace.input_tokens)} in · ${count(trace.output_tokens)} out`
     return {
-      title: trace.trace_id,
+      title: trace_id,
       above: [{ title: 'Traces', href: '/console/traces' }],
-      beside: mayWrite ? traceActions(trace) : undefined,
+      beside: mayWrite ? traceActions(trace, manifests) : undefined,
       body: html`${facts({
           Agent: html`<a
             href="${withQuery('/console/traces', { agent_name: trace.agent_name, project })}"
@@ -41,7 +62,13 @@ export const showTracePage = page('/traces/{trace_id}', {
           Version:
             trace.manifest_id &&
             html`<a href="/console/manifests/${trace.manifest_id}"
-              ><code>${trace.manifest_hash?.slice(0, 10) ?? trace.manifest_id.slice(0, 8)}</code></a
+              >${trace.version_label}
+              ${trace.manifest_hash && html`<code class="quiet">${trace.manifest_hash.slice(0, 10)}</code>`}</a
+            >`,
+          [isReplay ? 'Replay of' : 'Called by']:
+            parent_trace_id &&
+            html`<a href="${tracePath({ trace_id: parent_trace_id, project: trace.project })}"
+              ><bdi>${excerpt(parent_trace_id, 60)}</bdi></a
             >`,
           Session:
             trace.session_id &&
@@ -60,7 +87,8 @@ export const showTracePage = page('/traces/{trace_id}', {
           </div>
           ${trace.spans_truncated && html`<p class="quiet">The first ${amount(trace.spans?.length, 'spans')} are shown; <code>GET /api/v1/traces/…/spans</code> has all of them.</p>`}
         </section>
-        ${traceHistory(trace, now)}`,
+        ${traceReplays(replays, withQuery('/console/traces', { parent_trace_id: trace_id, source_type: 'replayed', project }), now)}
+        ${traceHistory(trace, manifests, now)} ${datasetRows(rows, address, { project })}`,
     }
   },
 })

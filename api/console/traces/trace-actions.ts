@@ -1,6 +1,8 @@
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import { sendButton, withQuery } from '../parts.ts'
+import { replayDialog } from './replay-dialog.ts'
+import type { Versions } from './replay-dialog.ts'
 
 interface ActedTrace {
   readonly trace_id: string
@@ -9,13 +11,19 @@ interface ActedTrace {
   readonly final_output_preview: string | null
 }
 
-/** What a person can do with a trace: have it judged again, say what they think, correct its output. */
-export function traceActions(trace: ActedTrace): Markup {
+/**
+ * What a person can do with a trace: have it judged again, run it as another version, say what they think,
+ * correct its output.
+ * @param versions of its agent, newest first
+ */
+export function traceActions(trace: ActedTrace, versions: Versions): Markup {
   const path = (name: string) =>
     withQuery(`/traces/${encodeURIComponent(trace.trace_id)}/${name}`, {
       project: trace.project === 'default' ? undefined : trace.project,
     }) as `/${string}`
-  return html`${trace.status !== 'running' && sendButton('Judge again', `POST ${path('decision')}`)}
+  const hasEnded = trace.status !== 'running'
+  return html`${hasEnded && sendButton('Judge again', `POST ${path('decision')}`)}
+    ${hasEnded && html`<button type="button" class="button" data-open="replay">Replay</button>${replayDialog(versions, trace)}`}
     <button type="button" class="button primary" data-open="annotate">Annotate</button>
     ${annotateDialog(`/api/v1${path('annotations')}`, trace)}`
 }

@@ -3,11 +3,20 @@ import type { showTrace } from '../../traces/show-trace.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import { ago } from '../parts.ts'
+import type { Versions } from './replay-dialog.ts'
 
 type Trace = AnswerOf<typeof showTrace>
 
-/** What became of a trace after it was recorded: what people said, how it was repaired. */
-export function traceHistory(trace: Pick<Trace, 'annotations' | 'revisions'>, now: Date): Markup {
+/**
+ * What became of a trace after it was recorded: what people said, how it was repaired.
+ * @param versions of its agent, which name those that it was repaired for
+ */
+export function traceHistory(
+  trace: Pick<Trace, 'annotations' | 'revisions'>,
+  versions: Versions,
+  now: Date,
+): Markup {
+  const labels = new Map(versions.map((version) => [version.manifest_id, version.version_label]))
   const annotations = [...(trace.annotations ?? [])]
   const revisions = [...(trace.revisions ?? [])]
   return html`${
@@ -55,7 +64,7 @@ export function traceHistory(trace: Pick<Trace, 'annotations' | 'revisions'>, no
               html`<tr>
                 <td>
                   <a href="/console/manifests/${target_manifest_id}"
-                    ><code>${target_manifest_id}</code></a
+                    >${labels.get(target_manifest_id) ?? html`<code>${target_manifest_id}</code>`}</a
                   >
                 </td>
                 <td><a href="/console/replay/repairs/${batch_id}">Repair</a></td>

@@ -7,13 +7,14 @@ import { count, levelOf, plural, verdictBadge } from '../parts.ts'
 
 type Decision = AnswerOf<typeof showDecision>
 type Breakdown = AnswerOf<typeof showBreakdown>
+type Change = Decision['counterfactual_change']
 
 /** The verdict with the rule that decided, what would change it, and the scores that it rests on. */
 export function verdictPanel(decision: Decision | undefined, breakdown: Breakdown): Markup {
   const { quality_avg, source_groups } = breakdown
-  const change = readChange(decision?.counterfactual)
+  const change = decision?.counterfactual_change ?? null
   return html`<section class="verdict v-${decision?.verdict ?? 'none'}" aria-labelledby="verdict">
-    <div class="why">${decision ? why(decision, change) : notJudged()}</div>
+    <div class="why">${decision ? why(decision) : notJudged()}</div>
     <div class="sources">
       <h3>Quality ${quality_avg === null ? 'unknown' : quality_avg.toFixed(2)}</h3>
       ${source_groups.length === 0 ? html`<p class="quiet">No score yet. Scores come with traces, from evaluators, or by <code>POST /api/v1/eval-scores</code>.</p>` : scoreTable(source_groups, change)}
@@ -21,10 +22,8 @@ export function verdictPanel(decision: Decision | undefined, breakdown: Breakdow
   </section>`
 }
 
-function why(
-  { verdict, needs_review, reasons, policy, counterfactual }: Decision,
-  change: Change | undefined,
-) {
+function why(decision: Decision) {
+  const { verdict, needs_review, reasons, policy } = decision
   const [deciding, ...others] = reasons
   return html`<h2 id="verdict">${verdictBadge(verdict, needs_review)}</h2>
     <p class="because"><bdi>${deciding?.message ?? 'No rule but the last one matched'}</bdi></p>
@@ -39,14 +38,22 @@ function why(
       </details>`
     }
     ${
-      counterfactual &&
+      decision.counterfactual !== null &&
       html`<div class="flip">
         <h3>What would change it</h3>
-        <p>
-          ${change ? html`It would be <b>${change.verdict}</b> if <code>${change.subject}</code> were ${WORDS[change.op]} <b>${change.value}</b>` : html`It would be <b>${counterfactual.split(' if ')[0]}</b> if ${counterfactual.split(' if ').slice(1).join(' if ')}`}
-        </p>
+        <p>${wouldBe(decision)}</p>
       </div>`
     }`
+}
+
+function wouldBe({ counterfactual, counterfactual_change: change }: Decision) {
+  // Backups may hold a text that no rule wrote.
+  if (change === null) return html`<bdi>${counterfactual}</bdi>`
+  const { verdict, needs_review, subject, op, value } = change
+  const then = html`It would be <b>${verdict}${needs_review && ' with review'}</b> if`
+  if (op === null) return html`${then} <bdi>${subject}</bdi>`
+  return html`${then} <code><bdi>${subject}</bdi></code> were ${op === '<' ? 'below' : 'at least'}
+    <b>${value}</b>`
 }
 
 function notJudged() {
@@ -55,7 +62,7 @@ function notJudged() {
     <p class="quiet">A trace is judged when it has ended, and again when its scores change.</p>`
 }
 
-function scoreTable(groups: Breakdown['source_groups'], change: Change | undefined) {
+function scoreTable(groups: Breakdown['source_groups'], change: Change) {
   return html`<table>
     <thead class="visually-hidden">
       <tr>
@@ -72,7 +79,7 @@ function scoreTable(groups: Breakdown['source_groups'], change: Change | undefin
               <p class="quiet">weight ${count(weight)}</p>
             </th>
             <td>
-              ${scores.map((score) => scoreLine(score, change?.subject === score.name ? change.value : undefined))}
+              ${scores.map((score) => scoreLine(score, change?.subject === score.name ? change.value : null))}
             </td>
           </tr>`,
       )}
@@ -83,16 +90,18 @@ function scoreTable(groups: Breakdown['source_groups'], change: Change | undefin
 /** A score on its way from 0 to 1, with a mark where the verdict would be another. */
 function scoreLine(
   { name, value, label, reason }: Breakdown['source_groups'][number]['scores'][number],
-  mark: number | undefined,
+  /** Where the verdict changes; null on other scores than the one that has to move. */
+  mark: number | null,
 ) {
   const said = reason && html`<small><bdi>${reason}</bdi></small>`
   if (value === null)
     return html`<div class="line">
-      <span>${name}</span><span class="quiet">${label ?? 'text'}</span><b></b>${said}
+      <span><bdi>${name}</bdi></span
+      ><span class="quiet">${label ?? 'text'}</span><b></b>${said}
     </div>`
-  const told = `${name} ${value.toFixed(2)}${mark === undefined ? '' : `; the verdict changes at ${mark}`}`
+  const told = `${name} ${value.toFixed(2)}${mark === null ? '' : `; the verdict changes at ${mark}`}`
   return html`<div class="line">
-    <span>${name}</span
+    <span><bdi>${name}</bdi></span
     ><svg width="100%" height="14" role="img" aria-label="${told}">
       <rect class="track" width="100%" y="4" height="6" rx="3" />
       <rect
@@ -102,29 +111,7 @@ function scoreLine(
         height="6"
         rx="3"
       />
-      ${mark !== undefined && html`<rect class="mark-room" x="${mark * 100}%" width="6" height="14" transform="translate(-3)" /><rect class="mark" x="${mark * 100}%" width="2" height="14" transform="translate(-1)" />`}</svg
+      ${mark !== null && html`<rect class="mark-room" x="${mark * 100}%" width="6" height="14" transform="translate(-3)" /><rect class="mark" x="${mark * 100}%" width="2" height="14" transform="translate(-1)" />`}</svg
     ><b>${value.toFixed(2)}</b>${said}
   </div>`
-}
-
-/** The score that has to move, and how far; undefined where something else has to change. */
-function readChange(counterfactual: string | null | undefined): Change | undefined {
-  const [, verdict, subject, op, value] =
-    /^(.*?) if (.+) (>=|<=|<|>) ([\d.]+)$/.exec(counterfactual ?? '') ?? []
-  if (!verdict || !subject || !op) return undefined
-  return { verdict, subject, op, value: Number(value) }
-}
-
-const WORDS: Readonly<Record<string, string>> = {
-  '>=': 'at least',
-  '<=': 'at most',
-  '>': 'above',
-  '<': 'below',
-}
-
-interface Change {
-  readonly verdict: string
-  readonly subject: string
-  readonly op: string
-  readonly value: number
 }
