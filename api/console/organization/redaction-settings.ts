@@ -80,13 +80,15 @@ export function redactionLists({ patterns, keep }: Settings, mayWrite: boolean):
               ({ name, pattern }) =>
                 html`<div>
                   <dt><bdi>${name}</bdi></dt>
-                  <dd><code>${pattern}</code></dd>
+                  <dd>
+                    <code><bdi>${pattern}</bdi></code>
+                  </dd>
                 </div>`,
             )}
           </dl>`
     }
     <h3>Left as it is</h3>
-    ${shown.length === 0 ? html`<p class="quiet">No value.</p>` : html`<pre class="kept" tabindex="0" aria-label="Values that are left as they are">${shown.join('\n')}</pre>`}
+    ${shown.length === 0 ? html`<p class="quiet">No value.</p>` : html`<pre class="kept" tabindex="0" aria-label="Values that are left as they are"><bdi>${shown.join('\n')}</bdi></pre>`}
     ${shown.length < keep.length && html`<p class="quiet">The first ${count(shown.length)} of ${count(keep.length)}.</p>`}
     ${mayWrite && html`<p class="quiet">There are too many values for a form, or values of several lines: they are set by <code>PUT /api/v1/redaction-settings</code>.</p>`}
   </section>`
