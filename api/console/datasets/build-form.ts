@@ -58,6 +58,10 @@ export function buildDialog({
         ><input type="checkbox" name="options.redact" value="default" data-type="each" /> Take
         personal data and secrets out of the rows</label
       >
+      <label class="check"
+        ><input type="checkbox" name="options.redact" value="custom" data-type="each" /> Take out
+        what the <a class="link" href="/console/organization/redaction">own patterns</a> find</label
+      >
       <p role="alert" class="error"></p>
       <div class="actions">
         <button class="button primary">Build</button
