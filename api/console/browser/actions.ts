@@ -1,10 +1,10 @@
 /**
  * What buttons and forms do. `data-send="POST /path"` sends a request, with the fields of the form or the
- * JSON of `data-body`, of which `{name}` in the path takes a member; `data-confirm` asks first; `data-then` names the page that is shown afterwards, where
- * `{name}` stands for a member of the answer; `data-show` names a dialog that shows the answer instead, each
- * member in the element that names it in `data-member`. `data-copy` copies the text beside the button; `data-open`
- * opens the dialog of that id, and `data-close` closes the one around it. A field with `data-submit` sends
- * its form when it changes.
+ * JSON of `data-body`, where `{name}` in the path takes a member of them; `data-confirm` asks first;
+ * `data-then` names the page that is shown afterwards, where `{name}` stands for a member of the answer;
+ * `data-show` names a dialog that shows the answer instead, each member in the element that names it in
+ * `data-member`. `data-copy` copies the text beside the button; `data-open` opens the dialog of that id, and
+ * `data-close` closes the one around it. A field with `data-submit` sends its form when it changes.
  */
 export function bindActions(root: Document) {
   root.addEventListener('click', (event) => {
