@@ -11,10 +11,19 @@ export type Part = Markup | string | number | null | undefined | false | readonl
 
 /** Writes markup. Attributes must be quoted, so that escaping is enough in them, too. */
 export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Markup {
-  let written = texts[0] ?? ''
-  for (const [i, part] of parts.entries()) written += write(part) + (texts[i + 1] ?? '')
+  const [first = '', ...others] = withoutIndents(texts)
+  let written = first
+  for (const [i, part] of parts.entries()) written += write(part) + (others[i] ?? '')
   return new Markup(written)
 }
+
+/** The indents of the source would be a quarter of a long page. Each template is read once. */
+function withoutIndents(texts: TemplateStringsArray): readonly string[] {
+  let known = tightened.get(texts)
+  if (!known) tightened.set(texts, (known = texts.map((text) => text.replace(/\n\s+/g, '\n'))))
+  return known
+}
+const tightened = new WeakMap<TemplateStringsArray, readonly string[]>()
 
 /** Attributes by name: `true` writes the bare name, what is absent or `false` nothing. */
 export function attributes(

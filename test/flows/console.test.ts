@@ -101,6 +101,26 @@ t.test('the console in a browser', { skip: whyNoBrowser() }, async (suite) => {
     })
   })
 
+  suite.test('replays the traces that are selected by keyboard', async (t) => {
+    await signedIn(t, service.key, async (page) => {
+      await page.goto('/console/traces?agent_name=support-agent')
+      const bar = page.locator('[data-selection]')
+      for (const key of ['j', 'x', 'j', 'x']) await page.keyboard.press(key)
+      await bar.getByText('2 selected').waitFor()
+      await page.keyboard.press('x')
+      await bar.getByText('1 selected').waitFor()
+      await page.keyboard.press('Escape')
+      await bar.waitFor({ state: 'hidden' })
+      await page.getByLabel('Select all on this page').check()
+      await bar.getByText('50 selected').waitFor()
+      await bar.getByRole('button', { name: 'Replay' }).click()
+      await page.locator('#replay').getByRole('button', { name: 'Replay' }).click()
+      await page.getByRole('heading', { name: 'Replay of support-agent' }).waitFor()
+      await page.getByText('Tasks by state').waitFor()
+      t.match(page.url(), /\/console\/replay\/[\w-]{36}$/)
+    })
+  })
+
   /** Uses a page that is signed in; fails when anything on it goes wrong or is refused. */
   async function signedIn(t: Test, key: string, use: (page: Page) => Promise<void>) {
     const context = await browser.newContext({ baseURL: service.address })

@@ -21,13 +21,13 @@ export function bindSelection(root: Document) {
     }
     const why = whyNot(agents.size)
     bar.hidden = picked.length === 0
-    said.value = `${picked.length} selected${why && ` · ${why}`}`
+    said.value = `${picked.length} selected${why && `, ${why}`}`
     replay.disabled = why !== ''
     page.checked = picked.length === boxes.length
     page.indeterminate = picked.length > 0 && !page.checked
   }
   const whyNot = (agents: number) => {
-    if (agents > 1) return 'a replay is of one agent'
+    if (agents > 1) return `of ${agents} agents; a replay is of one`
     return versions.some((choice) => !choice.disabled) ? '' : 'no version of the agent to replay as'
   }
   const pick = (isPicked: boolean) => {

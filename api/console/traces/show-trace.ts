@@ -11,9 +11,9 @@ import { ago, amount, count, duration, excerpt, facts, withQuery } from '../part
 import { datasetRows } from './dataset-rows.ts'
 import { traceActions } from './trace-actions.ts'
 import { traceContent } from './trace-content.ts'
+import { traceHistory } from './trace-history.ts'
 import { tracePath } from './trace-path.ts'
 import { traceReplays } from './trace-replays.ts'
-import { traceHistory } from './trace-history.ts'
 import { verdictPanel } from './verdict-panel.ts'
 import { waterfall } from './waterfall.ts'
 
