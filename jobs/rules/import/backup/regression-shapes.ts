@@ -127,14 +127,17 @@ export const referenceShape = shape({
 })
 
 export const seriesVersions = listOf(
-  shape({
-    manifest_id: uuid(),
-    version_label: anyText(),
-    activated_at: timeText(),
-    n: count(),
-    mean: orNull(number()),
-    ci95_low: orNull(number()),
-    ci95_high: orNull(number()),
-    pass_rate: orNull(share()),
-  }),
+  shape(
+    {
+      manifest_id: uuid(),
+      version_label: anyText(),
+      activated_at: timeText(),
+      n: count(),
+      mean: orNull(number()),
+      ci95_low: orNull(number()),
+      ci95_high: orNull(number()),
+      pass_rate: orNull(share()),
+    },
+    { mde: orNull(number()) },
+  ),
 )
