@@ -58,7 +58,12 @@ export interface Shown {
   readonly above?: readonly { readonly title: string; readonly href: string }[]
   /** What stands beside the title, such as buttons. */
   readonly beside?: Markup | undefined
+  /** What the keys of this page do, for the list under `?`. */
+  readonly keys?: KeyList
 }
+
+/** Keys, each with what it does; `1 2 3` stands for three keys. */
+export type KeyList = readonly (readonly [keys: string, does: string])[]
 
 /** What is around the content of every page. */
 export function frame({
@@ -66,6 +71,7 @@ export function frame({
   body,
   above = [],
   beside,
+  keys = [],
   area,
   principal,
 }: Shown & { readonly area: AreaName | undefined; readonly principal: Principal | undefined }) {
@@ -104,7 +110,7 @@ export function frame({
         </div>
         ${body}
       </main>
-      ${keyboardHelp()}`,
+      ${keyboardHelp(keys)}`,
   }
 }
 
@@ -123,38 +129,26 @@ function whoIs({ orgName, plan, keyLabel, permissions }: Principal): Markup {
   </div>`
 }
 
-function keyboardHelp(): Markup {
-  const keys = (...pressed: string[]) => pressed.map((key) => html`<kbd>${key}</kbd> `)
+/** The keys of every page and, before them, those of this one. */
+function keyboardHelp(own: KeyList): Markup {
+  const all: KeyList = [
+    ...own,
+    ['j k', 'Next, previous row'],
+    ['Enter', 'Open the row'],
+    ['/', 'Search'],
+    ...ITEMS.map(({ title, key }) => [`g ${key}`, title] as const),
+    ['?', 'This list'],
+  ]
   return html`<dialog id="keys" aria-labelledby="keys-title">
     <h2 id="keys-title">Keyboard</h2>
     <dl>
-      <div>
-        <dt>${keys('j', 'k')}</dt>
-        <dd>Next, previous row</dd>
-      </div>
-      <div>
-        <dt>${keys('Enter')}</dt>
-        <dd>Open the row</dd>
-      </div>
-      <div>
-        <dt>${keys('x')}</dt>
-        <dd>Select the row</dd>
-      </div>
-      <div>
-        <dt>${keys('/')}</dt>
-        <dd>Search</dd>
-      </div>
-      ${ITEMS.map(
-        ({ title, key }) =>
+      ${all.map(
+        ([keys, does]) =>
           html`<div>
-            <dt>${keys('g', key)}</dt>
-            <dd>${title}</dd>
+            <dt>${keys.split(' ').map((key) => html`<kbd>${key}</kbd> `)}</dt>
+            <dd>${does}</dd>
           </div>`,
       )}
-      <div>
-        <dt>${keys('?')}</dt>
-        <dd>This list</dd>
-      </div>
     </dl>
     <form method="dialog"><button class="button">Close</button></form>
   </dialog>`

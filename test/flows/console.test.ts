@@ -6,6 +6,9 @@ import type { Test } from 'tap'
 import { pages } from '../../api/console/console.ts'
 import { bareEnv } from '../support/bare-env.ts'
 import { axeSource, openBrowser, watchComplaints, whyNoBrowser } from '../support/browser.ts'
+import { startLangfuse } from '../support/platforms/langfuse-double.ts'
+import { PLATFORM_KEY, PROJECT_NAME, PUBLIC_KEY } from '../support/platforms/connection.ts'
+import { FIRST_DAY, LAST_DAY, makePlatformTraces } from '../support/platforms/platform-traces.ts'
 import { makeFolder, start } from '../support/started.ts'
 import { until } from '../support/until.ts'
 
@@ -15,9 +18,33 @@ t.setTimeout(380_000)
 t.test('the console in a browser', { skip: whyNoBrowser() }, async (suite) => {
   const browser = await openBrowser(suite)
   const DATA_DIR = await makeFolder(suite)
-  const service = await start(suite, { DATA_DIR, SEED: 'demo' })
+  const service = await start(suite, {
+    DATA_DIR,
+    SEED: 'demo',
+    // The platform that an import reads from is on loopback.
+    OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8',
+  })
   // A page that shows running work is loaded anew when that ends.
   await until(() => service.output().includes('The sample data is complete.'), 120_000)
+
+  suite.test('is entered by the printed link, once', async (t) => {
+    const link = /Console +(\S+)/.exec(service.output())?.[1] ?? ''
+    const open = async () => {
+      const context = await browser.newContext()
+      t.teardown(() => context.close())
+      const page = await context.newPage()
+      await page.goto(link)
+      return page
+    }
+    const first = await open()
+    t.equal(first.url(), `${service.address}/console/traces`)
+    t.equal(await first.locator('main h1').textContent(), 'Traces')
+    const second = await open()
+    t.match(await second.getByRole('alert').textContent(), /works once.* start the service again/)
+    await second.getByLabel('API key').fill(service.key)
+    await second.keyboard.press('Enter')
+    await second.waitForURL('**/console/traces')
+  })
 
   suite.test('shows every page of an organization with data', async (t) => {
     await signedIn(t, service.key, async (page) => {
@@ -86,6 +113,95 @@ t.test('the console in a browser', { skip: whyNoBrowser() }, async (suite) => {
     })
   })
 
+  suite.test('settles doubts by keyboard alone', async (t) => {
+    const key = await makeEmptyOrganization()
+    const ids = ['right', 'corrected', 'skipped', 'useless']
+    const traces = ids.map((trace_id, n) => ({
+      trace_id,
+      agent_name: 'support',
+      started_at: new Date(Date.UTC(2026, 0, 9 - n)).toISOString(),
+      llm_calls: [{ rendered_input: [], output: { content: `Answer of ${trace_id}` } }],
+      scores: { judge: 0.5 },
+    }))
+    await call(key, '/traces/batch', traces)
+    await call(key, '/traces/batch-decision', { trace_ids: ids })
+    const inDoubt = async () =>
+      (await call<{ traces: { trace_id: string }[] }>(key, '/traces?needs_review=true')).traces.map(
+        ({ trace_id }) => trace_id,
+      )
+    await until(async () => (await inDoubt()).length === ids.length)
+    await signedIn(t, key, async (page) => {
+      const { keyboard } = page
+      const shows = (text: string) => page.locator('main', { hasText: text }).waitFor()
+      await keyboard.press('g')
+      await keyboard.press('v')
+      await shows('Answer of right')
+      await keyboard.press('?')
+      t.match(await page.locator('dialog#keys').textContent(), /y\s+Right as it is/)
+      await keyboard.press('Escape')
+      await keyboard.press('y')
+      await shows('Answer of corrected')
+      await keyboard.press('c')
+      await keyboard.type('It is on its way, y s 1.')
+      await keyboard.press('Control+Enter')
+      await shows('Answer of skipped')
+      await keyboard.press('s')
+      await shows('Answer of useless')
+      await keyboard.press('u')
+      await shows('Answer of skipped')
+      await keyboard.press('s')
+      await shows('Answer of useless')
+      await keyboard.press('1')
+      await shows('You have seen them all')
+      await until(async () => (await inDoubt()).join() === 'skipped')
+      await keyboard.press('s')
+      await shows('Answer of skipped')
+      t.match(await page.locator('main [role=status]').textContent(), '1 left')
+    })
+    const verdictOf = async (id: string) => {
+      const { verdict, reasons } = await call<Decision>(key, `/traces/${id}/decision`)
+      return [verdict, reasons.some(({ code }) => code === 'output.corrected')]
+    }
+    t.same(await verdictOf('right'), ['keep', false])
+    t.same(await verdictOf('corrected'), ['keep', true])
+    t.same(await verdictOf('useless'), ['drop', false])
+  })
+
+  suite.test('shows how far an import is while it runs', async (t) => {
+    const platform = await startLangfuse(t, makePlatformTraces(4), { mostRows: 1 })
+    // Each call with a cursor comes behind a row that was stored.
+    let [asked, allowed] = [0, 0]
+    platform.onCall = async ({ query }) => {
+      if (!query.has('cursor')) return undefined
+      const n = ++asked
+      await until(() => n <= allowed)
+      return undefined
+    }
+    const connection = { base_url: platform.url, project: PROJECT_NAME }
+    const keys = { public_key: PUBLIC_KEY, secret_key: PLATFORM_KEY }
+    const { import_id: id } = await call<{ import_id: string }>(service.key, '/import', {
+      source: 'langfuse',
+      connection: { ...connection, ...keys },
+      since: FIRST_DAY.toISOString(),
+      until: LAST_DAY.toISOString(),
+    })
+    await signedIn(t, service.key, async (page) => {
+      await page.goto(`/console/imports/${id}`)
+      await page.evaluate('globalThis.isSameDocument = true')
+      const told = page.locator('live-region .quiet').first()
+      for (const n of [1, 2, 3]) {
+        const before = await told.textContent()
+        t.match(before, /\d lines? ·/)
+        allowed = n
+        await until(async () => (await told.textContent()) !== before)
+      }
+      t.ok(await page.evaluate('globalThis.isSameDocument'), 'without loading the page anew')
+      allowed = Infinity
+      await page.locator('main .badge', { hasText: 'succeeded' }).waitFor()
+      await page.getByText('See the traces').waitFor()
+    })
+  })
+
   suite.test('is left by signing out', async (t) => {
     await signedIn(t, service.key, async (page) => {
       await page.getByRole('button', { name: 'Sign out' }).click()
@@ -135,6 +251,21 @@ t.test('the console in a browser', { skip: whyNoBrowser() }, async (suite) => {
     await context.close()
   }
 
+  /** Asks the service with a key: POST with a body, GET without. */
+  async function call<Answer>(key: string, path: string, body?: object) {
+    const response = await fetch(`${service.address}/api/v1${path}`, {
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        prefer: 'respond-async',
+      },
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    })
+    const answer = (await response.json()) as Answer
+    if (!response.ok) throw new Error(`${path}: ${JSON.stringify(answer)}`)
+    return answer
+  }
+
   /** @returns its first key */
   async function makeEmptyOrganization() {
     const args = ['ops/admin.ts', 'org', 'create', '--name', 'empty', '--plan', 'enterprise']
@@ -157,8 +288,6 @@ async function walk(t: Test, page: Page) {
     if (forms.has(form)) continue
     forms.add(form)
     seen.add(kind)
-    const answer = await page.goto(address)
-    t.equal(answer?.status(), 200, address)
     await lookAt(t, page, address)
     const links = await page
       .locator('main a[href^="/console/"]')
@@ -180,11 +309,17 @@ function kindOf(address: string) {
     .find(fits)
 }
 
-/** In light and dark, wide and narrow: no finding of axe, and nothing that is wider than the window. */
+/**
+ * Wide and narrow: nothing moves while the page loads, and nothing is wider than the window. In light and dark:
+ * no finding of axe.
+ */
 async function lookAt(t: Test, page: Page, address: string) {
-  await page.evaluate(axeSource)
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 850 })
+    const answer = await page.goto(address)
+    t.equal(answer?.status(), 200, address)
+    t.same(await page.evaluate(findShifts), [], `${address} stands still at ${width} px`)
+    await page.evaluate(axeSource)
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
       const faults = await page.evaluate(findFaults)
@@ -195,6 +330,19 @@ async function lookAt(t: Test, page: Page, address: string) {
   }
 }
 
+/** Runs in the page: what has moved since it began to load, until its fonts are there and drawn. */
+const findShifts = `(async () => {
+  const shifts = []
+  const note = (list) => list.forEach(({ value, sources }) =>
+    shifts.push(value + ' ' + sources.map(({ node }) => node && (node.className || node.nodeName))))
+  const observer = new PerformanceObserver((list) => note(list.getEntries()))
+  observer.observe({ type: 'layout-shift', buffered: true })
+  await document.fonts.ready
+  for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame)
+  note(observer.takeRecords())
+  return shifts
+})()`
+
 /** Runs in the page. */
 async function findFaults() {
   const { axe } = globalThis as unknown as { axe: Axe }
@@ -202,6 +350,10 @@ async function findFaults() {
   return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
 }
 
+interface Decision {
+  readonly verdict: string
+  readonly reasons: readonly { readonly code: string }[]
+}
 interface Axe {
   run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>
 }

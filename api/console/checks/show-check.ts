@@ -1,16 +1,17 @@
 import type { AnswerOf } from '../../endpoint.ts'
 import { showCheck } from '../../regression/show-check.ts'
-import { VERDICTS } from '../../../jobs/rules/core/verdicts.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import { livePanel, panelEvents } from '../live.ts'
 import type { Panel } from '../live.ts'
 import { page } from '../page.ts'
 import type { Visit } from '../page.ts'
-import { ago, badge, count, emptyState, percent, plural, sendButton } from '../parts.ts'
+import { ago, emptyState, sendButton } from '../parts.ts'
 import { checkBadge, decisionBadge, toneOfCheck } from './check-verdict.ts'
 import { downstream } from './downstream.ts'
+import { impactList } from './impacts.ts'
 import { metricTable } from './metric-table.ts'
+import { neededOf } from './needed.ts'
 
 export const showCheckPage = page('/checks/{check_id}', {
   area: 'checks',
@@ -56,7 +57,7 @@ function panelOf(check: Check, { now }: Pick<Visit, 'now'>): Panel {
 }
 
 function report(check: Check, now: Date): Markup {
-  return html`${headline(check, now)} ${compatibility(check)} ${impacts(check)}
+  return html`${headline(check, now)} ${neededOf(check)} ${impactList(check)}
   ${check.metrics && check.metrics.length > 0 && metricTable(check.metrics)}
   ${check.downstream_impact && downstream(check.downstream_impact)} ${warnings(check)}`
 }
@@ -79,86 +80,6 @@ function headline(check: Check, now: Date) {
   </section>`
 }
 
-/** What would have to be done with recorded traces so that they fit the candidate. */
-function compatibility({ compat_summary: verdicts, total_traces_analyzed: total }: Check) {
-  if (!verdicts || !total) return ''
-  let at = 0
-  return html`<section class="strip" aria-labelledby="needed">
-    <h2 id="needed">What recorded traces would need</h2>
-    <svg width="100%" height="10" aria-hidden="true">
-      ${VERDICTS.map((word) => {
-        const from = at
-        const share = (verdicts[word] / total) * 100
-        at += share
-        return (
-          share > 0 &&
-          html`<rect
-            class="v-${word}"
-            x="${from.toFixed(3)}%"
-            width="${Math.max(0.15, share - 0.2).toFixed(3)}%"
-            height="10"
-            rx="3"
-          />`
-        )
-      })}
-    </svg>
-    <ul>
-      ${VERDICTS.map(
-        (word) =>
-          html`<li>
-            <span class="v-${word}"
-              ><i aria-hidden="true"></i><b>${count(verdicts[word])}</b> ${NEEDS[word]}
-              <span class="quiet">${percent(verdicts[word], total)}</span></span
-            >
-          </li>`,
-      )}
-    </ul>
-  </section>`
-}
-
-function impacts({ impacts, total_traces_analyzed: total }: Check) {
-  if (!impacts || impacts.length === 0) return ''
-  return html`<section aria-labelledby="changes">
-    <h2 id="changes">What the candidate changes, and which traces use it</h2>
-    <ol class="impacts">
-      ${impacts.slice(0, MAX_IMPACTS).map((impact) => impactOf(impact, total ?? 0))}
-    </ol>
-    ${impacts.length > MAX_IMPACTS && html`<p class="quiet">and ${impacts.length - MAX_IMPACTS} further changes</p>`}
-  </section>`
-}
-
-function impactOf(impact: NonNullable<Check['impacts']>[number], total: number) {
-  const { severity, surface_name, explanation, affected_trace_count: n, eval_breakdown } = impact
-  const share = total === 0 ? 0 : (n / total) * 100
-  const kind = impact.surface_change_type.replaceAll('_', ' ')
-  return html`<li class="card">
-    <div class="impact-head">
-      ${badge(`${severity} risk`, SEVERITIES[severity])} <b><bdi>${surface_name}</bdi></b>
-      <span class="quiet">${kind}</span>
-    </div>
-    <svg width="100%" height="8" role="img" aria-label="${n} of ${total} traces">
-      <rect class="track" width="100%" height="8" rx="4" />
-      <rect
-        class="fill ${severity === 'high' ? 'bad' : 'middling'}"
-        width="${share.toFixed(2)}%"
-        height="8"
-        rx="4"
-      />
-    </svg>
-    <p><bdi>${explanation.slice(0, 400)}</bdi></p>
-    ${n > 0 && html`<p class="quiet">${plural(eval_breakdown.passing_affected, 'passed', 'passed')}, ${plural(eval_breakdown.failing_affected, 'failed', 'failed')}, ${plural(eval_breakdown.unscored_affected, 'without a score', 'without a score')}</p>`}
-    ${
-      impact.sample_trace_ids.length > 0 &&
-      html`<details>
-        <summary>Traces that use it</summary>
-        <p class="trace-links">
-          ${impact.sample_trace_ids.slice(0, 20).map((id) => html`<a href="/console/traces/${encodeURIComponent(id)}"><code>${id}</code></a> `)}
-        </p>
-      </details>`
-    }
-  </li>`
-}
-
 function warnings({ warnings }: Check) {
   if (!warnings || warnings.length === 0) return ''
   return html`<section aria-labelledby="warnings">
@@ -168,14 +89,5 @@ function warnings({ warnings }: Check) {
     </ul>
   </section>`
 }
-
-const MAX_IMPACTS = 20
-const NEEDS = {
-  keep: 'stay as they are',
-  repair: 'to be repaired',
-  replay: 'to be replayed',
-  drop: 'lost',
-}
-const SEVERITIES = { high: 'bad', medium: 'warning', low: 'plain' } as const
 
 type Check = AnswerOf<typeof showCheck>

@@ -7,7 +7,17 @@ import { livePanel, panelEvents } from '../live.ts'
 import type { Panel } from '../live.ts'
 import { page } from '../page.ts'
 import type { Query, Visit } from '../page.ts'
-import { ago, amount, count, duration, facts, sendButton, stateBadge, withQuery } from '../parts.ts'
+import {
+  ago,
+  amount,
+  count,
+  duration,
+  facts,
+  plural,
+  sendButton,
+  stateBadge,
+  withQuery,
+} from '../parts.ts'
 
 type Import = AnswerOf<typeof showImport>
 
@@ -64,7 +74,7 @@ function panelOf(item: Import): Panel {
         <p>
           ${stateBadge(item.status)}
           <span class="quiet"
-            >${count(progress.lines)} lines ·
+            >${plural(progress.lines, 'line')} ·
             ${amount(progress.bytes, 'bytes')}${progress.bytes_total !== null && ` of ${amount(progress.bytes_total, 'bytes')}`}</span
           >
         </p>

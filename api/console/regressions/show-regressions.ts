@@ -9,7 +9,6 @@ import { ifFound, page } from '../page.ts'
 import type { Visit } from '../page.ts'
 import { ago, curlLine, emptyState, sendButton, tabs, withQuery } from '../parts.ts'
 import { findingPanel } from './finding-panel.ts'
-import { smallestDrop } from './smallest-drop.ts'
 
 const PATH = '/console/regressions'
 /** Findings whose change is looked up, each by one question. */
@@ -71,11 +70,10 @@ async function findings({ ask, mayWrite, now }: Visit, { findings }: Bisect): Pr
 /** What could have gone unseen between the two newest versions. */
 function power({ versions }: Bisect) {
   const [before, newest] = versions.slice(-2)
-  const drop = before && newest && smallestDrop(before, newest)
-  if (drop === undefined || drop <= 0) return ''
+  if (!newest || newest.mde === null) return ''
   return html`<p class="quiet note">
-    A drop of <b>${drop.toFixed(2)}</b> or more from ${before?.version_label} to
-    ${newest?.version_label} would have been seen in four of five cases; a smaller one needs more
+    A drop of <b>${newest.mde.toFixed(2)}</b> or more from ${before?.version_label} to
+    ${newest.version_label} would have been seen in four of five cases; a smaller one needs more
     traces.
   </p>`
 }
@@ -92,11 +90,13 @@ function versionTable({ versions }: Bisect, now: Date) {
           <th class="num">Mean</th>
           <th class="num">95 % interval</th>
           <th class="num">Passed</th>
+          <th class="num">Smallest visible drop</th>
         </tr>
       </thead>
       <tbody>
         ${versions.toReversed().map((version) => {
-          const { manifest_id, version_label, n, mean, ci95_low, ci95_high, pass_rate } = version
+          const { manifest_id, version_label, n, mean, ci95_low, ci95_high, pass_rate, mde } =
+            version
           return html`<tr>
             <td><a data-row href="/console/manifests/${manifest_id}">${version_label}</a></td>
             <td class="quiet">${ago(new Date(version.activated_at), now)}</td>
@@ -106,6 +106,7 @@ function versionTable({ versions }: Bisect, now: Date) {
               ${ci95_low === null || ci95_high === null ? '–' : `${ci95_low.toFixed(3)} – ${ci95_high.toFixed(3)}`}
             </td>
             <td class="num">${pass_rate === null ? '–' : `${Math.round(pass_rate * 100)} %`}</td>
+            <td class="num wide">${mde?.toFixed(3) ?? '–'}</td>
           </tr>`
         })}
       </tbody>

@@ -85,7 +85,7 @@ function batchTable(list: Batches, now: Date) {
         (batch) =>
           html`<tr>
             <td>
-              ${stateBadge(batch.status)}${batch.paused_reason !== null && html`<p class="error">paused</p>`}
+              ${stateBadge(batch.status)}${isOpen(batch) && batch.paused_reason !== null && html`<p class="error">paused</p>`}
             </td>
             <td>
               <a data-row href="${PATH}/${batch.id}"><b>${batch.agent_name}</b></a>
@@ -116,6 +116,11 @@ function progressOf({ counts, total }: Batches[number]) {
       value="${total - open}"
     ></progress>
     <span class="quiet">${count(total - open)} of ${count(total)}</span>`
+}
+
+/** Tasks of it may still be made, sent or submitted. */
+export function isOpen({ status }: Pick<Batches[number], 'status'>): boolean {
+  return status === 'pending' || status === 'running'
 }
 
 /** A difference of scores with its sign, coloured by its direction. */

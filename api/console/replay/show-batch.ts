@@ -14,7 +14,7 @@ import { ifFound, page } from '../page.ts'
 import type { Visit } from '../page.ts'
 import { ago, count, facts, pager, plural, sendButton, stateBadge, withQuery } from '../parts.ts'
 import { sideBySide } from '../side-by-side.ts'
-import { changeOf } from './list-replays.ts'
+import { changeOf, isOpen } from './list-replays.ts'
 import { TASK_TONES, taskTable } from './replay-tasks.ts'
 
 export const showReplayPage = page('/replay/{replay_batch_id}', {
@@ -49,7 +49,7 @@ async function readBatch({ ask, params, query }: Visit) {
 function panelOf({ query, now }: Visit, { batch, list }: Read): Panel {
   const path = `/console/replay/${batch.id}`
   const markup = html`${factsOf(batch, now)}
-    ${batch.paused_reason !== null && html`<p class="notice-line error" role="status">Nothing is sent to the runner: <bdi>${batch.paused_reason.slice(0, 500)}</bdi></p>`}
+    ${isOpen(batch) && batch.paused_reason !== null && html`<p class="notice-line error" role="status">Nothing is sent to the runner: <bdi>${batch.paused_reason.slice(0, 500)}</bdi></p>`}
     <div class="columns">
       <section aria-labelledby="states">
         <h2 id="states">Tasks by state</h2>
@@ -65,7 +65,7 @@ function panelOf({ query, now }: Visit, { batch, list }: Read): Panel {
       ${list.tasks.length > 0 ? taskTable(list.tasks, { path, query, now, project: batch.project_id }) : html`<p class="quiet">None.</p>`}
       ${pager(path, query, list.next_cursor)}
     </section>`
-  return { markup, isDone: batch.status === 'completed' || batch.status === 'canceled' }
+  return { markup, isDone: !isOpen(batch) }
 }
 
 function factsOf(batch: Batch, now: Date) {
@@ -84,9 +84,7 @@ function factsOf(batch: Batch, now: Date) {
     Made: ago(batch.created_at, now),
     [batch.canceled_at ? 'Canceled' : 'Open until']: batch.canceled_at
       ? ago(batch.canceled_at, now)
-      : batch.status === 'completed'
-        ? undefined
-        : ago(batch.expires_at, now),
+      : isOpen(batch) && ago(batch.expires_at, now),
     Note: batch.note && html`<bdi>${batch.note.slice(0, 500)}</bdi>`,
   })
 }
@@ -129,8 +127,7 @@ function outcomes(batch: Batch): Markup {
 }
 
 function actions(batch: Batch) {
-  const isOpen = batch.status === 'pending' || batch.status === 'running'
-  if (!isOpen) return undefined
+  if (!isOpen(batch)) return undefined
   return html`${batch.paused_reason !== null && sendButton('Resume', `POST /replay/batches/${batch.id}/resume`, { kind: 'primary' })}
   ${sendButton('Cancel', `POST /replay/batches/${batch.id}/cancel`, { kind: 'danger', confirm: 'Cancel all open tasks? What runners still submit is refused.' })}`
 }

@@ -43,8 +43,8 @@ export function reviewActions(
         ><span
           ><a href="#correction" data-key="c">What should it have answered?</a> <kbd>c</kbd></span
         ><small
-          >It makes the trace one to repair, and datasets take it in the place of the recorded
-          output.</small
+          >It settles the doubt: what would be dropped is to be repaired instead, and datasets take
+          it in the place of the recorded output.</small
         ></label
       ><textarea
         id="correction"

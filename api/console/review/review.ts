@@ -6,6 +6,7 @@ import { showTrace } from '../../traces/show-trace.ts'
 import { notFound } from '../../errors.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
+import type { KeyList } from '../layout.ts'
 import { ifFound, page } from '../page.ts'
 import type { Query, Visit } from '../page.ts'
 import { ago, choice, count, duration, emptyState, facts, withQuery } from '../parts.ts'
@@ -25,7 +26,7 @@ const PATH = '/console/review'
 export const reviewPage = page('/review', {
   area: 'review',
   async show(visit) {
-    const { ask, query } = visit
+    const { ask, query, mayWrite } = visit
     const { agent_name, project } = query
     const filter = { agent_name, project }
     const [list, { agents }] = await Promise.all([
@@ -50,6 +51,7 @@ export const reviewPage = page('/review', {
             total === 0,
             query['end'] !== undefined || query['cursor'] !== undefined,
           ),
+      keys: mayWrite ? [...DECIDING_KEYS, ...LEADING_KEYS] : LEADING_KEYS,
     }
   },
 })
@@ -144,3 +146,16 @@ function nothingLeft(filter: Query, isEmpty: boolean, hasBegun: boolean) {
       ${toTraces}`,
   )
 }
+
+const DECIDING_KEYS: KeyList = [
+  ['y', 'Right as it is'],
+  ['1 2 3 4 5', 'Rate it'],
+  ['c', 'Write what it should have answered'],
+  ['Ctrl Enter', 'Send that correction'],
+  ['Esc', 'Leave the field'],
+]
+const LEADING_KEYS: KeyList = [
+  ['s', 'Skip, or begin again at the end'],
+  ['u', 'The trace before'],
+  ['o', 'Open the trace'],
+]

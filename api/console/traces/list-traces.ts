@@ -7,6 +7,7 @@ import { listTraces } from '../../traces/list-traces.ts'
 import { showTraceStats } from '../../traces/show-trace-stats.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
+import type { KeyList } from '../layout.ts'
 import { page } from '../page.ts'
 import type { Query } from '../page.ts'
 import { choice, curlLine, emptyState, pager, totalOf, withQuery } from '../parts.ts'
@@ -53,6 +54,7 @@ export const listTracesPage = page('/traces', {
     const versions = hasTraces ? manifests?.manifests : undefined
     return {
       title: 'Traces',
+      keys: versions ? KEYS : [],
       beside:
         hasTraces && datasets
           ? html`<button type="button" class="button" data-open="build">Build a dataset</button>`
@@ -115,3 +117,8 @@ function noTraces(address: string) {
     }),
   )
 }
+
+const KEYS: KeyList = [
+  ['x', 'Select the row'],
+  ['Escape', 'Select none'],
+]

@@ -38,8 +38,8 @@ function annotateDialog(action: string, { final_output_preview }: ActedTrace) {
       </fieldset>
       <label
         >What should it have answered?<small
-          >A corrected output makes the trace one to repair; datasets take it in the place of the
-          recorded one.</small
+          >With a corrected output a trace that would be dropped is to be repaired instead; datasets
+          take it in the place of the recorded one.</small
         ><textarea
           name="corrected_output"
           maxlength="100000"
