@@ -124,6 +124,11 @@ export function excerpt(text: string, chars = 160): string {
   return text.length > chars ? `${text.slice(0, chars)}…` : text
 }
 
+/** The end of an id, since those that are made within a minute begin alike. */
+export function shortId(id: string): string {
+  return id.slice(-8)
+}
+
 /** A share as people say it: `< 1 %`, `12 %`. */
 export function percent(n: number, of: number): string {
   const share = of === 0 ? 0 : (n / of) * 100

@@ -2,7 +2,7 @@ import type { AnswerOf } from '../../endpoint.ts'
 import type { listVersionPushes } from '../../datasets/list-version-pushes.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
-import { ago, stateBadge } from '../parts.ts'
+import { ago, shortId, stateBadge } from '../parts.ts'
 
 type Pushes = AnswerOf<typeof listVersionPushes>['pushes']
 
@@ -34,7 +34,7 @@ export function pushTable(pushes: Pushes, now: Date): Markup {
               ${push.files_done} of ${push.files_total ?? '–'}<span class="unit"> files</span>
             </td>
             <td>
-              <a href="/console/jobs/${push.job_id}"><code>${push.job_id.slice(0, 8)}</code></a>
+              <a href="/console/jobs/${push.job_id}"><code>${shortId(push.job_id)}</code></a>
             </td>
             <td class="num quiet">${ago(push.created_at, now)}</td>
           </tr>`,

@@ -6,7 +6,17 @@ import { livePanel, panelEvents } from '../live.ts'
 import type { Panel } from '../live.ts'
 import { ifFound, page } from '../page.ts'
 import type { Visit } from '../page.ts'
-import { ago, count, facts, plural, sendButton, stateBadge, tabs, withQuery } from '../parts.ts'
+import {
+  ago,
+  count,
+  facts,
+  plural,
+  sendButton,
+  shortId,
+  stateBadge,
+  tabs,
+  withQuery,
+} from '../parts.ts'
 import { pushDialog } from './pushes.ts'
 import { cardView, changesView, filesView } from './version-views.ts'
 import { rowsView } from './version-rows.ts'
@@ -115,13 +125,13 @@ function summary({ now }: Visit, version: Version) {
     Type: `${version.dataset_type} · ${version.options.format}`,
     Duplicates: options.dedupe,
     Redaction: redaction ? redacted(redaction) : 'none',
-    'Agent versions': html`${version.manifest_ids.slice(0, 3).map((id) => html`<a href="/console/manifests/${id}"><code>${id.slice(0, 8)}</code></a> `)}${version.manifest_ids.length > 3 && `and ${version.manifest_ids.length - 3} more`}${version.manifest_ids.length === 0 && 'none'}`,
+    'Agent versions': html`${version.manifest_ids.slice(0, 3).map((id) => html`<a href="/console/manifests/${id}"><code>${shortId(id)}</code></a> `)}${version.manifest_ids.length > 3 && `and ${version.manifest_ids.length - 3} more`}${version.manifest_ids.length === 0 && 'none'}`,
     'Content hash':
       version.content_hash &&
       html`<code title="${version.content_hash}">${version.content_hash.slice(0, 12)}</code>`,
     Built: ago(version.ready_at, now),
     Job: html`<a href="/console/jobs/${version.job_id}"
-      ><code>${version.job_id.slice(0, 8)}</code></a
+      ><code>${shortId(version.job_id)}</code></a
     >`,
   })
 }
@@ -141,7 +151,7 @@ function staleNotice({ stale }: Version) {
         ({ code, count: n, subjects }) =>
           html`<li>
             ${code === 'manifest_superseded' ? `${count(n)} of its agent versions ${n === 1 ? 'is' : 'are'} not active any more` : `${count(n)} traces of its rows are gone`}:
-            ${subjects.slice(0, 5).map((id) => (code === 'manifest_superseded' ? html`<a class="link" href="/console/manifests/${id}"><code>${id.slice(0, 8)}</code></a> ` : html`<code>${id.slice(0, 40)}</code> `))}
+            ${subjects.slice(0, 5).map((id) => (code === 'manifest_superseded' ? html`<a class="link" href="/console/manifests/${id}"><code>${shortId(id)}</code></a> ` : html`<code>${id.slice(0, 40)}</code> `))}
           </li>`,
       )}
     </ul>

@@ -5,7 +5,7 @@ import type { AnswerOf } from '../../endpoint.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import type { Visit } from '../page.ts'
-import { amount, badge, count, withQuery } from '../parts.ts'
+import { amount, badge, count, shortId, withQuery } from '../parts.ts'
 import { pushTable } from './pushes.ts'
 import type { Version } from './version.ts'
 
@@ -99,7 +99,7 @@ function recipeChanges({ filter_changes, option_changes, manifest_changes }: Dif
       manifests.length > 0 &&
       html`<h3>Agent versions</h3>
         <p>
-          ${manifests.map(({ id, sign }) => html`${sign} <a class="link" href="/console/manifests/${id}"><code>${id.slice(0, 8)}</code></a> `)}
+          ${manifests.map(({ id, sign }) => html`${sign} <a class="link" href="/console/manifests/${id}"><code>${shortId(id)}</code></a> `)}
         </p>`
     }
   </section>`

@@ -15,6 +15,7 @@ import {
   facts,
   plural,
   sendButton,
+  shortId,
   stateBadge,
   withQuery,
 } from '../parts.ts'
@@ -58,7 +59,7 @@ function factsOf(item: Import, now: Date) {
     From: connection && html`<bdi>${connection.project}</bdi> of ${connection.base_url}`,
     'Agent of nameless records': item.agent_name,
     'Dry run': item.dry_run && 'yes: nothing is stored',
-    Job: html`<a href="/console/jobs/${item.job_id}"><code>${item.job_id.slice(0, 8)}</code></a>`,
+    Job: html`<a href="/console/jobs/${item.job_id}"><code>${shortId(item.job_id)}</code></a>`,
     Begun: ago(item.created_at, now),
     Took: started_at && finished_at ? duration(finished_at.getTime() - started_at.getTime()) : '',
   }

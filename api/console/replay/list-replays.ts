@@ -13,6 +13,7 @@ import {
   curlLine,
   emptyState,
   pager,
+  shortId,
   stateBadge,
   tabs,
   withQuery,
@@ -90,9 +91,7 @@ function batchTable(list: Batches, now: Date) {
             <td>
               <a data-row href="${PATH}/${batch.id}"><b>${batch.agent_name}</b></a>
               <p class="quiet">
-                <bdi
-                  >${(batch.note || `${batch.mode} · ${batch.id.slice(0, 8)}`).slice(0, 120)}</bdi
-                >
+                <bdi>${(batch.note || `${batch.mode} · ${shortId(batch.id)}`).slice(0, 120)}</bdi>
               </p>
             </td>
             <td>${progressOf(batch)}</td>
@@ -156,8 +155,8 @@ async function repairs({ ask, query, now, address }: Visit): Promise<Markup> {
               <td>
                 <a data-row href="${PATH}/repairs/${batch.batch_id}"><b>${batch.agent_name}</b></a>
                 <p class="quiet">
-                  <code>${batch.old_manifest_id.slice(0, 8)}</code> →
-                  <code>${batch.new_manifest_id.slice(0, 8)}</code>
+                  <code>${shortId(batch.old_manifest_id)}</code> →
+                  <code>${shortId(batch.new_manifest_id)}</code>
                 </p>
               </td>
               <td class="num">

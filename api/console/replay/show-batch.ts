@@ -12,7 +12,17 @@ import { livePanel, panelEvents } from '../live.ts'
 import type { Panel } from '../live.ts'
 import { ifFound, page } from '../page.ts'
 import type { Visit } from '../page.ts'
-import { ago, count, facts, pager, plural, sendButton, stateBadge, withQuery } from '../parts.ts'
+import {
+  ago,
+  count,
+  facts,
+  pager,
+  plural,
+  sendButton,
+  shortId,
+  stateBadge,
+  withQuery,
+} from '../parts.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { changeOf, isOpen } from './list-replays.ts'
 import { TASK_TONES, taskTable } from './replay-tasks.ts'
@@ -70,7 +80,7 @@ function panelOf({ query, now }: Visit, { batch, list }: Read): Panel {
 
 function factsOf(batch: Batch, now: Date) {
   const manifest = (id: string | null) =>
-    id && html`<a href="/console/manifests/${id}"><code>${id.slice(0, 8)}</code></a>`
+    id && html`<a href="/console/manifests/${id}"><code>${shortId(id)}</code></a>`
   return facts({
     State: stateBadge(batch.status),
     'Recorded under': manifest(batch.source_manifest_id) ?? 'any version',

@@ -9,7 +9,7 @@ import { livePanel, panelEvents } from '../live.ts'
 import type { Panel } from '../live.ts'
 import { ifFound, page } from '../page.ts'
 import type { Visit } from '../page.ts'
-import { ago, count, facts, sendButton, stateBadge, withQuery } from '../parts.ts'
+import { ago, count, facts, sendButton, shortId, stateBadge, withQuery } from '../parts.ts'
 import { sideBySide } from '../side-by-side.ts'
 
 export const showRepairPage = page('/replay/repairs/{repair_batch_id}', {
@@ -37,7 +37,7 @@ export const repairEvents = panelEvents('/replay/repairs/{repair_batch_id}/event
 
 function panelOf({ now }: Visit, repair: Repair): Panel {
   const manifest = (id: string) =>
-    html`<a href="/console/manifests/${id}"><code>${id.slice(0, 8)}</code></a>`
+    html`<a href="/console/manifests/${id}"><code>${shortId(id)}</code></a>`
   const { repaired_count, skipped_count, failed_count, approved_rule_indices: approved } = repair
   const markup = html`${facts({
       State: stateBadge(repair.status),
