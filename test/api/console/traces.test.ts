@@ -204,7 +204,7 @@ t.test('pages of traces of an agent with versions', async (t) => {
       t.match(built, { status: 201, body: { version_number: 1, row_count: 1 } })
 
       const trace = await see(`/${good}`)
-      t.match(trace.text, /In datasets 1 row .* <b>set<\/b> v1 train row 0/)
+      t.match(trace.text, /In datasets 1 row .* <b>set<\/b> v1 (train|validation) row 0/)
       const version = `/console/datasets/${dataset.id}/versions/1`
       t.ok(trace.links.includes(version))
       const row = trace.links.find((link) => link.endsWith('#row-0')) ?? ''
