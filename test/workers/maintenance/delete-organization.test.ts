@@ -110,9 +110,9 @@ t.test('a deletion whose process is killed goes on, and ends jobs that run', asy
   }
   const first = await startWorkerProcess(service, 'maintenance', {})
   await until(async () => (await count()) < 10_000)
-  await remove(org)
   const [job] = await sql<{ state: string }[]>`select state from jobs where id = ${body.job_id}`
   t.equal(job?.state, 'running')
+  await remove(org)
   await until(async () => {
     const [job] = await sql`select from jobs where org_id = ${org.orgId}`
     const [part] = await sql`select from eval_scores where org_id = ${org.orgId} limit 1`
