@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { setTimeout } from 'node:timers/promises'
 import { leaveCrowd } from '../concurrency.ts'
 import { Answer, endpoint } from '../endpoint.ts'
@@ -23,7 +25,8 @@ export function livePanel(events: string, { markup, isDone }: Panel): Markup {
 
 /**
  * The events of a panel: `change` with its markup as JSON whenever that has changed, `end` when it is done.
- * A stream is one request of its key, however long it lasts; a browser opens the next one by itself.
+ * A stream is one request of its key and lasts a minute at most, so that a key that was revoked is answered no
+ * longer; a browser opens the next one by itself.
  * @param path below `/console`
  */
 export function panelEvents(path: string, show: (visit: Visit) => Promise<Panel>): Endpoint {
@@ -36,12 +39,14 @@ export function panelEvents(path: string, show: (visit: Visit) => Promise<Panel>
       const { isStopping } = call.context
       // What is wrong at the beginning is answered as an error, not as an event.
       const first = await show(visit)
-      const release = takePlace(call.request.auth.credentials.user?.secret ?? '')
+      const { secret = '', principal } = call.request.auth.credentials.user ?? {}
+      const release = takePlace(secret, principal?.orgId ?? '')
       const stream = new PassThrough()
+      stream.once('close', release)
       call.request.raw.req.once('close', () => stream.destroy())
       const until = performance.now() + STREAM_MS
       const isOver = () => stream.destroyed || isStopping() || performance.now() > until
-      void send(stream, first, () => show(visit), isOver).finally(release)
+      void send(stream, first, () => show(visit), isOver)
       leaveCrowd(call.request)
       return new Answer(200, stream, {
         'Content-Type': 'text/event-stream',
@@ -75,38 +80,49 @@ async function send(
       if (panel.isDone) stream.write('event: end\ndata:\n\n')
       if (panel.isDone || isOver()) break
       await setTimeout(EVERY_MS)
+      if (stream.writableNeedDrain) await once(stream, 'drain', { signal: unread() })
     }
   } catch {
     // What is wrong is answered to the next stream, which the browser opens by itself.
-  } finally {
-    stream.end()
   }
+  stream.end()
+  await finished(stream, { signal: unread() }).catch(() => stream.destroy())
 }
 
+/** Ends the wait for a client that does not read. */
+const unread = () => AbortSignal.timeout(UNREAD_MS)
+
 /**
- * Counts the streams of a session and of this process.
+ * Counts the streams of a session, of an organization and of this process.
  * @returns what gives the place back
  * @throws ApiError 429 where all are taken
  */
-function takePlace(session: string) {
-  const own = places.get(session) ?? 0
-  const all = [...places.values()].reduce((sum, n) => sum + n, 0)
-  if (own >= MAX_OF_SESSION || all >= MAX_OF_PROCESS) {
+function takePlace(session: string, orgId: string) {
+  const wanted = [
+    { of: session, most: MAX_OF_SESSION },
+    { of: orgId, most: MAX_OF_ORGANIZATION },
+    { of: 'process', most: MAX_OF_PROCESS },
+  ]
+  if (wanted.some(({ of, most }) => (places.get(of) ?? 0) >= most)) {
     const detail = 'Too many pages are watched at once; close some'
     throw limitReached('live_pages', 30, 'too_many_at_once', detail)
   }
-  places.set(session, own + 1)
+  for (const { of } of wanted) places.set(of, (places.get(of) ?? 0) + 1)
   return () => {
-    const left = (places.get(session) ?? 1) - 1
-    if (left > 0) places.set(session, left)
-    else places.delete(session)
+    for (const { of } of wanted) {
+      const left = (places.get(of) ?? 1) - 1
+      if (left > 0) places.set(of, left)
+      else places.delete(of)
+    }
   }
 }
 
-/** The streams that are open, by the secret of their caller. */
+/** How many streams are open, by whose they are. */
 const places = new Map<string, number>()
 const MAX_OF_SESSION = 20
+const MAX_OF_ORGANIZATION = 40
 const MAX_OF_PROCESS = 200
 const EVERY_MS = 700
 const KEEP_MS = 20_000
-const STREAM_MS = 10 * 60_000
+const STREAM_MS = 60_000
+const UNREAD_MS = 30_000

@@ -7,6 +7,8 @@ import type { Markup, Part } from './html.ts'
 const MAX_CHARS = 20_000
 /** Of texts that differ by more, no differences are looked for. */
 const MAX_EDITS = 1500
+/** Milliseconds for the differences of two texts; what is not found by then is shown as changed as a whole. */
+const MAX_MS = 50
 /** Equal lines that are shown around a difference. */
 const CONTEXT = 3
 
@@ -20,7 +22,8 @@ export function sideBySide(
   titles: readonly [Part, Part] = ['Before', 'After'],
 ): Markup {
   const [old, now] = [before.slice(0, MAX_CHARS), after.slice(0, MAX_CHARS)]
-  const changes = diffLines(old, now, { maxEditLength: MAX_EDITS }) ?? [
+  const until = performance.now() + MAX_MS
+  const changes = diffLines(old, now, { maxEditLength: MAX_EDITS, timeout: MAX_MS }) ?? [
     { value: old, removed: true, added: false, count: 0 },
     { value: now, removed: false, added: true, count: 0 },
   ]
@@ -33,20 +36,20 @@ export function sideBySide(
         </tr>
       </thead>
       <tbody>
-        ${rowsOf(changes)}
+        ${rowsOf(changes, until)}
       </tbody>
     </table>
     ${isCut && html`<p class="quiet">Compared are the first ${MAX_CHARS.toLocaleString('en-US')} characters.</p>`}
   </div>`
 }
 
-function rowsOf(changes: readonly Change[]) {
+function rowsOf(changes: readonly Change[], until: number) {
   const rows: Markup[] = []
   for (let i = 0; i < changes.length; i++) {
     const change = changes[i] as Change
     const next = changes[i + 1]
     if (change.removed && next?.added) {
-      rows.push(pair(change.value, next.value))
+      rows.push(pair(change.value, next.value, until))
       i++
     } else if (change.removed) rows.push(row(change.value, '', 'gone'))
     else if (change.added) rows.push(row('', change.value, 'new'))
@@ -55,8 +58,12 @@ function rowsOf(changes: readonly Change[]) {
   return rows
 }
 
-function pair(before: string, after: string) {
-  const words = diffWordsWithSpace(before, after, { maxEditLength: MAX_EDITS })
+function pair(before: string, after: string, until: number) {
+  const timeout = until - performance.now()
+  const words =
+    timeout > 0
+      ? diffWordsWithSpace(before, after, { maxEditLength: MAX_EDITS, timeout })
+      : undefined
   if (!words) return row(before, after, 'gone new')
   const side = (isOther: (change: Change) => boolean, mark: (text: string) => Markup) =>
     words.flatMap((change) => {

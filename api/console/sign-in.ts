@@ -64,5 +64,5 @@ export function signInForm(next: string, fault = ''): Markup {
 
 /** A path below /console, but the sign-in page, without an encoded slash, backslash or dot; and a query. */
 const OWN_PAGE =
-  /^\/console(?!\/sign-in|[^?]*(%2f|%5c|%2e|\/\/))\/[\w\-.~/%:@+*!,=]*(\?[\w\-.~/%:@+*!,=&?]*)?$/i
+  /^\/console(?!\/sign-in|[^?]*(%2f|%5c|%2e|\/\/))\/[\w\-.~/%:@+*!,='()]*(\?[\w\-.~/%:@+*!,='()&?]*)?$/i
 const NOWHERE = 'http://console.invalid'

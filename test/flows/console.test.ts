@@ -132,7 +132,11 @@ t.test('the console in a browser', { skip: whyNoBrowser() }, async (suite) => {
     await until(async () => (await inDoubt()).length === ids.length)
     await signedIn(t, key, async (page) => {
       const { keyboard } = page
-      const shows = (text: string) => page.locator('main', { hasText: text }).waitFor()
+      const shows = async (text: string) => {
+        await page.locator('main', { hasText: text }).waitFor()
+        // Keys are bound by then.
+        await page.waitForLoadState()
+      }
       await keyboard.press('g')
       await keyboard.press('v')
       await shows('Answer of right')

@@ -8,6 +8,7 @@ import { page } from '../page.ts'
 import type { Query } from '../page.ts'
 import { ago, badge, count, facts, plural, withQuery } from '../parts.ts'
 import { verdictStrip } from '../traces/verdict-strip.ts'
+import { tracePath } from '../traces/trace-path.ts'
 
 const DAY_MS = 86_400_000
 const SPANS = [
@@ -81,12 +82,12 @@ function violationSection(list: Violations, path: string, query: Query, now: Dat
       <nav class="spans" aria-label="Time">${spans}</nav>
     </div>
     ${kinds.length > 0 && html`<p class="kinds">${kinds.map(([kind, n]) => html`<a class="tag" href="${withQuery(path, query, { kind: query['kind'] === kind ? undefined : kind })}#violations">${count(n)} ${kind.replaceAll('_', ' ')}${query['kind'] === kind && ' ✕'}</a> `)}</p>`}
-    ${violations.length === 0 ? html`<p class="calm">The agent has kept to its manifest.</p>` : rows(violations, now)}
+    ${violations.length === 0 ? html`<p class="calm">The agent has kept to its manifest.</p>` : rows(violations, query['project'], now)}
     ${total > violations.length && html`<p class="quiet">The newest ${violations.length} of ${plural(total, 'violation')}.</p>`}
   </section>`
 }
 
-function rows(violations: Violations['violations'], now: Date) {
+function rows(violations: Violations['violations'], project: string | undefined, now: Date) {
   return html`<table class="rows" data-rows>
     <thead>
       <tr>
@@ -110,7 +111,7 @@ function rows(violations: Violations['violations'], now: Date) {
             <td><bdi>${violation.expected?.slice(0, 200)}</bdi></td>
             <td><bdi>${violation.observed?.slice(0, 200)}</bdi></td>
             <td>
-              <a data-row href="/console/traces/${encodeURIComponent(violation.trace_id)}"
+              <a data-row href="${tracePath({ trace_id: violation.trace_id, project })}"
                 ><code>${violation.trace_id}</code></a
               >
             </td>

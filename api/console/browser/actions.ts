@@ -30,6 +30,7 @@ export function bindActions(root: Document) {
 
 async function send(element: HTMLElement, body: object | undefined) {
   const { send = '', then, show, confirm } = element.dataset
+  if (element.hasAttribute('aria-busy')) return
   if (confirm !== undefined && !window.confirm(confirm)) return
   const [method = 'POST', template = ''] = send.split(' ')
   const { path, sent } = addressed(template, body)
@@ -37,20 +38,22 @@ async function send(element: HTMLElement, body: object | undefined) {
   try {
     const answer = await fetch(path, {
       method,
-      ...((method !== 'DELETE' || body) && {
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(sent),
-      }),
+      // The page that follows shows how long work goes on.
+      headers: {
+        'Content-Type': 'application/json',
+        ...(then !== undefined && { Prefer: 'respond-async' }),
+      },
+      ...((method !== 'DELETE' || body) && { body: JSON.stringify(sent) }),
     })
     const told = (await answer.json().catch(() => ({}))) as Told
-    if (!answer.ok) return tell(element, refusalOf(told, answer.status))
-    if (show === undefined) return leave(element, then, told)
-    reveal(element, show, told)
+    // Busy until the page is left, so that nothing is sent twice.
+    if (answer.ok && show === undefined) return leave(then, told)
+    if (answer.ok && show !== undefined) reveal(element, show, told)
+    else tell(element, refusalOf(told, answer.status))
   } catch {
     tell(element, 'The service could not be reached')
-  } finally {
-    element.removeAttribute('aria-busy')
   }
+  element.removeAttribute('aria-busy')
 }
 
 /** A member of the body that the path names as `{name}` stands there, and is not sent besides. */
@@ -65,9 +68,8 @@ function addressed(template: string, body: object = {}) {
 }
 
 /** Shows the next page, or this one anew. */
-export function leave(element: HTMLElement, then: string | undefined, answer: Told) {
+export function leave(then: string | undefined, answer: Told) {
   if (then === undefined) return location.reload()
-  element.removeAttribute('aria-busy')
   location.assign(
     then.replace(/\{([\w.]+)\}/g, (_, path: string) =>
       encodeURIComponent(String(memberOf(answer, path))),
@@ -109,7 +111,8 @@ function fieldsOf(form: HTMLFormElement) {
     else if (type === 'list') {
       const items = value.split(',').map((part) => part.trim())
       body[name] = [...((body[name] as string[] | undefined) ?? []), ...items]
-    } else body[name] = type === 'json' || type === 'number' ? JSON.parse(value) : value
+    } else if (type === 'json') body[name] = JSON.parse(value)
+    else body[name] = type === 'number' ? Number(value) : value
   }
   return nested(body)
 }

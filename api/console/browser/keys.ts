@@ -13,7 +13,9 @@ export function bindKeys(root: Document) {
     isGoing = key === 'g' && !isGoing
     if (place) {
       event.preventDefault()
-      return place.click()
+      // Who holds a key means it once.
+      if (!event.repeat) place.click()
+      return
     }
     if (key === '/') {
       event.preventDefault()

@@ -3,8 +3,23 @@ export class LiveRegion extends HTMLElement {
   #source: EventSource | undefined
 
   connectedCallback() {
+    document.addEventListener('visibilitychange', this.#watch)
+    this.#watch()
+  }
+
+  disconnectedCallback() {
+    document.removeEventListener('visibilitychange', this.#watch)
+    this.#source?.close()
+  }
+
+  /** A browser has few connections to a service, so that pages in the background give theirs back. */
+  readonly #watch = () => {
+    this.#source?.close()
     const src = this.getAttribute('src')
-    if (src === null) return
+    if (src !== null && !document.hidden) this.#open(src)
+  }
+
+  #open(src: string) {
     const source = new EventSource(src)
     source.addEventListener('change', ({ data }: MessageEvent<string>) => this.#show(data))
     source.addEventListener('end', () => {
@@ -12,11 +27,11 @@ export class LiveRegion extends HTMLElement {
       // What stands beside the panel has changed, too.
       location.reload()
     })
+    source.addEventListener('error', () => {
+      // A refusal ends the stream for good, while after a lost connection the browser tries again.
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), REFUSED_MS)
+    })
     this.#source = source
-  }
-
-  disconnectedCallback() {
-    this.#source?.close()
   }
 
   #show(markup: string) {
@@ -25,6 +40,8 @@ export class LiveRegion extends HTMLElement {
     update(this, template.content)
   }
 }
+
+const REFUSED_MS = 10_000
 
 /** Changes what differs and no more, so that focus and animations stay where nothing changed. */
 function update(shown: ParentNode & Node, wanted: ParentNode & Node) {

@@ -58,7 +58,7 @@ function upload(form: HTMLFormElement, file: File) {
     if (progress) progress.hidden = true
     const answer = (request.response ?? {}) as Readonly<Record<string, unknown>>
     if (request.status === 0) tell(form, 'The file could not be sent')
-    else if (request.status < 300) leave(form, form.dataset['then'], answer)
+    else if (request.status < 300) leave(form.dataset['then'], answer)
     else tell(form, refusalOf(answer, request.status))
   })
   form.setAttribute('aria-busy', 'true')

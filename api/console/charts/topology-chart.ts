@@ -14,9 +14,9 @@ export interface TopologyEdge {
   readonly trace_count: number
 }
 
-/** Agents drawn; of more, those with most traces. */
-const MAX_NODES = 60
-const MAX_EDGES = 200
+/** Agents drawn; of more, those with most traces. Laying out more would hold up other requests. */
+const MAX_NODES = 20
+const MAX_EDGES = 40
 const HEIGHT = 48
 const PADDING = 14
 /** Of a character of a name, at most. */
@@ -44,8 +44,7 @@ export function topologyChart(
   const links = edges
     .filter(({ parent, child }) => parent !== child && names.has(parent) && names.has(child))
     .slice(0, MAX_EDGES)
-  const graph = layOut(drawn, links)
-  const { width = 0, height = 0 } = graph.graph()
+  const { width, height, boxes, paths } = layOut(drawn, links)
   const most = Math.max(1, ...links.map((edge) => edge.trace_count))
   return html`<figure class="chart topology">
     <div class="scroll" tabindex="0" role="group" aria-label="${describe(drawn, links)}">
@@ -63,8 +62,8 @@ export function topologyChart(
             <path d="M0 0 8 4 0 8Z" />
           </marker>
         </defs>
-        ${links.map((edge) => html`<path class="edge" d="${pathOf(graph.edge(edge.parent, edge.child)?.points ?? [])}" stroke-width="${(1 + 3 * (edge.trace_count / most)).toFixed(1)}" marker-end="url(#arrow)"><title>${edge.parent} → ${edge.child}: ${plural(edge.trace_count, 'trace')} by ${edge.via.replace('_', ' ')}</title></path>`)}
-        ${drawn.map((node) => box(node, graph.node(node.agent_name), node.agent_name === current))}
+        ${links.map((edge, i) => html`<path class="edge" d="${pathOf(paths[i] ?? [])}" stroke-width="${(1 + 3 * (edge.trace_count / most)).toFixed(1)}" marker-end="url(#arrow)"><title>${edge.parent} → ${edge.child}: ${plural(edge.trace_count, 'trace')} by ${edge.via.replace('_', ' ')}</title></path>`)}
+        ${drawn.map((node, i) => box(node, boxes[i] as Box, node.agent_name === current))}
       </svg>
     </div>
     <figcaption>
@@ -74,22 +73,31 @@ export function topologyChart(
   </figure>`
 }
 
+/** The places of nodes and edges, in the order of both. Names are clients', and the library's ids are keys of its objects. */
 function layOut(nodes: readonly TopologyNode[], edges: readonly TopologyEdge[]) {
   const graph = new dagre.graphlib.Graph()
   graph.setGraph({ rankdir: 'LR', nodesep: 18, ranksep: 64, marginx: 1, marginy: 1 })
   graph.setDefaultEdgeLabel(() => ({}))
+  const ids = new Map(nodes.map(({ agent_name }, i) => [agent_name, `n${i}`]))
+  const idOf = (name: string) => ids.get(name) ?? ''
   for (const { agent_name } of nodes) {
     const width = Math.max(96, Math.min(MAX_NAME, agent_name.length) * CHAR + 2 * PADDING)
-    graph.setNode(agent_name, { width, height: HEIGHT })
+    graph.setNode(idOf(agent_name), { width, height: HEIGHT })
   }
-  for (const { parent, child } of edges) graph.setEdge(parent, child)
+  for (const { parent, child } of edges) graph.setEdge(idOf(parent), idOf(child))
   dagre.layout(graph)
-  return graph
+  const { width = 0, height = 0 } = graph.graph()
+  return {
+    width,
+    height,
+    boxes: nodes.map(({ agent_name }) => graph.node(idOf(agent_name)) as Box),
+    paths: edges.map(({ parent, child }) => graph.edge(idOf(parent), idOf(child))?.points ?? []),
+  }
 }
 
 function box(
   { agent_name, trace_count }: TopologyNode,
-  { x, y, width, height }: { x: number; y: number; width: number; height: number },
+  { x, y, width, height }: Box,
   isCurrent: boolean,
 ) {
   const name = agent_name.length > MAX_NAME ? `${agent_name.slice(0, MAX_NAME - 1)}…` : agent_name
@@ -117,4 +125,12 @@ function pathOf(points: readonly { x: number; y: number }[]) {
 function describe(nodes: readonly TopologyNode[], edges: readonly TopologyEdge[]) {
   const links = edges.slice(0, 20).map(({ parent, child }) => `${parent} gives work to ${child}`)
   return [`${plural(nodes.length, 'agent')}`, ...links].join('. ')
+}
+
+/** Around its middle, in pixels. */
+interface Box {
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
 }

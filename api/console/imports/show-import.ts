@@ -19,6 +19,7 @@ import {
   stateBadge,
   withQuery,
 } from '../parts.ts'
+import { tracePath } from '../traces/trace-path.ts'
 
 type Import = AnswerOf<typeof showImport>
 
@@ -86,7 +87,8 @@ function panelOf(item: Import): Panel {
         ${tally(item)}
         ${item.status === 'succeeded' && item.imported_count > 0 && !item.dry_run && html`<p><a class="link" href="/console/traces">See the traces</a></p>`}
       </section>
-      ${lossList(item.losses)} ${incomplete.length > 0 && incompleteTraces(incomplete)}`,
+      ${lossList(item.losses)}
+      ${incomplete.length > 0 && incompleteTraces(incomplete, item.project_id ?? undefined)}`,
   }
 }
 
@@ -114,14 +116,14 @@ function lossList(losses: Import['losses']) {
   </section>`
 }
 
-function incompleteTraces(ids: readonly string[]) {
+function incompleteTraces(ids: readonly string[], project: string | undefined) {
   return html`<section aria-labelledby="incomplete">
     <h2 id="incomplete">Traces with missing parts</h2>
     <p class="quiet">
       Delete them before all of the file is imported, because traces that are there are skipped.
     </p>
     <p>
-      ${ids.slice(0, 50).map((id) => html`<a class="link" href="/console/traces/${encodeURIComponent(id)}"><code>${id}</code></a> `)}${ids.length > 50 && html`<span class="quiet">and ${count(ids.length - 50)} more</span>`}
+      ${ids.slice(0, 50).map((id) => html`<a class="link" href="${tracePath({ trace_id: id, project })}"><code>${id}</code></a> `)}${ids.length > 50 && html`<span class="quiet">and ${count(ids.length - 50)} more</span>`}
     </p>
   </section>`
 }

@@ -14,18 +14,31 @@ export function componentDiff(
   const pairs = [...new Set([...old.keys(), ...now.keys()])]
     .sort()
     .map((key) => ({ before: old.get(key), after: now.get(key) }))
-  if (before === undefined) return html`${after.map((component) => shown(component))}`
+  if (before === undefined) return list(after)
   const isEqual = ({ before, after }: Pair) => before?.content_hash === after?.content_hash
   const equal = pairs.flatMap((pair) => (isEqual(pair) && pair.after ? [pair.after] : []))
-  return html`${pairs.filter((pair) => !isEqual(pair)).map((pair) => compared(pair))}
+  const different = pairs.filter((pair) => !isEqual(pair))
+  return html`${different.slice(0, MAX_COMPARED).map((pair) => compared(pair))}
+  ${list(different.slice(MAX_COMPARED).flatMap(({ before, after }) => after ?? before ?? []))}
   ${
     equal.length > 0 &&
     html`<details class="equal">
       <summary>${plural(equal.length, 'component is', 'components are')} equal</summary>
-      ${equal.map((component) => shown(component))}
+      ${list(equal)}
     </details>`
   }`
 }
+
+/** Components as they are, as many as a page holds. */
+function list(components: readonly Component[]) {
+  const left = components.length - MAX_SHOWN
+  return html`${components.slice(0, MAX_SHOWN).map((component) => shown(component))}
+  ${left > 0 && html`<p class="quiet">${plural(left, 'further component')}</p>`}`
+}
+
+/** Components that are set beside each other; each takes time. */
+const MAX_COMPARED = 10
+const MAX_SHOWN = 100
 
 function compared({ before, after }: Pair) {
   if (before && after) {

@@ -5,7 +5,7 @@ import { listReports } from '../../manifests/list-reports.ts'
 import { showManifest } from '../../manifests/show-manifest.ts'
 import { html } from '../html.ts'
 import { page } from '../page.ts'
-import { ago, choice, count, facts, plural, sendButton, stateBadge } from '../parts.ts'
+import { ago, choice, count, facts, plural, sendButton, stateBadge, withQuery } from '../parts.ts'
 import { componentDiff } from './component-diff.ts'
 
 export const showManifestPage = page('/manifests/{manifest_id}', {
@@ -32,7 +32,7 @@ export const showManifestPage = page('/manifests/{manifest_id}', {
           Label: manifest.display_label && html`<bdi>${manifest.display_label}</bdi>`,
           Components: manifest.components_count,
           'Its traces': html`<a
-            href="/console/traces?agent_name=${encodeURIComponent(manifest.agent_name)}"
+            href="${withQuery('/console/traces', { agent_name: manifest.agent_name, manifest_id: manifest.id, project: manifest.project_id })}"
             >${count(siblings.manifests.find(({ id }) => id === manifest.id)?.traces_count)}</a
           >`,
           Registered: ago(manifest.created_at, now),

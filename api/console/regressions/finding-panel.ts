@@ -6,6 +6,7 @@ import type { Markup } from '../html.ts'
 import type { Visit } from '../page.ts'
 import { ago, badge, sendButton, stateBadge } from '../parts.ts'
 import type { Tone } from '../parts.ts'
+import { tracePath } from '../traces/trace-path.ts'
 
 type Finding = AnswerOf<typeof showBisect>['findings'][number]
 type Diff = NonNullable<AnswerOf<typeof diffManifests>['diff']>
@@ -14,7 +15,11 @@ type Diff = NonNullable<AnswerOf<typeof diffManifests>['diff']>
 export function findingPanel(
   finding: Finding,
   change: Diff | undefined,
-  { mayWrite, now }: Pick<Visit, 'mayWrite' | 'now'>,
+  {
+    mayWrite,
+    now,
+    project,
+  }: Pick<Visit, 'mayWrite' | 'now'> & { readonly project: string | undefined },
 ): Markup {
   const { id, status, version_label: version, trace_sample_ids: samples } = finding
   const [sample] = samples
@@ -29,7 +34,7 @@ export function findingPanel(
       ${finding.resolved_at && html`<p class="quiet">Resolved ${ago(finding.resolved_at, now)}: ${finding.resolution}. <bdi>${finding.resolution_note}</bdi></p>`}
       <p class="actions">
         ${mayWrite && status === 'open' && sendButton('Mark as resolved', `POST /agents/${encodeURIComponent(finding.agent_name)}/bisect/findings/${id}/resolve`, { kind: 'primary' })}
-        ${sample && html`<a class="button" href="/console/traces/${encodeURIComponent(sample)}">See a trace that got worse</a>`}
+        ${sample && html`<a class="button" href="${tracePath({ trace_id: sample, project })}">See a trace that got worse</a>`}
       </p>
     </div>
     ${change && changes(version, change)}
@@ -38,7 +43,7 @@ export function findingPanel(
       html`<div class="samples">
         <h3>Traces that got worse</h3>
         <p>
-          ${samples.slice(0, 10).map((trace) => html`<a href="/console/traces/${encodeURIComponent(trace)}"><code>${trace}</code></a> `)}
+          ${samples.slice(0, 10).map((trace) => html`<a href="${tracePath({ trace_id: trace, project })}"><code>${trace}</code></a> `)}
         </p>
       </div>`
     }

@@ -18,17 +18,24 @@ export const showRegressionsPage = page('/regressions', {
   area: 'regressions',
   async show(visit) {
     const { ask, query, now, mayWrite, address } = visit
-    const { project, metric } = query
-    const { agents } = await ask(listAgents, { query: { project, limit: 50 } })
+    const { metric } = query
+    const { agents } = await ask(listAgents, { query: { project: query['project'], limit: 50 } })
     const agent_name = query['agent_name'] || agents[0]?.agent_name
+    // Names repeat over projects.
+    const project =
+      query['project'] || agents.find((agent) => agent.agent_name === agent_name)?.project_id
     if (agent_name === undefined) return { title: 'Regressions', body: noAgents(address) }
     const bisect = await ask(showBisect, { params: { agent_name }, query: { project, metric } })
-    const names = [...new Set([...agents.map((agent) => agent.agent_name), agent_name])]
-    const links = names.map((name) => ({
-      text: html`<bdi>${name}</bdi>`,
-      href: withQuery(PATH, { agent_name: name, project }),
-      isCurrent: name === agent_name,
-    }))
+    const isListed = agents.some((agent) => agent.agent_name === agent_name)
+    const links = [...agents, ...(isListed ? [] : [{ agent_name, project_id: project }])].map(
+      (agent) => ({
+        text: html`<bdi>${agent.agent_name}</bdi>`,
+        href: withQuery(PATH, { agent_name: agent.agent_name, project: agent.project_id }),
+        isCurrent:
+          agent.agent_name === agent_name &&
+          (Boolean(query['project']) || agent.project_id === project),
+      }),
+    )
     const open = bisect.findings.filter(({ status }) => status === 'open')
     return {
       title: 'Regressions',
@@ -39,7 +46,7 @@ export const showRegressionsPage = page('/regressions', {
         : undefined,
       body: html`${tabs('Agents', links, html`${metricForm(agent_name, project, bisect.metric)} ${bisect.computed_at && html`<span>computed ${ago(bisect.computed_at, now)}</span>`}`)}
       ${bisect.versions.length === 0 ? noVersions(address, agent_name) : html`${versionChart(bisect.versions, open)}${power(bisect)}`}
-      ${await findings(visit, bisect)}
+      ${await findings(visit, bisect, project)}
       ${bisect.versions.length > 1 && open.length === 0 && html`<p class="calm">No version is worse than the one before by more than chance explains.</p>`}
       ${
         bisect.versions.length > 0 &&
@@ -53,7 +60,11 @@ export const showRegressionsPage = page('/regressions', {
   },
 })
 
-async function findings({ ask, mayWrite, now }: Visit, { findings }: Bisect): Promise<Markup> {
+async function findings(
+  { ask, mayWrite, now }: Visit,
+  { findings }: Bisect,
+  project: string | undefined,
+): Promise<Markup> {
   const shown = await Promise.all(
     findings.map(async (finding, i) => {
       const { manifest_id } = finding
@@ -61,7 +72,7 @@ async function findings({ ask, mayWrite, now }: Visit, { findings }: Bisect): Pr
         manifest_id === null || i >= MAX_CHANGES
           ? undefined
           : await ifFound(ask(diffManifests, { params: { manifest_id } }))
-      return findingPanel(finding, change?.diff ?? undefined, { mayWrite, now })
+      return findingPanel(finding, change?.diff ?? undefined, { mayWrite, now, project })
     }),
   )
   return html`${shown}`

@@ -8,8 +8,12 @@ import { ago, sendButton } from '../parts.ts'
 import type { Skill } from './skill.ts'
 
 /** The agents that use the skill, each with the version that it is held to. */
-export async function agentsView({ ask, now, mayWrite }: Visit, { id }: Skill): Promise<Markup> {
+export async function agentsView(
+  { ask, now, mayWrite, principal }: Visit,
+  { id }: Skill,
+): Promise<Markup> {
   const params = { skill_name: id }
+  const mayDelete = principal.permissions === 'admin'
   const [{ subscriptions, total }, { versions }] = await Promise.all([
     ask(listSubscriptions, { params, query: { limit: 200 } }),
     ask(listSkillVersions, { params, query: { limit: 100 } }),
@@ -23,7 +27,7 @@ export async function agentsView({ ask, now, mayWrite }: Visit, { id }: Skill): 
               <th>Agent</th>
               <th>Version</th>
               <th class="num">Since</th>
-              ${mayWrite && html`<th><span class="visually-hidden">Stop</span></th>`}
+              ${mayDelete && html`<th><span class="visually-hidden">Stop</span></th>`}
             </tr>
           </thead>
           <tbody>
@@ -45,7 +49,7 @@ export async function agentsView({ ask, now, mayWrite }: Visit, { id }: Skill): 
       </td>
       <td>${version_id === null ? 'the newest' : html`held to ${number ?? 'an older one'}`}</td>
       <td class="num quiet">${ago(subscribed_at, now)}</td>
-      ${mayWrite && html`<td class="num">${sendButton('Stop', `DELETE /skills/${id}/assign`, { body: { agent_name, project: project_id }, kind: 'small' })}</td>`}
+      ${mayDelete && html`<td class="num">${sendButton('Stop', `DELETE /skills/${id}/assign`, { body: { agent_name, project: project_id }, kind: 'small' })}</td>`}
     </tr>`
   }
 }

@@ -21,6 +21,7 @@ import { verdictStrip } from './verdict-strip.ts'
 const PATH = '/console/traces'
 const FILTERS = [
   'agent_name',
+  'manifest_id',
   'verdict',
   'status',
   'q',

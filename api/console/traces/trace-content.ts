@@ -9,7 +9,7 @@ import type { LlmCall, Message, Span, ToolCall } from '../../../jobs/rules/trace
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import { count, duration, plural, withQuery } from '../parts.ts'
-import { anchorOf } from './waterfall.ts'
+import { anchorOf, shownSpans } from './waterfall.ts'
 
 export interface ShownContent {
   readonly spans?: readonly Span[]
@@ -39,9 +39,9 @@ export function traceContent(trace: ShownContent, place: Place): Markup {
   }
   const sections = [
     run,
-    ...spans
-      .slice(0, MAX_SECTIONS)
-      .map((span) => sectionOf(room, span, callsOf.get(span.id) ?? [], llm_calls)),
+    ...shownSpans(spans).map((span) =>
+      sectionOf(room, span, callsOf.get(span.id) ?? [], llm_calls),
+    ),
   ]
   return html`<div class="content" tabindex="0" role="region" aria-label="Content">
     ${sections.map(
@@ -51,6 +51,7 @@ export function traceContent(trace: ShownContent, place: Place): Markup {
           ${body}
         </section>`,
     )}
+    ${room.isFull() && html`<p class="quiet">Further texts are not shown here; the interface has them.</p>`}
   </div>`
 }
 
@@ -101,7 +102,8 @@ function callOfTool(span: Span, calls: readonly LlmCall[]): ToolCall | undefined
 /** Calls one after the other. Of messages that the call before was given, too, only the number is told. */
 function callList(room: Room, calls: readonly LlmCall[]): Markup {
   let before: readonly Message[] = []
-  return html`${calls.map((call) => {
+  const further = calls.length - MAX_CALLS
+  return html`${calls.slice(0, MAX_CALLS).map((call) => {
     const repeated = countRepeated(before, call.rendered_input)
     before = call.rendered_input
     return html`<p class="quiet">
@@ -111,8 +113,9 @@ function callList(room: Room, calls: readonly LlmCall[]): Markup {
       ${call.rendered_input.slice(repeated, repeated + MAX_MESSAGES).map((given) => html`${message(room, given.role, given.content)}${toolCalls(room, given)}`)}
       ${call.rendered_input.length > repeated + MAX_MESSAGES && html`<p class="quiet">${plural(call.rendered_input.length - repeated - MAX_MESSAGES, 'further message')}</p>`}
       ${message(room, 'answer', call.output['content'], 'output')}
-      ${call.tool_calls.map(({ tool_name, args }) => message(room, `calls ${tool_name}`, args, 'output'))}`
-  })}`
+      ${call.tool_calls.slice(0, MAX_MESSAGES).map(({ tool_name, args }) => message(room, `calls ${tool_name}`, args, 'output'))}
+      ${call.tool_calls.length > MAX_MESSAGES && html`<p class="quiet">${plural(call.tool_calls.length - MAX_MESSAGES, 'further tool call')}</p>`}`
+  })}${further > 0 && html`<p class="quiet">${plural(further, 'further call')}</p>`}`
 }
 
 function countRepeated(before: readonly Message[], now: readonly Message[]) {
@@ -138,7 +141,7 @@ function attributeList(room: Room, { attributes }: Span) {
 /** One text with who said it; nothing where there is none. */
 function message(room: Room, role: string, content: unknown, kind = ''): Markup {
   const text = textOf(content)
-  if (text === '') return html``
+  if (text === '' || !room.takesText()) return html``
   const isCode = typeof content !== 'string' && !Array.isArray(content)
   const shown = html`<bdi>${room.cut(text)}</bdi>`
   return html`<div class="message ${kind}">
@@ -170,10 +173,12 @@ function openRoom(
   { path, whole }: Place,
   id = '',
   anchor = 'run',
-  budget = { left: PAGE_CHARS },
+  budget = { left: PAGE_CHARS, texts: PAGE_TEXTS },
 ): Room {
   const isWhole = whole !== undefined && whole === id
   return {
+    takesText: () => budget.texts-- > 0,
+    isFull: () => budget.texts < 0,
     at: (id, anchor) => openRoom({ path, whole }, id, anchor, budget),
     cut(text) {
       const room = isWhole ? WHOLE_CHARS : Math.max(MIN_CHARS, Math.min(TEXT_CHARS, budget.left))
@@ -193,9 +198,11 @@ function openRoom(
 const TEXT_CHARS = 3000
 const PAGE_CHARS = 40_000
 const MIN_CHARS = 200
+/** Texts of a page, however short. */
+const PAGE_TEXTS = 2000
 const WHOLE_CHARS = 1_000_000
 const MAX_MESSAGES = 50
-const MAX_SECTIONS = 400
+const MAX_CALLS = 200
 
 interface Place {
   /** The address of the page, with its query but for `whole`. */
@@ -206,6 +213,9 @@ interface Place {
 interface Room {
   readonly at: (id: string, anchor: string) => Room
   readonly cut: (text: string) => Markup | string
+  /** Whether the page has room for one more text. */
+  readonly takesText: () => boolean
+  readonly isFull: () => boolean
 }
 interface Section {
   readonly anchor: string

@@ -53,6 +53,13 @@ export function anchorOf({ id }: Span): string {
   return `span-${encodeURIComponent(id)}`
 }
 
+/** The spans that a page shows, in the order of the tree. */
+export function shownSpans(spans: readonly Span[]): Span[] {
+  return inTreeOrder(spans)
+    .slice(0, MAX_SHOWN)
+    .map(({ span }) => span)
+}
+
 /** Parents before their children. A span whose parent is not there stands at the top; none comes twice. */
 function inTreeOrder(spans: readonly Span[]): Row[] {
   const known = new Set(spans.map(({ id }) => id))

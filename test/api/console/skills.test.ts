@@ -96,6 +96,7 @@ t.test('pages of skills', async (t) => {
       t.same((await see(`/skills/${bad.id}?show=${show}`, read.raw)).actions, [], show)
     }
     t.same((await see(`/skills/${bad.id}`, write.raw)).actions, ['Copy', 'Scan again'])
+    t.notOk((await see(`/skills/${bad.id}?show=agents`, write.raw)).actions.includes('Stop'))
   })
 
   await t.test('assign a skill to agents, and take it back', async (t) => {
