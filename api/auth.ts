@@ -1,6 +1,6 @@
 import type { Request, Server } from '@hapi/hapi'
 import { displayPrefix, hashKey, isWellFormedKey } from '../jobs/rules/access/api-key.ts'
-import type { CredentialHash } from '../sql/access/api-keys.ts'
+import type { Admission, CredentialHash } from '../sql/access/api-keys.ts'
 import { admitKey } from './admissions.ts'
 import type { ApiContext } from './context.ts'
 import { ApiError, forbidden, unauthorized } from './errors.ts'
@@ -103,9 +103,9 @@ export function keyCredential(keyPrefix: string, key: string): Credential {
  * @throws ApiError 401 for one that is unknown, revoked or expired
  */
 export async function findPrincipal(context: ApiContext, credential: CredentialHash) {
-  const { isSession } = credential
   const found = await admitKey(context.pools, credential)
-  if (isSession && (!found || found.revoked || found.expired)) {
+  const session = found && sessionOf(found)
+  if (credential.isSession && (!session || found.revoked || found.expired)) {
     throw unauthorized('Session has expired')
   }
   if (!found) throw unauthorized('Invalid API key')
@@ -119,7 +119,7 @@ export async function findPrincipal(context: ApiContext, credential: CredentialH
     keyId: found.id,
     keyLabel: found.label,
     permissions: found.permissions,
-    isSession,
+    session,
   }
   const rate: RateState = {
     perMinute: found.per_minute,
@@ -130,11 +130,16 @@ export async function findPrincipal(context: ApiContext, credential: CredentialH
   return { principal, rate }
 }
 
-function authorize(principal: Principal, request: Request, access: Access) {
-  const { scope, permissions, isSession } = principal
+function sessionOf({ session_id: id, session_expires_at: expiresAt }: Admission) {
+  return id && expiresAt ? { id, expiresAt } : undefined
+}
+
+/** @throws ApiError 403 for who may not make this request, or not call an operation with this access rule */
+export function authorize(principal: Principal, request: Request, access: Access) {
+  const { scope, permissions, session } = principal
   const isReading = request.method === 'get' || request.method === 'head'
   // A browser sends the cookie along with requests that other sites make.
-  if (isSession && !isReading && !isSameOrigin(request)) {
+  if (session && !isReading && !isSameOrigin(request)) {
     throw forbidden('A session may only be used from the same origin')
   }
   if (permissions === 'read' && !isReading) throw forbidden('This API key may only read')

@@ -62,6 +62,12 @@ export async function waitApart<T>(
   }
 }
 
+/** Lets a request be answered, for as long as that takes, without being counted among the working ones. */
+export function leaveCrowd({ app }: Request) {
+  app.place?.release()
+  delete app.place
+}
+
 /** The place of one request in a crowd, left when all that hold it have released it. */
 function openPlace(crowd: Crowd, onLeave: () => void): Place {
   let holders = 1

@@ -7,11 +7,12 @@ import type { Valid } from '../jobs/shape.ts'
 import type { ApiContext } from './context.ts'
 import type { FieldFault } from './errors.ts'
 import type { Access, Principal } from './principal.ts'
+import type { Unwritten, Written } from './written-answer.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** One operation: its path, access rule, schemas, documentation and handler in one value. */
-export interface Endpoint {
+export interface Endpoint<A = unknown> {
   readonly method: Method
   /** Relative to the base path `/api/v1`; a path that begins with `//` is relative to the root. */
   readonly path: string
@@ -44,7 +45,7 @@ export interface Endpoint {
   /** How its answers are written, errors included; default as JSON. */
   readonly write?: (request: Request, answer: Unwritten) => Written
   readonly answers: Readonly<Record<number, Joi.Schema>>
-  readonly handle: (call: Call<never, never, never>) => Promise<unknown>
+  readonly handle: (call: Call<never, never, never>) => Promise<A>
 }
 
 /** A path of an operation. */
@@ -103,19 +104,6 @@ export interface StreamedBody {
   readonly types: string[]
 }
 
-/** An answer before it is written. */
-export interface Unwritten {
-  readonly status: number
-  readonly body: object
-}
-
-/** An answer as it is sent. */
-export interface Written {
-  readonly status: number
-  readonly type: string
-  readonly content: object | Buffer
-}
-
 /** What a handler is called with. */
 export interface Call<P, Q, B> {
   readonly context: ApiContext
@@ -127,6 +115,12 @@ export interface Call<P, Q, B> {
   readonly request: Request
   readonly h: ResponseToolkit
 }
+
+/** What an operation answers with 2xx, before it is written as JSON: times are dates. */
+export type Answered<A> = A extends Answer<infer Body> ? Body : A
+
+/** What an operation answers. */
+export type AnswerOf<O> = O extends Endpoint<infer A> ? Answered<A> : never
 
 /** An answer with a status other than 200, or with headers. */
 export class Answer<Body = unknown> {
@@ -144,6 +138,7 @@ export function endpoint<
   P extends Joi.ObjectSchema | undefined = undefined,
   Q extends Joi.ObjectSchema | undefined = undefined,
   B extends Body | undefined = undefined,
+  A = unknown,
 >(
   method: Method,
   path: string,
@@ -151,10 +146,10 @@ export function endpoint<
     readonly params?: P
     readonly query?: Q
     readonly body?: B
-    readonly handle: (call: Call<Input<P>, Input<Q>, BodyOf<B>>) => Promise<unknown>
+    readonly handle: (call: Call<Input<P>, Input<Q>, BodyOf<B>>) => Promise<A>
   },
-): Endpoint {
-  return { method, path, ...declared } as Endpoint
+): Endpoint<A> {
+  return { method, path, ...declared } as Endpoint<A>
 }
 
 /** Whether the operation honours an Idempotency-Key. */

@@ -2,6 +2,7 @@ import { isBoom } from '@hapi/boom'
 import type { Boom } from '@hapi/boom'
 import type { Request, ResponseToolkit } from '@hapi/hapi'
 import type Joi from 'joi'
+import type { Unwritten, Written } from './written-answer.ts'
 import { cut, describeFault, MAX_FAULTS } from '../jobs/rules/core/reader.ts'
 import { FileMissing, StorageAway } from '../jobs/storage.ts'
 import {
@@ -95,13 +96,15 @@ export function answerError(thrown: Boom, request: Request, h: ResponseToolkit, 
     ...error.members,
   }
   const write = request.route.settings.app?.operation?.write ?? asJson
-  const { status, type, content } = write(request, { status: error.status, body })
+  const { status, type, content, headers } = write(request, { status: error.status, body })
   const answer = h.response(content).code(status).type(type)
-  for (const [name, value] of Object.entries(error.headers)) answer.header(name, value)
+  for (const [name, value] of Object.entries({ ...error.headers, ...headers })) {
+    answer.header(name, value)
+  }
   return answer
 }
 
-function asJson(_: Request, { status, body }: { status: number; body: object }) {
+function asJson(_: Request, { status, body }: Unwritten): Written {
   return { status, type: 'application/json', content: body }
 }
 
@@ -112,7 +115,7 @@ function asApiError(thrown: unknown, request: Request, log: ErrorLog): ApiError 
     return unavailable('The service is busy; try again', 2)
   }
   if (isStatementTimeout(thrown)) {
-    log.warn({ request_id: request.info.id, path: request.path }, 'a statement took too long')
+    log.warn(whichOf(request), 'a statement took too long')
     return unavailable(request.method === 'get' ? NARROW : 'The database took too long', 5)
   }
   if (isDatabaseAway(thrown)) {
@@ -139,8 +142,13 @@ function asApiError(thrown: unknown, request: Request, log: ErrorLog): ApiError 
     const status = statusCode === 415 ? 400 : statusCode
     return new ApiError(status, CODES[status] ?? 'bad_request', thrown.message || 'Bad request')
   }
-  log.error({ request_id: request.info.id, path: request.path, err: thrown }, 'operation failed')
+  log.error({ ...whichOf(request), err: thrown }, 'operation failed')
   return new ApiError(500, 'internal_error', 'Internal server error')
+}
+
+/** Names a request in the log without its path: in that of a sign-in link stands a secret. */
+function whichOf({ info, route }: Request) {
+  return { request_id: info.id, operation: route.path }
 }
 
 function unavailable(detail: string, seconds: number) {

@@ -52,6 +52,18 @@ export function decodeNumberCursor(cursor: string | undefined, digits = 9): numb
   return Number(number)
 }
 
+/**
+ * The version and the ordinal in a cursor of rows of several versions.
+ * @throws ApiError 400 for a text that `encodeCursor([version_id, ordinal])` did not make
+ */
+export function decodeRowCursor(cursor: string | undefined) {
+  if (cursor === undefined) return undefined
+  const [id, ordinal, ...more] = readList(cursor)
+  if (!isText(id) || !isUuid(id) || more.length > 0) throw notCursor()
+  if (typeof ordinal !== 'number' || !Number.isSafeInteger(ordinal)) throw notCursor()
+  return { version_id: id, ordinal }
+}
+
 /** A cursor of the registry: a place in one of its orders, and its rank there. */
 export function encodePlaceCursor({ is_other, sort_key, skill_id }: RegistryPlace, rank: number) {
   return encodeCursor([Number(is_other), sort_key, skill_id, rank])
@@ -121,8 +133,8 @@ export function ageKey({ created_at, id }: { created_at: Date; id: string }) {
  * The answer of a list: `rows` holds one row more than the page when there are further ones.
  * @param counted rows that match, counted no further than COUNT_LIMIT + 1; null where that took too long
  */
-export function listAnswer<Row, Item>(
-  name: string,
+export function listAnswer<Name extends string, Row, Item>(
+  name: Name,
   page: Page,
   rows: readonly Row[],
   counted: number | null,
@@ -132,7 +144,7 @@ export function listAnswer<Row, Item>(
   const shown = rows.slice(0, page.limit)
   const last = shown.at(-1)
   return {
-    [name]: shown.map(show),
+    ...({ [name]: shown.map(show) } as Record<Name, Item[]>),
     total: counted && Math.min(counted, COUNT_LIMIT),
     ...((counted === null || counted > COUNT_LIMIT) && { total_is_capped: true }),
     limit: page.limit,

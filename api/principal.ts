@@ -10,8 +10,8 @@ export type Principal = Scope & {
   readonly keyId: string
   readonly keyLabel: string
   readonly permissions: 'read' | 'write' | 'admin'
-  /** The request came with a browser session's cookie. */
-  readonly isSession: boolean
+  /** The browser session whose cookie the request came with; undefined for the key itself. */
+  readonly session: { readonly id: string; readonly expiresAt: Date } | undefined
 }
 
 /** The part of its organization that a key may use: all of it, one workspace, or one project. */

@@ -5,13 +5,14 @@ import { workOn } from '../jobs/current-work.ts'
 import { whileCounted } from './concurrency.ts'
 import type { ApiContext, ApiPools } from './context.ts'
 import { announceSuccessor } from './deprecated-path.ts'
+import { authorize } from './auth.ts'
 import { Answer, fullPath, pathsOf } from './endpoint.ts'
-import type { BodyReading, Call, Endpoint } from './endpoint.ts'
+import type { Answered, BodyReading, Call, Endpoint } from './endpoint.ts'
 import { ALL_FAULTS, faultsOf, validationError } from './errors.ts'
 import type { FieldFault } from './errors.ts'
 import { performOnce, readIdempotencyKey } from './idempotency.ts'
 import type { Reply } from './idempotency.ts'
-import type { Access } from './principal.ts'
+import type { Access, Principal } from './principal.ts'
 import { inSpanOf } from './request-spans.ts'
 
 /** The hapi routes of an operation, one for each of its paths. */
@@ -44,6 +45,42 @@ function routeOptions(
   }
 }
 
+/**
+ * Performs an operation that reads, on behalf of who made another request: with its own access rule, checks
+ * and connections, but without a token of its own.
+ * @throws ApiError as the operation would answer
+ */
+export async function askOperation<A>(
+  operation: Endpoint<A>,
+  {
+    context: shared,
+    principal,
+    request,
+    h,
+  }: Pick<NeverCall, 'context' | 'principal' | 'request' | 'h'>,
+  { params = {}, query = {} }: { params?: object; query?: object } = {},
+): Promise<Answered<A>> {
+  if (operation.access !== 'open' && operation.access !== 'public') {
+    authorize(principal, request, operation.access)
+  }
+  const faults: FieldFault[] = []
+  const input = {
+    params: check(faults, 'path', operation.params, params),
+    query: check(faults, 'query', operation.query, query),
+  }
+  if (faults.length > 0) throw validationError(faults)
+  const context = { ...shared, sql: connectionsOf(operation, shared, principal) }
+  const answer = await operation.handle({
+    context,
+    principal,
+    ...input,
+    body: undefined,
+    request,
+    h,
+  } as NeverCall)
+  return (answer instanceof Answer ? answer.body : answer) as Answered<A>
+}
+
 async function handleRequest(
   operation: Endpoint,
   shared: ApiContext,
@@ -56,8 +93,7 @@ async function handleRequest(
   })
   const caller = request.auth.credentials?.user
   const principal = caller?.principal
-  const pool = shared.pools[poolOf(operation)]
-  const context = { ...shared, sql: ownedBy(pool, principal?.orgId ?? ANONYMOUS) }
+  const context = { ...shared, sql: connectionsOf(operation, shared, principal) }
   // The declaration of the operation ties the schemas checked above to what its handler takes.
   const perform = async (context: ApiContext, body: unknown) =>
     replyOf(await operation.handle({ context, principal, ...input, body, request, h } as NeverCall))
@@ -68,6 +104,10 @@ async function handleRequest(
       )
     : await perform(context, input.body)
   return respond(operation.write ? written(operation.write, request, reply) : reply, h)
+}
+
+function connectionsOf(operation: Endpoint, { pools }: ApiContext, principal?: Principal) {
+  return ownedBy(pools[poolOf(operation)], principal?.orgId ?? ANONYMOUS)
 }
 
 function poolOf({ method, aggregates }: Endpoint): keyof ApiPools {
@@ -82,33 +122,41 @@ async function readInput(
   reading: BodyReading,
 ) {
   const faults: FieldFault[] = []
-  function addFaults(found: readonly FieldFault[]) {
-    for (const fault of found) faults.push(fault)
-  }
-  function check(prefix: string, schema: Joi.Schema | undefined, value: unknown): unknown {
-    if (!schema) return undefined
-    const result = schema.validate(value, ALL_FAULTS)
-    if (result.error) addFaults(faultsOf(prefix, result.error))
-    return result.value
-  }
   async function checkBody(): Promise<unknown> {
     if (!body) return undefined
     if ('stream' in body) return request.payload
     const value: unknown = request.payload ?? {}
-    if (!('read' in body)) return check('body', body, value)
+    if (!('read' in body)) return check(faults, 'body', body, value)
     const result = await body.read(value, reading)
     if ('value' in result) return result.value
-    addFaults(result.faults)
+    addFaults(faults, result.faults)
     return undefined
   }
-  check('header', headers, request.headers)
+  check(faults, 'header', headers, request.headers)
   const input = {
-    params: check('path', params, request.params),
-    query: check('query', query, request.query),
+    params: check(faults, 'path', params, request.params),
+    query: check(faults, 'query', query, request.query),
     body: await checkBody(),
   }
   if (faults.length > 0) throw validationError(faults)
   return input
+}
+
+/** Checks one part of a request. @returns the value with its defaults; its faults are added to `faults` */
+function check(
+  faults: FieldFault[],
+  prefix: string,
+  schema: Joi.Schema | undefined,
+  value: unknown,
+): unknown {
+  if (!schema) return undefined
+  const result = schema.validate(value, ALL_FAULTS)
+  if (result.error) addFaults(faults, faultsOf(prefix, result.error))
+  return result.value
+}
+
+function addFaults(faults: FieldFault[], found: readonly FieldFault[]) {
+  for (const fault of found) faults.push(fault)
 }
 
 function replyOf(answer: unknown): Reply {
@@ -116,11 +164,11 @@ function replyOf(answer: unknown): Reply {
 }
 
 function written(write: NonNullable<Endpoint['write']>, request: Request, reply: Reply): Reply {
-  const { status, type, content } = write(request, {
+  const { status, type, content, headers } = write(request, {
     status: reply.status,
     body: (reply.body ?? {}) as object,
   })
-  return { status, body: content, headers: { ...reply.headers, 'Content-Type': type } }
+  return { status, body: content, headers: { ...reply.headers, ...headers, 'Content-Type': type } }
 }
 
 function respond({ status, body, headers }: Reply, h: ResponseToolkit) {

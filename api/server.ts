@@ -12,6 +12,7 @@ import { readRanges } from './client-address.ts'
 import { limitConcurrency } from './concurrency.ts'
 import { DEFAULT_CONNECTIONS, limitConnections } from './connections.ts'
 import type { ConnectionLimits } from './connections.ts'
+import { serveConsole } from './console/console.ts'
 import type { ApiContext } from './context.ts'
 import { serveDocumentation } from './documentation.ts'
 import { fullPath, pathsOf } from './endpoint.ts'
@@ -59,7 +60,13 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
     info: { remote: true },
     router: { stripTrailingSlash: true },
     // Streamed answers may be many gigabytes of repeating text.
-    mime: { override: { 'application/x-ndjson': { compressible: true } } },
+    mime: {
+      override: {
+        'application/x-ndjson': { compressible: true },
+        // Events are sent one by one; what compresses them holds them back.
+        'text/event-stream': { compressible: false },
+      },
+    },
     // auth.ts reads the session's cookie; cookies of others are ignored, well-formed or not.
     routes: {
       security: { hsts: false },
@@ -107,6 +114,7 @@ export async function createApi(context: ApiContext, options: ServerOptions = {}
   const operations = options.operations ?? allOperations
   serveDocumentation(server, operations)
   server.route(operations.flatMap((operation) => routesOf(operation, context)))
+  serveConsole(server, context)
   refuseOtherMethods(server, operations)
   refuseOtherPaths(server)
   await server.initialize()

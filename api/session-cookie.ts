@@ -1,5 +1,6 @@
 import type { Request } from '@hapi/hapi'
 import { createHash } from 'node:crypto'
+import { isLoopbackHost } from './loopback.ts'
 
 /** Value of the session cookie in a `Cookie` header. */
 export function readSessionCookie(header: string | undefined): string | undefined {
@@ -18,6 +19,5 @@ export function sessionCookie(request: Request, token: string, maxAgeSeconds: nu
 }
 
 function isPlainLoopback({ headers, info }: Request) {
-  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/.test(info.host)
-  return isLoopback && headers['x-forwarded-proto'] !== 'https'
+  return isLoopbackHost(info.host) && headers['x-forwarded-proto'] !== 'https'
 }

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 export interface ApiClient {
   readonly base: string
   get<T>(path: string): Promise<T>
-  /** @param allowed statuses that are no error beside 200 and 201, for which undefined is returned */
+  /** Changes something. @param allowed statuses that are no error beside 200 and 201, for which undefined is returned */
   post<T>(path: string, body: unknown, options?: PostOptions): Promise<T | undefined>
   /** The end of a job, however long it takes. @throws Error when it did not succeed */
   waitForJob(id: string): Promise<void>
@@ -14,15 +14,17 @@ export interface PostOptions {
   readonly allowed?: readonly number[]
   /** Media type of a body that is text already; default `application/json`. */
   readonly type?: string
+  /** Default POST. */
+  readonly method?: 'POST' | 'PUT' | 'PATCH'
 }
 
 /** @param end aborted when the caller wants no more */
 export function openApiClient(address: string, key: string, end: AbortSignal): ApiClient {
   const base = `${address}/api/v1`
   async function send(path: string, sending: Sending = {}): Promise<unknown> {
-    const { type, body, allowed = [] } = sending
+    const { type, body, allowed = [], method = 'POST' } = sending
     const response = await fetch(`${base}${path}`, {
-      method: body === undefined ? 'GET' : 'POST',
+      method: body === undefined ? 'GET' : method,
       headers: {
         authorization: `Bearer ${key}`,
         prefer: 'wait=55',
@@ -44,9 +46,9 @@ export function openApiClient(address: string, key: string, end: AbortSignal): A
   const client: ApiClient = {
     base,
     get: (path) => send(path) as Promise<never>,
-    post(path, body, { type = 'application/json', allowed = [] } = {}) {
+    post(path, body, { type = 'application/json', ...options } = {}) {
       const text = typeof body === 'string' ? body : JSON.stringify(body)
-      return send(path, { type, body: text, allowed }) as Promise<never>
+      return send(path, { ...options, type, body: text }) as Promise<never>
     },
     async waitForJob(id) {
       for (;;) {
@@ -59,10 +61,8 @@ export function openApiClient(address: string, key: string, end: AbortSignal): A
   return client
 }
 
-interface Sending {
-  readonly type?: string
+interface Sending extends PostOptions {
   readonly body?: string
-  readonly allowed?: readonly number[]
 }
 
 interface JobAnswer {

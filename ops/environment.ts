@@ -105,7 +105,7 @@ export const environment = shape(
       'Raw global admin key of the first organization; generated when absent',
     ),
     SEED: oneOf('demo', 'none').description(
-      'demo fills the first organization with sample traces, scores and datasets; default demo on an empty embedded database, else none',
+      'demo fills the first organization with sample data for every page of the console; default demo on an empty embedded database, else none',
     ),
     POOL: Joi.string()
       .pattern(/^[a-z]+(,[a-z]+)*$/, 'comma-separated pool names')

@@ -2,6 +2,8 @@ import { adminCommand } from './admin-command.ts'
 
 export interface Screen {
   readonly address: string
+  /** Where the console is, or a link that signs in. */
+  readonly console: string
   readonly dataDir: string
   /** Undefined when this start does not know it. */
   readonly key: string | undefined
@@ -14,6 +16,7 @@ export function renderScreen(screen: Screen): string {
   const { address, key } = screen
   const facts = [
     ['Address', address],
+    ['Console', screen.console],
     ['Docs', `${address}/docs`],
     ['API key', key ?? `the one you keep; another one: ${adminCommand('key create')}`],
     ['Data', screen.dataDir],

@@ -7,26 +7,42 @@ import { openApiClient } from './api-client.ts'
 import type { ApiClient } from './api-client.ts'
 import type { Config } from './config.ts'
 import { makeDemo } from '../jobs/rules/demo/traces.ts'
-import type { Demo } from '../jobs/rules/demo/traces.ts'
 import type { FirstOrganization } from './first-organization.ts'
+import { addAgents, awaitVerdicts, listManifests, registerManifests } from './seed/agents.ts'
+import { checkCandidates, repairCredits, replaySome, resolveRegression } from './seed/changes.ts'
+import { buildMore, findDataset, makeDataset } from './seed/datasets.ts'
+import type { DatasetAnswer } from './seed/datasets.ts'
+import { storeDelivered } from './seed/deliveries.ts'
+import { importLines, importWithLosses } from './seed/imports.ts'
+import { addSkills } from './seed/library.ts'
+import { makeKeys, sendTest, setPolicies, setWebhook } from './seed/organization.ts'
+import { annotate } from './seed/people.ts'
 
 export interface Seeding {
   readonly config: Config
   readonly organization: FirstOrganization
   /** Address of the API, which must be up: the demo comes in as any client's data would. */
   readonly address: string
+  /** Connection string of the database, for what no client can do. */
+  readonly url: string
   readonly say: Say
   readonly end: AbortSignal
+}
+
+export interface Seeded {
+  /** The dataset to show, if there is one. */
+  readonly dataset: DatasetAnswer | undefined
+  /** Adds what takes longer and need not be there before the first look. */
+  readonly finish: () => Promise<void>
 }
 
 /**
  * Fills the first organization with sample data when SEED says so; by default when this start made it
  * in an embedded database. Every step can be repeated without harm, so that a seeding that was cut
  * short is finished by the next start.
- * @returns the dataset to show, if there is one
  */
-export async function seedWhenWanted(seeding: Seeding): Promise<DatasetAnswer | undefined> {
-  const { config, organization, say, end } = seeding
+export async function seedWhenWanted(seeding: Seeding): Promise<Seeded> {
+  const { config, organization, url, say, end } = seeding
   const { key } = organization
   const unfinished = join(config.DATA_DIR, 'seeding')
   const wanted = config.SEED
@@ -35,44 +51,69 @@ export async function seedWhenWanted(seeding: Seeding): Promise<DatasetAnswer | 
   if (key === undefined) {
     if (config.SEED === 'demo')
       say('No sample data: the key of the first organization is not known.')
-    return undefined
+    return { dataset: undefined, finish: async () => {} }
   }
   const client = openApiClient(seeding.address, key, end)
-  if (wanted) {
-    writeFileSync(unfinished, '')
+  const now = new Date()
+  const rest = { client, stored: { url, key }, now, say }
+  async function attempt(steps: () => Promise<void>) {
     try {
-      await seed(client, say)
-      rmSync(unfinished)
+      await steps()
+      return true
     } catch (error) {
       end.throwIfAborted()
       say(`The sample data is not complete (${messageOf(error)}); the next start goes on.`)
+      return false
     }
   }
-  // Only the screen lacks something when the API cannot tell.
-  return findDataset(client, DATASETS[0].name).catch(() => undefined)
+  if (wanted) writeFileSync(unfinished, '')
+  const begun = wanted && (await attempt(() => seed(client, now, say)))
+  return {
+    // Only the screen lacks something when the API cannot tell.
+    dataset: await findDataset(client, DATASETS[0].name).catch(() => undefined),
+    async finish() {
+      if (begun && (await attempt(() => seedRest(rest)))) rmSync(unfinished)
+    },
+  }
 }
 
-async function seed(client: ApiClient, say: Say) {
-  const { manifests, traces, scores } = makeDemo(new Date())
+async function seed(client: ApiClient, now: Date, say: Say) {
+  const { manifests, traces, scores } = makeDemo(now)
   await importTraces(client, traces, say)
   await pushScores(client, scores, say)
-  await awaitVerdicts(client, say)
+  await tellVerdicts(client, say)
   for (const dataset of DATASETS) await buildDataset(client, dataset, say)
-  await registerManifests(client, manifests, traces.length)
+  await registerManifests(client, manifests, { activate: true })
+  await awaitTies(client, traces.length)
   const [newer, older] = await listVersions(client)
   await compareVersions(client, { newer, older }, say)
   await makeReplayBatch(client, { newer, older }, say)
 }
 
+/** Something for every page of the console. What is announced by webhooks comes after their address. */
+async function seedRest({ client, stored, now, say }: Rest) {
+  say('More sample data is coming, for each page of the console.')
+  await setWebhook(client)
+  await makeKeys(client, now)
+  await setPolicies(client)
+  await addAgents(client, now)
+  await addSkills(client, now)
+  await annotate(client)
+  await resolveRegression(client)
+  await checkCandidates(client)
+  await repairCredits(client)
+  await buildMore(client)
+  await replaySome(client, now)
+  await importWithLosses(client, now)
+  await sendTest(client)
+  await storeDelivered(client, stored)
+  say('The sample data is complete.')
+}
+
 async function importTraces(client: ApiClient, traces: readonly object[], say: Say) {
   const lines = traces.map((trace) => JSON.stringify(trace)).join('\n')
   say(`Importing ${traces.length} sample traces of two agents (${sizeOf(lines.length)}).`)
-  const type = 'application/x-ndjson'
-  const started = await client.post<{ import_id: string; job_id: string }>('/import/jsonl', lines, {
-    type,
-  })
-  await client.waitForJob(started?.job_id ?? '')
-  const done = await client.get<ImportAnswer>(`/import/${started?.import_id}`)
+  const done = await importLines(client, '/import/jsonl', lines)
   say(`${done.imported_count} traces imported, ${done.skipped_count} were there already.`)
 }
 
@@ -84,30 +125,16 @@ async function pushScores(client: ApiClient, scores: readonly object[], say: Say
 }
 
 /** Traces without scores are judged by what the import enqueued, which may come last. */
-async function awaitVerdicts(client: ApiClient, say: Say) {
-  for (;;) {
-    const { by_verdict: verdicts } = await client.get<StatsAnswer>('/traces/stats')
-    if (!verdicts['none']) {
-      const counts = VERDICTS.map((word) => `${verdicts[word] ?? 0} ${word}`)
-      return say(`Verdicts: ${counts.join(', ')}.`)
-    }
-    await setTimeout(POLL_MS)
-  }
+async function tellVerdicts(client: ApiClient, say: Say) {
+  const verdicts = await awaitVerdicts(client)
+  const counts = VERDICTS.map((word) => `${verdicts[word] ?? 0} ${word}`)
+  say(`Verdicts: ${counts.join(', ')}.`)
 }
 
-/**
- * Only what is not there yet: registered again, an older version would be the active one again. Then
- * waits until the traces are tied to what they name.
- */
-async function registerManifests(client: ApiClient, demo: Demo['manifests'], traceCount: number) {
-  const list = async () => (await client.get<ManifestsAnswer>('/manifests?limit=500')).manifests
-  const known = (await list()).map(({ manifest_hash }) => manifest_hash)
-  for (const manifest of demo) {
-    if (known.includes(manifest.manifest_hash)) continue
-    await client.post('/manifests', { ...manifest, activate: true })
-  }
+/** Waits until the traces are tied to the manifests that they name. */
+async function awaitTies(client: ApiClient, traceCount: number) {
   for (;;) {
-    const tied = (await list()).reduce((sum, { traces_count }) => sum + traces_count, 0)
+    const tied = (await listManifests(client)).reduce((sum, each) => sum + each.traces_count, 0)
     if (tied >= traceCount) return
     await setTimeout(POLL_MS)
   }
@@ -115,8 +142,7 @@ async function registerManifests(client: ApiClient, demo: Demo['manifests'], tra
 
 /** Ids of the versions of the agent that has two, newest first. */
 async function listVersions(client: ApiClient) {
-  const { manifests } = await client.get<ManifestsAnswer>(`/manifests?agent_name=${AGENT}`)
-  return manifests.map(({ manifest_id }) => manifest_id)
+  return (await listManifests(client, AGENT)).map(({ manifest_id }) => manifest_id)
 }
 
 /** What the newer version does to recorded traffic, and whether it does worse. */
@@ -149,24 +175,13 @@ async function makeReplayBatch(client: ApiClient, { newer, older }: Versions, sa
 }
 
 async function buildDataset(client: ApiClient, dataset: (typeof DATASETS)[number], say: Say) {
-  await client.post('/datasets', dataset, { allowed: [409] })
-  const found = await findDataset(client, dataset.name)
-  if (!found) throw new Error(`dataset ${dataset.name} cannot be found`)
-  if (!found.current_version_id) {
-    const started = await client.post<{ job_id: string }>(`/datasets/${found.id}/build`, {})
-    await client.waitForJob(started?.job_id ?? '')
-  }
-  const version = await client.get<VersionAnswer>(`/datasets/${found.id}/versions/latest`)
+  const { id } = await makeDataset(client, dataset, [{}])
+  const version = await client.get<VersionAnswer>(`/datasets/${id}/versions/latest`)
   const files = version.files.filter(({ format }) => format === 'parquet')
   const size = files.reduce((sum, { size_bytes }) => sum + size_bytes, 0)
   say(
     `Dataset ${dataset.name} ${version.version_label}: ${version.row_count} rows, Parquet ${sizeOf(size)}.`,
   )
-}
-
-async function findDataset(client: ApiClient, name: string) {
-  const { datasets } = await client.get<{ datasets: DatasetAnswer[] }>('/datasets?limit=500')
-  return datasets.find((dataset) => dataset.name === name)
 }
 
 function sizeOf(bytes: number) {
@@ -191,22 +206,17 @@ const DATASETS = [
 const POLL_MS = 200
 
 type Say = (sentence: string) => void
+interface Rest {
+  readonly client: ApiClient
+  readonly stored: { readonly url: string; readonly key: string }
+  readonly now: Date
+  readonly say: Say
+}
 type Versions = Record<'newer' | 'older', string | undefined>
 
-interface ImportAnswer {
-  readonly imported_count: number
-  readonly skipped_count: number
-}
 interface ScoresAnswer {
   readonly stored: number
   readonly verdict_job_ids: readonly string[]
-}
-interface ManifestsAnswer {
-  readonly manifests: readonly {
-    manifest_id: string
-    manifest_hash: string
-    traces_count: number
-  }[]
 }
 interface ReportAnswer {
   readonly report_id: string
@@ -222,14 +232,6 @@ interface BisectAnswer {
   readonly job_id: string
   readonly versions: readonly { version_label: string; mean: number | null }[]
   readonly findings: readonly object[]
-}
-interface StatsAnswer {
-  readonly by_verdict: Readonly<Record<string, number>>
-}
-interface DatasetAnswer {
-  readonly id: string
-  readonly name: string
-  readonly current_version_id: string | null
 }
 interface VersionAnswer {
   readonly version_label: string

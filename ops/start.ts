@@ -13,12 +13,14 @@ import type { PoolName } from '../workers/pool-names.ts'
 import type { Config } from './config.ts'
 import { keepPostgres } from './embedded.ts'
 import { ensureFirstOrganization } from './first-organization.ts'
+import type { FirstOrganization } from './first-organization.ts'
 import { prepareDatabase } from './migrate.ts'
 import { checkPatches } from './patches.ts'
 import { keepFilesPrivate, makePassable } from './private-files.ts'
 import { sentenceOf } from './process.ts'
 import { renderScreen } from './screen.ts'
 import { seedWhenWanted } from './seed.ts'
+import { makeSignInLink } from './sign-in-link.ts'
 import { aborted, endWithin, listenForStop, unlessAborted } from './shutdown.ts'
 import { OperatorError } from './operator-error.ts'
 
@@ -59,15 +61,25 @@ async function startAll(service: Service) {
   end.throwIfAborted()
   const organization = await openFirstOrganization(config, url)
   const local = await startChildren(service, url)
-  const dataset = await seedWhenWanted({ config, organization, address: local, say, end })
+  const { dataset, finish } = await seedWhenWanted({
+    config,
+    organization,
+    address: local,
+    url,
+    say,
+    end,
+  })
+  const address = config.PUBLIC_URL ?? local
   process.stdout.write(
     renderScreen({
-      address: config.PUBLIC_URL ?? local,
+      address,
+      console: (await makeLink(url, local, organization)) ?? `${address}/console`,
       dataDir: config.DATA_DIR,
       key: organization.key,
       dataset,
     }),
   )
+  await finish()
 }
 
 function makeDataDir({ DATA_DIR }: Config) {
@@ -93,6 +105,17 @@ async function openFirstOrganization(config: Config, url: string) {
   const sql = openDatabase(url, { max: 1, pooled: true })
   try {
     return await ensureFirstOrganization(sql, config)
+  } finally {
+    await sql.end()
+  }
+}
+
+/** The link that signs the operator in; undefined where this start does not know the key. */
+async function makeLink(url: string, address: string, { key }: FirstOrganization) {
+  if (key === undefined) return undefined
+  const sql = openDatabase(url, { max: 1, pooled: true })
+  try {
+    return await makeSignInLink(sql, address, key)
   } finally {
     await sql.end()
   }

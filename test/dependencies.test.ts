@@ -85,12 +85,14 @@ const PERMISSIVE = new Set([
   'ISC',
   'MIT',
   'MIT-0',
+  // Fonts, served as they are.
+  'OFL-1.1',
   'Public Domain',
   'Python-2.0',
   'Unlicense',
 ])
-/** Of data that tools hold. */
-const DEVELOPMENT_ONLY = new Set(['CC-BY-3.0', 'CC-BY-4.0'])
+/** Of data that tools hold, and of a tool that tests run. */
+const DEVELOPMENT_ONLY = new Set(['CC-BY-3.0', 'CC-BY-4.0', 'MPL-2.0'])
 /** Licences of packages that state them in a file only. */
 const OWN_WORDS: Record<string, string> = { 'jsonc-simple-parser': 'MIT' }
 

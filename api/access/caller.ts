@@ -1,5 +1,6 @@
 import Joi from 'joi'
 import { PLANS } from '../../jobs/rules/org/plan.ts'
+import { nullable, times } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 
 export const callerBody = Joi.object({
@@ -21,6 +22,9 @@ export const callerBody = Joi.object({
     .required()
     .description('admin: admin permission over the whole organization; viewer: may only read'),
   scope: Joi.string().valid('global', 'workspace', 'project').required(),
+  session_expires_at: nullable(times).description(
+    'When the session is over, at the latest; null for a key',
+  ),
 }).label('Caller')
 
 export function viewCaller(principal: Principal) {
@@ -29,6 +33,7 @@ export function viewCaller(principal: Principal) {
     org: { id: principal.orgId, name: principal.orgName, plan: principal.plan },
     role: roleOf(principal),
     scope: principal.scope,
+    session_expires_at: principal.session?.expiresAt ?? null,
   }
 }
 

@@ -1,16 +1,19 @@
 import Joi from 'joi'
-import { listOf, oneOf, shape } from '../../jobs/shape.ts'
+import { int, listOf, oneOf, shape } from '../../jobs/shape.ts'
 import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
+import type { Split } from '../../jobs/rules/datasets/recipe.ts'
 import type { Storage } from '../../jobs/storage.ts'
 import { findNearDuplicates } from '../../sql/datasets/near-duplicates.ts'
 import * as rows from '../../sql/datasets/rows.ts'
-import type { RowPosition } from '../../sql/datasets/rows.ts'
+import type { LengthFilter, RowPosition } from '../../sql/datasets/rows.ts'
 import { listFiles } from '../../sql/datasets/versions.ts'
-import type { FileRow } from '../../sql/datasets/versions.ts'
+import type { FileRow, VersionRow } from '../../sql/datasets/versions.ts'
 import { endpoint } from '../endpoint.ts'
 import { cursorQuery, errorBody, nullable } from '../fields.ts'
 import { decodeNumberCursor, encodeCursor } from '../pagination.ts'
 import { findBuiltVersion, versionPath } from './version.ts'
+
+const length = () => int(0, 10_000_000)
 
 const nearDuplicate = Joi.object({
   row: Joi.object({ trace_id: Joi.string().required(), split: Joi.string().required() })
@@ -35,10 +38,20 @@ const nearDuplicate = Joi.object({
 export const listRows = endpoint('GET', '/datasets/{dataset_id}/versions/{version}/rows', {
   summary: 'Look at the rows of a version',
   description:
-    'In their order. A page of long rows may hold fewer than `limit`; read on by cursor. The first page has samples of the rows that were left out because they are near to one that was kept.',
+    'In their order. A page of long rows may hold fewer than `limit`; read on by cursor. With bounds of tokens or messages a page looks at 100,000 rows at most, and may hold none of them. The first page has samples of the rows that were left out because they are near to one that was kept.',
   access: 'key',
   params: versionPath,
-  query: shape({}, { split: oneOf(...SPLITS), ...cursorQuery }),
+  query: shape(
+    {},
+    {
+      split: oneOf(...SPLITS),
+      min_tokens: length().description('By the estimate of tokens; included, as the other bounds'),
+      max_tokens: length(),
+      min_messages: length().description('Of a pair those of the prompt and the chosen one'),
+      max_messages: length(),
+      ...cursorQuery,
+    },
+  ),
   answers: {
     200: Joi.object({
       rows: listOf(
@@ -46,11 +59,20 @@ export const listRows = endpoint('GET', '/datasets/{dataset_id}/versions/{versio
           ordinal: Joi.number().integer().required(),
           split: Joi.string().required(),
           provenance: Joi.object().unknown(true).required(),
+          token_estimate: nullable(Joi.number().integer())
+            .required()
+            .description('Null in versions that an earlier release built'),
+          span_id: nullable(Joi.string())
+            .required()
+            .description('Of the call that the row was made of, where that has one'),
         })
           .unknown(true)
           .label('DatasetRow'),
       ).required(),
-      total: Joi.number().integer().required().description('Rows of the version, or of the split'),
+      total: Joi.number()
+        .integer()
+        .required()
+        .description('Rows of the version, or of the split, of whatever length'),
       near_duplicates: listOf(nearDuplicate)
         .required()
         .description(
@@ -65,13 +87,14 @@ export const listRows = endpoint('GET', '/datasets/{dataset_id}/versions/{versio
   async handle({ context, principal, params, query }) {
     const { sql, storage } = context
     const version = await findBuiltVersion(context, principal, params)
-    const from = decodeNumberCursor(query.cursor) ?? 0
-    const { split, limit } = query
-    const page = { from, split, limit: limit + 1 }
+    const { split, limit, ...lengths } = query
+    const after = decodeNumberCursor(query.cursor) ?? 0
+    const { from, until, end } = rangeOf(version, { split, lengths, after })
+    const page = { from, until, lengths, limit: limit + 1 }
     const positions = await rows.listRows(sql, principal.orgId, version.id, page)
     const shown = withinBytes(positions.slice(0, limit))
     const files = await listFiles(sql, principal.orgId, [version.id])
-    const next = positions[shown.length]
+    const next = positions[shown.length]?.ordinal ?? (until < end ? until : undefined)
     return {
       rows: await readRows(storage, files, shown),
       total: split ? version.split_counts?.[split] : version.row_count,
@@ -79,10 +102,26 @@ export const listRows = endpoint('GET', '/datasets/{dataset_id}/versions/{versio
         ? []
         : await findNearDuplicates(sql, principal.orgId, version.id),
       limit,
-      next_cursor: next ? encodeCursor([next.ordinal]) : null,
+      next_cursor: next === undefined ? null : encodeCursor([next]),
     }
   },
 })
+
+/**
+ * The ordinals that a page looks at, and the end of those there are: splits come one after the other.
+ * @param after where the page begins
+ */
+function rangeOf(
+  { row_count, split_counts }: VersionRow,
+  { split, lengths, after }: { split: Split | undefined; lengths: LengthFilter; after: number },
+) {
+  const before = SPLITS.slice(0, split && SPLITS.indexOf(split))
+  const start = split ? before.reduce((sum, name) => sum + (split_counts?.[name] ?? 0), 0) : 0
+  const end = start + ((split ? split_counts?.[split] : row_count) ?? 0)
+  const from = Math.max(after, start)
+  const isBounded = Object.values(lengths).some((bound) => bound !== undefined)
+  return { from, until: isBounded ? Math.min(end, from + MAX_LOOKED_AT) : end, end }
+}
 
 /** The first rows that fit into an answer, at least one. */
 function withinBytes(positions: readonly RowPosition[]) {
@@ -98,7 +137,7 @@ async function readRows(
   positions: readonly RowPosition[],
 ) {
   const byFile = Map.groupBy(positions, ({ split, shard }) => `${split}-${shard}`)
-  const read: object[] = []
+  const read: ReadRow[] = []
   for (const group of byFile.values()) {
     const [first, last] = [group[0], group.at(-1)]
     const file = files.find(
@@ -111,12 +150,53 @@ async function readRows(
     const bytes = Buffer.concat(
       await Array.fromAsync(await storage.read(file.storage_key, { start, end })),
     )
-    for (const { ordinal, split, byte_offset, byte_length } of group) {
+    for (const { ordinal, split, byte_offset, byte_length, tokens, span_id } of group) {
       const line = bytes.subarray(byte_offset - start, byte_offset - start + byte_length)
-      read.push({ ordinal, split, ...(JSON.parse(line.toString()) as object) })
+      const row = JSON.parse(line.toString()) as RowContent
+      read.push({ ordinal, split, token_estimate: tokens, span_id, ...row })
     }
   }
   return read
 }
 
+/** The members of a row of any type and format. */
+interface RowContent {
+  readonly messages?: readonly RowMessage[]
+  readonly prompt?: readonly RowMessage[]
+  readonly chosen?: readonly RowMessage[]
+  readonly rejected?: readonly RowMessage[]
+  readonly completion?: readonly RowMessage[]
+  readonly label?: boolean
+  /** Of the format sharegpt, as the next one. */
+  readonly system?: string | null
+  readonly conversations?: readonly {
+    readonly from: string
+    readonly value: string
+    readonly weight: number
+  }[]
+  readonly provenance: {
+    readonly trace_id: string
+    readonly verdict: string
+    readonly repaired: boolean
+    readonly pair_source?: string
+    readonly rejected?: { readonly trace_id: string }
+  }
+}
+
+interface RowMessage {
+  readonly role: string
+  /** A list of parts where it came so. */
+  readonly content: unknown
+  readonly weight: number
+  readonly tool_calls?: readonly {
+    /** Arguments are a text or an object, as the format has them. */
+    readonly function: { readonly name: string; readonly arguments: unknown }
+  }[]
+}
+
+export type ReadRow = RowContent &
+  Pick<RowPosition, 'ordinal' | 'split' | 'span_id'> & { readonly token_estimate: number | null }
+
 const MAX_PAGE_BYTES = 8 << 20
+/** Rows of one version stand side by side, so that these take some tens of milliseconds. */
+const MAX_LOOKED_AT = 100_000

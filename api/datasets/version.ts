@@ -1,7 +1,7 @@
 import Joi from 'joi'
 import { isUuid } from '../../jobs/rules/core/uuid.ts'
 import { listOf, shape, textReference, uuidReference } from '../../jobs/shape.ts'
-import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
+import { DATASET_TYPES, SPLITS } from '../../jobs/rules/datasets/recipe.ts'
 import { findStaleReasons } from '../../sql/datasets/staleness.ts'
 import type { StaleReason } from '../../sql/datasets/staleness.ts'
 import { findVersion, listFiles } from '../../sql/datasets/versions.ts'
@@ -15,10 +15,23 @@ import { staleBody, viewStaleness } from './staleness.ts'
 
 const count = Joi.number().integer()
 
+const lengthBins = listOf(
+  Joi.object({ from: count.required(), to: count.required(), rows: count.required() }).label(
+    'DatasetLengthBin',
+  ),
+)
+  .required()
+  .description('Those with rows, ascending; `from` and `to` are included')
+
 export const versionBody = Joi.object({
   id: Joi.string().guid().required(),
   version_id: Joi.string().guid().required().description('The same as `id`'),
   dataset_id: Joi.string().guid().required(),
+  dataset_name: Joi.string().required(),
+  dataset_type: Joi.string()
+    .valid(...DATASET_TYPES)
+    .required(),
+  project_id: Joi.string().guid().required(),
   version_number: count.required(),
   version_label: Joi.string().required().description('`v` and the number'),
   status: Joi.string().valid('queued', 'building', 'ready', 'failed', 'canceled').required(),
@@ -65,6 +78,21 @@ export const versionBody = Joi.object({
       rows: count.required().description('How many rows anything was taken out of'),
     }).label('DatasetRedaction'),
   ).description('What was taken out of the rows; null where `options.redact` asked for nothing'),
+  funnel: nullable(
+    Joi.object({
+      traces: count.required().description('Of the project'),
+      passed: count.required().description('Traces that pass the filters'),
+      eligible: count.required().description('Traces that may give rows of the type'),
+      rows_made: count.required().description('Before any were left out beside others'),
+    }).label('DatasetFunnel'),
+  ).description(
+    'What was left after each step of the build, of which `dropped_counts` has the reasons; null until it is ready, and in versions that an earlier release built',
+  ),
+  lengths: nullable(
+    Joi.object({ tokens: lengthBins, messages: lengthBins }).label('DatasetLengths'),
+  ).description(
+    'How many rows are how long: by the estimate of tokens, and by messages, of a pair those of the prompt and the chosen one. Null where `funnel` is',
+  ),
   files: listOf(
     Joi.object({
       format: Joi.string().valid('jsonl', 'parquet').required(),
@@ -129,7 +157,7 @@ export async function findVisibleVersion(
   const read = readReference(reference)
   const version = read && (await findVersion(context.sql, principal.orgId, dataset.id, read))
   if (!version) throw notFound('Dataset version')
-  return { ...version, dataset_name: dataset.name }
+  return version
 }
 
 /** @throws ApiError 404, and 409 while the version is not ready */
@@ -182,6 +210,9 @@ function pick<T, K extends keyof T>(row: T, members: readonly K[]) {
 
 const VERSION_MEMBERS = [
   'dataset_id',
+  'dataset_name',
+  'dataset_type',
+  'project_id',
   'version_number',
   'status',
   'manifest_ids',
@@ -196,6 +227,8 @@ const VERSION_MEMBERS = [
   'token_estimate',
   'policy',
   'redaction',
+  'funnel',
+  'lengths',
   'parent_version_id',
   'job_id',
   'created_by',

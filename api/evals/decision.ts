@@ -1,5 +1,6 @@
 import Joi from 'joi'
 import { EVAL_VERDICTS, VERDICTS } from '../../jobs/rules/core/verdicts.ts'
+import { readCounterfactual } from '../../jobs/rules/evals/counterfactual.ts'
 import { PRESETS } from '../../jobs/rules/evals/decision-policy.ts'
 import type { Reason } from '../../jobs/rules/evals/verdict.ts'
 import { listOf } from '../../jobs/shape.ts'
@@ -12,6 +13,23 @@ export const reasonBody = Joi.object({
   subject: Joi.string().required().allow(''),
   message: Joi.string().required(),
 }).label('DecisionReason')
+
+const changeBody = Joi.object({
+  verdict: Joi.string()
+    .valid(...VERDICTS)
+    .required(),
+  needs_review: Joi.boolean().required(),
+  subject: Joi.string()
+    .required()
+    .description('Name of the score that would have to move, else the condition in words'),
+  op: nullable(Joi.string().valid('>=', '<')).required(),
+  value: nullable(Joi.number())
+    .required()
+    .description(
+      'What `op` compares the score to, 0 to 1; both are null where no score has to move',
+    ),
+  text: Joi.string().required().description('The same as `counterfactual`'),
+}).label('CounterfactualChange')
 
 export const decisionBody = Joi.object({
   trace_id: Joi.string().required(),
@@ -30,6 +48,11 @@ export const decisionBody = Joi.object({
   counterfactual: nullable(Joi.string())
     .required()
     .description('The smallest single change after which another rule decides'),
+  counterfactual_change: nullable(changeBody)
+    .required()
+    .description(
+      'The same as data; null also for a text of a restored backup that does not read like one',
+    ),
   policy: Joi.object({
     name: Joi.string()
       .valid(...PRESETS)
@@ -48,6 +71,7 @@ export function viewDecision(verdict: StoredVerdict) {
   const { policy_agent_name, policy_version, policy_preset, reasons, ...shown } = verdict
   return {
     ...shown,
+    counterfactual_change: readCounterfactual(shown.counterfactual, reasons[0]?.code),
     reasons: reasons.map(viewReason),
     policy: {
       name: policy_preset,

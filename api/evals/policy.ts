@@ -1,6 +1,8 @@
 import Joi from 'joi'
-import { PRESETS, TRUSTS } from '../../jobs/rules/evals/decision-policy.ts'
+import { PRESETS, resolvePolicy, TRUSTS } from '../../jobs/rules/evals/decision-policy.ts'
+import type { PolicyRequest } from '../../jobs/rules/evals/decision-policy.ts'
 import type { PolicyRow } from '../../sql/evals/decision-policies.ts'
+import { badRequest } from '../errors.ts'
 import { nullable, times } from '../fields.ts'
 
 export const policyBody = Joi.object({
@@ -35,6 +37,19 @@ export function viewPolicy(policy: Omit<PolicyRow, 'created_at'> & { created_at:
     created_by: policy.created_by,
     created_at: policy.created_at,
   }
+}
+
+/**
+ * The settings that a request asks for.
+ * @throws ApiError 400 where they contradict each other
+ */
+export function resolveSettings(request: PolicyRequest) {
+  const settings = resolvePolicy(request)
+  const { keep_at, drop_at } = settings
+  if (drop_at > keep_at) {
+    throw badRequest(`drop_at (${drop_at}) must not be above keep_at (${keep_at})`)
+  }
+  return settings
 }
 
 function share() {

@@ -1,17 +1,16 @@
 import Joi from 'joi'
 import { decideTraces } from '../../jobs/decide-traces.ts'
-import { PRESETS, resolvePolicy } from '../../jobs/rules/evals/decision-policy.ts'
+import { PRESETS } from '../../jobs/rules/evals/decision-policy.ts'
 import type { Trust } from '../../jobs/rules/evals/decision-policy.ts'
 import { oneOf, shape, text } from '../../jobs/shape.ts'
 import { onlyRow } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { insertPolicyVersion, listCurrentPolicies } from '../../sql/evals/decision-policies.ts'
 import { endpoint } from '../endpoint.ts'
-import { badRequest } from '../errors.ts'
 import { nullable, projectField } from '../fields.ts'
 import { writableProject } from '../projects.ts'
 import { admitJob } from '../admit-job.ts'
-import { policyBody, viewPolicy } from './policy.ts'
+import { policyBody, resolveSettings, viewPolicy } from './policy.ts'
 
 const share = () => Joi.number().min(0).max(1)
 const weights = {
@@ -50,12 +49,7 @@ export const setPolicy = endpoint('PUT', '/decision-policy', {
       .label('SetDecisionPolicy'),
   },
   async handle({ context, principal, query, body }) {
-    const settings = resolvePolicy(body)
-    if (settings.drop_at > settings.keep_at) {
-      throw badRequest(
-        `drop_at (${settings.drop_at}) must not be above keep_at (${settings.keep_at})`,
-      )
-    }
+    const settings = resolveSettings(body)
     const agent_name = body.agent_name ?? ''
     const policy = { agent_name, settings, created_by: principal.keyId }
     return context.queue.transaction(context.sql, async (tx: Transaction) => {

@@ -1,8 +1,9 @@
 import Joi from 'joi'
-import { int, listOf, oneOf, shape } from '../../jobs/shape.ts'
+import { int, listOf, oneOf, shape, text } from '../../jobs/shape.ts'
 import type { Sql } from '../../sql/core/db.ts'
 import * as errors from '../../sql/import/import-errors.ts'
 import type { ImportError } from '../../sql/import/import-errors.ts'
+import type { ImportRow } from '../../sql/import/imports.ts'
 import { endpoint } from '../endpoint.ts'
 import { cursorQuery, errorBody, listMembers } from '../fields.ts'
 import { jsonLines } from '../json-lines.ts'
@@ -18,6 +19,7 @@ export const listImportErrors = endpoint('GET', '/import/{import_id}/errors', {
     {},
     {
       format: oneOf('json', 'jsonl').default('json'),
+      code: text(100).description('Those of one code'),
       limit: int(1, 1000).default(1000),
       cursor: cursorQuery.cursor,
     },
@@ -31,6 +33,10 @@ export const listImportErrors = endpoint('GET', '/import/{import_id}/errors', {
           message: Joi.string().required(),
         }).label('ImportError'),
       ).required(),
+      by_code: Joi.object()
+        .pattern(Joi.string(), Joi.number().integer())
+        .required()
+        .description('How many of those that are kept there are of each code, the most first'),
       ...listMembers,
     }).label('ImportErrorList'),
     404: errorBody,
@@ -39,13 +45,19 @@ export const listImportErrors = endpoint('GET', '/import/{import_id}/errors', {
     const { sql } = context
     const item = await findVisibleImport(context, principal, params.import_id)
     if (query.format === 'jsonl') {
-      return jsonLines(`import-${item.id}-errors.jsonl`, allErrors(sql, item.org_id, item.id))
+      return jsonLines(`import-${item.id}-errors.jsonl`, allErrors(sql, item, query.code))
     }
     const page = { limit: query.limit, offset: 0 }
     /** The last line before the page. */
     const after = decodeNumberCursor(query.cursor, LINE_DIGITS) ?? 0
-    const rows = await errors.listImportErrors(sql, item.org_id, item.id, after, page.limit + 1)
-    return listAnswer('errors', page, rows, item.error_count, viewError, ({ line }) => [line])
+    const { code } = query
+    const [rows, by_code] = await Promise.all([
+      errors.listImportErrors(sql, item.org_id, item.id, { after, code, limit: page.limit + 1 }),
+      errors.countImportErrors(sql, item.org_id, item.id),
+    ])
+    const total = code === undefined ? item.error_count : (by_code[code] ?? 0)
+    const list = listAnswer('errors', page, rows, total, viewError, ({ line }) => [line])
+    return { ...list, by_code }
   },
 })
 
@@ -53,9 +65,13 @@ function viewError({ line, code, message }: ImportError) {
   return { line, code, message }
 }
 
-async function* allErrors(sql: Sql, orgId: string, importId: string) {
+async function* allErrors(sql: Sql, { org_id, id }: ImportRow, code: string | undefined) {
   for (let after = 0; ;) {
-    const rows = await errors.listImportErrors(sql, orgId, importId, after, ERRORS_A_READ)
+    const rows = await errors.listImportErrors(sql, org_id, id, {
+      after,
+      code,
+      limit: ERRORS_A_READ,
+    })
     for (const row of rows) yield viewError(row)
     const last = rows.at(-1)
     if (!last || rows.length < ERRORS_A_READ) return

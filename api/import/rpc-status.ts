@@ -1,7 +1,7 @@
 import type { Request } from '@hapi/hapi'
 import Joi from 'joi'
 import { encodeStatus, encodeTraceResponse } from '../../jobs/rules/import/otlp/otlp-protobuf.ts'
-import type { Unwritten, Written } from '../endpoint.ts'
+import type { Unwritten, Written } from '../written-answer.ts'
 import { mediaTypeOf } from '../read-body.ts'
 
 export const JSON_TYPE = 'application/json'

@@ -8,12 +8,12 @@ import { cursorQuery, nullable, times } from '../fields.ts'
 import { decodeCursor, encodeCursor } from '../pagination.ts'
 import { readableProjects } from '../projects.ts'
 
-const TYPES = ['manifest', 'regression', 'audit', 'training'] as const
+export const CHANGELOG_TYPES = ['manifest', 'regression', 'audit', 'training'] as const
 
 const eventBody = Joi.object({
   id: Joi.string().guid().required(),
   type: Joi.string()
-    .valid(...TYPES)
+    .valid(...CHANGELOG_TYPES)
     .required(),
   event_type: Joi.string().required(),
   agent_name: nullable(Joi.string()).required(),
@@ -47,7 +47,7 @@ export const listChangelog = endpoint('GET', '/changelog', {
     {},
     {
       since: time().description('Only events after it'),
-      types: someOf(...TYPES).description('Separated by commas; default all'),
+      types: someOf(...CHANGELOG_TYPES).description('Separated by commas; default all'),
       limit: int(1, 200).default(50),
       include_fixtures: Joi.boolean()
         .default(false)
@@ -66,7 +66,7 @@ export const listChangelog = endpoint('GET', '/changelog', {
     const asked = query.types?.split(',')
     const rows = await changelog.listChangelog(sql, principal.orgId, {
       projectIds: await readableProjects(sql, principal, undefined),
-      types: TYPES.filter((type) => !asked || asked.includes(type)),
+      types: CHANGELOG_TYPES.filter((type) => !asked || asked.includes(type)),
       since: query.since,
       before: decodeCursor(query.cursor),
       includeFixtures: query.include_fixtures,

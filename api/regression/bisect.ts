@@ -42,6 +42,11 @@ export const bisectBody = Joi.object({
       ci95_low: nullable(Joi.number()).required(),
       ci95_high: nullable(Joi.number()).required(),
       pass_rate: nullable(Joi.number()).required(),
+      mde: nullable(Joi.number())
+        .required()
+        .description(
+          'The smallest drop against the version before that its traffic could have shown with a power of .8',
+        ),
       is_below_threshold: Joi.boolean()
         .required()
         .description('For display only: chance is not accounted for'),
@@ -70,6 +75,7 @@ export async function viewBisect(
   const { since, min_samples, threshold } = view
   const versions = (series?.versions ?? []).map((version, i, all) => ({
     ...version,
+    mde: version.mde ?? null,
     is_below_threshold: isBelow(all[i - 1], version, { min_samples, threshold }),
   }))
   return {

@@ -90,6 +90,13 @@ const metricBody = Joi.object({
   trace_sample_ids: words,
 }).label('MetricCheck')
 
+const verdictsBody = Joi.object({
+  keep: count,
+  repair: count,
+  replay: count,
+  drop: count,
+}).label('CompatVerdicts')
+
 const impactBody = Joi.object({
   id: Joi.string().required(),
   surface_change_type: Joi.string()
@@ -98,6 +105,7 @@ const impactBody = Joi.object({
   surface_name: Joi.string().required(),
   severity: risk.required(),
   affected_trace_count: count,
+  verdicts: verdictsBody.description('What the change alone asks of those traces'),
   sample_trace_ids: words,
   explanation: Joi.string().required(),
   eval_breakdown: Joi.object(evalCounts).required().label('EvalCounts'),
@@ -176,9 +184,16 @@ export const checkBody = Joi.object({
   candidate_manifest_hash: Joi.string().required(),
   human_decision: nullable(Joi.string().valid('accepted', 'rejected')).required(),
   impacts: nullable(listOf(impactBody)).required(),
-  compat_summary: nullable(
-    Joi.object({ keep: count, repair: count, replay: count, drop: count }).label('CompatVerdicts'),
-  ).required(),
+  compat_summary: nullable(verdictsBody).required(),
+  verdicts_by_score: nullable(
+    Joi.object({
+      passing: verdictsBody.required(),
+      failing: verdictsBody.required(),
+      unscored: verdictsBody.required(),
+    }).label('CompatVerdictsByScore'),
+  )
+    .required()
+    .description('What the candidate asks of the traces, by what their scores say of them'),
   affected_trace_count: nullable(Joi.number().integer()).required(),
   metrics: nullable(listOf(metricBody)).required(),
   warnings: nullable(

@@ -44,6 +44,7 @@ export function viewCheck(check: ShownCheck) {
     human_decision: check.human_decision,
     impacts: found.impacts ?? null,
     compat_summary: found.compat_summary ?? null,
+    verdicts_by_score: found.verdicts_by_score ?? null,
     affected_trace_count: found.affected_trace_count ?? null,
     metrics: found.metrics ?? null,
     warnings: found.warnings ?? null,

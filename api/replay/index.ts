@@ -10,6 +10,7 @@ import { extendReplayLease } from './extend-lease.ts'
 import { linkReplayTraces } from './link-traces.ts'
 import { listReplayBatches } from './list-batches.ts'
 import { listReplayTasks } from './list-tasks.ts'
+import { listRepairs } from './list-repairs.ts'
 import { previewRepair } from './preview-repair.ts'
 import { resumeReplayBatch } from './resume-batch.ts'
 import { showRepair } from './show-repair.ts'
@@ -35,4 +36,5 @@ export const replay: Area = [
   applyRepair,
   applySelectiveRepair,
   showRepair,
+  listRepairs,
 ]

@@ -74,6 +74,12 @@ export const repairBatchBody = Joi.object(batchFields).label('RepairBatch')
 
 export const shownRepairBatchBody = Joi.object({
   ...batchFields,
+  project_id: Joi.string().guid().required(),
+  repaired_trace_ids: listOf(Joi.string())
+    .required()
+    .description(
+      'The first 50 traces whose repaired content this batch stored last: read them with `revision`',
+    ),
   failures: listOf(
     Joi.object({ trace_id: Joi.string().required(), code: Joi.string().required() }).label(
       'RepairFailure',

@@ -1,5 +1,5 @@
 import { shape, uuidReference } from '../../jobs/shape.ts'
-import { listRepairFailures } from '../../sql/manifests/repair-batches.ts'
+import { listRepaired, listRepairFailures } from '../../sql/manifests/repair-batches.ts'
 import { endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
 import { errorBody } from '../fields.ts'
@@ -16,6 +16,13 @@ export const showRepair = endpoint('GET', '/repair/{repair_batch_id}', {
     const batch = await readRepairBatch(sql, orgId, params.repair_batch_id)
     const visible = await readableProjects(sql, principal, undefined)
     if (!maySee(visible, batch.project_id)) throw notFound('Repair batch')
-    return { ...viewRepairBatch(batch), failures: await listRepairFailures(sql, orgId, batch.id) }
+    const [failures, repaired] = await Promise.all([
+      listRepairFailures(sql, orgId, batch.id),
+      listRepaired(sql, orgId, batch.id, REPAIRED_SHOWN),
+    ])
+    const { project_id } = batch
+    return { ...viewRepairBatch(batch), project_id, repaired_trace_ids: repaired, failures }
   },
 })
+
+const REPAIRED_SHOWN = 50

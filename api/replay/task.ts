@@ -27,6 +27,10 @@ export const taskFields = {
       'full: what the user asked is known whole, and so are the results of all tool calls. partial: something of it is missing. none: cannot be run; such a task is skipped',
     ),
   attempt: Joi.number().integer().required().description('How often it was given out'),
+  leased_by: nullable(Joi.string())
+    .required()
+    .description('What the worker that holds it calls itself; null of a push batch'),
+  leased_until: nullable(times).required().description('Null unless it is leased'),
   reason: nullable(Joi.string())
     .required()
     .description('Why it was skipped or failed; while it waits again, why its last attempt failed'),
@@ -89,6 +93,8 @@ export function viewTask(row: TaskRow) {
     trace_id: row.trace_id,
     replayability: row.replayability,
     attempt: row.attempt,
+    leased_by: row.leased_by,
+    leased_until: row.leased_until,
     reason: row.reason,
     replayed_trace_id: row.replayed_trace_id,
     eval_score: row.eval_score,

@@ -7,6 +7,7 @@ import {
   summarizeBenchmark,
 } from '../../jobs/rules/skills/benchmark-run.ts'
 import type { BenchmarkCase } from '../../jobs/rules/skills/benchmark-run.ts'
+import { scoreSkill } from '../../jobs/score-skill.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { markScoresDue } from '../../sql/skills/scores-due.ts'
 import { storeBenchmark } from '../../sql/skills/skill-benchmarks.ts'
@@ -87,7 +88,7 @@ export interface SentBenchmark {
  * @throws ApiError 404 for an unknown skill or version, 422 for a run of the future
  */
 export async function recordRun(
-  { sql, now }: ApiContext,
+  { sql, queue, now }: ApiContext,
   principal: Principal,
   skillName: string,
   { cases, suite, suite_sha256, runner, run_at, version }: SentBenchmark,
@@ -96,7 +97,7 @@ export async function recordRun(
     throw validationError([{ field: 'body.run_at', message: 'must not be in the future' }])
   }
   const { orgId, keyId } = principal
-  return sql.begin(async (tx: Transaction) => {
+  return queue.transaction(sql, async (tx: Transaction) => {
     // So that it is not deleted meanwhile.
     const skill = await lockVisibleSkill(tx, principal, skillName)
     const found = await findVisibleVersion(tx, orgId, skill.id, version)
@@ -111,7 +112,12 @@ export async function recordRun(
       ...countCases(cases),
       created_by_key_id: keyId,
     })
-    if (stored.isNew) await markScoresDue(tx, orgId, [skill.name])
+    if (!stored.isNew) return stored
+    await markScoresDue(tx, orgId, [skill.name])
+    // Who sends a benchmark looks at what it comes to; the next sweep would do it within the hour.
+    if (skill.visibility === 'public') {
+      await queue.enqueue(tx, scoreSkill, { skill_id: skill.id }, { orgId, key: skill.id })
+    }
     return stored
   })
 }

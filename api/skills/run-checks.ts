@@ -1,11 +1,11 @@
 import Joi from 'joi'
-import { bool, listOf, shape } from '../../jobs/shape.ts'
+import { bool, shape } from '../../jobs/shape.ts'
 import { BANDS } from '../../jobs/rules/skills/skill.ts'
 import type { Queryable } from '../../sql/core/db.ts'
-import { findFindings } from '../../sql/skills/safety.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, nullable, times } from '../fields.ts'
+import { errorBody } from '../fields.ts'
 import { answerLongWork } from '../wait.ts'
+import { findingsMembers, viewFindings } from './findings.ts'
 import { submitScan } from './scan.ts'
 import { findVisibleSkill, newestVersion, skillPath } from './skill.ts'
 
@@ -24,29 +24,7 @@ const checksBody = Joi.object({
     .label('SkillIntentReview'),
   version_id: Joi.string().guid().required(),
   version: Joi.number().integer().required(),
-  reason_codes: listOf(Joi.string()).required(),
-  findings: listOf(
-    Joi.object({
-      code: Joi.string().required(),
-      severity: Joi.string().valid('critical', 'warning').required(),
-      path: Joi.string()
-        .required()
-        .description('SKILL.md for the body; or what is said of the skill, such as description'),
-      line: Joi.number().integer().required().description('From 1, within the body or file'),
-      excerpt: Joi.string()
-        .allow('')
-        .required()
-        .description('At most 80 characters, without what is secret or personal'),
-      downgraded: Joi.boolean()
-        .required()
-        .description('It would be critical if it were no example'),
-    }).label('SafetyFinding'),
-  )
-    .required()
-    .description('The first hundred, critical ones first'),
-  finding_count: Joi.number().integer().required().description('Of all'),
-  scanned_at: nullable(times).required(),
-  scanner_version: nullable(Joi.number().integer()).required(),
+  ...findingsMembers,
   job_id: Joi.string().guid(),
 }).label('SkillChecks')
 
@@ -72,7 +50,6 @@ export const runChecks = endpoint('POST', '/skills/{skill_name}/checks/run', {
 /** What is said of the newest version of a skill, and the findings of its last scan where it counts. */
 async function viewChecks(sql: Queryable, orgId: string, skillId: string) {
   const version = await newestVersion(sql, orgId, skillId)
-  const found = await findFindings(sql, orgId, version)
   return {
     skill_safety: version.band,
     safety_status: version.band,
@@ -81,10 +58,6 @@ async function viewChecks(sql: Queryable, orgId: string, skillId: string) {
     intent_review: { summary: 'What the skill is meant to do was not reviewed.' },
     version_id: version.id,
     version: version.version_number,
-    reason_codes: version.reason_codes,
-    findings: found?.findings ?? [],
-    finding_count: found?.finding_count ?? 0,
-    scanned_at: found?.scanned_at ?? null,
-    scanner_version: found?.scanner_version ?? null,
+    ...(await viewFindings(sql, orgId, version)),
   }
 }

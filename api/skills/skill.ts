@@ -2,12 +2,13 @@ import Joi from 'joi'
 import { isUuid } from '../../jobs/rules/core/uuid.ts'
 import { foldReference } from '../../jobs/rules/skills/skill-lookup.ts'
 import {
+  BANDS,
   INVOCATIONS,
   MAX_SKILLS,
   MAX_VERSIONS,
   STABILITIES,
 } from '../../jobs/rules/skills/skill.ts'
-import { listOf, shape, textReference } from '../../jobs/shape.ts'
+import { listOf, oneOf, shape, textReference } from '../../jobs/shape.ts'
 import type { Queryable, Transaction } from '../../sql/core/db.ts'
 import { findRegistryMarks } from '../../sql/skills/registry-marks.ts'
 import { findNewest } from '../../sql/skills/skill-versions.ts'
@@ -56,6 +57,7 @@ export const skillBody = Joi.object({
     id: Joi.string().guid().required(),
     version_number: Joi.number().integer().required(),
     content_hash: Joi.string().required().description('SHA-256 of the body, in hex'),
+    safety_band: oneOf(...BANDS).required(),
     created_at: times.required(),
   })
     .required()
@@ -66,24 +68,30 @@ export const skillBody = Joi.object({
 
 /** Skills as clients see them, in the same order. */
 export async function viewSkills(sql: Queryable, orgId: string, rows: readonly SkillRow[]) {
+  const viewOf = await findBeside(sql, orgId, rows)
+  return rows.map((row) => viewOf(row))
+}
+
+export async function viewSkill(sql: Queryable, orgId: string, row: SkillRow) {
+  const viewOf = await findBeside(sql, orgId, [row])
+  return viewOf(row)
+}
+
+/** Reads what is shown beside the rows. @returns what views one of them */
+async function findBeside(sql: Queryable, orgId: string, rows: readonly SkillRow[]) {
   const ids = rows.map(({ id }) => id)
   const [newest, marks] = await Promise.all([
     findNewest(sql, orgId, ids),
     findRegistryMarks(sql, orgId, ids),
   ])
-  return rows.map(({ upstream_seen_version_id: _, created_by: __, is_fixture, ...row }) => ({
+  return ({ upstream_seen_version_id: _, created_by: __, is_fixture, ...row }: SkillRow) => ({
     ...row,
     url_slug: marks.get(row.id)?.url_slug ?? null,
     has_upstream_update: marks.get(row.id)?.has_upstream_update ?? false,
     is_active: true,
     fixture: is_fixture,
     latest_version: viewLatest(newestOf(newest, row.id)),
-  }))
-}
-
-export async function viewSkill(sql: Queryable, orgId: string, row: SkillRow) {
-  const [view] = await viewSkills(sql, orgId, [row])
-  return view
+  })
 }
 
 /**
@@ -161,6 +169,7 @@ export function newestOf(newest: ReadonlyMap<string, SkillVersionRow>, skillId: 
   return version
 }
 
-function viewLatest({ id, version_number, body_sha256, created_at }: SkillVersionRow) {
-  return { id, version_number, content_hash: body_sha256.toString('hex'), created_at }
+function viewLatest({ id, version_number, body_sha256, band, created_at }: SkillVersionRow) {
+  const content_hash = body_sha256.toString('hex')
+  return { id, version_number, content_hash, safety_band: band, created_at }
 }

@@ -9,6 +9,7 @@ import { findVersion, readBodies } from '../../sql/skills/skill-versions.ts'
 import type { SkillVersionRow } from '../../sql/skills/skill-versions.ts'
 import { notFound } from '../errors.ts'
 import { nullable, times } from '../fields.ts'
+import { findingsMembers, viewFindings } from './findings.ts'
 import { newestVersion, skillName } from './skill.ts'
 
 const fields = {
@@ -36,6 +37,7 @@ export const versionSummary = Joi.object(fields).label('SkillVersionSummary')
 export const versionBody = Joi.object({
   ...fields,
   body_markdown: Joi.string().allow('').required(),
+  safety: Joi.object(findingsMembers).required().label('SkillVersionSafety'),
 }).label('SkillVersion')
 
 export const versionReference = textReference().description('Number or id, or latest')
@@ -50,10 +52,13 @@ export function viewVersion(row: SkillVersionRow) {
   return { ...version, content_hash: body_sha256.toString('hex'), safety_band: band }
 }
 
-/** A version with its body. */
+/** A version with its body, and what the safety scan found in it. */
 export async function viewWholeVersion(sql: Queryable, orgId: string, row: SkillVersionRow) {
-  const bodies = await readBodies(sql, orgId, [row.id])
-  return { ...viewVersion(row), body_markdown: bodies.get(row.id) }
+  const [bodies, safety] = await Promise.all([
+    readBodies(sql, orgId, [row.id]),
+    viewFindings(sql, orgId, row),
+  ])
+  return { ...viewVersion(row), body_markdown: bodies.get(row.id) ?? '', safety }
 }
 
 /** @param reference as `readVersionReference`. @throws ApiError 404 */

@@ -47,7 +47,7 @@ const members = {
   notes: text(10_000).empty([null, '']),
   score: Joi.number<number>().min(0).max(1).description('Goes before the rating'),
   flagged_for_review: Joi.boolean<boolean>().description(
-    'true marks a decision to keep or repair needs_review, false takes that back',
+    'true marks a decision to keep or repair needs_review. false says that it needs no review, whatever its scores and its compatibility leave in doubt, until true is said again',
   ),
 }
 

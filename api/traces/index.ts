@@ -4,6 +4,7 @@ import { createTrace } from './create-trace.ts'
 import { createTraces } from './create-traces.ts'
 import { deleteTrace } from './delete-trace.ts'
 import { deleteTraces } from './delete-traces.ts'
+import { listDatasetRows } from './list-dataset-rows.ts'
 import { listSpans } from './list-spans.ts'
 import { listTraces } from './list-traces.ts'
 import { showSkillRaterConfig } from './show-skill-rater-config.ts'
@@ -18,6 +19,7 @@ export const traces: Area = [
   showSkillRaterConfig,
   showTrace,
   listSpans,
+  listDatasetRows,
   annotateTrace,
   deleteTrace,
   deleteTraces,

@@ -151,6 +151,9 @@ const shownFields = {
   project: Joi.string().required().description('Name of the project'),
   project_id: Joi.string().guid().required(),
   ...givenFields,
+  version_label: nullable(Joi.string()).description(
+    'Of the manifest of `manifest_id`; null without one',
+  ),
   duration_ms: nullable(Joi.number()),
   tools_called: listOf(Joi.string()),
   span_count: Joi.number().integer(),

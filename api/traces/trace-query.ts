@@ -14,6 +14,9 @@ export const filterQuery = {
   source_type: oneOf(...SOURCE_TYPES),
   verdict: oneOf(...VERDICTS),
   eval_verdict: oneOf(...EVAL_VERDICTS),
+  needs_review: Joi.boolean<true>()
+    .valid(true)
+    .description('Those whose verdict a person should look at'),
   tag: listOf(text()).single().max(20).description('Repeat it for traces that have all of them'),
   environment: text(),
   user_id: textReference(),

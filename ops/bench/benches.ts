@@ -25,6 +25,10 @@ export const BENCHES: readonly BenchProgram[] = [
     ceiling: 'none',
     aim: 'p99 100 ms',
   }),
+  bench('console', 'every page of the console over 100,000 traces', {
+    ceiling: 'listing 50 traces over the interface',
+    aim: 'p95 150 ms, 80 kB, one token',
+  }),
   bench('contents', 'writing, keeping and opening a trace of nine growing calls', {
     ceiling: 'the same conversation in one call',
     aim: 'open 1.5 times, bytes 1.2',

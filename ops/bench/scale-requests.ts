@@ -33,6 +33,8 @@ export const SCALE_REQUESTS: readonly string[] = [
     'verdict=replay&limit=5',
     'eval_verdict=pass',
     'eval_verdict=fail',
+    'needs_review=true',
+    'needs_review=true&agent_name={agent_name}',
     'min_score={high_score}',
     'max_score={low_score}',
     'min_score=0.4&max_score=0.5',
@@ -89,6 +91,8 @@ export const SCALE_REQUESTS: readonly string[] = [
   ...['', 'agent_name={agent_name}'].map((query) => asked('/skills/analytics/leaderboard', query)),
   '/import',
   '/jobs',
+  '/jobs/stats',
+  '/decision-policy/preview',
   '/replay/export',
   '/replay/export?verdict=drop',
   '/replay/export?verdict=drop&limit=100',
@@ -104,6 +108,8 @@ const REGISTRY = 'no tenant’s: ops/bench/registry.ts measures it'
 const ANALYSIS =
   'starts a job where nothing was analysed yet; ops/bench/compatibility.ts measures that'
 
+const OF_ALL = 'reads an entry of an index for each decided trace, 50 to 100 of them a block'
+
 /** Operations that list, filter or count and are not asked, with the reason. */
 export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/api-keys': FEW,
@@ -116,6 +122,7 @@ export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/evaluators': FEW,
   '/regression-check': FEW,
   '/replay/batches': FEW,
+  '/repair': FEW,
   '/org/webhook-deliveries': 'deliveries are kept for some days',
   '/agents/{agent_name}/bisect': 'shows the result of a job',
   '/agents/{agent_name}/impact-report': ANALYSIS,
@@ -139,6 +146,8 @@ export const NOT_ASKED: Readonly<Record<string, string>> = {
   '/skills/{skill_name}/attachments/{attachment_id}': 'sends a file',
   '/skills/{skill_name}/benchmarks': OF_ONE,
   '/skills/{skill_name}/subscriptions': OF_ONE,
+  '/traces/eval/histogram': OF_ALL,
+  '/traces/{trace_id}/dataset-rows': OF_ONE,
   '/import/{import_id}/errors': OF_ONE,
   '/replay/batches/{replay_batch_id}/tasks': OF_ONE,
   '/skills': BOUNDED,

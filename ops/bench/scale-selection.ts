@@ -18,7 +18,7 @@ export async function measureSelection(
   try {
     const list = await openRowList(duck)
     const began = performance.now()
-    const listed = await selectIntoList(
+    const { listed } = await selectIntoList(
       { recipe, project_id, parent_version_id: null },
       { orgId, sql, signal, progress: () => undefined },
       list,

@@ -28,6 +28,9 @@ export interface Admission {
   label: string
   scope: ApiKeyRow['scope']
   permissions: ApiKeyRow['permissions']
+  /** The session that acts as the key; both null for the key itself. */
+  session_id: string | null
+  session_expires_at: Date | null
   /** For project scope, the project's workspace. */
   workspace_id: string | null
   project_id: string | null
@@ -35,7 +38,7 @@ export interface Admission {
   expired: boolean
   /** Null for a key that is revoked or expired, like all members below. */
   admitted: boolean | null
-  /** Requests a minute of this key. */
+  /** Requests a minute of this key, or of this session. */
   per_minute: number
   /** Requests that both buckets would let pass now. */
   remaining: number
@@ -52,19 +55,19 @@ export interface CredentialHash {
 }
 
 /**
- * For each credential the key it is, or its session's, taking one token of that key's bucket and one of
- * its organization's. Asked at every request and never cached, so that a revocation holds at once in
+ * For each credential the key it is, or its session's, taking one token of the bucket of that key or session
+ * and one of its organization's. Asked at every request and never cached, so that a revocation holds at once in
  * every process. Undefined for what is unknown or ended, and for every key of a suspended organization.
  */
 export async function admitKeys(sql: Queryable, credentials: readonly CredentialHash[]) {
   // Buckets are locked in one order, so that two processes that admit the same keys cannot deadlock:
-  // those of keys by hash, then those of organizations by id.
+  // those of keys and sessions by hash, then those of organizations by id.
   const asked = credentials
     .map(({ hash, isSession }, i) => ({ hash: hash.toString('hex'), isSession, i }))
     .sort((a, b) => order(a.hash, b.hash))
   const rows = await sql<(Admission & { i: number })[]>`
     with keys as materialized (
-      select c.i, a.*, row_number() over (partition by a.org_id, a.plan, a.admitted order by c.i) as turn
+      select c.*, a.*, row_number() over (partition by a.org_id, a.plan, a.admitted order by c.i) as turn
       from unnest(${asked.map(({ hash }) => hash)}::text[],
         ${asked.map(({ isSession }) => Number(isSession))}::int[], ${asked.map(({ i }) => i)}::int[])
         as c (hash, is_session, i),
@@ -78,13 +81,17 @@ export async function admitKeys(sql: Queryable, credentials: readonly Credential
       ) as g,
       take_organization_tokens(g.org_id, g.plan, g.asked, ${PLANS}::text[],
         ${RATES}::int[], ${BURSTS}::int[], ${ORGANIZATION_CEILING}) as t
+    ), found as materialized (
+      -- Afterwards, because a join might change the order in which buckets are locked.
+      select k.*, s.id as session_id, s.expires_at as session_expires_at
+      from keys k left join sessions s on k.is_session = 1 and s.token_hash = decode(k.hash, 'hex')
     ), refused as materialized (
-      select k.i, return_key_token(k.org_id, k.id, k.per_minute)
-      from keys k join organizations o using (org_id, plan)
+      select k.i, return_key_token(k.org_id, coalesce(k.session_id, k.id), k.per_minute)
+      from found k join organizations o using (org_id, plan)
       where k.admitted and k.turn > o.taken
     )
-    select k.i, k.id, k.org_id, k.org_name, k.plan, k.label, k.scope, k.permissions, k.workspace_id,
-      k.project_id, k.revoked, k.expired, k.per_minute,
+    select k.i, k.id, k.org_id, k.org_name, k.plan, k.label, k.scope, k.permissions, k.session_id,
+      k.session_expires_at, k.workspace_id, k.project_id, k.revoked, k.expired, k.per_minute,
       k.admitted and r.i is null as admitted,
       case when r.i is null then least(k.remaining, o.left_over + o.taken - k.turn)::int else 0 end
         as remaining,
@@ -92,7 +99,7 @@ export async function admitKeys(sql: Queryable, credentials: readonly Credential
       case k.admitted and r.i is null when true then 0
         when false then greatest(k.wait_seconds, o.wait_seconds, 0.001) end as wait_seconds,
       greatest(k.full_seconds, o.full_seconds) as full_seconds
-    from keys k
+    from found k
     left join refused r using (i)
     left join organizations o on k.admitted and o.org_id = k.org_id and o.plan = k.plan`
   const admissions: (Admission | undefined)[] = credentials.map(() => undefined)
@@ -150,16 +157,21 @@ export async function insertKey(
 }
 
 /**
- * Newest first, revoked ones left out; an organization has few. `last_used_at` is the bucket's when
- * that is later than what `saveKeyUses` copied.
+ * Newest first, revoked ones left out; an organization has few. `last_used_at` is that of a bucket, of the
+ * key or of its sessions, when that is later than what `saveKeyUses` copied.
  */
 export async function listKeys(sql: Queryable, orgId: string, limit: number, offset: number) {
   return sql<(ApiKeyRow & { total: number })[]>`
     select k.id, k.org_id, k.key_prefix, k.label, k.scope, k.workspace_id, k.project_id,
-      k.permissions, k.expires_at, k.revoked_at, greatest(k.last_used_at, b.last_used_at) as last_used_at,
+      k.permissions, k.expires_at, k.revoked_at, greatest(k.last_used_at, u.last_used_at) as last_used_at,
       k.created_at, count(*) over ()::int as total
     from api_keys k
-    left join rate_buckets b on b.org_id = k.org_id and b.key_id = k.id
+    left join lateral (
+      select max(b.last_used_at) as last_used_at from rate_buckets b
+      where b.org_id = k.org_id and b.key_id in (
+        select k.id union all
+        select s.id from sessions s where s.org_id = k.org_id and s.key_id = k.id)
+    ) as u on true
     where k.org_id = ${orgId} and k.revoked_at is null
     order by k.created_at desc, k.id desc limit ${limit} offset ${offset}`
 }
@@ -182,13 +194,29 @@ export async function findKeyOrganization(sql: Queryable, id: string) {
   return row?.org_id
 }
 
-/** Copies the last uses of all keys from the token buckets, which a crash empties. */
+/** Copies the last uses of all keys, by sessions too, from the token buckets, which a crash empties. */
 export async function saveKeyUses(sql: Queryable) {
   await sql`
-    update api_keys k set last_used_at = b.last_used_at
-    from rate_buckets b
-    where b.org_id = k.org_id and b.key_id = k.id
-      and (k.last_used_at is null or k.last_used_at < b.last_used_at)`
+    update api_keys k set last_used_at = u.last_used_at
+    from (
+      select b.org_id, coalesce(s.key_id, b.key_id) as key_id, max(b.last_used_at) as last_used_at
+      from rate_buckets b left join sessions s on s.org_id = b.org_id and s.id = b.key_id
+      group by 1, 2
+    ) as u
+    where u.org_id = k.org_id and u.key_id = k.id
+      and (k.last_used_at is null or k.last_used_at < u.last_used_at)`
+}
+
+/** Deletes at most `limit` token buckets of sessions that are over. */
+export async function deleteEndedBuckets(sql: Queryable, limit: number) {
+  const deleted = await sql`
+    delete from rate_buckets where (org_id, key_id) in (
+      select b.org_id, b.key_id from rate_buckets b
+      where not exists (select from api_keys k where k.org_id = b.org_id and k.id = b.key_id)
+        and not exists (
+          select from sessions s where s.org_id = b.org_id and s.id = b.key_id)
+      limit ${limit} for update skip locked)`
+  return deleted.count
 }
 
 const RATES = PLANS.map((plan) => PLAN_RATES[plan].perMinute)

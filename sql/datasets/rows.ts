@@ -9,6 +9,11 @@ export interface RowPosition {
   shard: number
   byte_offset: number
   byte_length: number
+  /** These three are null in versions that the release before built. */
+  tokens: number | null
+  messages: number | null
+  /** Also null where the call that gave the row has no span. */
+  span_id: string | null
 }
 
 export type NewRow = RowPosition & {
@@ -27,17 +32,21 @@ export async function insertRows(
   const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
   await sql`
     insert into dataset_version_rows (org_id, version_id, ordinal, trace_id, row_hash,
-      score_fingerprint, split, shard, byte_offset, byte_length, rejected_trace_id)
+      score_fingerprint, split, shard, byte_offset, byte_length, rejected_trace_id, tokens, messages,
+      span_id)
     select ${orgId}, ${versionId}, ordinal, trace_id, decode(row_hash, 'hex'),
-      decode(score_fingerprint, 'hex'), split, shard, byte_offset, byte_length, rejected_trace_id
+      decode(score_fingerprint, 'hex'), split, shard, byte_offset, byte_length, rejected_trace_id, tokens,
+      messages, span_id
     from unnest(${rows.map((row) => row.ordinal)}::bigint[], ${rows.map((row) => row.trace_id)}::text[],
       ${rows.map((row) => hex(row.row_hash))}::text[],
       ${rows.map((row) => hex(row.score_fingerprint))}::text[], ${rows.map((row) => row.split)}::text[],
       ${rows.map((row) => row.shard)}::int[], ${rows.map((row) => row.byte_offset)}::bigint[],
       ${rows.map((row) => row.byte_length)}::int[],
-      ${rows.map((row) => row.rejected_trace_id)}::text[])
+      ${rows.map((row) => row.rejected_trace_id)}::text[],
+      ${rows.map((row) => row.tokens)}::int[], ${rows.map((row) => row.messages)}::int[],
+      ${rows.map((row) => row.span_id)}::text[])
       as r (ordinal, trace_id, row_hash, score_fingerprint, split, shard, byte_offset, byte_length,
-        rejected_trace_id)`
+        rejected_trace_id, tokens, messages, span_id)`
 }
 
 /** Deletes rows of a version that is not ready, and what was noted of their traces. */
@@ -47,18 +56,40 @@ export async function deleteRows(sql: Queryable, orgId: string, versionId: strin
   await sql`delete from dataset_deleted_traces where ${ofVersion}`
 }
 
-/** In their order, from an ordinal on. */
+/** Rows from an ordinal on and before another, in their order, of the lengths asked for. */
 export async function listRows(
   sql: Queryable,
   orgId: string,
   versionId: string,
-  page: { from: number; split?: Split | undefined; limit: number },
+  { from, until, lengths, limit }: RowPage,
 ) {
   return sql<RowPosition[]>`
-    select ordinal, trace_id, split, shard, byte_offset, byte_length from dataset_version_rows
-    where org_id = ${orgId} and version_id = ${versionId} and ordinal >= ${page.from}
-      ${page.split ? sql`and split = ${page.split}` : sql``}
-    order by ordinal limit ${page.limit}`
+    select ordinal, trace_id, split, shard, byte_offset, byte_length, tokens, messages, span_id
+    from dataset_version_rows
+    where org_id = ${orgId} and version_id = ${versionId} and ordinal >= ${from} and ordinal < ${until}
+      ${between('tokens', lengths.min_tokens, lengths.max_tokens)}
+      ${between('messages', lengths.min_messages, lengths.max_messages)}
+    order by ordinal limit ${limit}`
+
+  function between(column: string, least?: number, most?: number) {
+    if (least === undefined && most === undefined) return sql``
+    return sql`and ${sql(column)} between ${least ?? 0} and ${most ?? MAX_INT}`
+  }
+}
+
+export interface RowPage {
+  readonly from: number
+  readonly until: number
+  readonly lengths: LengthFilter
+  readonly limit: number
+}
+
+/** Both bounds are included. */
+export interface LengthFilter {
+  readonly min_tokens?: number | undefined
+  readonly max_tokens?: number | undefined
+  readonly min_messages?: number | undefined
+  readonly max_messages?: number | undefined
 }
 
 /** Which traces gave which rows, `batch` at a time. Reads through a cursor: call it in a transaction. */
@@ -67,3 +98,5 @@ export function readRowHashes(sql: Queryable, orgId: string, versionId: string, 
     select trace_id, row_hash from dataset_version_rows
     where org_id = ${orgId} and version_id = ${versionId}`.cursor(batch)
 }
+
+const MAX_INT = 2 ** 31 - 1

@@ -24,8 +24,8 @@ export function filteredTraces(
 }
 
 /**
- * How many traces of the project each filter left out, as `filtered.<name>`, and the share of all that
- * passes, from 0 to 1. A trace counts for the first filter it fails.
+ * How many traces the project has, how many of them each filter left out, as `filtered.<name>`, and how many
+ * pass. A trace counts for the first filter it fails.
  */
 export async function countFiltered(sql: Queryable, selection: Selection) {
   const filters = conditions(sql, selection)
@@ -44,7 +44,7 @@ export async function countFiltered(sql: Queryable, selection: Selection) {
     if (reason === null) passing = n
     else filtered.set(reason, n)
   }
-  return { filtered, share: all === 0 ? 0 : passing / all }
+  return { filtered, all, passing }
 }
 
 /** Traces `t` with their verdicts `v`. */

@@ -1,6 +1,7 @@
 import type { Composition, VersionPolicy } from '../../jobs/rules/datasets/card-facts.ts'
+import type { RowLengths } from '../../jobs/rules/datasets/length-bins.ts'
 import { completeStored } from '../../jobs/rules/datasets/recipe.ts'
-import type { Recipe, Split, StoredRecipe } from '../../jobs/rules/datasets/recipe.ts'
+import type { DatasetType, Recipe, Split, StoredRecipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { VersionRedaction } from '../../jobs/rules/datasets/redaction.ts'
 import { jsonText } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
@@ -13,6 +14,8 @@ export type VersionStatus = 'queued' | 'building' | 'ready' | 'failed' | 'cancel
 export interface VersionRow {
   id: string
   dataset_id: string
+  dataset_name: string
+  dataset_type: DatasetType
   project_id: string
   version_number: number
   status: VersionStatus
@@ -37,9 +40,23 @@ export interface VersionRow {
   policy: VersionPolicy | null
   /** What was taken out of the rows; null where nothing was to be, and before the version is ready. */
   redaction: VersionRedaction | null
+  /** Null before the version is ready, and where the release before built it; so are the lengths. */
+  funnel: BuildFunnel | null
+  lengths: RowLengths | null
   /** The JSONL files of each split, and of `all` splits in their order, described as one stream each. */
   streams: Record<string, FileFacts>
   error: JobError | null
+}
+
+/** What was left after each step of a build. */
+export interface BuildFunnel {
+  /** Traces of the project. */
+  traces: number
+  /** Traces that pass the filters. */
+  passed: number
+  /** Traces that may give rows of the type. */
+  eligible: number
+  rows_made: number
 }
 
 /** What is doubtful about the rows of a version. */
@@ -162,6 +179,8 @@ export type ReadyFacts = Required<
   token_estimate: number
   policy: VersionPolicy
   redaction: VersionRedaction | null
+  funnel: BuildFunnel
+  lengths: RowLengths
   near_duplicates: readonly NearDuplicate[]
   composition: Composition
   /** How many traces of the rows came in which month, by its first day. */
@@ -191,7 +210,8 @@ export async function publishVersion(
       redaction = ${facts.redaction && jsonText(facts.redaction)}::text::jsonb,
       near_duplicates = ${jsonText(facts.near_duplicates)}::text::jsonb,
       composition = ${jsonText(facts.composition)}::text::jsonb,
-      trace_months = ${jsonText(facts.trace_months)}::text::jsonb
+      trace_months = ${jsonText(facts.trace_months)}::text::jsonb,
+      funnel = ${jsonText(facts.funnel)}::text::jsonb, lengths = ${jsonText(facts.lengths)}::text::jsonb
     where org_id = ${orgId} and id = ${id} and ready_at is null`
   if (updated.count === 0) return false
   const rows = files.map((file) => ({ ...file, org_id: orgId, version_id: id }))
@@ -213,10 +233,10 @@ function withJob(sql: Queryable) {
 }
 
 function columns(sql: Queryable) {
-  return sql`v.id, v.dataset_id, d.project_id, v.version_number, v.job_id, v.ready_at, v.recipe,
+  return sql`v.id, v.dataset_id, d.name as dataset_name, d.dataset_type, d.project_id, v.version_number, v.job_id, v.ready_at, v.recipe,
     v.filter_hash, v.parent_version_id, v.created_by, v.created_at, v.manifest_ids, v.content_hash,
     v.row_count, v.split_counts, v.dropped_counts, v.losses, v.warnings, v.token_estimate, v.policy,
-    v.redaction, v.streams, v.restored,
+    v.redaction, v.funnel, v.lengths, v.streams, v.restored,
     case when v.ready_at is not null then 'ready'
       when j.state in ('queued', 'failed', 'canceled') then j.state
       else 'building' end as status,

@@ -19,10 +19,19 @@ export type LockedTrace = Omit<
   uses_skills: boolean
 }
 
+/** Reads the traces without a lock: of what is judged in memory. */
+export async function listJudged(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  return sql<LockedTrace[]>`${selectJudged(sql, orgId, projectId, traceIds)} order by trace_id`
+}
+
 /**
  * Locks the traces, so that when two judgements run at once, the later one sees the scores that the
- * earlier one wrote, and that none is revised meanwhile. `metadata.consent: false` and
- * `metadata.do_not_train: true` are the marks that forbid training.
+ * earlier one wrote, and that none is revised meanwhile.
  */
 export async function lockJudged(
   tx: Transaction,
@@ -31,16 +40,7 @@ export async function lockJudged(
   traceIds: readonly string[],
 ) {
   return tx<LockedTrace[]>`
-    select trace_id, agent_name, status, content_hash, coalesce(btrim(final_output_preview), '') <> '' as has_output,
-      coalesce(user_input_preview, '') <> '' as has_input,
-      tool_call_count, tool_error_count, llm_call_count, output_tokens, cost_usd, llm_latency_ms, malformed,
-      octet_length(content) as content_bytes,
-      active_skills <> '[]' or skills_loaded_by_agent <> '{}' as uses_skills,
-      case when metadata -> 'consent' = 'false' or metadata -> 'do_not_train' = 'true'
-        then 'policy.consent' end as forbidden
-    from traces
-    where ${ofTraces(tx, orgId, projectId, traceIds)}
-    order by trace_id for no key update`
+    ${selectJudged(tx, orgId, projectId, traceIds)} order by trace_id for no key update`
 }
 
 /**
@@ -153,6 +153,25 @@ export async function listHeirs(
       > (gone.started_at, gone.created_at, gone.trace_id)
     order by heir.trace_id`
   return rows.map(({ trace_id }) => trace_id)
+}
+
+/** `metadata.consent: false` and `metadata.do_not_train: true` are the marks that forbid training. */
+function selectJudged(
+  sql: Queryable,
+  orgId: string,
+  projectId: string,
+  traceIds: readonly string[],
+) {
+  return sql`
+    select trace_id, agent_name, status, content_hash, coalesce(btrim(final_output_preview), '') <> '' as has_output,
+      coalesce(user_input_preview, '') <> '' as has_input,
+      tool_call_count, tool_error_count, llm_call_count, output_tokens, cost_usd, llm_latency_ms, malformed,
+      octet_length(content) as content_bytes,
+      active_skills <> '[]' or skills_loaded_by_agent <> '{}' as uses_skills,
+      case when metadata -> 'consent' = 'false' or metadata -> 'do_not_train' = 'true'
+        then 'policy.consent' end as forbidden
+    from traces
+    where ${ofTraces(sql, orgId, projectId, traceIds)}`
 }
 
 /** The driver writes an array of buffers as one buffer, so the array goes as text and is cast. */

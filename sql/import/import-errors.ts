@@ -9,18 +9,26 @@ export interface ImportError {
   message: string
 }
 
-/** By line, those behind `afterLine`. */
+/** By line, those behind `after`; of one code where it is given. */
 export async function listImportErrors(
   sql: Queryable,
   orgId: string,
   importId: string,
-  afterLine: number,
-  limit: number,
+  page: { after: number; code?: string | undefined; limit: number },
 ) {
   return sql<ImportError[]>`
     select line, code, message from import_errors
-    where org_id = ${orgId} and import_id = ${importId} and line > ${afterLine}
-    order by line limit ${limit}`
+    where org_id = ${orgId} and import_id = ${importId} and line > ${page.after}
+      ${page.code === undefined ? sql`` : sql`and code = ${page.code}`}
+    order by line limit ${page.limit}`
+}
+
+/** How many of those that are kept there are of each code. */
+export async function countImportErrors(sql: Queryable, orgId: string, importId: string) {
+  const rows = await sql<{ code: string; n: number }[]>`
+    select code, count(*) as n from import_errors
+    where org_id = ${orgId} and import_id = ${importId} group by code order by n desc, code`
+  return Object.fromEntries(rows.map(({ code, n }) => [code, n]))
 }
 
 /** Of one line the first is kept. */

@@ -4,6 +4,9 @@ import type { RepairListRule } from '../../jobs/rules/manifests/repair-rules.ts'
 import type { RepairFailure, RepairTally } from '../../jobs/rules/manifests/repair-tally.ts'
 import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
+import { countUpTo, isOlder } from '../core/pages.ts'
+import type { AgeKey } from '../core/pages.ts'
+import { inProjects } from '../core/projects.ts'
 
 export interface RepairBatchRow {
   id: string
@@ -55,14 +58,37 @@ export async function insertRepairBatch(sql: Queryable, orgId: string, batch: Ne
 
 export async function findRepairBatch(sql: Queryable, orgId: string, id: string) {
   const [row] = await sql<RepairBatchRow[]>`
-    select b.id, b.project_id, m.agent_name, b.job_id, b.old_manifest_id, b.new_manifest_id,
-      b.rule_indices, b.rules, b.engine_version, b.repaired_count, b.skipped_count, b.failed_count,
-      b.rule_counts, b.created_at, b.completed_at, j.state as job_state
-    from repair_batches b
-    join manifests m on m.org_id = b.org_id and m.id = b.new_manifest_id
-    left join jobs j on j.org_id = b.org_id and j.id = b.job_id and j.kind = ${applyRepair.name}
-    where b.org_id = ${orgId} and b.id = ${id}`
+    select ${columns(sql)} from ${joined(sql)} where b.org_id = ${orgId} and b.id = ${id}`
   return row
+}
+
+/** Newest first. @param projectIds null for all projects of the organization */
+export async function listRepairBatches(
+  sql: Queryable,
+  orgId: string,
+  projectIds: readonly string[] | null,
+  page: { limit: number; before?: AgeKey | undefined },
+) {
+  return sql<RepairBatchRow[]>`
+    select ${columns(sql)} from ${joined(sql)}
+    where b.org_id = ${orgId} ${inProjects(sql, sql`b.project_id`, projectIds)}
+      ${isOlder(sql, sql`(b.created_at, b.id)`, page.before)}
+    order by b.created_at desc, b.id desc limit ${page.limit}`
+}
+
+/** How many batches there are, counted no further than `limit`. */
+export async function countRepairBatches(
+  sql: Queryable,
+  orgId: string,
+  projectIds: readonly string[] | null,
+  limit: number,
+) {
+  return countUpTo(
+    sql,
+    limit,
+    sql`repair_batches b
+    where b.org_id = ${orgId} ${inProjects(sql, sql`b.project_id`, projectIds)}`,
+  )
 }
 
 /** Replaces what the traces so far came to. */
@@ -103,4 +129,24 @@ export async function listRepairFailures(sql: Queryable, orgId: string, batchId:
   return sql<RepairFailure[]>`
     select trace_id, code from repair_failures
     where org_id = ${orgId} and batch_id = ${batchId} order by trace_id`
+}
+
+/** The first traces whose content for the new manifest a batch made, at most `limit`, by trace id. */
+export async function listRepaired(sql: Queryable, orgId: string, batchId: string, limit: number) {
+  const rows = await sql<{ trace_id: string }[]>`
+    select trace_id from trace_revisions
+    where org_id = ${orgId} and batch_id = ${batchId} order by trace_id limit ${limit}`
+  return rows.map(({ trace_id }) => trace_id)
+}
+
+function joined(sql: Queryable) {
+  return sql`repair_batches b
+    join manifests m on m.org_id = b.org_id and m.id = b.new_manifest_id
+    left join jobs j on j.org_id = b.org_id and j.id = b.job_id and j.kind = ${applyRepair.name}`
+}
+
+function columns(sql: Queryable) {
+  return sql`b.id, b.project_id, m.agent_name, b.job_id, b.old_manifest_id, b.new_manifest_id,
+    b.rule_indices, b.rules, b.engine_version, b.repaired_count, b.skipped_count, b.failed_count,
+    b.rule_counts, b.created_at, b.completed_at, j.state as job_state`
 }

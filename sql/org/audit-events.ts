@@ -7,6 +7,7 @@ export interface AuditEvent {
   action:
     | 'api_key.created'
     | 'api_key.revoked'
+    | 'session.ended'
     | 'workspace.created'
     | 'project.created'
     | 'job.canceled'

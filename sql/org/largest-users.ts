@@ -6,16 +6,17 @@ import type { Queryable } from '../core/db.ts'
  */
 
 /**
- * By requests: how many seconds without a request would fill the buckets of their keys again, taken
- * together. Who stays below the rate has hardly any.
+ * By requests: how many seconds without a request would fill the buckets of their keys and sessions again,
+ * taken together. Who stays below the rate has hardly any.
  */
 export async function findBusiestCallers(sql: Queryable, limit: number) {
   return sql<{ org_id: string; keys_in_use: number; seconds_to_full: number }[]>`
-    select org_id, count(*)::int as keys_in_use,
-      round(sum(extract(epoch from greatest(full_at - now(), interval '0'))), 1)::float8
+    select b.org_id, count(distinct coalesce(s.key_id, b.key_id))::int as keys_in_use,
+      round(sum(extract(epoch from greatest(b.full_at - now(), interval '0'))), 1)::float8
         as seconds_to_full
-    from rate_buckets where last_used_at > now() - interval '1 minute'
-    group by org_id
+    from rate_buckets b left join sessions s on s.org_id = b.org_id and s.id = b.key_id
+    where b.last_used_at > now() - interval '1 minute'
+    group by b.org_id
     order by seconds_to_full desc, keys_in_use desc, org_id limit ${limit}`
 }
 

@@ -16,6 +16,8 @@ export interface SeriesVersion {
   ci95_low: number | null
   ci95_high: number | null
   pass_rate: number | null
+  /** Absent in a series of an earlier release. */
+  mde?: number | null
 }
 
 export interface SeriesRow {

@@ -1,3 +1,4 @@
+import type { Comparison } from '../../jobs/rules/replay/comparison.ts'
 import type { Replayability } from '../../jobs/rules/replay/replayability.ts'
 import type { Queryable } from '../core/db.ts'
 import { onlyRow } from '../core/db.ts'
@@ -12,7 +13,7 @@ export const TASK_STATUSES = [
 ] as const
 export type TaskStatus = (typeof TASK_STATUSES)[number]
 
-/** A task without its lease, which only its holder knows. */
+/** A task without the token of its lease, which only its holder knows. */
 export interface TaskRow {
   id: string
   org_id: string
@@ -25,11 +26,15 @@ export interface TaskRow {
   status: TaskStatus
   /** How often it was given out. */
   attempt: number
+  /** The name the worker gave itself; null unless one holds the task. */
+  leased_by: string | null
+  /** Null unless the task is leased. */
+  leased_until: Date | null
   reason: string | null
   replayed_trace_id: string | null
   eval_score: number | null
   eval_verdict: string | null
-  comparison: Record<string, unknown> | null
+  comparison: Comparison | null
   created_at: Date
   ended_at: Date | null
   /** Of its batch. */
@@ -123,6 +128,6 @@ export async function expireTasks(sql: Queryable, limit: number) {
 /** The columns of a `TaskRow`, of tasks `k` and their batches `b`. */
 function taskColumns(sql: Queryable) {
   return sql`k.id, k.org_id, k.project_id, k.batch_id, k.ordinal, k.trace_id, k.replayability, k.status,
-    k.attempt, k.reason, k.replayed_trace_id, k.eval_score, k.eval_verdict, k.comparison,
+    k.attempt, case when k.status = 'leased' then k.leased_by end as leased_by, k.leased_until, k.reason, k.replayed_trace_id, k.eval_score, k.eval_verdict, k.comparison,
     k.created_at, k.ended_at, b.target_manifest_id`
 }

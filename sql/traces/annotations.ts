@@ -113,20 +113,18 @@ export function newestCorrections(sql: Queryable, condition: Fragment) {
     where bytes is not null`
 }
 
-/** Those of these traces whose newest annotation about review flags them for it. */
+/** What the newest annotation about review of each of these traces says, by trace id: that it needs one or not. */
 export async function listFlagged(
   sql: Queryable,
   orgId: string,
   projectId: string,
   traceIds: readonly string[],
 ) {
-  const flagged = await sql<{ trace_id: string }[]>`
-    select trace_id from (
-      select distinct on (trace_id) trace_id, flagged_for_review from annotations
-      where ${aboutTraces(sql, orgId, projectId, traceIds)} and flagged_for_review is not null
-      order by trace_id, created_at desc, id desc) as last
-    where flagged_for_review`
-  return new Set(flagged.map(({ trace_id }) => trace_id))
+  const spoken = await sql<{ trace_id: string; flagged_for_review: boolean }[]>`
+    select distinct on (trace_id) trace_id, flagged_for_review from annotations
+    where ${aboutTraces(sql, orgId, projectId, traceIds)} and flagged_for_review is not null
+    order by trace_id, created_at desc, id desc`
+  return new Map(spoken.map(({ trace_id, flagged_for_review }) => [trace_id, flagged_for_review]))
 }
 
 function shownColumns(sql: Queryable) {

@@ -18,6 +18,8 @@ export interface TraceFilter {
   readonly user_id?: string | undefined
   readonly verdict?: string | undefined
   readonly eval_verdict?: string | undefined
+  /** Those whose verdict a person should look at. */
+  readonly needs_review?: true | undefined
   /** A trace must have all of them. */
   readonly tags?: readonly string[] | undefined
   /** A tool that was called. */
@@ -52,8 +54,9 @@ export interface TraceSource {
 }
 
 /**
- * The source for a filter. What names few traces comes first; then a word that most traces have not; a
- * verdict comes before what most traces share, because its index has the agent beside it.
+ * The source for a filter. What names few traces comes first; then a word that most traces have not; then
+ * the need of a review. A verdict comes before what most traces share, because its index has the agent
+ * beside it.
  */
 export function sourceOf(sql: Queryable, orgId: string, filter: TraceFilter): TraceSource {
   const isGiven = (member: Member) => filter[member] !== undefined
@@ -71,6 +74,9 @@ export function sourceOf(sql: Queryable, orgId: string, filter: TraceFilter): Tr
   }
   const unusual = USUAL.find(([member, word]) => isGiven(member) && filter[member] !== word)
   if (unusual) return along('t', unusual[0])
+  if (isGiven('needs_review')) {
+    return { table: 'v', member: 'needs_review', parts: [sql`v.needs_review`] }
+  }
   const decided = OF_VERDICTS.find(isGiven)
   if (decided) return along('v', decided)
   const many = MANY_OF_ONE.find(isGiven)
@@ -99,7 +105,7 @@ export function conditionsOf(
   filter: TraceFilter,
   source?: TraceSource,
 ): Conditions {
-  const { manifest_id, tags, tool, min_score, max_score, q, created_before } = filter
+  const { manifest_id, needs_review, tags, tool, min_score, max_score, q, created_before } = filter
   const equal = (table: FilteredTable, members: readonly EqualMember[]) =>
     members
       .filter((member) => filter[member] !== undefined && member !== source?.member)
@@ -114,6 +120,7 @@ export function conditionsOf(
   ]
   const ofVerdicts = [
     ...equal('v', OF_VERDICTS),
+    ...(needs_review && source?.member !== 'needs_review' ? [sql`v.needs_review`] : []),
     ...(min_score === undefined ? [] : [sql`v.quality_avg >= ${min_score}`]),
     ...(max_score === undefined ? [] : [sql`v.quality_avg <= ${max_score}`]),
   ]

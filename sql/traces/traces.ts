@@ -18,6 +18,8 @@ export function keyText({ org_id, project_id, trace_id }: TraceKey) {
 export type ShownTraceRow = Omit<TraceRow, 'content' | 'content_hash' | 'malformed'> & {
   project_id: string
   project: string
+  /** Of its manifest; null where it is tied to none. */
+  version_label: string | null
   /** How often it was changed. */
   revision: number
   created_at: Date
@@ -145,9 +147,11 @@ export async function deleteTraces(
 
 /** The members of `ShownTraceRow`, of traces `t`, projects `p` and verdicts `v`. */
 export function shownColumns(sql: Queryable) {
-  return sql`t.project_id, p.name as project, t.trace_id, t.agent_name, t.manifest_id, t.manifest_hash,
-    t.session_id, t.turn_index, t.task_id, t.parent_trace_id, t.routing_id, t.user_id, t.environment,
-    t.release, t.status, t.source_type, t.started_at, t.ended_at, t.user_input_preview,
+  return sql`t.project_id, p.name as project, t.trace_id, t.agent_name, t.manifest_id,
+    (select 'v' || m.version_number from manifests m
+      where m.org_id = t.org_id and m.id = t.manifest_id) as version_label,
+    t.manifest_hash, t.session_id, t.turn_index, t.task_id, t.parent_trace_id, t.routing_id, t.user_id,
+    t.environment, t.release, t.status, t.source_type, t.started_at, t.ended_at, t.user_input_preview,
     t.final_output_preview, t.error_code, t.error_message, t.tags, t.metadata, t.session_metadata,
     t.active_skills, t.skills_offered_in_prompt, t.skills_loaded_by_agent, t.skills_delivered,
     t.tools_called, t.span_count, t.llm_call_count, t.tool_call_count, t.tool_error_count,

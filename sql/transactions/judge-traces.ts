@@ -1,29 +1,22 @@
-import { setImmediate } from 'node:timers/promises'
 import { requestAggregation } from '../../jobs/aggregate-scores.ts'
 import { judgeTraces as judgeJob } from '../../jobs/judge-traces.ts'
 import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Queue } from '../../jobs/queue.ts'
-import { judgeTrace, needsOutput } from '../../jobs/rules/evals/judgement.ts'
-import type { Judgement, JudgedTrace } from '../../jobs/rules/evals/judgement.ts'
 import { COPY } from '../../jobs/rules/evals/verdict-rules.ts'
 import type { Decision } from '../../jobs/rules/evals/verdict.ts'
 import type { Verdict } from '../../jobs/rules/core/verdicts.ts'
 import type { Transaction } from '../core/db.ts'
-import { listCurrentPolicies } from '../evals/decision-policies.ts'
 import { upsertScores } from '../evals/eval-scores.ts'
-import { listChecks } from '../evals/evaluators.ts'
-import { withOutputs } from '../evals/final-outputs.ts'
-import { listJudgedScores, listLeaving, listOldest, lockJudged } from '../evals/judgements.ts'
+import { listLeaving, lockJudged } from '../evals/judgements.ts'
 import type { LockedTrace } from '../evals/judgements.ts'
 import { markCellsDirty, markJudged } from '../evals/cell-marks.ts'
 import { insertTraceSkills, listEvidenced } from '../evals/trace-skills.ts'
-import { listDecided, upsertVerdicts } from '../evals/verdicts.ts'
+import { upsertVerdicts } from '../evals/verdicts.ts'
 import type { VerdictRow } from '../evals/verdicts.ts'
-import { listBrokenOutputs } from '../manifests/contract-violations.ts'
-import { listFits } from '../manifests/trace-examinations.ts'
 import { markScoresDue } from '../skills/scores-due.ts'
-import { listCorrected, listFlagged } from '../traces/annotations.ts'
 import { indexTraces } from '../traces/trace-search.ts'
+import { judge, readEvidence } from './trace-evidence.ts'
+import type { TraceEvidence, TraceJudgement } from './trace-evidence.ts'
 
 /**
  * Judges traces of a project: stores the scores of the built-in evaluators and the decisions, indexes
@@ -62,76 +55,6 @@ export async function judgeTraces(
   return { judged, verdicts, copies, changed: stored.isAnyChanged }
 }
 
-/** Reads what traces are judged by, besides their own columns and outputs. */
-async function readEvidence(
-  tx: Transaction,
-  orgId: string,
-  projectId: string,
-  locked: readonly LockedTrace[],
-) {
-  const ids = locked.map(({ trace_id }) => trace_id)
-  const [family, given, decided, checks, policies, fits, broken, flagged, corrected] =
-    await Promise.all([
-      listOldest(tx, orgId, projectId, locked),
-      listJudgedScores(tx, orgId, projectId, ids),
-      listDecided(tx, orgId, projectId, ids),
-      listChecks(tx, orgId, projectId),
-      listCurrentPolicies(tx, orgId, projectId),
-      listFits(tx, orgId, projectId, ids),
-      listBrokenOutputs(tx, orgId, projectId, ids),
-      listFlagged(tx, orgId, projectId, ids),
-      listCorrected(tx, orgId, projectId, ids),
-    ])
-  return {
-    /** The traces, and the copies that are to be judged anew. */
-    family,
-    /** What they were decided before. */
-    decided,
-    checks,
-    policies,
-    oldest: new Map(family.map((trace) => [trace.trace_id, trace.oldest])),
-    scores: Map.groupBy(
-      given.filter(({ rates_skill }) => !rates_skill),
-      ({ trace_id }) => trace_id,
-    ),
-    /** The traces in which skills were rated. */
-    rated: new Set(given.filter(({ rates_skill }) => rates_skill).map(({ trace_id }) => trace_id)),
-    fits: new Map(fits.map((fit) => [fit.trace_id, fit])),
-    broken: new Map(broken.map(({ trace_id, subject }) => [trace_id, subject])),
-    flagged,
-    /** By trace, the annotation that corrects it. */
-    corrected: new Map(corrected.map(({ trace_id, id }) => [trace_id, id])),
-  }
-}
-
-async function judge(
-  tx: Transaction,
-  orgId: string,
-  projectId: string,
-  locked: readonly LockedTrace[],
-  { oldest, scores, fits, broken, flagged, corrected, checks, policies }: Evidence,
-) {
-  const isRead = ({ agent_name }: LockedTrace) => needsOutput(checks, agent_name)
-  const judgements: TraceJudgement[] = []
-  for await (const { row, output } of withOutputs(tx, orgId, projectId, locked, isRead)) {
-    const { trace_id } = row
-    const first = oldest.get(trace_id) ?? trace_id
-    const trace = {
-      ...row,
-      duplicate_of: first === trace_id ? null : first,
-      fit: fits.get(trace_id) ?? null,
-      broken_output: broken.get(trace_id) ?? null,
-      flagged: flagged.has(trace_id),
-      correction: corrected.get(trace_id) ?? null,
-    }
-    const given = scores.get(trace_id) ?? []
-    judgements.push({ trace, ...judgeTrace(trace, given, checks, policies, output) })
-    // Matching patterns in a long output takes time, so other work gets its turn between traces.
-    if (output !== '') await setImmediate()
-  }
-  return judgements
-}
-
 /**
  * @returns whether a score or a decision has changed; the ids of the traces that had no verdict, and of those
  * others that cells show otherwise now: by a score, or under another verdict
@@ -141,7 +64,7 @@ async function storeJudgements(
   orgId: string,
   projectId: string,
   judgements: readonly TraceJudgement[],
-  { decided }: Pick<Evidence, 'decided'>,
+  { decided }: Pick<TraceEvidence, 'decided'>,
 ) {
   const scores = judgements.flatMap(({ trace: { trace_id }, scores }) =>
     scores.map((score) => ({ ...score, trace_id })),
@@ -168,7 +91,7 @@ async function judgeOrphansLater(
   queue: Queue,
   orgId: string,
   projectId: string,
-  { oldest }: Pick<Evidence, 'oldest'>,
+  { oldest }: Pick<TraceEvidence, 'oldest'>,
 ) {
   const named = new Set(oldest.values()).difference(new Set(oldest.keys()))
   const leaving = await listLeaving(tx, orgId, projectId, [...named])
@@ -183,7 +106,7 @@ async function noteSkills(
   orgId: string,
   projectId: string,
   locked: readonly LockedTrace[],
-  { rated }: Pick<Evidence, 'rated'>,
+  { rated }: Pick<TraceEvidence, 'rated'>,
 ) {
   const using = locked.filter(({ uses_skills }) => uses_skills).map(({ trace_id }) => trace_id)
   if (using.length + rated.size === 0) return
@@ -216,6 +139,3 @@ function copiedFrom({ reasons }: Decision) {
 
 /** Within which a deletion has usually ended. */
 const DELETION_SECONDS = 1
-
-type TraceJudgement = Judgement & { trace: JudgedTrace }
-type Evidence = Awaited<ReturnType<typeof readEvidence>>

@@ -96,7 +96,7 @@ t.test('whoever has no key', async (t) => {
     }
   })
 
-  t.test('is limited at every open path but those of health', async (t) => {
+  t.test('is limited at every open path but those of health and the way to sign in', async (t) => {
     const paths = [
       '/',
       '/docs',
@@ -113,10 +113,13 @@ t.test('whoever has no key', async (t) => {
       t.ok(refused.length > 0, url)
       t.match(refused[0]?.headers, { 'retry-after': /^\d+$/, 'x-quota-exceeded': 'rate_limit' })
     }
-    for (const url of ['/livez', '/readyz', '/health', '/version']) {
+    const { payload } = await server.inject({ url: '/console/sign-in' })
+    const [, style = ''] = /"(\/console\/assets\/[^"]+css)"/.exec(payload) ?? []
+    for (const url of ['/livez', '/readyz', '/health', '/version', '/console/sign-in', style]) {
       const answers = []
       for (let n = 0; n < 14; n++) answers.push((await get(url, '203.0.113.100')).statusCode)
       t.notOk(answers.includes(429), url)
+      t.notOk(answers.includes(404), url)
     }
   })
 })

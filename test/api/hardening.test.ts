@@ -178,6 +178,7 @@ t.test('a hostile client', async (t) => {
         '/traces',
         '/traces/stats',
         '/traces/eval/stats',
+        '/traces/eval/histogram',
         '/eval-scores/aggregate',
         '/regression-check',
         '/manifests',

@@ -122,7 +122,22 @@ t.test('the OpenAPI document', async (t) => {
   })
 
   t.test('is browsable, and found from the bare address', async (t) => {
-    t.match(await server.inject({ url: '/' }), { statusCode: 302, headers: { location: '/docs' } })
+    const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+    for (const [accept, location] of [
+      [undefined, '/docs'],
+      ['*/*', '/docs'],
+      ['application/json, text/html;q=0.5', '/docs'],
+      ['text/html;q=0, */*', '/docs'],
+      [browser, '/console'],
+      ['text/html', '/console'],
+    ] as const) {
+      const answer = await server.inject({ url: '/', headers: accept ? { accept } : {} })
+      t.match(
+        answer,
+        { statusCode: 302, headers: { location, vary: /accept\b/i } },
+        accept ?? 'none',
+      )
+    }
     const page = await server.inject({ url: '/docs' })
     t.equal(page.statusCode, 200)
     t.match(page.payload, /swagger/i)

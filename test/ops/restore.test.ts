@@ -80,11 +80,20 @@ async function start(t: Test, dataDir: string, settings: Record<string, string>)
 async function backUp({ url, dataDir }: { url: string; dataDir: string }, copy: string) {
   const session = postgres(url, { max: 1, onnotice: () => undefined })
   await session`select pg_backup_start('nightly', true)`
-  run('cp', '-a', dataDir, copy)
+  copyFolder(dataDir, copy)
   const [stopped] = await session`select labelfile from pg_backup_stop()`
   await session.end()
   run('sh', '-c', 'rm -rf "$1"/pg_wal/* "$1"/postmaster.*', 'sh', copy)
   await put(copy, 'backup_label', String(stopped?.['labelfile']))
+}
+
+/** Copies what is there. A running server takes away files of its caches meanwhile, which nobody restores. */
+function copyFolder(from: string, to: string) {
+  const { stderr } = spawnSync('cp', ['-a', from, to])
+  const faults = String(stderr)
+    .split('\n')
+    .filter((line) => line !== '' && !line.endsWith('No such file or directory'))
+  if (faults.length > 0) throw new Error(faults.join('\n'))
 }
 
 /** Writes a file that belongs to whom its folder belongs to. */

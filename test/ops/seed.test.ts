@@ -52,7 +52,11 @@ t.test('sample data', async (suite) => {
   })
 
   suite.test('has tasks for a runner', async (t) => {
-    const { body } = await service.post('/replay/tasks/claim', { worker_id: 'test', max: 50 })
+    const { body } = await service.post('/replay/tasks/claim', {
+      worker_id: 'test',
+      max: 50,
+      agent_name: 'support-agent',
+    })
     const { tasks } = body as { tasks: object[] }
     t.equal(tasks.length, 5)
     t.match(tasks[0], { replayability: 'full', task_input: { agent_name: 'support-agent' } })
@@ -74,16 +78,67 @@ t.test('sample data', async (suite) => {
     t.equal(file.slice(0, 4) + file.slice(-4), 'PAR1PAR1')
   })
 
+  suite.test('goes on behind the screen, with something for every page', async (t) => {
+    await until(() => /data is complete|not complete/.test(service.output()), 60_000)
+    t.match(service.output(), /The sample data is complete\./)
+    const read = async (path: string) => (await service.get(path)).body
+    const { by_reason: reasons } = (await read('/traces/stats')) as { by_reason: object }
+    const expected = `compat.model_runtime_changed compat.tool_schema_changed_repairable
+      contract.outcome duplicate.exact malformed.empty malformed.orphan_tool_result malformed.role
+      output.corrected policy.consent score.bad score.conflict score.good score.middling step.masked`
+    t.same(Object.keys(reasons).sort(), expected.split(/\s+/))
+    const { findings } = (await read('/agents/billing-agent/bisect')) as { findings: Finding[] }
+    const states = findings.map(({ version_label, status }) => `${version_label} ${status}`)
+    t.same(states.sort(), ['v2 resolved', 'v5 open'])
+    t.match(await read('/regression-check?agent_name=billing-agent'), {
+      regression_checks: [
+        { verdict: 'low_risk', human_decision: null },
+        { verdict: 'high_risk', human_decision: 'rejected' },
+      ],
+    })
+    t.match(await read('/agents/triage-agent/violations?since=2020-01-01T00:00:00Z'), { total: 22 })
+    t.match(await read('/replay/batches?agent_name=billing-agent'), {
+      batches: [
+        { counts: { pending: 4, completed: 6, failed: 1, skipped: 1 }, wins: 4, losses: 2 },
+      ],
+    })
+    t.match(await read('/datasets?limit=2'), {
+      datasets: [{ name: 'billing-dpo' }, { name: 'billing-sft' }],
+    })
+    t.match(await read('/import?limit=2'), {
+      imports: [
+        { source: 'langfuse', losses: { comment_dropped: 3 } },
+        { source: 'traces', error_count: 6 },
+      ],
+    })
+    t.match(await read('/decision-policy/versions?agent_name=billing-agent'), { total: 2 })
+    t.match(await read('/skills'), { total: 6 })
+    const { deliveries } = (await read('/org/webhook-deliveries?status=delivered')) as {
+      deliveries: { id: string }[]
+    }
+    t.equal(deliveries.length, 1)
+    t.match(await read(`/org/webhook-deliveries/${deliveries[0]?.id}`), {
+      redelivery_of: String,
+      attempts: [{ status_code: 200, error: null }],
+    })
+  })
+
   suite.test('is not made again', async (t) => {
+    const { total: traces } = (await service.get('/traces/stats')).body as { total: number }
     service.child.kill('SIGINT')
     await once(service.child, 'exit')
     const again = await start(suite, { DATA_DIR, ...DEMO })
     t.notMatch(again.output(), /sample|Dataset/)
     t.equal((again.output().match(/^ {2}curl .*$/gm) ?? []).length, 5)
     const { body } = await again.get('/traces/stats')
-    t.match(body, { total: 421 })
+    t.equal((body as { total: number }).total, traces)
   })
 })
+
+interface Finding {
+  readonly version_label: string
+  readonly status: string
+}
 
 function parse(line: string) {
   return line.startsWith('{') ? (JSON.parse(line) as Record<string, unknown>) : undefined

@@ -17,7 +17,10 @@ t.test('npm start', async (suite) => {
   const { key } = service
 
   suite.test('ends with one screen whose address and key work', async (t) => {
-    t.match(service.output(), /Address +http:\/\/127\.0\.0\.1:\d+\n +Docs +http:.*\/docs\n/)
+    t.match(
+      service.output(),
+      /Address +http:\/\/127\.0\.0\.1:\d+\n +Console +http:.*\n +Docs +http:.*\/docs\n/,
+    )
     t.equal((await fetch(`${service.address}/readyz`)).status, 200)
     t.equal((await fetch(`${service.address}/docs`)).status, 200)
     const log = await readFile(join(DATA_DIR, 'logs/api.log'), 'utf8')
@@ -29,6 +32,20 @@ t.test('npm start', async (suite) => {
     t.equal((await service.get('/api-keys')).status, 200)
     const made = await service.post('/api-keys', { label: 'kept', scope: 'global' })
     t.equal(made.status, 201)
+  })
+
+  suite.test('prints a link that signs a browser in, once', async (t) => {
+    const link = /Console +(\S+)/.exec(service.output())?.[1] ?? ''
+    t.ok(link.startsWith(`${service.address}/console/sign-in/`), link)
+    const open = () => fetch(link, { redirect: 'manual' })
+    const opened = await open()
+    t.equal(opened.status, 303)
+    const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? ''
+    const me = await fetch(`${service.address}/api/v1/auth/me`, { headers: { cookie } })
+    t.equal(me.status, 200)
+    t.equal((await open()).status, 403)
+    const log = await readFile(join(DATA_DIR, 'logs/api.log'), 'utf8')
+    t.notMatch(log, link.split('/').at(-1) ?? '')
   })
 
   suite.test('what it makes can be used by its user alone, and the database runs', async (t) => {

@@ -56,7 +56,7 @@ export function evidenceOf(scores: readonly JudgedScore[], more: Partial<Evidenc
     compatibility: null,
     contract: null,
     tool_error_count: 0,
-    flagged: false,
+    flagged: null,
     scores: [...builtIns(), ...scores],
     ...more,
   }

@@ -1,4 +1,4 @@
-import { randomUUIDv7 } from 'node:crypto'
+import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import { insertTasks } from '../../sql/replay/replay-tasks.ts'
 import type { Service } from './service.ts'
 import { makeTestKey } from './service.ts'
@@ -25,6 +25,10 @@ export async function makeSamples(
     on conflict (org_id) do update set webhook_url = excluded.webhook_url`
   const { default: project } = await projectsOf(service, org.key)
   const key = await makeTestKey(service.sql, org.orgId, { scope: 'global', permissions: 'read' })
+  const session_id = randomUUIDv7()
+  await service.sql`
+    insert into sessions (org_id, key_id, id, token_hash, expires_at)
+    values (${org.orgId}, ${key.id}, ${session_id}, ${randomBytes(32)}, now() + interval '1 hour')`
   const manifest = (version: string) => ({
     agent_name: AGENT,
     components: [{ component_type: 'tool', component_name: 'search', component_version: version }],
@@ -53,6 +57,7 @@ export async function makeSamples(
   const path = 'sample.md'
   return {
     key_id: key.id,
+    session_id,
     trace_id,
     evaluator_id: await make('/evaluators', { name: 'sample', type: 'json_valid' }),
     manifest_id,

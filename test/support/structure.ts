@@ -38,6 +38,10 @@ const FOREIGN: readonly { known: RegExp; by: readonly string[] }[] = [
 /** The areas of `api/`, `sql/` and `jobs/rules/`, and of their tests. */
 const AREAS = `core access traces evals manifests regression datasets replay skills import webhooks
   org jobs demo`.split(/\s+/)
+/** The folders of the console: one for each part of its menu, and what they share. */
+const CONSOLE =
+  `traces review agents manifests regressions checks datasets replay skills imports jobs
+  webhooks organization changelog browser charts styles`.split(/\s+/)
 const WORKERS = [...Object.keys(pools), 'runtime', 'examination', 'outbound']
 
 /** Folders of `jobs/rules/import/`: the platforms, and what their mappers share. */
@@ -46,7 +50,8 @@ const FORMATS = `atif attributes chat foreign langfuse langsmith messages opik o
 
 /** Folder to the names its folders may have; theirs have none. */
 const ROOMS: Record<string, readonly string[]> = {
-  api: AREAS,
+  api: [...AREAS, 'console'],
+  'api/console': CONSOLE,
   sql: [...AREAS, 'migrations', 'transactions'],
   jobs: ['rules'],
   'jobs/rules': AREAS,
@@ -57,7 +62,7 @@ const ROOMS: Record<string, readonly string[]> = {
   workers: WORKERS,
   'workers/datasets': ['hub'],
   'workers/import': ['backup', 'containers', 'pull'],
-  'test/api': AREAS,
+  'test/api': [...AREAS, 'console'],
   'test/sql': [...AREAS, 'transactions'],
   'test/jobs': ['rules'],
   'test/jobs/rules': AREAS,
@@ -155,13 +160,14 @@ export function listOperationFiles(sources: Sources): string[] {
   return [...sources].flatMap(([path, source]) => (isOperation(path, source) ? [path] : []))
 }
 
-/** Imports of operations from elsewhere than the list of their area. */
+/** Imports of operations from elsewhere than the list of their area, and the pages that ask them. */
 export function findOperationImports(sources: Sources): string[] {
   const operations = new Set(listOperationFiles(sources))
+  const mayImport = (path: string, other: string) =>
+    !path.startsWith('api/') || isOfConsole(path) || path === posix.join(other, '../index.ts')
   return [...sources].flatMap(([path, { local }]) =>
     local
-      .filter((other) => operations.has(other))
-      .filter((other) => path.startsWith('api/') && path !== posix.join(other, '../index.ts'))
+      .filter((other) => operations.has(other) && !mayImport(path, other))
       .map((other) => `${path} -> ${other}`),
   )
 }
@@ -175,10 +181,11 @@ export function findUnlisted(declared: readonly Found[], areas: Readonly<Record<
   })
 }
 
-/** Folders of `api/` whose list the interface does not have. */
+/** Folders of `api/` whose list the interface does not have; the console is none of its areas. */
 export function findUnjoined({ folders }: Tree, areas: Readonly<Record<string, Area>>) {
+  const known = new Set([...Object.keys(areas), 'console'])
   return folders.filter(
-    (folder) => posix.dirname(folder) === 'api' && !Object.hasOwn(areas, posix.basename(folder)),
+    (folder) => posix.dirname(folder) === 'api' && !known.has(posix.basename(folder)),
   )
 }
 
@@ -202,7 +209,11 @@ export function findEmptyFolders({ folders, files }: Tree): string[] {
 }
 
 function isOperation(path: string, { text }: Source) {
-  return /^api\/[^/]+\//.test(path) && OPERATION.test(text)
+  return /^api\/[^/]+\//.test(path) && !isOfConsole(path) && OPERATION.test(text)
+}
+
+function isOfConsole(path: string) {
+  return path.startsWith('api/console/')
 }
 
 function cyclesOf(imports: ReadonlyMap<string, Iterable<string>>): string[] {

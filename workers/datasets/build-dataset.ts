@@ -12,7 +12,7 @@ import { awaitedLater } from '../runtime/awaited-later.ts'
 import { handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
 import { buildProgress } from './build-progress.ts'
-import { listRareMembers } from './chosen-rows.ts'
+import { countMade, listRareMembers } from './chosen-rows.ts'
 import { describeRows } from './describe-rows.ts'
 import { openDuck } from '../runtime/duckdb.ts'
 import type { Duck } from '../runtime/duckdb.ts'
@@ -73,7 +73,7 @@ async function build(building: Building) {
   const list = await openRowList(duck)
   await awaitDeletions(run.sql, version.project_id)
   await clearRows(building)
-  const total = await selectIntoList(version, run, list, drop)
+  const { listed: total, ...selected } = await selectIntoList(version, run, list, drop)
   await settleTraces(list.connection, drop)
   run.signal.throwIfAborted()
   const convert = await openParquetWriter(duck, recipe)
@@ -93,7 +93,8 @@ async function build(building: Building) {
   const files = { jsonl, parquet: await converting }
   await refuseLeaks(list, version)
   const described = await describeRows(list.connection, recipe)
-  const facts = { ...described, warnings, streams, content_hash, dropped_counts: counts() }
+  const funnel = { ...selected, eligible: total, rows_made: await countMade(list.connection) }
+  const facts = { ...described, warnings, streams, content_hash, funnel, dropped_counts: counts() }
   await publish({ version, facts, files, traceCount: total }, run)
   return { version_id: version.id, row_count: facts.row_count, content_hash }
 }

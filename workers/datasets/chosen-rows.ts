@@ -2,6 +2,8 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { MAX_SCORE_NAMES } from '../../jobs/rules/datasets/card-facts.ts'
 import type { Composition } from '../../jobs/rules/datasets/card-facts.ts'
 import { RARE_MEMBERS } from '../../jobs/rules/datasets/formats.ts'
+import { openLengthBins } from '../../jobs/rules/datasets/length-bins.ts'
+import type { RowLengths } from '../../jobs/rules/datasets/length-bins.ts'
 import { LOSSES } from '../../jobs/rules/datasets/row-writer.ts'
 import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
 import type { Split } from '../../jobs/rules/datasets/recipe.ts'
@@ -138,12 +140,35 @@ export function readKeptLines(connection: DuckDBConnection, { split, shard }: Fi
   )
 }
 
+/** How long the chosen rows are. */
+export async function measureRows(connection: DuckDBConnection): Promise<RowLengths> {
+  return {
+    tokens: await countInBins(connection, 'tokens'),
+    messages: await countInBins(connection, 'messages'),
+  }
+}
+
+async function countInBins(connection: DuckDBConnection, length: keyof RowLengths) {
+  const all = openLengthBins()
+  const query = `select ${length}, count(*) from chosen group by ${length}`
+  for await (const chunk of readChunks<[number, bigint]>(connection, query)) {
+    for (const [n, rows] of chunk) all.add(n, Number(rows))
+  }
+  return all.bins()
+}
+
+/** How many rows were made, before any were left out. */
+export async function countMade(connection: DuckDBConnection): Promise<number> {
+  const [rows] = await readOne<[bigint]>(connection, 'select count(*) from rows')
+  return Number(rows)
+}
+
 /** The chosen rows in their order. The last two members are of a pair's rejected trace. */
 export function readChosen(connection: DuckDBConnection): AsyncGenerator<ChosenRow[]> {
   return readChunks<ChosenRow>(
     connection,
     `select ordinal, t.trace_id, c.hash, c.split_index, c.shard, c.byte_offset, c.length,
-      t.score_fingerprint, rejected.trace_id, rejected.score_fingerprint
+      c.tokens, c.messages, c.span_id, t.score_fingerprint, rejected.trace_id, rejected.score_fingerprint
     from chosen c join traces t on t.index = c.trace_index
     left join traces rejected on rejected.index = c.rejected_index
     order by ordinal`,
@@ -158,6 +183,9 @@ export type ChosenRow = [
   shard: bigint,
   byteOffset: bigint,
   length: number,
+  tokens: number,
+  messages: number,
+  spanId: string | null,
   fingerprint: Bytes,
   rejectedTraceId: string | null,
   rejectedFingerprint: Bytes | null,

@@ -8,6 +8,7 @@ import {
   countRedactions,
   listManifests,
   listPolicies,
+  measureRows,
   readComposition,
 } from './chosen-rows.ts'
 import { listNearSamples } from './near-rows.ts'
@@ -32,6 +33,7 @@ export async function describeRows(
     | 'near_duplicates'
     | 'composition'
     | 'trace_months'
+    | 'lengths'
   >
 > {
   const { rows, tokens, splits } = await countChosen(connection)
@@ -49,5 +51,6 @@ export async function describeRows(
     near_duplicates: await listNearSamples(connection),
     composition: await readComposition(connection),
     trace_months: await countMonths(connection),
+    lengths: await measureRows(connection),
   }
 }

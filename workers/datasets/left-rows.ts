@@ -56,7 +56,7 @@ export async function chooseRows(connection: DuckDBConnection) {
   await connection.run(`
     insert into chosen
     select row_number() over (order by split_index, index) - 1 as ordinal, index, trace_index,
-      rejected_index, hash, split_index, tokens, shard as made_shard, byte_offset as made_offset,
+      rejected_index, hash, split_index, tokens, messages, span_id, shard as made_shard, byte_offset as made_offset,
       length, dense_rank() over (partition by split_index order by shard) - 1 as shard,
       sum(length) over (partition by split_index, shard order by index) - length as byte_offset
     from left_rows`)

@@ -11,6 +11,7 @@ import type { RowWriter } from '../../jobs/rules/datasets/row-writer.ts'
 import { longestOf, readTrained } from '../../jobs/rules/datasets/rows.ts'
 import { openToolReader } from '../../jobs/rules/datasets/tools.ts'
 import type { Toolbox } from '../../jobs/rules/datasets/tools.ts'
+import { longestCall } from '../../jobs/rules/traces/conversation.ts'
 import type { ListedTrace } from './listed-trace.ts'
 import type { Output } from './row-output.ts'
 import type { Taker } from './taker.ts'
@@ -34,7 +35,8 @@ export function openPairTaker(recipe: Recipe): Taker {
       const { corrected_output } = content
       if (corrected_output !== null) {
         const row = correctedRow(content, corrected_output, declared, write)
-        output.put(row, { trace, pair: { rejected: trace, source: 'correction' } })
+        const spanId = spanOf(content)
+        output.put(row, { trace, spanId, pair: { rejected: trace, source: 'correction' } })
         if (trace.preferred === null) return
       }
       const tried = attemptOf(trace, content, declared)
@@ -58,7 +60,13 @@ function attemptOf(
   if ('reason' in read) return read
   const { quality, preferred, pair_id } = trace
   if (quality === null) return { reason: 'unscored' }
-  return { ...makeAttempt({ ...trace, quality }, read, declared), trace, preferred, pair_id }
+  const attempt = makeAttempt({ ...trace, quality }, read, declared)
+  return { ...attempt, trace, spanId: spanOf(content), preferred, pair_id }
+}
+
+/** The span of the call that a conversation is of. */
+function spanOf({ llm_calls }: CandidateContent) {
+  return longestCall(llm_calls)?.span_id ?? null
 }
 
 /** What a person compared makes pairs with nothing else. */
@@ -71,17 +79,18 @@ function pairUp(attempts: readonly TracedAttempt[], write: RowWriter, output: Ou
     for (const [reason, n] of dropped) output.drop(reason, n)
   }
   for (const pair of compared.pairs) {
-    const { trace } = pair.chosen
+    const { trace, spanId } = pair.chosen
     const rejected = pair.rejected.trace
-    output.put(pairRow(pair, write), { trace, pair: { rejected, source: 'preference' } })
+    output.put(pairRow(pair, write), { trace, spanId, pair: { rejected, source: 'preference' } })
   }
   for (const pair of others.pairs) {
-    const { trace } = pair.chosen
+    const { trace, spanId } = pair.chosen
     const rejected = pair.rejected.trace
     const from = pair.replay
       ? ({ rejected, source: 'replay', replay: pair.replay.trace.replay } as const)
       : ({ rejected, source: 'attempts' } as const)
-    output.put(pairRow(pair, write), { trace, pair: from, lengthRatio: pair.lengthRatio })
+    const origin = { trace, spanId, pair: from, lengthRatio: pair.lengthRatio }
+    output.put(pairRow(pair, write), origin)
   }
 }
 
@@ -89,4 +98,4 @@ function pairUp(attempts: readonly TracedAttempt[], write: RowWriter, output: Ou
 const TASK_LENGTH = 64 << 20
 const TASK_ATTEMPTS = 1000
 
-type TracedAttempt = Attempt & Preference & { trace: ListedTrace }
+type TracedAttempt = Attempt & Preference & { trace: ListedTrace; spanId: string | null }

@@ -89,6 +89,9 @@ function appendRow(to: DuckDBAppender, index: number, row: ListedRow) {
   to.appendUTinyInt(row.splitIndex)
   appendDouble(to, row.lengthRatio)
   to.appendInteger(row.tokens)
+  to.appendInteger(row.messages)
+  if (row.spanId === null) to.appendNull()
+  else to.appendVarchar(row.spanId)
   to.appendInteger(row.shard)
   to.appendBigInt(BigInt(row.byteOffset))
   to.appendInteger(row.length)
@@ -107,7 +110,7 @@ const TABLES = `
   create table traces (${TRACE_TABLE});
   create table rows (
     index integer, trace_index integer, rejected_index integer, hash blob, split_index utinyint,
-    length_ratio double, tokens integer, shard integer, byte_offset bigint, length integer,
+    length_ratio double, tokens integer, messages integer, span_id varchar, shard integer, byte_offset bigint, length integer,
     ${RARE_MEMBERS.map((name) => `${name} boolean`).join(', ')},
     ${LOSSES.map((name) => `${name} integer`).join(', ')});
   create table redactions (index integer, class varchar, count integer);
@@ -116,5 +119,5 @@ const TABLES = `
   create view left_rows as select * from rows anti join gone using (index);
   create table chosen (
     ordinal bigint, index integer, trace_index integer, rejected_index integer, hash blob,
-    split_index utinyint, tokens integer, made_shard integer, made_offset bigint, length integer,
+    split_index utinyint, tokens integer, messages integer, span_id varchar, made_shard integer, made_offset bigint, length integer,
     shard bigint, byte_offset bigint);`

@@ -1,4 +1,5 @@
 import type { Dropped } from '../../jobs/rules/datasets/messages.ts'
+import { isStorableText } from '../../jobs/rules/core/storable.ts'
 import { provenanceText } from '../../jobs/rules/datasets/provenance.ts'
 import type { PairOrigin } from '../../jobs/rules/datasets/provenance.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
@@ -27,6 +28,9 @@ export interface MadeRow {
   readonly splitIndex: number
   readonly hash: Uint8Array
   readonly tokens: number
+  readonly messages: number
+  /** Of the call that it was made of; null where that has none. */
+  readonly spanId: string | null
   readonly rareMembers: Row['rareMembers']
   readonly losses: Row['losses']
   readonly redactions: Row['redactions']
@@ -47,7 +51,7 @@ export function openOutput(recipe: Recipe) {
   return {
     drop,
     bytes: () => bytes + signatures.length * SIGNATURE_BYTES,
-    put(row: Row | Dropped, { trace, pair, lengthRatio }: Origin) {
+    put(row: Row | Dropped, { trace, spanId, pair, lengthRatio }: Origin) {
       if ('reason' in row) return drop(row.reason)
       const tail = Buffer.from(`,"provenance":${provenanceText(trace, row, recipe, pair)}}\n`)
       const length = row.training.length - 1 + tail.length
@@ -62,6 +66,9 @@ export function openOutput(recipe: Recipe) {
         splitIndex: trace.splitIndex,
         hash: row.hash,
         tokens: row.tokens,
+        messages: row.messages,
+        // Contents hold what no column of text can.
+        spanId: isStorableText(spanId) ? spanId : null,
         rareMembers: row.rareMembers,
         losses: row.losses,
         redactions: row.redactions,
@@ -93,6 +100,7 @@ const MAX_LINE_BYTES = 16 << 20
 export type Output = ReturnType<typeof openOutput>
 interface Origin {
   readonly trace: ListedTrace
+  readonly spanId: string | null
   readonly pair?: PairOrigin<ListedTrace>
   /** Of a pair of attempts. */
   readonly lengthRatio?: number

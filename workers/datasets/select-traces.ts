@@ -11,7 +11,8 @@ import type { Drop } from './settle-rows.ts'
 
 /**
  * Fixes which traces a version is made of, in one read of one state of the database. Contents are left
- * out, so that the transaction is short. Returns how many traces were listed.
+ * out, so that the transaction is short.
+ * @returns how many traces the project has, pass the filters, and were listed
  */
 export async function selectIntoList(
   version: Pick<VersionRow, 'recipe' | 'project_id' | 'parent_version_id'>,
@@ -21,19 +22,22 @@ export async function selectIntoList(
 ) {
   const { recipe, project_id: projectId, parent_version_id: parentId } = version
   const selection = { orgId: run.orgId, projectId, recipe }
-  let listed = 0
+  let [traces, passed, listed] = [0, 0, 0]
   await run.sql.begin('isolation level repeatable read read only', async (tx: Transaction) => {
     await tx`set local statement_timeout = ${tx.unsafe(String(STATEMENT_TIMEOUT_MS))}`
-    const { filtered, share } = await countFiltered(tx, selection)
+    const { filtered, all, passing } = await countFiltered(tx, selection)
+    traces = all
+    passed = passing
+    const share = all === 0 ? 0 : passing / all
     for (const [reason, n] of filtered) drop(reason, n)
     if (parentId) {
       for await (const rows of readRowHashes(tx, run.orgId, parentId, BATCH)) {
         for (const { trace_id, row_hash } of rows) list.addParentRow(trace_id, row_hash)
       }
     }
-    for await (const traces of selectTraces(tx, selection, { batch: BATCH, share })) {
+    for await (const batch of selectTraces(tx, selection, { batch: BATCH, share })) {
       run.signal.throwIfAborted()
-      for (const trace of traces) {
+      for (const trace of batch) {
         const reason = ineligibility(trace, recipe)
         if (reason === undefined) list.addTrace(trace, splitOf(trace, recipe))
         if (reason === undefined) listed++
@@ -43,7 +47,7 @@ export async function selectIntoList(
     }
   })
   list.flush()
-  return listed
+  return { traces, passed, listed }
 }
 
 /** So few that a connection takes them in while those before them are worked on. */

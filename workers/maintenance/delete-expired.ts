@@ -1,5 +1,6 @@
 import { deleteExpired } from '../../jobs/delete-expired.ts'
 import type { Transaction } from '../../sql/core/db.ts'
+import { deleteEndedBuckets } from '../../sql/access/api-keys.ts'
 import { deleteOldIdempotencyKeys } from '../../sql/core/idempotency-keys.ts'
 import { deleteParts, listLeftStaging } from '../../sql/import/import-parts.ts'
 import { findImport, forgetUpload, listLeftUploads } from '../../sql/import/imports.ts'
@@ -35,6 +36,7 @@ export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
     attempts: await inChunks(run, () => deleteExpiredAttempts(sql, CHUNK)),
     idempotency_keys: await inChunks(run, () => deleteOldIdempotencyKeys(sql, CHUNK)),
     sessions: await inChunks(run, () => deleteEndedSessions(sql, CHUNK)),
+    buckets: await inChunks(run, () => deleteEndedBuckets(sql, CHUNK)),
     episodes: await inChunks(run, () => deleteOldEpisodes(sql, CHUNK)),
     revisions: await inChunks(run, () => deleteOldRevisions(sql, CHUNK)),
     repair_failures: await inChunks(run, () => deleteOldRepairFailures(sql, CHUNK)),

@@ -1,4 +1,5 @@
 import type { Activation } from '../../jobs/rules/regression/bisect.ts'
+import { smallestVisibleDrop } from '../../jobs/rules/regression/bisect.ts'
 import { interval, summarize } from '../../jobs/rules/regression/statistics.ts'
 import type { ActivationRow, SessionRow } from '../../sql/regression/activations.ts'
 import type { SeriesVersion } from '../../sql/regression/series.ts'
@@ -23,7 +24,8 @@ export function toActivations(
 
 /** Describes the versions for people. Each session has the same weight in a mean, as it has in the tests. */
 export function describeVersions(activations: readonly OrderedActivation[]): SeriesVersion[] {
-  return activations.map(({ manifest_id, version_label, activated_at, sessions }) => {
+  return activations.map(({ manifest_id, version_label, activated_at, sessions }, i) => {
+    const before = activations[i - 1]?.sessions ?? []
     const n = sessions.reduce((sum, session) => sum + session.n, 0)
     const passed = sessions.reduce((sum, session) => sum + session.passed, 0)
     const arm = sessions.length > 0 ? summarize(sessions) : undefined
@@ -37,6 +39,7 @@ export function describeVersions(activations: readonly OrderedActivation[]): Ser
       ci95_low: bounds?.[0] ?? null,
       ci95_high: bounds?.[1] ?? null,
       pass_rate: n > 0 ? passed / n : null,
+      mde: smallestVisibleDrop(before, sessions),
     }
   })
 }

@@ -16,6 +16,8 @@ export interface Row {
   /** SHA-256 of `training`. */
   readonly hash: Buffer
   readonly tokens: number
+  /** All it has but the rejected turn of a pair. */
+  readonly messages: number
   /** It holds the corrected output. */
   readonly corrected: boolean
   readonly tools_from: Toolbox['from']
@@ -64,6 +66,7 @@ export function openRowWriter(recipe: Recipe): RowWriter {
       training,
       hash: hash('sha256', training, 'buffer'),
       tokens,
+      messages: saidIn(said).length,
       corrected,
       tools_from: tools.from,
       rareMembers: rareMembersOf(parts, options),
@@ -74,10 +77,14 @@ export function openRowWriter(recipe: Recipe): RowWriter {
   }
 }
 
-/** The turns a row trains. The rejected one of a pair is what the chosen one stands against. */
-function countTrained({ lists: { rejected: _, ...lists } }: RowParts) {
-  const said = Object.values(lists).flat()
-  return said.filter(({ weight }) => weight === 1).length
+/** The turns a row trains. */
+function countTrained(parts: RowParts) {
+  return saidIn(parts).filter(({ weight }) => weight === 1).length
+}
+
+/** The messages of a row. The rejected one of a pair is what the chosen one stands against. */
+function saidIn({ lists: { rejected: _, ...lists } }: RowParts) {
+  return Object.values(lists).flat()
 }
 
 function faultOfTurns(count: number, { max_turns, min_turns }: Recipe['options']) {

@@ -16,7 +16,8 @@ export interface Attempt {
   /** Number of the task. */
   readonly no: number
   readonly variant: number
-  readonly release: Release
+  /** One that the agent has a model for. */
+  readonly release: string
   readonly outcome: Outcome
   readonly task_id?: string
   readonly session_id?: string
@@ -25,25 +26,21 @@ export interface Attempt {
 
 export interface Recording {
   readonly traceId: string
-  /** Whole weeks before the one in which the attempt started. */
-  readonly weeksAgo: number
-  readonly now: Date
+  readonly startedAt: Date
   /** As of `randomNumbers`. */
   readonly random: () => number
   /** What was said in the conversation before. */
   readonly history?: readonly object[] | undefined
 }
 
-/** The newer one runs on a smaller model. */
-export type Release = 'v1' | 'v2'
-
 /** A version of an agent, as `POST /manifests` takes it. */
-export function manifestOf(agent: DemoAgent, release: Release) {
+export function manifestOf(agent: DemoAgent, release: string) {
   return {
     agent_name: agent.name,
     manifest_hash: hashOf(agent, release),
+    is_closed_world: agent.is_closed_world ?? false,
     components: [
-      { component_type: 'model', component_name: MODELS[release] },
+      { component_type: 'model', component_name: agent.models[release] },
       {
         component_type: 'prompt',
         component_name: 'system',
@@ -54,20 +51,20 @@ export function manifestOf(agent: DemoAgent, release: Release) {
         component_name: name,
         schema_json: parameters,
       })),
+      ...(agent.components ?? []),
     ],
   }
 }
 
-function hashOf({ name }: DemoAgent, release: Release) {
+export function hashOf({ name }: Pick<DemoAgent, 'name'>, release: string) {
   return createHash('sha256').update(`${name} ${release}`).digest('hex')
 }
 
 /** Records an attempt as a client library would, and all that was said in it. */
 export function recordAttempt(attempt: Attempt, recording: Recording) {
   const { agent, no, variant, release, outcome, task_id, session_id, turn_index } = attempt
-  const { traceId, weeksAgo, now, random, history } = recording
-  const model = MODELS[release]
-  const startedAt = new Date(now.getTime() - (weeksAgo + 0.02 + 0.96 * random()) * WEEK_MS)
+  const { traceId, startedAt, random, history } = recording
+  const model = agent.models[release] ?? ''
   const record = openRecorder({ ...agent, model, startedAt, random, history })
   if (history) agent.followUp(record, no)
   else agent.play(record, no, outcome, variant)
@@ -90,9 +87,32 @@ export function recordAttempt(attempt: Attempt, recording: Recording) {
   return { trace, messages: record.messages() }
 }
 
-/** Scores of a judge and of a check, as `POST /eval-scores` takes them. */
-export function scoresOf(trace_id: string, outcome: Outcome, random: () => number) {
-  const doubtful = outcome === 'good' && random() < DOUBTFUL_SHARE
+/** A time that looks random, in a stretch of days before `now`. */
+export function timeWithin(
+  now: Date,
+  random: () => number,
+  { from, to }: { readonly from: number; readonly to: number },
+) {
+  return new Date(now.getTime() - (to + (from - to) * random()) * DAY_MS)
+}
+
+/** A time in a week: 0 is the one that ends now. */
+export function timeInWeek(now: Date, random: () => number, weeksAgo: number) {
+  const [from, to] = [weeksAgo + 0.98, weeksAgo + 0.02].map((weeks) => weeks * 7)
+  return timeWithin(now, random, { from: from ?? 0, to: to ?? 0 })
+}
+
+/**
+ * Scores of a judge and of a check, as `POST /eval-scores` takes them.
+ * @param doubtfulShare of good attempts, those whose answer is hard to follow
+ */
+export function scoresOf(
+  trace_id: string,
+  outcome: Outcome,
+  random: () => number,
+  doubtfulShare = DOUBTFUL_SHARE,
+) {
+  const doubtful = outcome === 'good' && random() < doubtfulShare
   const [low, high] = doubtful ? [0.4, 0.6] : HELPFULNESS[outcome]
   const helpfulness = {
     trace_id,
@@ -119,8 +139,6 @@ export function randomNumbers(seed: number) {
   }
 }
 
-const WEEK_MS = 7 * DAY_MS
-const MODELS = { v1: 'example-large-2', v2: 'example-small-3' } as const
 const DOUBTFUL_SHARE = 0.08
 const HELPFULNESS: Readonly<Record<Outcome, readonly [number, number]>> = {
   good: [0.86, 1],

@@ -1,6 +1,6 @@
 import { functionTool, pick } from './agent.ts'
 import type { DemoAgent, Outcome } from './agent.ts'
-import { manifestOf, randomNumbers, recordAttempt, scoresOf } from './attempt.ts'
+import { manifestOf, randomNumbers, recordAttempt, scoresOf, timeInWeek } from './attempt.ts'
 import { DEMO_AGENT, DEMO_MARK } from './fixture.ts'
 import { supportAgent } from './support.ts'
 
@@ -17,7 +17,11 @@ export function makeImpact(now: Date) {
     const outcome = pick(OUTCOMES, i)
     const traceId = `demo-impact-${String(i + 1).padStart(2, '0')}`
     const attempt = { agent, no: FIRST_TASK + i, variant: i, release: 'v1', outcome } as const
-    const { trace } = recordAttempt(attempt, { traceId, weeksAgo: 0, now, random })
+    const { trace } = recordAttempt(attempt, {
+      traceId,
+      startedAt: timeInWeek(now, random, 0),
+      random,
+    })
     return { ...trace, metadata: DEMO_MARK, scores: scoresOf(traceId, outcome, random) }
   })
   return { manifests: manifests.map((each) => ({ ...each, metadata: DEMO_MARK })), traces }

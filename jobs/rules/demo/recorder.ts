@@ -51,7 +51,7 @@ export function openRecorder(options: RecorderOptions) {
     messages.push(output)
     const tool_calls = asked.map((use) => useTool(use, `llm-${number}`))
     llm_calls.push({
-      ...describeCall(number, rendered_input, output),
+      ...describeCall(model, number, rendered_input, output),
       model_name: model,
       tools,
       tool_calls,
@@ -60,7 +60,17 @@ export function openRecorder(options: RecorderOptions) {
     })
   }
 
+  /** Something that happens beside calls of models and tools. */
+  function step(span_type: string, name: string, more: SpanMembers = {}) {
+    const { started_at, ended_at } = pass(60)
+    spans.push({
+      ...span(`${span_type}-${spans.length}`, 'root', span_type, name, started_at, ended_at),
+      ...more,
+    })
+  }
+
   return {
+    step,
     user: (content: string) => void messages.push({ role: 'user', content }),
     /** The model answers; with `uses`, it calls tools and gets their results. */
     agent: (content: string, ...uses: readonly ToolUse[]) => call(content, uses),
@@ -81,7 +91,15 @@ function answer(content: string, asked: readonly Asked[]) {
 }
 
 /** The members of a call of the model that follow from its number and its messages. */
-function describeCall(number: number, rendered_input: readonly object[], output: object) {
+function describeCall(
+  model: string,
+  number: number,
+  rendered_input: readonly object[],
+  output: object,
+) {
+  const input_tokens = tokensOf(rendered_input)
+  const output_tokens = tokensOf(output)
+  const price = model.includes('small') ? SMALL_PRICE : LARGE_PRICE
   return {
     id: `llm-call-${number}`,
     span_id: `llm-${number}`,
@@ -89,9 +107,14 @@ function describeCall(number: number, rendered_input: readonly object[], output:
     temperature: 0,
     rendered_input,
     output,
-    input_tokens: Math.ceil(JSON.stringify(rendered_input).length / 4),
-    output_tokens: Math.ceil(JSON.stringify(output).length / 4),
+    input_tokens,
+    output_tokens,
+    cost_usd: Math.round(input_tokens * price.input + output_tokens * price.output) / 1e6,
   }
+}
+
+function tokensOf(said: unknown) {
+  return Math.ceil(JSON.stringify(said).length / 4)
 }
 
 function messageCall({ id, name, args }: Asked) {
@@ -110,3 +133,12 @@ function span(
 }
 
 type Asked = ToolUse & { readonly id: string }
+
+interface SpanMembers {
+  readonly status?: 'success' | 'error'
+  readonly attributes?: Readonly<Record<string, string>>
+}
+
+/** US dollars for a million tokens. */
+const LARGE_PRICE = { input: 2.5, output: 10 }
+const SMALL_PRICE = { input: 0.4, output: 1.6 }

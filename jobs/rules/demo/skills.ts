@@ -1,6 +1,6 @@
 import { pick } from './agent.ts'
 import type { Outcome } from './agent.ts'
-import { randomNumbers, recordAttempt, scoresOf } from './attempt.ts'
+import { randomNumbers, recordAttempt, scoresOf, timeInWeek } from './attempt.ts'
 import { hashBody } from '../skills/skill.ts'
 import { DEMO_MARK, DEMO_SKILLS_AGENT } from './fixture.ts'
 import { supportAgent } from './support.ts'
@@ -51,7 +51,11 @@ export function makeSkillTraces(now: Date) {
       const no = FIRST_TASK + place * TRACES_OF_EACH + i
       const traceId = `${name}-${String(i + 1).padStart(2, '0')}`
       const attempt = { agent, no, variant: i, release: 'v1', outcome } as const
-      const { trace } = recordAttempt(attempt, { traceId, weeksAgo: 0, now, random })
+      const { trace } = recordAttempt(attempt, {
+        traceId,
+        startedAt: timeInWeek(now, random, 0),
+        random,
+      })
       // It has no manifest.
       const { manifest_hash: __, ...sent } = trace
       const active_skills = [{ name, hash: hashBody(body).toString('hex') }]

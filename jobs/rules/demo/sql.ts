@@ -1,4 +1,4 @@
-import { functionTool, pick } from './agent.ts'
+import { functionTool, LARGE_THEN_SMALL, pick } from './agent.ts'
 import type { DemoAgent, Outcome } from './agent.ts'
 import type { Recorder } from './recorder.ts'
 
@@ -7,6 +7,7 @@ export const sqlAgent: DemoAgent = {
   system:
     'You answer questions about the sales database. Table orders: id, region, month (1 to 12), total. Query it with run_query and answer in one sentence.',
   tools: [functionTool('run_query', 'Run one SELECT statement.', ['sql'])],
+  models: LARGE_THEN_SMALL,
   play,
   followUp,
 }

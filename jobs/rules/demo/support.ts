@@ -1,4 +1,4 @@
-import { functionTool, pick } from './agent.ts'
+import { functionTool, LARGE_THEN_SMALL, pick } from './agent.ts'
 import type { DemoAgent, Outcome } from './agent.ts'
 import type { Recorder } from './recorder.ts'
 
@@ -10,6 +10,7 @@ export const supportAgent: DemoAgent = {
     functionTool('get_order', 'Look up an order.', ['order_id']),
     functionTool('refund_order', 'Refund an order in full.', ['order_id', 'reason']),
   ],
+  models: LARGE_THEN_SMALL,
   play,
   followUp,
 }

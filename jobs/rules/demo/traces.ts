@@ -1,7 +1,7 @@
-import { pick } from './agent.ts'
+import { LARGE_THEN_SMALL, pick } from './agent.ts'
 import type { Outcome } from './agent.ts'
-import { manifestOf, randomNumbers, recordAttempt, scoresOf } from './attempt.ts'
-import type { Attempt, DemoTrace, Release } from './attempt.ts'
+import { manifestOf, randomNumbers, recordAttempt, scoresOf, timeInWeek } from './attempt.ts'
+import type { Attempt, DemoTrace } from './attempt.ts'
 import { sqlAgent } from './sql.ts'
 import { supportAgent } from './support.ts'
 
@@ -27,7 +27,8 @@ export function makeDemo(now: Date): Demo {
     const place = traces.length
     const traceId = `demo-${String(place + 1).padStart(4, '0')}`
     const weeksAgo = release === 'v2' || (agent === sqlAgent && place % 2 === 0) ? 0 : 1
-    const recording = { traceId, weeksAgo, now, random, history }
+    const startedAt = timeInWeek(now, random, weeksAgo)
+    const recording = { traceId, startedAt, random, history }
     const { trace, messages } = recordAttempt(attempt, recording)
     traces.push(trace)
     if (place % UNSCORED_EVERY !== 0) scores.push(...scoresOf(traceId, outcome, random))
@@ -65,7 +66,7 @@ function resent(traces: readonly DemoTrace[]) {
   })
 }
 
-function drawOutcome(release: Release, random: () => number): Outcome {
+function drawOutcome(release: keyof typeof LARGE_THEN_SMALL, random: () => number): Outcome {
   let left = random()
   for (const [outcome, share] of SHARES[release]) {
     left -= share
@@ -80,7 +81,9 @@ const SESSIONS = 47
 const RESENT = 6
 const UNSCORED_EVERY = 12
 /** How often each release does what; the rest is good. */
-const SHARES: Readonly<Record<Release, readonly (readonly [Outcome, number])[]>> = {
+const SHARES: Readonly<
+  Record<keyof typeof LARGE_THEN_SMALL, readonly (readonly [Outcome, number])[]>
+> = {
   v1: [
     ['recovered', 0.1],
     ['wrong', 0.1],

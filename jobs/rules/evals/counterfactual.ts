@@ -1,3 +1,5 @@
+import { VERDICTS } from '../core/verdicts.ts'
+import type { Verdict } from '../core/verdicts.ts'
 import type { PolicySettings } from './decision-policy.ts'
 import type { Evidence } from './evidence.ts'
 import { fuse, groupScores, isCounted, trustOf } from './quality.ts'
@@ -22,6 +24,42 @@ export function counterfactual(
   const change = RULES[deciding.rule - 1]?.without?.(evidence)
   if (change) return phrase(decide(change.evidence, policy), change.condition)
   return nearestScore(evidence, policy, decision, deciding.code)
+}
+
+/** What a counterfactual says, as data. */
+interface CounterfactualChange {
+  /** What would be decided then. */
+  verdict: Verdict
+  needs_review: boolean
+  /** The score that would have to move, or the condition in words where no score does. */
+  subject: string
+  /** How the score would compare to `value`, which is 0 to 1; both null where no score has to move. */
+  op: '>=' | '<' | null
+  value: number | null
+  /** The whole counterfactual. */
+  text: string
+}
+
+/**
+ * Reads what `counterfactual` has written. Null for null, and for a text that it would not write, as
+ * restored backups may hold.
+ * @param code of the reason that decided: names of scores may read like the conditions of other rules
+ */
+export function readCounterfactual(
+  text: string | null,
+  code: string | undefined,
+): CounterfactualChange | null {
+  const [, verdict, review, condition] = PHRASE.exec(text ?? '') ?? []
+  if (text === null || condition === undefined) return null
+  const [, score, op, value] = (code?.startsWith('score.') && MOVED_SCORE.exec(condition)) || []
+  return {
+    verdict: verdict as Verdict,
+    needs_review: review !== undefined,
+    subject: score ?? condition,
+    op: (op as '>=' | '<' | undefined) ?? null,
+    value: value === undefined ? null : Number(value),
+    text,
+  }
 }
 
 function nearestScore(
@@ -100,6 +138,10 @@ function fall(score: CountedScore, to: number): Change[] {
 function phrase({ verdict, needs_review }: Decision, condition: string) {
   return `${verdict}${needs_review ? ' with review' : ''} if ${condition}`
 }
+
+/** What `phrase` writes, and the conditions of `rise` and `fall`. */
+const PHRASE = new RegExp(`^(${VERDICTS.join('|')})( with review)? if (.+)$`, 's')
+const MOVED_SCORE = /^(.+) (>=|<) (\d(?:\.\d{1,2})?)$/s
 
 /** Changes tried: among many only the nearest are worth a look. */
 const MAX_TRIED = 12

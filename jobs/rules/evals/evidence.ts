@@ -16,8 +16,8 @@ export interface Evidence {
   /** How the outcome broke the output contract; null when it did not, or there is none. */
   readonly contract: { readonly subject: string; readonly rerunnable: boolean } | null
   readonly tool_error_count: number
-  /** Somebody wants a person to look at the trace. */
-  readonly flagged: boolean
+  /** Whether a person should look at the trace, as somebody said last; null where nobody spoke of it. */
+  readonly flagged: boolean | null
   readonly scores: readonly JudgedScore[]
 }
 

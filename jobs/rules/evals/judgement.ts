@@ -23,8 +23,8 @@ export interface JudgedTrace extends Evaluated {
   fit: Fit | null
   /** What of its output broke the contract of its manifest. */
   broken_output: string | null
-  /** An annotation asks for a review. */
-  flagged: boolean
+  /** The last annotation about review asks for one, or says that none is needed; null without any. */
+  flagged: boolean | null
   /** The annotation that corrects its output, see `Evidence`. */
   correction: string | null
   /** Somebody said something that it could be run again with. */

@@ -29,23 +29,32 @@ export interface Decision {
  * Decides on a trace: the first rule that matches sets the verdict, but a correction only where it makes
  * it better. The result depends on what the evidence is and never on the order it came in. A further score
  * that passes never turns keep into drop. Raising `keep_at` never makes a trace that nobody corrected one
- * to keep without a review.
+ * to keep without a review, unless somebody said that it needs none.
  */
 export function decide(evidence: Evidence, policy: PolicySettings): Decision {
   const facts = factsOf(evidence, policy)
   const matches = findMatches(facts)
   const { deciding, verdict, isDoubted } = settle(matches, facts)
   const others = matches.filter((match) => match !== deciding)
-  const flagged = (evidence.flagged || evidence.compatibility?.needs_review) && USABLE.has(verdict)
   return {
     verdict,
-    // Who corrected a trace has looked at it.
-    needs_review: (isDoubted && evidence.correction === null) || flagged === true,
+    needs_review: needsReview(evidence, verdict, isDoubted),
     quality_avg: facts.quality,
     compat_avg: compatibilityAverage(evidence.scores),
     eval_verdict: evalVerdict(facts.quality, policy),
     reasons: [deciding, ...others].map(reasonOf),
   }
+}
+
+/** Who corrected a trace has looked at its scores; who says that it needs no review, at all of it. */
+function needsReview(
+  { flagged, compatibility, correction }: Evidence,
+  verdict: Verdict,
+  isDoubted: boolean,
+) {
+  if (flagged === false) return false
+  const isAsked = flagged === true || compatibility?.needs_review === true
+  return (isDoubted && correction === null) || (isAsked && USABLE.has(verdict))
 }
 
 /** What a quality alone says; null without one. */

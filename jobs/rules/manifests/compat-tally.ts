@@ -113,7 +113,7 @@ function noUse(): SurfaceTally {
   return { affected: 0, ...noVerdicts(), sample_trace_ids: [] }
 }
 
-function noVerdicts(): VerdictCounts {
+export function noVerdicts(): VerdictCounts {
   return { keep: 0, repair: 0, replay: 0, drop: 0 }
 }
 

@@ -145,6 +145,7 @@ function rounded(value: unknown) {
 
 const WHAT: Readonly<Record<string, string>> = {
   api_key: 'API key',
+  session: 'Session of API key',
   workspace: 'Workspace',
   project: 'Project',
   job: 'Job',
@@ -152,4 +153,5 @@ const WHAT: Readonly<Record<string, string>> = {
   webhook_secret: 'Webhook secret',
   trace_period: 'Month of traces',
   skill: 'Skill',
+  dataset: 'Dataset',
 }

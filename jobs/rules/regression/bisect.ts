@@ -2,7 +2,7 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import type { Boundary } from './change-location.ts'
 import { scan } from './interval-scan.ts'
 import type { ScanSeries } from './interval-scan.ts'
-import { compareArms, lowerBound, summarize, welch } from './statistics.ts'
+import { compareArms, detectable, lowerBound, summarize, welch } from './statistics.ts'
 import type { Arm, Observation } from './statistics.ts'
 
 /** A session's mean; `trace_id` is its worst trace. */
@@ -89,6 +89,18 @@ export function findSuspects(activations: readonly Activation[], seed: number): 
 export function isRecovered(reference: Arm, since: readonly Observation[]) {
   if (since.length < MIN_CLUSTERS) return false
   return lowerBound(welch(reference, summarize(since))) > -RECOVERY_MARGIN
+}
+
+/**
+ * The smallest drop between two activations that a look at the later one shows with a power of 80 %. Null
+ * where there are too few sessions, or all values of one are alike.
+ */
+export function smallestVisibleDrop(before: readonly Session[], after: readonly Session[]) {
+  if (Math.min(before.length, after.length) < MIN_CLUSTERS) return null
+  return detectable(compareArms(before, after), {
+    alpha: FOCUSED_ALPHA / LOOKS.length,
+    least: LEAST_DELTA,
+  })
 }
 
 function firstSessions(sessions: readonly Session[], traces: number) {

@@ -1,6 +1,8 @@
+import { noVerdicts } from '../manifests/compat-tally.ts'
 import type { VerdictCounts } from '../manifests/compat-tally.ts'
 import type { Risk } from '../manifests/impact.ts'
 import type { MetricCheck } from './metric-check.ts'
+import type { EvalStatus } from './walked-traces.ts'
 import type { ChangeDetail, ChangeType } from '../manifests/surface-change.ts'
 
 export const CHECK_VERDICTS = [
@@ -27,6 +29,8 @@ export interface CheckFindings {
   affected_trace_count: number
   diff_summary: DiffSummary
   compat_summary: VerdictCounts
+  /** The same by what the scores of the traces say of them. Absent in findings of an earlier release. */
+  verdicts_by_score?: Record<EvalStatus, VerdictCounts>
   eval_verdict: 'clean' | 'expected_impact' | 'regression_likely' | 'first_run'
   eval_breakdown: EvalBreakdown & { eval_capped: boolean }
   downstream_impact: DownstreamImpact
@@ -67,7 +71,8 @@ export function firstRunFindings(): CheckFindings {
     total_traces_analyzed: 0,
     affected_trace_count: 0,
     diff_summary: { ...NO_CHANGES, first_run: true },
-    compat_summary: { keep: 0, repair: 0, replay: 0, drop: 0 },
+    compat_summary: noVerdicts(),
+    verdicts_by_score: { passing: noVerdicts(), failing: noVerdicts(), unscored: noVerdicts() },
     eval_verdict: 'first_run',
     eval_breakdown: { ...NOTHING_AFFECTED, eval_capped: false },
     downstream_impact: NO_DOWNSTREAM,
@@ -126,6 +131,8 @@ export interface SurfaceImpact {
   surface_name: string
   severity: Risk
   affected_trace_count: number
+  /** What the change alone asks of those traces. Absent in findings of an earlier release. */
+  verdicts?: VerdictCounts
   sample_trace_ids: string[]
   explanation: string
   eval_breakdown: EvalBreakdown

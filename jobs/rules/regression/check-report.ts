@@ -7,6 +7,7 @@ import type {
   EvalBreakdown,
   SurfaceImpact,
 } from './check-findings.ts'
+import { noVerdicts } from '../manifests/compat-tally.ts'
 import type { CompatTally, VerdictCounts } from '../manifests/compat-tally.ts'
 import { describe } from '../manifests/change-sentence.ts'
 import { riskOf, structuralSeverity } from '../manifests/impact.ts'
@@ -44,6 +45,11 @@ export function reportFindings(evidence: CheckEvidence): CheckFindings {
     affected_trace_count: all.affected_trace_count,
     diff_summary: summarizeDiff(effective),
     compat_summary: countVerdicts(all),
+    verdicts_by_score: {
+      passing: countVerdicts(tallies.passing),
+      failing: countVerdicts(tallies.failing),
+      unscored: countVerdicts(tallies.unscored),
+    },
     eval_verdict: judgeEvals(impacts, tallies, metrics),
     eval_breakdown: { ...affectedOf(tallies), eval_capped: false },
     downstream_impact: evidence.downstream,
@@ -66,6 +72,7 @@ function describeImpact(change: SurfaceChange, id: string, tallies: CheckTallies
     surface_name: change.component_name,
     severity,
     affected_trace_count: affected,
+    verdicts: countVerdicts(used ?? noVerdicts()),
     sample_trace_ids: used?.sample_trace_ids ?? [],
     explanation: `${describe(change)}; ${explain(affected, tallies.all.total_episodes)}`,
     eval_breakdown: affectedOf(tallies, change.surface),
@@ -120,7 +127,7 @@ function summarizeDiff(changes: readonly SurfaceChange[]): DiffSummary {
   }
 }
 
-function countVerdicts({ keep, repair, replay, drop }: CompatTally): VerdictCounts {
+function countVerdicts({ keep, repair, replay, drop }: VerdictCounts): VerdictCounts {
   return { keep, repair, replay, drop }
 }
 

@@ -1,7 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto'
 import t from 'tap'
 import { buildVersion, openDatasetService, pathOf } from '../../support/built-dataset.ts'
+import type { Row } from '../../support/built-dataset.ts'
 import { makeTestKey } from '../../support/service.ts'
+import { storeVersion } from '../../support/stored-version.ts'
 import { hello } from '../../support/stored-traces.ts'
 
 t.test('datasets', async (t) => {
@@ -248,6 +250,87 @@ t.test('datasets', async (t) => {
     t.equal(test.body.total, version.split_counts['test'])
     t.ok(test.body.rows.every(({ split }: { split: string }) => split === 'test'))
     t.equal((await api.get(`${pathOf(version)}/rows?cursor=nonsense`)).status, 400)
+  })
+
+  t.test('rows are found by their length, and counted by it', async (t) => {
+    const traces = [1, 2, 2, 9].map((turns, n) => ({
+      trace_id: `long-${n}`,
+      messages: Array.from({ length: turns }, (_, i) => hello(`${n} ${i}`)).flat(),
+    }))
+    const other = await openOrganization(traces)
+    const { body: dataset } = await other.api.post('/datasets', {
+      name: 'lengths',
+      dataset_type: 'sft',
+    })
+    const version = await buildVersion(other.api, dataset.id)
+    const { body: shown } = await other.api.get(pathOf(version))
+    t.same(shown.lengths.messages, [
+      { from: 2, to: 2, rows: 1 },
+      { from: 4, to: 4, rows: 2 },
+      { from: 18, to: 19, rows: 1 },
+    ])
+    t.same(shown.funnel, { traces: 4, passed: 4, eligible: 4, rows_made: 4 })
+    const list = async (query: string) =>
+      (await other.api.get(`${pathOf(version)}/rows?${query}`)).body
+    const ids = async (query: string) =>
+      (await list(query)).rows.map(({ provenance }: Row) => provenance.trace_id)
+    t.same(await ids('min_messages=4&max_messages=4'), ['long-1', 'long-2'])
+    t.same(await ids('max_messages=3'), ['long-0'])
+    t.same(await ids('min_messages=4&max_messages=4&split=test'), [])
+    for (const { from, to, rows } of shown.lengths.tokens) {
+      const { rows: found, total } = await list(`min_tokens=${from}&max_tokens=${to}`)
+      t.equal(found.length, rows)
+      t.equal(total, 4, 'of whatever length')
+      for (const { token_estimate: n } of found) t.ok(n >= from && n <= to)
+    }
+    const page = await list('min_messages=4&limit=2')
+    t.equal(page.rows.length, 2)
+    const { rows } = await list(`min_messages=4&limit=2&cursor=${page.next_cursor}`)
+    t.same(
+      rows.map(({ ordinal }: { ordinal: number }) => ordinal),
+      [3],
+    )
+  })
+
+  t.test('a page looks at 100,000 rows for those of a length, and leads to the next', async (t) => {
+    const other = await service.makeOrganization()
+    const version = await storeVersion(service.sql, other, 150_000)
+    await service.sql`
+      insert into dataset_version_rows (org_id, version_id, ordinal, trace_id, row_hash,
+        score_fingerprint, split, shard, byte_offset, byte_length, tokens)
+      select ${other.orgId}, ${version}, n, 't', sha256('t'), '', 'train', 0, 0, 1, 7
+      from generate_series(0, 149999) n`
+    const { get } = service.client(other.key)
+    const [dataset] = (await get('/datasets')).body.datasets
+    const path = `/datasets/${dataset.id}/versions/1/rows?min_tokens=8`
+    const { body } = await get(path)
+    t.match(body, { rows: [], total: 150_000 })
+    t.match((await get(`${path}&cursor=${body.next_cursor}`)).body, {
+      rows: [],
+      next_cursor: null,
+    })
+  })
+
+  t.test('a row names the span of its call', async (t) => {
+    const call = (span_id: string, content: string) => ({
+      span_id,
+      rendered_input: [{ role: 'user', content }],
+      output: { role: 'assistant', content },
+    })
+    const other = await openOrganization([
+      {
+        trace_id: 'spans',
+        spans: ['first', 'second'].map((id) => ({ id, name: id, span_type: 'llm' })),
+        llm_calls: [call('first', '1'), call('second', '2')],
+      },
+    ])
+    const { body: dataset } = await other.api.post('/datasets', { name: 's', dataset_type: 'sft' })
+    const version = await buildVersion(other.api, dataset.id, { options: { rows: 'call' } })
+    const { body } = await other.api.get(`${pathOf(version)}/rows`)
+    t.same(
+      body.rows.map(({ span_id }: { span_id: string }) => span_id),
+      ['first', 'second'],
+    )
   })
 
   t.test('long rows come in pages of a bounded size, one at least', async (t) => {

@@ -25,6 +25,14 @@ t.test('decisions', async (t) => {
       eval_verdict: 'pass',
       reasons: [{ code: 'score.good', rule: 12, subject: 'quality', message: String }],
       counterfactual: 'keep with review if reward < 0.62',
+      counterfactual_change: {
+        verdict: 'keep',
+        needs_review: true,
+        subject: 'reward',
+        op: '<',
+        value: 0.62,
+        text: 'keep with review if reward < 0.62',
+      },
       policy: { name: 'default', version: 0, agent_name: null },
       target_manifest_id: null,
     })

@@ -169,6 +169,72 @@ t.test('the decision policy', async (t) => {
     ])
   })
 
+  t.test('is previewed: what it would decide is told, and nothing is stored', async (t) => {
+    const trace = (trace_id: string, agent_name: string, reward: number) => ({
+      trace_id,
+      agent_name,
+      user_input_preview: trace_id,
+      final_output_preview: 'done',
+      scores: { reward },
+    })
+    const ids = ['good', 'fair', 'poor', 'theirs']
+    const given = [
+      trace('good', 'a', 0.95),
+      trace('fair', 'a', 0.6),
+      trace('poor', 'a', 0.2),
+      trace('theirs', 'own', 0.6),
+    ]
+    await client.put('/decision-policy?project=seen', { agent_name: 'own', preset: 'permissive' })
+    await client.post('/traces/batch?project=seen', given)
+    const decide = async () =>
+      (await client.post('/traces/batch-decision?project=seen', { trace_ids: ids })).body
+        .decisions as { trace_id: string; verdict: string; needs_review: boolean }[]
+    const before = await decide()
+    const stored = () => service.sql`
+      select v.* from verdicts v join projects p on p.org_id = v.org_id and p.id = v.project_id
+      where v.org_id = ${org.orgId} and p.name = 'seen' order by v.trace_id`
+    const rows = await stored()
+    const path = '/decision-policy/preview?project=seen&keep_at=0.9&drop_at=0.85'
+    const { status, body } = await client.get(path)
+    t.equal(status, 200)
+    t.same(await stored(), rows)
+    await client.put('/decision-policy?project=seen', {
+      thresholds: { keep_at: 0.9, drop_at: 0.85 },
+    })
+    const after = await decide()
+    const verdicts = (decided: typeof before, id: string) =>
+      decided.find(({ trace_id }) => trace_id === id)
+    const own = ids.filter((id) => id !== 'theirs')
+    const changes = own
+      .map((trace_id) => ({
+        trace_id,
+        from: verdicts(before, trace_id)?.verdict,
+        to: verdicts(after, trace_id)?.verdict,
+      }))
+      .filter(({ from, to }) => from !== to)
+    t.same(changes, [{ trace_id: 'fair', from: 'keep', to: 'drop' }])
+    const inReview = (decided: typeof before) =>
+      own.filter((id) => verdicts(decided, id)?.needs_review).length
+    t.same(body, {
+      total: 3,
+      looked_at: 3,
+      changed: 1,
+      by_change: [{ from: 'keep', to: 'drop', count: 1 }],
+      needs_review: { before: inReview(before), after: inReview(after) },
+      examples: changes,
+    })
+    t.match((await client.get(path)).body, { changed: 0, by_change: [], examples: [] })
+    const theirs = await client.get(
+      '/decision-policy/preview?project=seen&agent_name=own&keep_at=1&drop_at=1',
+    )
+    t.match(theirs.body, {
+      total: 1,
+      examples: [{ trace_id: 'theirs', from: 'keep', to: 'drop' }],
+    })
+    t.match((await client.get('/decision-policy/preview?project=seen&builtin=2')).status, 422)
+    t.match((await client.get('/decision-policy/preview?drop_at=0.9')).status, 400)
+  })
+
   t.test('is refused when it is none', async (t) => {
     const fieldsOf = async (body: object) => {
       const answer = await client.put('/decision-policy', body)

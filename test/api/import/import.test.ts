@@ -191,6 +191,18 @@ t.test('imports', async (t) => {
     ])
     const page = await get(`/import/${body.id}/errors?limit=4`)
     t.match(page.body, { total: 5, limit: 4 })
+    const counts = page.body.by_code as Record<string, number>
+    t.equal(
+      Object.values(counts).reduce((sum, n) => sum + n, 0),
+      5,
+    )
+    const code = Object.keys(counts)[0]
+    const some = (await get(`/import/${body.id}/errors?code=${code}`)).body
+    t.equal(some.total, counts[code as string])
+    t.equal(some.errors.length, some.total)
+    t.ok(some.errors.every((error: { code: string }) => error.code === code))
+    const lines = await call('GET', `/import/${body.id}/errors?format=jsonl&code=${code}`)
+    t.equal((lines.body as string).trim().split('\n').length, some.total)
     t.match(page.body.errors[1], {
       line: 4,
       message: 'llm_calls must be a list; tags must be a list',

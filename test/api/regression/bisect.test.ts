@@ -17,7 +17,14 @@ t.test('the version that made a metric worse is found and told once', async (t) 
   t.equal(status, 200)
   t.match(body, { agent_name: 'agent', metric: 'quality_avg', computed_at: String })
   t.match(body.versions, [
-    { manifest_id: v1, version_label: 'v1', n: 90, is_below_threshold: false, pass_rate: 1 },
+    {
+      manifest_id: v1,
+      version_label: 'v1',
+      n: 90,
+      is_below_threshold: false,
+      pass_rate: 1,
+      mde: null,
+    },
     { manifest_id: v2, version_label: 'v2', n: 60, is_below_threshold: true, pass_rate: 0 },
   ])
   t.match(body.findings, [
@@ -25,6 +32,8 @@ t.test('the version that made a metric worse is found and told once', async (t) 
   ])
   const [finding] = body.findings
   t.ok(Math.abs(finding.delta + 0.3) < 0.01 && finding.p_value < 0.001)
+  const { mde } = body.versions[1]
+  t.ok(mde > 0.03 && mde < -finding.delta, 'a drop that was found could be seen')
   t.equal(finding.trace_sample_ids.length, 10)
   await client.post('/agents/agent/bisect')
   const again = await client.get('/agents/agent/bisect')

@@ -11,7 +11,7 @@ await service.startWorkers([checkRegressionHandler])
 
 /** Members of every report, whatever its state. */
 const MEMBERS =
-  'agent_name baseline_manifest_id candidate_manifest_id status verdict verdict_message structural_severity human_summary high_risk_count medium_risk_count low_risk_count total_traces_analyzed diff_summary pr_context error_message created_at eval_verdict eval_breakdown downstream_impact call_replay source baseline_manifest_label baseline_manifest_hash candidate_manifest_label candidate_manifest_hash human_decision impacts compat_summary affected_trace_count metrics warnings data_fingerprint job_id'.split(
+  'agent_name baseline_manifest_id candidate_manifest_id status verdict verdict_message structural_severity human_summary high_risk_count medium_risk_count low_risk_count total_traces_analyzed diff_summary pr_context error_message created_at eval_verdict eval_breakdown downstream_impact call_replay source baseline_manifest_label baseline_manifest_hash candidate_manifest_label candidate_manifest_hash human_decision impacts compat_summary verdicts_by_score affected_trace_count metrics warnings data_fingerprint job_id'.split(
     ' ',
   )
 
@@ -92,6 +92,12 @@ t.test('a tool that traffic calls is high risk when it is removed', async (t) =>
     human_summary:
       'High risk by structure: tool search: tool removed; used by 6 of 8 traces. High risk by traffic: 6 of 8 traces (75 %) would have to be replayed or dropped.',
     compat_summary: { keep: 2, repair: 0, replay: 6, drop: 0 },
+    verdicts_by_score: {
+      passing: { keep: 2, repair: 0, replay: 3, drop: 0 },
+      failing: { keep: 0, repair: 0, replay: 1, drop: 0 },
+      unscored: { keep: 0, repair: 0, replay: 2, drop: 0 },
+    },
+    impacts: [{ verdicts: { keep: 0, repair: 0, replay: 6, drop: 0 } }],
     eval_breakdown: { passing_affected: 3, failing_affected: 1, unscored_affected: 2 },
     diff_summary: { total_changes: 1, high_severity_changes: 1 },
     baseline_manifest_label: 'v1',

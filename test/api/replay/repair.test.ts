@@ -136,6 +136,8 @@ t.test('repair', async (t) => {
       },
     })
     const { batch_id } = applied.body
+    const shown = (await client.get(`/repair/${batch_id}`)).body
+    t.same(new Set(shown.repaired_trace_ids), new Set([traces.refund, traces.search, traces.both]))
     const { revisions, ...now } = (await client.get(path)).body
     t.match(revisions, [{ target_manifest_id: pair.new_manifest_id, batch_id }])
     t.same({ ...now, revisions: [] }, recorded)
@@ -185,6 +187,10 @@ t.test('repair', async (t) => {
     const written = await revisionsOf(org.orgId)
     t.equal(written.length, 3)
     const second = await client.post('/repair/apply', pair)
+    const { body: newest } = await client.get('/repair?limit=1')
+    t.match(newest, { total: 2, batches: [{ batch_id: second.body.batch_id }] })
+    const { body: rest } = await client.get(`/repair?limit=1&cursor=${newest.next_cursor}`)
+    t.match(rest, { next_cursor: null, batches: [{ batch_id: first.body.batch_id }] })
     t.match(second, { status: 200, body: { repaired_count: 3, failed_count: 0 } })
     t.not(second.body.batch_id, first.body.batch_id)
     t.same(await revisionsOf(org.orgId), written)
@@ -281,6 +287,7 @@ t.test('repair', async (t) => {
     }
     const elsewhere = await keyOf('write', project.id)
     t.equal((await elsewhere.get(`/repair/${batch_id}`)).status, 404)
+    t.same((await elsewhere.get('/repair')).body.batches, [])
     for (const path of ['preview', 'apply']) {
       t.equal((await elsewhere.post(`/repair/${path}`, pair)).status, 404)
     }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { makeSkill } from '../../support/registry.ts'
+import { makeSkill, publishSkill } from '../../support/registry.ts'
 import { openService } from '../../support/service.ts'
 
 t.test('benchmarks of a skill', async (t) => {
@@ -90,6 +90,18 @@ t.test('benchmarks of a skill', async (t) => {
     t.same(await due(), [], 'no score is due for what is known')
     t.equal((await send({ version: 1 })).status, 201, 'another version')
     t.equal((await send({ runner: 'runner 2' })).status, 201, 'another runner')
+  })
+
+  t.test('have a public skill scored at once', async (t) => {
+    const { send, skill } = await setup()
+    const scored = () => service.boss.findJobs('skills.score', { key: skill.id })
+    await send()
+    t.same(await scored(), [], 'a private one has no score')
+    await publishSkill(sql, skill)
+    await send({ runner: 'runner 2' })
+    await send({ runner: 'runner 2' })
+    t.match(await scored(), [{ state: 'created', data: { payload: { skill_id: skill.id } } }])
+    t.equal((await scored()).length, 1)
   })
 
   t.test('are of the version that they name', async (t) => {

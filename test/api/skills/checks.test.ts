@@ -42,7 +42,15 @@ t.test('checks of a skill', async (t) => {
       finding_count: 1,
     })
     const version = await api.call('GET', '/skills/helper/versions/latest')
-    t.equal(version.body.safety_band, 'blocked')
+    const { findings, reason_codes, finding_count, scanned_at } = body
+    t.match(version.body, {
+      safety_band: 'blocked',
+      safety: { findings, reason_codes, finding_count, scanned_at },
+    })
+    const first = await api.call('GET', '/skills/helper/versions/1')
+    t.match(first.body.safety, { findings: [], scanned_at: String })
+    const skill = await api.call('GET', '/skills/helper')
+    t.equal(skill.body.latest_version.safety_band, 'blocked')
     const job = await api.call('GET', `/jobs/${body.job_id}`)
     t.match(job.body, { state: 'succeeded', result: { band: 'blocked', findings: 1 } })
   })

@@ -133,6 +133,17 @@ t.test('annotations', async (t) => {
     },
   )
 
+  t.test('that say that no review is needed settle what scores leave in doubt', async (t) => {
+    const path = await store({ scores: { judge: 0.5 } })
+    const decision = async () => (await client.get(`${path}/decision`)).body
+    await client.post(`${path}/decision`)
+    t.match(await decision(), { verdict: 'keep', needs_review: true })
+    await annotate(path, { flagged_for_review: false })
+    t.match(await decision(), { verdict: 'keep', needs_review: false })
+    await annotate(path, { rating: 3 })
+    t.match(await decision(), { verdict: 'keep', needs_review: false })
+  })
+
   t.test('that give a correction or withdraw it have the trace judged anew', async (t) => {
     const path = await store({ scores: { reward: 0 } })
     const verdict = async () => (await client.get(`${path}/decision`)).body.verdict

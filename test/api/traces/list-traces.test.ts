@@ -50,6 +50,7 @@ t.test('GET /traces', async (t) => {
       user_input_preview: 'still going',
     },
   ])
+  await client.post('/traces/one/annotations', { flagged_for_review: true })
   await client.post('/traces/batch-decision', { trace_ids: ['one', 'two', 'three'] })
 
   const idsOf = async (query: string, caller = client) => {
@@ -87,6 +88,7 @@ t.test('GET /traces', async (t) => {
       ['verdict=keep', 'one'],
       ['verdict=drop', 'two'],
       ['eval_verdict=fail', 'two'],
+      ['needs_review=true', 'one'],
       ['tag=blue', 'two', 'one'],
       ['tag=blue&tag=red', 'one'],
       ['tool=search', 'one'],
@@ -122,6 +124,7 @@ t.test('GET /traces', async (t) => {
       'user_id=x',
       'verdict=replay',
       'eval_verdict=review',
+      'needs_review=true&agent_name=billing',
       'tag=green',
       'tool=sear',
       'min_score=0.3&max_score=0.6',

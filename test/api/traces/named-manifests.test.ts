@@ -34,10 +34,22 @@ t.test('a trace is tied to the manifest of its hash as it is stored', async (t) 
   const one = await client.post('/traces', named(manifest_hash))
   const batch = await client.post('/traces/batch', forms.map(named))
   for (const id of [one.body.id, ...batch.body.trace_ids]) {
-    t.match((await client.get(`/traces/${id}`)).body, { manifest_id, manifest_hash })
+    t.match((await client.get(`/traces/${id}`)).body, {
+      manifest_id,
+      version_label: 'v1',
+      manifest_hash,
+    })
   }
   const other = await client.post('/traces', { ...named(manifest_hash), agent_name: 'other' })
-  t.equal((await client.get(`/traces/${other.body.id}`)).body.manifest_id, null)
+  t.match((await client.get(`/traces/${other.body.id}`)).body, {
+    manifest_id: null,
+    version_label: null,
+  })
+  const listed = (await client.get('/traces')).body.traces as { version_label: string | null }[]
+  t.same(
+    listed.map(({ version_label }) => version_label),
+    [null, 'v1', 'v1', 'v1', 'v1'],
+  )
   for (const form of forms) {
     const { body } = await client.get(`/traces?manifest_hash=${form}`)
     t.equal(body.total, 5, form)

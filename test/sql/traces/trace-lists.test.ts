@@ -57,7 +57,7 @@ t.test('a list of traces', async (t) => {
     await sql`
       insert into verdicts (org_id, project_id, trace_id, period, verdict, needs_review, quality_avg,
         eval_verdict, reasons, policy_agent_name, policy_version)
-      select org_id, project_id, trace_id, period, verdict, false, quality_avg, eval_verdict, '[]', '', 0
+      select org_id, project_id, trace_id, period, verdict, needs_review, quality_avg, eval_verdict, '[]', '', 0
       from json_populate_recordset(null::verdicts, ${JSON.stringify(ofOwner)}::text::json)
       where verdict is not null`
     await sql`
@@ -197,6 +197,7 @@ function makeTrace(n: number, numbers: readonly number[], projectId: string, man
     tools_called: [pick(10, ['search', 'book'])],
     verdict: pick(11, ['keep', 'keep', 'drop', 'repair', null]),
     eval_verdict: pick(4, ['pass', 'fail', null]),
+    needs_review: pick(6, [true, false, false, false]),
     quality_avg: pick(10, [null, 0.1, 0.5, 0.9]),
   }
 }
@@ -220,6 +221,7 @@ function filterOf(manifestId: string, projects: readonly string[]) {
     source_type: rarely(fc.constantFrom('production', 'synthetic')),
     verdict: rarely(fc.constantFrom('keep', 'drop', 'replay')),
     eval_verdict: rarely(fc.constantFrom('pass', 'fail')),
+    needs_review: rarely(fc.constant(true as const)),
     tags: rarely(fc.constantFrom(['red'], ['rare'], ['red', 'rare'])),
     tool: rarely(fc.constantFrom('search', 'none')),
     min_score: rarely(fc.constantFrom(0.1, 0.5)),
@@ -268,6 +270,7 @@ function isMatch(trace: Made, filter: TraceFilter) {
     (filter.verdict === undefined || trace.verdict === filter.verdict) &&
     (filter.eval_verdict === undefined ||
       (trace.verdict !== null && trace.eval_verdict === filter.eval_verdict)) &&
+    (filter.needs_review === undefined || (trace.verdict !== null && trace.needs_review)) &&
     tags.every((tag) => trace.tags.includes(tag)) &&
     (tool === undefined || trace.tools_called.includes(tool)) &&
     (min_score === undefined || (quality !== null && quality >= min_score)) &&

@@ -59,6 +59,7 @@ const PATHS = [
   '/traces?limit=100&session_id=refunds',
   '/traces/stats',
   '/traces/eval/stats',
+  '/traces/eval/histogram',
   `/traces/eval/stats?project=${LAB}`,
   CELLS,
   '/traces/refund-3',

@@ -69,8 +69,8 @@ export async function startDouble(t: Test, api: PlatformApi, options: DoubleOpti
   /** Calls until the next fault. */
   let healthy = 1
   const double = {
-    /** Looked at before each call is answered. */
-    onCall: (_call: PlatformCall): PlatformReply | undefined => undefined,
+    /** Asked before each call is answered, and waited for. */
+    onCall: (_call: PlatformCall): MayReply | Promise<MayReply> => undefined,
   }
 
   /** The fault that this call meets: one of those left, a call or two after the last one. */
@@ -100,7 +100,7 @@ export async function startDouble(t: Test, api: PlatformApi, options: DoubleOpti
     calls.push(call)
     const fault = nextFault(call)
     if (fault === 'dropped' && random() < 0.5) return void request.socket.destroy()
-    const reply = refusalOf(fault, api) ?? double.onCall(call) ?? answer(call)
+    const reply = refusalOf(fault, api) ?? (await double.onCall(call)) ?? answer(call)
     const body = reply.lines
       ? reply.lines.map((line) => `${JSON.stringify(line)}\r\n`).join('')
       : JSON.stringify(reply.json ?? {})
@@ -181,5 +181,6 @@ export function inWindow<Row extends { at: Date }>(
   })
 }
 
+type MayReply = PlatformReply | undefined
 export type FaultName = keyof DoubleFaults
 export type Double = Awaited<ReturnType<typeof startDouble>>

@@ -78,6 +78,8 @@ async function openList(t: Test, count: number) {
       splitIndex: n % 2 === 0 ? 0 : 2,
       hash: Buffer.from(`${n}`),
       tokens: 1,
+      messages: 2,
+      spanId: null,
       shard: 0,
       byteOffset: n,
       length: 1,

@@ -172,7 +172,8 @@ t.test('what a dataset is made of', async (t) => {
     t.same(selected.sort(), ['bad', 'kept'])
     t.same(await countFiltered(service.sql, selection), {
       filtered: new Map([['filtered.unjudged', 1]]),
-      share: 2 / 3,
+      all: 3,
+      passing: 2,
     })
   })
 

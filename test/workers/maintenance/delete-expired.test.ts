@@ -253,6 +253,11 @@ t.test('retention', async (t) => {
       insert into sessions (org_id, token_hash, key_id, expires_at)
       select ${org.orgId}, sha256(n::text::bytea), ${org.keyId}, now() + n * interval '1 hour'
       from unnest(array[-1, 1]) n`
+    await sql`
+      insert into rate_buckets (org_id, key_id, full_at, last_used_at)
+      select org_id, id, now(), now() from sessions where org_id = ${org.orgId}
+      union all select ${org.orgId}::uuid, ${org.keyId}::uuid, now(), now()
+      on conflict do nothing`
     await run()
     t.same(await sql`select state from deliveries where org_id = ${org.orgId} order by state`, [
       { state: 'failed' },
@@ -260,6 +265,11 @@ t.test('retention', async (t) => {
     ])
     t.equal(await count('mails'), 1)
     t.equal(await count('sessions'), 1)
+    t.equal(
+      await count('rate_buckets'),
+      2,
+      'the token buckets of the key and of the session that is left',
+    )
   })
 
   t.test(

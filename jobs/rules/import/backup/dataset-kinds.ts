@@ -43,6 +43,8 @@ export const datasetVersion = kind('dataset_version', 'dataset_versions', {
     near_duplicates: 'json',
     composition: 'json?',
     trace_months: 'json?',
+    funnel: 'json?',
+    lengths: 'json?',
     created_by: 'uuid?',
     created_at: 'time',
     ready_at: 'time',

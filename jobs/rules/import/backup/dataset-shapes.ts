@@ -72,6 +72,8 @@ const storedRecipe = shape(
   },
 )
 
+const lengthBins = () => listOf(shape({ from: count(), to: count(), rows: count() })).max(300)
+
 export const versionShapes = {
   recipe: storedRecipe,
   split_counts: splitOf(count()),
@@ -95,6 +97,8 @@ export const versionShapes = {
     length_ratio: orNull(Joi.number()),
     rare_members: listOf(oneOf(...RARE_MEMBERS)),
   }),
+  funnel: shape({ traces: count(), passed: count(), eligible: count(), rows_made: count() }),
+  lengths: shape({ tokens: lengthBins(), messages: lengthBins() }),
   /** By the first day of the month. */
   trace_months: countsBy(/^(?!0000)\d{4}-(0[1-9]|1[0-2])-01$/),
 }

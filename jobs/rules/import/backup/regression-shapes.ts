@@ -6,6 +6,7 @@ import { orNull, share, timeText, warnings } from './json-shapes.ts'
 const number = () => Joi.number()
 const risk = () => oneOf('low', 'medium', 'high')
 const words = () => listOf(anyText())
+const verdicts = () => shape({ keep: count(), repair: count(), replay: count(), drop: count() })
 const evalCounts = {
   passing_affected: count(),
   failing_affected: count(),
@@ -36,7 +37,12 @@ const findings = shape(
       },
       { first_run: bool() },
     ),
-    compat_summary: shape({ keep: count(), repair: count(), replay: count(), drop: count() }),
+    compat_summary: verdicts(),
+    verdicts_by_score: shape({
+      passing: verdicts(),
+      failing: verdicts(),
+      unscored: verdicts(),
+    }),
     eval_verdict: oneOf('clean', 'expected_impact', 'regression_likely', 'first_run'),
     eval_breakdown: shape(evalCounts),
     downstream_impact: shape({
@@ -60,16 +66,19 @@ const findings = shape(
       }),
     }),
     impacts: listOf(
-      shape({
-        id: anyText(),
-        surface_change_type: anyText(),
-        surface_name: anyText(),
-        severity: risk(),
-        affected_trace_count: count(),
-        sample_trace_ids: words(),
-        explanation: anyText(),
-        eval_breakdown: shape(evalCounts),
-      }),
+      shape(
+        {
+          id: anyText(),
+          surface_change_type: anyText(),
+          surface_name: anyText(),
+          severity: risk(),
+          affected_trace_count: count(),
+          sample_trace_ids: words(),
+          explanation: anyText(),
+          eval_breakdown: shape(evalCounts),
+        },
+        { verdicts: verdicts() },
+      ),
     ),
     metrics: listOf(
       shape({
@@ -127,14 +136,17 @@ export const referenceShape = shape({
 })
 
 export const seriesVersions = listOf(
-  shape({
-    manifest_id: uuid(),
-    version_label: anyText(),
-    activated_at: timeText(),
-    n: count(),
-    mean: orNull(number()),
-    ci95_low: orNull(number()),
-    ci95_high: orNull(number()),
-    pass_rate: orNull(share()),
-  }),
+  shape(
+    {
+      manifest_id: uuid(),
+      version_label: anyText(),
+      activated_at: timeText(),
+      n: count(),
+      mean: orNull(number()),
+      ci95_low: orNull(number()),
+      ci95_high: orNull(number()),
+      pass_rate: orNull(share()),
+    },
+    { mde: orNull(number()) },
+  ),
 )

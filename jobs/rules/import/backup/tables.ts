@@ -70,6 +70,7 @@ export const TABLES_LEFT_OUT = {
   regression_requests: 'of checks that are under way',
   schema_migrations: 'of the installation',
   sessions: 'secret',
+  sign_in_links: 'secret',
   skill_reviews: 'judgements of the operator, which no file can claim',
   storage_marks: 'of the installation',
   upload_reservations: 'of uploads that are under way',

@@ -72,6 +72,8 @@ t.test('a corrected trace', async (t) => {
     t.same(judged([scoreOf(0.5)], { flagged: true }).slice(0, 2), ['keep', true])
     t.same(judged(bad, { flagged: true }).slice(0, 2), ['repair', true])
     t.same(judged(good, fit('keep', true)).slice(0, 2), ['keep', true])
+    const settled = { ...fit('keep', true), flagged: false }
+    t.same(judged(good, settled).slice(0, 2), ['keep', false], 'somebody has looked')
   })
 
   t.test('stays what another ending does not mend', async (t) => {
@@ -134,7 +136,7 @@ t.test('a correction of any trace', async (t) => {
         { subject: 'answer', rerunnable: true },
         { subject: 'answer', rerunnable: false },
       ),
-      flagged: fc.boolean(),
+      flagged: fc.constantFrom(true, false, null),
     })
     .map(({ scored, ...more }): Evidence => ({ ...scored, ...more }))
 

@@ -51,8 +51,20 @@ t.test('the counts of a report are those of its lists and of the traces affected
     fc.property(transitions, ({ changes, walked }) => {
       const found = report(changes, walked)
       const { high_risk_count: high, medium_risk_count: medium, low_risk_count: low } = found
+      const verdicts = ['keep', 'repair', 'replay', 'drop'] as const
+      const by = found.verdicts_by_score
       return (
         high + medium + low === found.affected_trace_count &&
+        verdicts.every((verdict) => {
+          const n = ['passing', 'failing', 'unscored'] as const
+          return (
+            n.reduce((sum, status) => sum + (by?.[status][verdict] ?? 0), 0) ===
+            found.compat_summary[verdict]
+          )
+        }) &&
+        found.impacts.every(({ verdicts: v, affected_trace_count }) => {
+          return v && v.keep + v.repair + v.replay + v.drop === affected_trace_count
+        }) &&
         found.diff_summary.total_changes === found.diff_summary.changes.length &&
         found.impacts.every(({ eval_breakdown: e, affected_trace_count: n }) => {
           return e.passing_affected + e.failing_affected + e.unscored_affected === n

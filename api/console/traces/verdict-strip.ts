@@ -1,0 +1,52 @@
+import { VERDICTS } from '../../../jobs/rules/core/verdicts.ts'
+import { attributes, html } from '../html.ts'
+import type { Markup } from '../html.ts'
+import type { Query } from '../page.ts'
+import { count, percent, withQuery } from '../parts.ts'
+
+/** All traces as one bar, each verdict a filter of the list below; a further click takes it away. */
+export function verdictStrip(
+  { total, by_verdict }: { total: number; by_verdict: Readonly<Record<string, number>> },
+  filter: Query,
+): Markup {
+  if (total === 0) return html``
+  const chosen = filter['verdict']
+  const words = [...VERDICTS, 'none'].filter((word) => by_verdict[word])
+  let at = 0
+  const bars = words.map((word) => {
+    const share = ((by_verdict[word] ?? 0) / total) * 100
+    const from = at
+    at += share
+    const isDim = chosen !== undefined && chosen !== word
+    return html`<rect
+      class="v-${word}${isDim && ' dim'}"
+      x="${from.toFixed(3)}%"
+      width="${Math.max(0.15, share - 0.2).toFixed(3)}%"
+      height="10"
+      rx="3"
+    />`
+  })
+  return html`<section class="strip" aria-label="Verdicts">
+    <svg width="100%" height="10" aria-hidden="true">${bars}</svg>
+    <ul>
+      ${words.map((word) => html`<li>${label(word, by_verdict[word] ?? 0)}</li>`)}
+    </ul>
+  </section>`
+
+  function label(word: string, n: number) {
+    const text = html`<i aria-hidden="true"></i
+      ><b>${count(n)}</b> ${word === 'none' ? 'not judged' : word}
+      <span class="quiet">${percent(n, total)}</span>`
+    // Traces without a verdict are no filter of the list.
+    if (word === 'none') return html`<span class="v-none">${text}</span>`
+    const href = withQuery('/console/traces', filter, {
+      verdict: chosen === word ? undefined : word,
+    })
+    return html`<a
+      class="v-${word}"
+      href="${href}"
+      ${attributes({ 'aria-current': chosen === word && 'true' })}
+      >${text}</a
+    >`
+  }
+}
