@@ -2,6 +2,7 @@ import { attributes, html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import type { Tone } from '../parts.ts'
 import { count, percent } from '../parts.ts'
+import { shareBars } from './share-bars.ts'
 
 /** A part of a whole: its word beside its colour. */
 export interface Share {
@@ -17,23 +18,11 @@ export interface Share {
 export function shareStrip(label: string, shares: readonly Share[]): Markup {
   const shown = shares.filter(({ n }) => n > 0)
   const total = shown.reduce((sum, { n }) => sum + n, 0)
-  let at = 0
-  const bars = shown.map(({ n, tone }) => {
-    const from = at
-    const share = (n / total) * 100
-    at += share
-    return html`<rect
-      class="tone-${tone}"
-      x="${from.toFixed(3)}%"
-      width="${Math.max(0.15, share - 0.2).toFixed(3)}%"
-      height="10"
-      rx="3"
-    />`
-  })
+  const bars = shown.map(({ n, tone }) => ({ kind: `tone-${tone}`, n }))
   return html`<div class="strip shares" role="group" aria-label="${label}">
     <svg width="100%" height="10" aria-hidden="true">
       <rect class="track" width="100%" height="10" rx="3" />
-      ${bars}
+      ${shareBars(bars, total)}
     </svg>
     <ul>
       ${shown.map(({ word, n, tone, href, isCurrent }) => {

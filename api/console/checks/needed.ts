@@ -2,6 +2,7 @@ import { VERDICTS } from '../../../jobs/rules/core/verdicts.ts'
 import type { AnswerOf } from '../../endpoint.ts'
 import type { showCheck } from '../../regression/show-check.ts'
 import { flowChart } from '../charts/flow-chart.ts'
+import { shareBars } from '../charts/share-bars.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import { count, percent } from '../parts.ts'
@@ -15,26 +16,10 @@ type Check = Pick<
 export function neededOf(check: Check): Markup | undefined {
   const { compat_summary: verdicts, total_traces_analyzed: total } = check
   if (!verdicts || !total) return undefined
-  let at = 0
+  const bars = VERDICTS.map((word) => ({ kind: `v-${word}`, n: verdicts[word] }))
   return html`<section class="strip" aria-labelledby="needed">
     <h2 id="needed">What recorded traces would need</h2>
-    <svg width="100%" height="10" aria-hidden="true">
-      ${VERDICTS.map((word) => {
-        const from = at
-        const share = (verdicts[word] / total) * 100
-        at += share
-        return (
-          share > 0 &&
-          html`<rect
-            class="v-${word}"
-            x="${from.toFixed(3)}%"
-            width="${Math.max(0.15, share - 0.2).toFixed(3)}%"
-            height="10"
-            rx="3"
-          />`
-        )
-      })}
-    </svg>
+    <svg width="100%" height="10" aria-hidden="true">${shareBars(bars, total)}</svg>
     <ul>
       ${VERDICTS.map(
         (word) =>

@@ -1,7 +1,7 @@
 import type { ReadRow } from '../../datasets/list-rows.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
-import { plural } from '../parts.ts'
+import { excerpt, plural } from '../parts.ts'
 
 interface SaidMessage {
   readonly role: string
@@ -44,7 +44,7 @@ export function rowContent(row: ReadRow): Markup {
       ({ role, text, part }) =>
         html`<div class="message ${CLASSES[part]}">
           <b>${role}${part !== 'given' && html` · ${part}`}</b>
-          <p><bdi>${cut(text)}</bdi></p>
+          <p><bdi>${excerpt(text, MAX_TEXT)}</bdi></p>
         </div>`,
     )}
     ${left > 0 && html`<p class="quiet">${plural(left, 'further message')} ${left === 1 ? 'is' : 'are'} not shown; the download has them.</p>`}
@@ -63,10 +63,6 @@ function said(message: Message, part?: SaidMessage['part']): SaidMessage {
     text: [text, ...calls].filter(Boolean).join('\n'),
     part: part ?? (weight === 1 ? 'trained' : 'given'),
   }
-}
-
-function cut(text: string) {
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
 }
 
 const CLASSES = { given: '', trained: 'output', rejected: 'error' } as const

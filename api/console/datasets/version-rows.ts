@@ -6,6 +6,7 @@ import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import type { Query, Visit } from '../page.ts'
 import { count, emptyState, plural, verdictBadge, withQuery } from '../parts.ts'
+import { tracePath } from '../traces/trace-path.ts'
 import { funnel } from './funnel.ts'
 import { messagesOf, rowContent } from './row-content.ts'
 import { splitBar } from './split-bar.ts'
@@ -119,7 +120,7 @@ function rowTable(rows: readonly ReadRow[], version: Version, query: Query) {
 
 function traceLinks({ provenance, span_id }: ReadRow, { project_id }: Version) {
   const { trace_id, verdict, repaired, rejected, pair_source } = provenance
-  const link = traceLink(trace_id, project_id)
+  const link = tracePath({ trace_id, project: project_id })
   return html`<a href="${link}"><code>${trace_id.slice(0, 60)}</code></a>
     <p>
       ${verdictBadge(verdict)}
@@ -132,15 +133,11 @@ function traceLinks({ provenance, span_id }: ReadRow, { project_id }: Version) {
       rejected.trace_id !== trace_id &&
       html`<p class="quiet">
         against
-        <a class="link" href="${traceLink(rejected.trace_id, project_id)}"
+        <a class="link" href="${tracePath({ trace_id: rejected.trace_id, project: project_id })}"
           ><code>${rejected.trace_id.slice(0, 60)}</code></a
         >
       </p>`
     }`
-}
-
-function traceLink(traceId: string, project: string) {
-  return withQuery(`/console/traces/${encodeURIComponent(traceId)}`, { project })
 }
 
 /** What somebody asked last, and what was answered. */
@@ -205,7 +202,7 @@ function nearDuplicates(samples: readonly NearDuplicate[], { project_id }: Versi
   </section>`
 
   function side({ trace_id, split }: { trace_id: string; split: string }) {
-    return html`<a href="${traceLink(trace_id, project_id)}"
+    return html`<a href="${tracePath({ trace_id, project: project_id })}"
         ><code>${trace_id.slice(0, 60)}</code></a
       >
       <span class="quiet">${split}</span>`

@@ -6,6 +6,7 @@ import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import type { Visit } from '../page.ts'
 import { amount, badge, count, shortId, withQuery } from '../parts.ts'
+import { tracePath } from '../traces/trace-path.ts'
 import { pushTable } from './pushes.ts'
 import type { Version } from './version.ts'
 
@@ -51,9 +52,7 @@ function samples(all: Diff['added']['samples'], project: string) {
     ${all.slice(0, 6).map(
       ({ trace_id, split_from, split_to }) =>
         html`<li>
-          <a
-            class="link"
-            href="${withQuery(`/console/traces/${encodeURIComponent(trace_id)}`, { project })}"
+          <a class="link" href="${tracePath({ trace_id, project })}"
             ><code>${trace_id.slice(0, 48)}</code></a
           >
           <span class="quiet">${split_to ?? split_from}</span>

@@ -4,7 +4,8 @@ import type { previewPolicy } from '../../evals/preview-policy.ts'
 import { html } from '../html.ts'
 import type { Markup, Part } from '../html.ts'
 import type { Query } from '../page.ts'
-import { count, percent, plural, sendButton, verdictBadge, withQuery } from '../parts.ts'
+import { count, percent, plural, sendButton, verdictBadge } from '../parts.ts'
+import { tracePath } from '../traces/trace-path.ts'
 
 /** What the settings would change, and the button that saves them; `save` is absent where nobody may. */
 export function policyPreview(preview: Preview, project: string | undefined, save: Part): Markup {
@@ -48,11 +49,7 @@ export function policyPreview(preview: Preview, project: string | undefined, sav
           ${examples.map(
             ({ trace_id, from, to }) =>
               html`<li>
-                <a
-                  data-row
-                  href="${withQuery(`/console/traces/${encodeURIComponent(trace_id)}`, { project })}"
-                  ><bdi>${trace_id}</bdi></a
-                >
+                <a data-row href="${tracePath({ trace_id, project })}"><bdi>${trace_id}</bdi></a>
                 <span class="quiet">${from} → ${to}</span>
               </li>`,
           )}

@@ -5,7 +5,7 @@ import { listRepairs } from '../../replay/list-repairs.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import { page } from '../page.ts'
-import type { Query, Visit } from '../page.ts'
+import type { Visit } from '../page.ts'
 import {
   ago,
   choice,
@@ -176,7 +176,7 @@ async function repairs({ ask, query, now, address }: Visit): Promise<Markup> {
         )}
       </tbody>
     </table>
-    ${pager(PATH, query as Query, list.next_cursor)}`
+    ${pager(PATH, query, list.next_cursor)}`
 }
 
 function noBatches(address: string) {

@@ -1,4 +1,5 @@
 import { VERDICTS } from '../../../jobs/rules/core/verdicts.ts'
+import { shareBars } from '../charts/share-bars.ts'
 import { attributes, html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import type { Query } from '../page.ts'
@@ -12,22 +13,12 @@ export function verdictStrip(
   if (total === 0) return html``
   const chosen = filter['verdict']
   const words = [...VERDICTS, 'none'].filter((word) => by_verdict[word])
-  let at = 0
-  const bars = words.map((word) => {
-    const share = ((by_verdict[word] ?? 0) / total) * 100
-    const from = at
-    at += share
-    const isDim = chosen !== undefined && chosen !== word
-    return html`<rect
-      class="v-${word}${isDim && ' dim'}"
-      x="${from.toFixed(3)}%"
-      width="${Math.max(0.15, share - 0.2).toFixed(3)}%"
-      height="10"
-      rx="3"
-    />`
-  })
+  const bars = words.map((word) => ({
+    kind: chosen !== undefined && chosen !== word ? `v-${word} dim` : `v-${word}`,
+    n: by_verdict[word] ?? 0,
+  }))
   return html`<section class="strip" aria-label="Verdicts">
-    <svg width="100%" height="10" aria-hidden="true">${bars}</svg>
+    <svg width="100%" height="10" aria-hidden="true">${shareBars(bars, total)}</svg>
     <ul>
       ${words.map((word) => html`<li>${label(word, by_verdict[word] ?? 0)}</li>`)}
     </ul>
