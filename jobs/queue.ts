@@ -1,5 +1,5 @@
 import { SpanKind } from '@opentelemetry/api'
-import type { PgBoss, SendOptions as BossSendOptions } from 'pg-boss'
+import type { PgBoss } from 'pg-boss'
 import { currentWork } from './current-work.ts'
 import type { Job } from './job.ts'
 import { bossDatabase } from './pg-boss.ts'
@@ -54,13 +54,27 @@ export interface EnqueueOptions {
   /** Attempts after the first one; default those that the job declares. */
   readonly retryLimit?: number
   readonly marks?: RunMarks
+  /** Adds the row and returns its id, in a statement that stores more; default the row alone. */
+  readonly insert?: (row: NewQueueRow) => Promise<string | undefined>
+}
+
+/** A row to be added to a queue. */
+export interface NewQueueRow {
+  readonly queue: string
+  readonly data: Envelope
+  readonly key: string | undefined
+  /** Default the turn of the organization in `data`, behind what it has waiting; 0 without one. */
+  readonly priority: number | undefined
+  readonly startAfterSeconds?: number | undefined
+  /** Default that of the queue. */
+  readonly retryLimit: number | undefined
 }
 
 /** Puts jobs into queues. Made once a process by `openQueue`. */
 export interface Queue {
   /**
    * Adds a job in the caller's transaction: workers see it when that commits, and never if it rolls
-   * back. Returns the queue row's id, or null where the queue's policy already holds one for the key.
+   * back. Given the pool, it commits by itself and wakes them. Returns the queue row's id, or null where the queue's policy already holds one for the key.
    */
   enqueue<T extends object>(
     tx: Executor,
@@ -89,35 +103,23 @@ export interface Queue {
 /**
  * @param notify sends a payload to all processes that listen on a channel; called at most once in
  * 25 ms and channel, because each NOTIFY serialises the commits of the database.
- * @param findTurn the priority of an organization's next job in a queue
+ * @param insert adds a row to a queue, and returns its id unless the queue's policy holds one for the key
  */
 export function openQueue(
   boss: PgBoss,
   notify: (channel: string, payload: string) => Promise<unknown>,
-  findTurn: (tx: Executor, queue: string, orgId: string) => Promise<number>,
+  insert: (tx: Executor, row: NewQueueRow) => Promise<string | undefined>,
 ): Queue {
   const wake = throttle((queues) => notify(WAKE_CHANNEL, queues))
   const announce = throttle((ids) => notify(END_CHANNEL, ids))
-  const transactions = new WeakMap<object, Enqueued>()
+  const transactions = new WeakMap<object, Set<string>>()
 
-  /** Asked once a transaction: what it adds itself stands behind what it added before. */
-  async function takeTurn(tx: Executor, queue: string, orgId: string) {
-    const turns = transactions.get(tx)?.turns
-    const key = `${queue} ${orgId}`
-    const last = turns?.get(key)
-    const turn = last === undefined ? await findTurn(tx, queue, orgId) : last - 1
-    turns?.set(key, turn)
-    return turn
-  }
-
-  async function send(tx: Executor, queue: string, envelope: Envelope, options: SendOptions) {
-    const id = await boss.send(queue, envelope, {
-      db: bossDatabase(tx),
-      ...options,
-      ...(envelope.org_id !== null && { group: { id: envelope.org_id } }),
-    })
-    transactions.get(tx)?.queues.add(queue)
-    return id
+  async function add(tx: Executor, row: NewQueueRow, by = (each: NewQueueRow) => insert(tx, each)) {
+    const id = await by(row)
+    const enqueued = transactions.get(tx)
+    if (enqueued) enqueued.add(row.queue)
+    else wake([row.queue])
+    return id ?? null
   }
 
   return {
@@ -125,23 +127,19 @@ export function openQueue(
       inSpan(`send ${job.name}`, { kind: SpanKind.PRODUCER, attributes: QUEUEING }, async () => {
         const { error, value } = job.payload.validate(payload)
         if (error) throw new TypeError(`Payload of ${job.name}: ${error.message}`)
-        const { orgId } = options
-        const priority =
-          options.priority ?? (orgId === null ? 0 : await takeTurn(tx, job.name, orgId))
-        return send(tx, job.name, wrap(value, options), {
-          priority,
-          ...(options.key && { singletonKey: options.key }),
-          ...(options.startAfterSeconds && { startAfter: options.startAfterSeconds }),
-          ...(options.retryLimit !== undefined && { retryLimit: options.retryLimit }),
-        })
+        const { key, priority, startAfterSeconds, retryLimit } = options
+        const data = wrap(value, options)
+        const row = { queue: job.name, data, key, priority, startAfterSeconds, retryLimit }
+        return add(tx, row, options.insert)
       }),
     async enqueueLost(tx, { queue, data, key, retryCount, retryLimit }) {
       const left = retryLimit - retryCount
-      const envelope: Envelope = { ...data, alone: true, ...(left === 0 && { spent: true }) }
-      return send(tx, queue, envelope, {
+      return add(tx, {
+        queue,
+        data: { ...data, alone: true, ...(left === 0 && { spent: true }) },
         priority: RELEASED_PRIORITY,
         retryLimit: Math.max(0, left - 1),
-        ...(key && { singletonKey: key }),
+        key: key ?? undefined,
       })
     },
     async withdraw(tx, jobName, id) {
@@ -154,12 +152,12 @@ export function openQueue(
       sql: { begin(work: (tx: Tx) => Promise<T>): Promise<unknown> },
       work: (tx: Tx) => Promise<T>,
     ) {
-      const enqueued: Enqueued = { queues: new Set(), turns: new Map() }
+      const enqueued = new Set<string>()
       const result = await sql.begin((tx) => {
         transactions.set(tx, enqueued)
         return work(tx)
       })
-      wake(enqueued.queues)
+      wake(enqueued)
       return result as T
     },
     announceEnd: (jobId) => announce([jobId]),
@@ -198,15 +196,6 @@ function throttle(send: (words: string) => Promise<unknown>) {
     for (const word of words) gathered.add(word)
     if (!timer) flush()
   }
-}
-
-type SendOptions = Pick<BossSendOptions, 'priority' | 'retryLimit' | 'singletonKey' | 'startAfter'>
-
-/** What a transaction has put into queues. */
-interface Enqueued {
-  readonly queues: Set<string>
-  /** By queue and organization, the priority of the last job. */
-  readonly turns: Map<string, number>
 }
 
 /** Waiting jobs have priorities of 0 and less, so an interrupted job goes on before them. */

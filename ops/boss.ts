@@ -8,7 +8,7 @@ import { openQueue } from '../jobs/queue.ts'
 import type { Envelope } from '../jobs/queue.ts'
 import { sendText } from '../sql/core/db.ts'
 import type { Queryable, Sql } from '../sql/core/db.ts'
-import { findQueueSchemaVersion, findTurn, QUEUE_SCHEMA } from '../sql/jobs/pg-boss.ts'
+import { findQueueSchemaVersion, insertQueueRow, QUEUE_SCHEMA } from '../sql/jobs/pg-boss.ts'
 import { schedules } from '../workers/runtime/schedule.ts'
 import type { Schedule } from '../workers/runtime/schedule.ts'
 
@@ -143,7 +143,7 @@ export function openProcessQueue(boss: PgBoss, sql: Sql) {
   return openQueue(
     boss,
     (channel, payload) => sql`select pg_notify(${channel}, ${payload})`,
-    (tx, queue, orgId) => findTurn(tx as Queryable & typeof tx, queue, orgId),
+    (tx, row) => insertQueueRow(tx as Queryable & typeof tx, row),
   )
 }
 

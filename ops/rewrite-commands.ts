@@ -2,7 +2,7 @@ import { rewriteTraces } from '../jobs/rewrite-traces.ts'
 import { OPEN_JOB_STATES } from '../jobs/rules/jobs/job-state.ts'
 import type { Queue } from '../jobs/queue.ts'
 import { shape, uuid } from '../jobs/shape.ts'
-import type { Sql, Transaction } from '../sql/core/db.ts'
+import type { Sql } from '../sql/core/db.ts'
 import { findOrganization } from '../sql/org/organizations.ts'
 import { findContentForm } from '../sql/traces/content-form.ts'
 import { listProjectJobs } from '../sql/traces/rewritten-contents.ts'
@@ -52,9 +52,7 @@ async function request(
   { org_id, project_id }: ProjectJob,
 ): Promise<ProjectJob> {
   const submission = { orgId: org_id, projectId: project_id, createdBy: null }
-  const job_id = await queue.transaction(sql, (tx: Transaction) =>
-    submitJob(tx, queue, rewriteTraces, { project_id }, submission),
-  )
+  const job_id = await submitJob(sql, queue, rewriteTraces, { project_id }, submission)
   return { org_id, project_id, job_id, state: 'queued', done: 0, total: null }
 }
 

@@ -140,7 +140,5 @@ async function submitManifest(
   manifestId: string,
 ) {
   const payload = { project_id: projectId, manifest_id: manifestId }
-  return context.queue.transaction(context.sql, (tx: Transaction) =>
-    admitJob(context, tx, principal, decideTraces, payload, { projectId }),
-  )
+  return admitJob(context, context.sql, principal, decideTraces, payload, { projectId })
 }

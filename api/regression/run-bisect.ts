@@ -1,6 +1,5 @@
 import { bisectRegression } from '../../jobs/bisect-regression.ts'
 import { shape } from '../../jobs/shape.ts'
-import type { Transaction } from '../../sql/core/db.ts'
 import { agentPath, findAgent } from '../manifests/agent.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, projectField } from '../fields.ts'
@@ -23,18 +22,16 @@ export const runBisect = endpoint('POST', '/agents/{agent_name}/bisect', {
     const agent = await findAgent(context, principal, params.agent_name, body.project)
     const metric = body.metric
     const path = `/agents/${encodeURIComponent(agent.agentName)}/bisect`
-    const jobId = await context.queue.transaction(context.sql, (tx: Transaction) =>
-      admitJob(
-        context,
-        tx,
-        principal,
-        bisectRegression,
-        { project_id: agent.projectId, agent_name: agent.agentName, metric },
-        {
-          projectId: agent.projectId,
-          resultRef: `${path}?metric=${encodeURIComponent(metric)}&project=${agent.projectId}`,
-        },
-      ),
+    const jobId = await admitJob(
+      context,
+      context.sql,
+      principal,
+      bisectRegression,
+      { project_id: agent.projectId, agent_name: agent.agentName, metric },
+      {
+        projectId: agent.projectId,
+        resultRef: `${path}?metric=${encodeURIComponent(metric)}&project=${agent.projectId}`,
+      },
     )
     return answerLongWork(call, jobId, 200, () => viewBisect(context.sql, agent, metric, body))
   },

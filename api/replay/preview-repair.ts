@@ -2,7 +2,6 @@ import Joi from 'joi'
 import { previewRepair as previewJob } from '../../jobs/preview-repair.ts'
 import type { RepairPreview } from '../../jobs/rules/manifests/repair-preview.ts'
 import { int, listOf, shape } from '../../jobs/shape.ts'
-import type { Transaction } from '../../sql/core/db.ts'
 import { findJob } from '../../sql/jobs/jobs.ts'
 import type { JobRow } from '../../sql/jobs/jobs.ts'
 import { admitJob } from '../admit-job.ts'
@@ -63,20 +62,15 @@ export const previewRepair = endpoint('POST', '/repair/preview', {
   async handle(call) {
     const { context, principal, body } = call
     const { before, after } = await findRepairPair(context, principal, body)
-    const job_id = await context.queue.transaction(context.sql, (tx: Transaction) =>
-      admitJob(
-        context,
-        tx,
-        principal,
-        previewJob,
-        {
-          old_manifest_id: before.id,
-          new_manifest_id: after.id,
-          sample_size: body.sample_size,
-        },
-        { projectId: after.project_id },
-      ),
-    )
+    const payload = {
+      old_manifest_id: before.id,
+      new_manifest_id: after.id,
+      sample_size: body.sample_size,
+    }
+    const projectId = after.project_id
+    const job_id = await admitJob(context, context.sql, principal, previewJob, payload, {
+      projectId,
+    })
     return answerLongWork(call, job_id, 200, async () =>
       viewPreview(await findJob(context.sql, principal.orgId, job_id)),
     )

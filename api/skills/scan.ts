@@ -1,5 +1,4 @@
 import { scanSkill } from '../../jobs/scan-skill.ts'
-import type { Transaction } from '../../sql/core/db.ts'
 import type { SkillVersionRow } from '../../sql/skills/skill-versions.ts'
 import { admitJob } from '../admit-job.ts'
 import type { ApiContext } from '../context.ts'
@@ -13,7 +12,5 @@ export async function submitScan(
 ): Promise<string> {
   const resultRef = `/skills/${skill_id}/versions/${version_number}`
   const submission = { projectId: principal.projectId, resultRef }
-  return context.queue.transaction(context.sql, (tx: Transaction) =>
-    admitJob(context, tx, principal, scanSkill, { version_id: id }, submission),
-  )
+  return admitJob(context, context.sql, principal, scanSkill, { version_id: id }, submission)
 }

@@ -245,9 +245,7 @@ async function openBench(url: string) {
     /** As the API does: the row that clients poll and the job, in one transaction. */
     async submit(declared: Declared, orgId: string) {
       const submission = { orgId, projectId: null, createdBy: null }
-      await queue.transaction(sql, (tx: Transaction) =>
-        submitJob(tx, queue, declared, { ms: 0 }, submission),
-      )
+      await submitJob(sql, queue, declared, { ms: 0 }, submission)
     },
     /** Works off `count` jobs in one process. */
     async drain(declared: Declared, count: number) {

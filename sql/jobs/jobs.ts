@@ -1,4 +1,5 @@
 import { CANCEL_CHANNEL, END_CHANNEL } from '../../jobs/queue.ts'
+import type { NewQueueRow } from '../../jobs/queue.ts'
 import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
 import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
@@ -6,6 +7,7 @@ import { countUpTo, isOlder } from '../core/pages.ts'
 import type { AgeKey } from '../core/pages.ts'
 import { isVisibleWork } from '../core/projects.ts'
 import type { VisibleWork } from '../core/projects.ts'
+import { addQueueRow } from './pg-boss.ts'
 
 /** The job resource as stored. */
 export interface JobRow {
@@ -52,8 +54,6 @@ export interface NewJob {
   id: string
   org_id: string
   project_id: string | null
-  kind: string
-  queue_job_id: string
   request: object
   result_ref: string | null
   created_by: string | null
@@ -61,13 +61,21 @@ export interface NewJob {
   request_id?: string | undefined
 }
 
-export async function insertJob(sql: Queryable, job: NewJob) {
-  await sql`
+/**
+ * Adds a job and its queue row in one statement. Returns the row's id; undefined, and nothing is added, where
+ * the queue's policy already holds one for the key.
+ */
+export async function insertJob(sql: Queryable, row: NewQueueRow, job: NewJob) {
+  const [added] = await sql<{ queue_job_id: string }[]>`
+    with queued as (${addQueueRow(sql, row)})
     insert into jobs (org_id, id, project_id, kind, queue_job_id, request, result_ref, created_by,
       request_id)
-    values (${job.org_id}, ${job.id}, ${job.project_id}, ${job.kind}, ${job.queue_job_id},
+    select ${job.org_id}, ${job.id}, ${job.project_id}, ${row.queue}, queued.id,
       ${jsonText(job.request)}::text::jsonb, ${job.result_ref}, ${job.created_by},
-      ${job.request_id ?? null})`
+      ${job.request_id ?? null}
+    from queued
+    returning queue_job_id`
+  return added?.queue_job_id
 }
 
 export async function findJob(sql: Queryable, orgId: string, id: string) {

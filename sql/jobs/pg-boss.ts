@@ -1,10 +1,12 @@
-import type { Envelope, LostClaim } from '../../jobs/queue.ts'
+import type { Envelope, LostClaim, NewQueueRow } from '../../jobs/queue.ts'
+import { jsonText } from '../core/db.ts'
 import type { Fragment, Queryable } from '../core/db.ts'
 
 /**
  * All that we know of pg-boss's tables, states and messages. They are read for what it has no function
- * for: turns, who waits, and comparing its rows with ours. Nothing is written to them. What we know of
- * its functions is in `jobs/pg-boss.ts`.
+ * for: turns, who waits, and comparing its rows with ours. Only new rows of queues are written to them;
+ * `test/sql/jobs/pg-boss.test.ts` compares these with its own. What we know of its functions is in
+ * `jobs/pg-boss.ts`.
  *
  * Its states are in this order: created, retry, active, completed, cancelled, failed.
  */
@@ -12,32 +14,52 @@ import type { Fragment, Queryable } from '../core/db.ts'
 /** The schema that its tables are in. */
 export const QUEUE_SCHEMA = 'pgboss'
 
+/** Adds a row to a queue. Returns its id; undefined where the queue's policy already holds one for the key. */
+export async function insertQueueRow(sql: Queryable, row: NewQueueRow) {
+  const [added] = await sql<{ id: string }[]>`${addQueueRow(sql, row)}`
+  return added?.id
+}
+
 /**
- * The priority at which an organization's next job in a queue takes its turn. Priorities count down
- * as in start-time fair queueing: a job stands one behind the organization's last waiting one, or
- * beside the queue's first when it has none, whichever is later. So organizations alternate however
- * much each of them has waiting, nobody saves up turns while idle, and an empty queue begins at 0
- * again. Two look-ups in indexes, whatever the depth of the queue.
+ * Adds a row to a queue, with the options that the queue has by now, as `send` of pg-boss does. It finds
+ * the organization's turn in the same statement, of which the server keeps the plan. It returns the
+ * row's `id`, or nothing where the queue's policy already holds one for the key.
+ *
+ * The turn is the priority, and priorities count down as in start-time fair queueing: a job stands one
+ * behind the organization's last waiting one, or beside the queue's first when it has none, whichever is
+ * later. So organizations alternate however much each of them has waiting, nobody saves up turns while
+ * idle, and an empty queue begins at 0 again. Two look-ups in indexes, whatever the depth of the queue.
  *
  * Transactions that run side by side do not see each other's jobs and may take the same turn; the
  * next one then steps back by as many, up to `TIES_COUNTED`.
  */
-export async function findTurn(sql: Queryable, queue: string, orgId: string): Promise<number> {
-  const [row] = await sql<{ turn: number }[]>`
-    with last as (
-      select priority from pgboss.job
-      where name = ${queue} and state < 'active' and group_id = ${orgId}
-      order by priority limit 1
-    ), ties as (
-      select count(*)::int as n from (
-        select from pgboss.job join last using (priority)
-        where name = ${queue} and state < 'active' and group_id = ${orgId}
-        limit ${TIES_COUNTED}) as counted
-    )
-    select greatest(${LAST_TURN}::int, least(0,
-      (${firstPriority(sql, queue)}),
-      (select last.priority - ties.n from last, ties))) as turn`
-  return row?.turn ?? 0
+export function addQueueRow(sql: Queryable, row: NewQueueRow) {
+  const { queue, data, key, priority, startAfterSeconds, retryLimit } = row
+  const orgId = data.org_id
+  // Without a queue of this name, columns that must not be null are, and the statement fails. The queue's
+  // first is not later than a job that is due, and is not looked for beside one.
+  return sql`
+    insert into pgboss.job_common (name, data, priority, start_after, keep_until, singleton_key,
+      group_id, retry_limit, retry_delay, retry_backoff, retry_delay_max, expire_seconds,
+      deletion_seconds, policy, dead_letter, heartbeat_seconds)
+    select ${queue}, ${jsonText(data)}::text::jsonb,
+      coalesce(${priority ?? (orgId === null ? 0 : null)}, (
+        select greatest(${LAST_TURN}::int, least(0,
+          last.priority - (select count(*)::int from (
+            select from pgboss.job where name = ${queue} and state < 'active' and group_id = ${orgId}
+              and priority = last.priority limit ${TIES_COUNTED}) as ties),
+          case when last.start_after <= now() then null else (${firstPriority(sql, queue)}) end))
+        from (select) as one left join (
+          select priority, start_after from pgboss.job
+          where name = ${queue} and state < 'active' and group_id = ${orgId} and priority <= 0
+          order by priority limit 1) as last on true)),
+      due, due + make_interval(secs => q.retention_seconds), ${key ?? null}, ${orgId},
+      coalesce(${retryLimit ?? null}, q.retry_limit), q.retry_delay, q.retry_backoff, q.retry_delay_max,
+      q.expire_seconds, q.deletion_seconds, q.policy, q.dead_letter, q.heartbeat_seconds
+    from (select now() + make_interval(secs => ${startAfterSeconds ?? 0}) as due) as one
+      left join pgboss.queue q on q.name = ${queue}
+    on conflict do nothing
+    returning id`
 }
 
 /**

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Job } from '../../jobs/job.ts'
 import type { Queue } from '../../jobs/queue.ts'
-import type { Transaction } from '../core/db.ts'
+import type { Queryable } from '../core/db.ts'
 import { insertJob } from '../jobs/jobs.ts'
 
 export interface Submission {
@@ -16,29 +16,33 @@ export interface Submission {
 }
 
 /**
- * Writes a job resource and puts the job into its queue, both in the caller's transaction.
+ * Writes a job resource and puts the job into its queue, both in one statement, which needs no transaction
+ * of its own.
  * @returns the job's id, which is also its key in the queue
  */
 export async function submitJob<T extends object>(
-  tx: Transaction,
+  sql: Queryable,
   queue: Queue,
   job: Job<T>,
   payload: T,
   { orgId, projectId, createdBy, resultRef, requestId }: Submission,
 ): Promise<string> {
   const id = randomUUIDv7()
-  const queueJobId = await queue.enqueue(tx, job, payload, { orgId, jobId: id, key: id })
-  if (queueJobId === null) throw new Error(`The queue already holds a job with the key ${id}`)
-  await insertJob(tx, {
-    id,
-    org_id: orgId,
-    project_id: projectId,
-    kind: job.name,
-    queue_job_id: queueJobId,
-    request: payload,
-    result_ref: resultRef ?? null,
-    created_by: createdBy,
-    request_id: requestId,
+  const added = await queue.enqueue(sql, job, payload, {
+    orgId,
+    jobId: id,
+    key: id,
+    insert: (row) =>
+      insertJob(sql, row, {
+        id,
+        org_id: orgId,
+        project_id: projectId,
+        request: payload,
+        result_ref: resultRef ?? null,
+        created_by: createdBy,
+        request_id: requestId,
+      }),
   })
+  if (added === null) throw new Error(`The queue already holds a job with the key ${id}`)
   return id
 }

@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { WAKE_CHANNEL } from '../../jobs/queue.ts'
 import type { Transaction } from '../../sql/core/db.ts'
+import { submitJob } from '../../sql/transactions/submit-job.ts'
 import { handler } from '../../workers/runtime/handler.ts'
 import { openQueues } from '../support/queues.ts'
 import { until } from '../support/until.ts'
@@ -18,6 +21,25 @@ t.test('a queue', async (t) => {
       }),
       { message: 'no' },
     )
+    t.equal((await boss.findJobs(declared.name)).length, 0)
+  })
+
+  t.test('given the pool, has the job at once and wakes the workers', async (t) => {
+    const declared = await declare()
+    let done = 0
+    await start(handler(declared, async () => void done++))
+    const wakes: string[] = []
+    const { unlisten } = await sql.listen(WAKE_CHANNEL, (names) => void wakes.push(names))
+    await queue.enqueue(sql, declared, { n: 1 }, { orgId: org.orgId })
+    await until(() => done === 1 && wakes.length > 0)
+    t.match(wakes.join(), declared.name)
+    await unlisten()
+  })
+
+  t.test('has neither row nor job of a submission that is refused', async (t) => {
+    const declared = await declare({ policy: 'exclusive' })
+    const nobody = { orgId: randomUUID(), projectId: null, createdBy: null }
+    await t.rejects(submitJob(sql, queue, declared, { n: 1 }, nobody), { code: '23503' })
     t.equal((await boss.findJobs(declared.name)).length, 0)
   })
 

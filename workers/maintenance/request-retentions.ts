@@ -1,5 +1,4 @@
 import { deleteTraces } from '../../jobs/delete-traces.ts'
-import type { Transaction } from '../../sql/core/db.ts'
 import { listDueRetentions } from '../../sql/org/trace-retention.ts'
 import { submitJob } from '../../sql/transactions/submit-job.ts'
 import type { Run } from '../runtime/handler.ts'
@@ -10,9 +9,7 @@ export async function requestRetentions({ sql, queue, signal }: Run): Promise<nu
   for (const { org_id: orgId, ...kept } of due) {
     signal.throwIfAborted()
     const submission = { orgId, projectId: null, createdBy: null }
-    await queue.transaction(sql, (tx: Transaction) =>
-      submitJob(tx, queue, deleteTraces, { ...kept, filter: {} }, submission),
-    )
+    await submitJob(sql, queue, deleteTraces, { ...kept, filter: {} }, submission)
   }
   return due.length
 }

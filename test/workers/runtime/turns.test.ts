@@ -1,6 +1,6 @@
 import t from 'tap'
+import { RELEASED_PRIORITY } from '../../../jobs/queue.ts'
 import type { Queryable, Sql, Transaction } from '../../../sql/core/db.ts'
-import { findTurn } from '../../../sql/jobs/pg-boss.ts'
 import { handler } from '../../../workers/runtime/handler.ts'
 import { takeJobs } from '../../../workers/runtime/take.ts'
 import { pools } from '../../../workers/pools.ts'
@@ -34,6 +34,17 @@ t.test('turns in a queue', async (t) => {
       served.push(job.data.org_id)
       await onServed(job.data.org_id)
     }
+  }
+
+  /** The turn of the organization's next job. */
+  async function turnOf(declared: NumberJob, { orgId }: { orgId: string }) {
+    return sql.begin(async (tx: Transaction) => {
+      const id = await queue.enqueue(tx, declared, { n: 0 }, { orgId })
+      const [row] = await tx<{ priority: number }[]>`
+        select priority from pgboss.job where name = ${declared.name} and id = ${id}`
+      await queue.remove(tx, declared.name, id ? [id] : [])
+      return row?.priority ?? NaN
+    })
   }
 
   t.test('a few jobs behind a great many finish early', async (t) => {
@@ -109,7 +120,7 @@ t.test('turns in a queue', async (t) => {
     for (let round = 0; round < 5; round++) {
       await Promise.all(range(0, 8).map((n) => enqueue(declared, [n])))
     }
-    const turn = await sql.begin((tx: Transaction) => findTurn(tx, declared.name, org.orgId))
+    const turn = await turnOf(declared, org)
     // -40 if nobody met; -5 if each eight had stayed together.
     t.ok(turn <= -15, `the 41st job has turn ${turn}`)
   })
@@ -117,13 +128,11 @@ t.test('turns in a queue', async (t) => {
   t.test('begin at 0 in an empty queue, and jobs of later do not count as its first', async (t) => {
     const declared = await declare()
     const other = await service.makeOrganization()
-    const turnOf = ({ orgId }: { orgId: string }) =>
-      sql.begin((tx: Transaction) => findTurn(tx, declared.name, orgId))
-    t.equal(await turnOf(org), 0)
+    t.equal(await turnOf(declared, org), 0)
     await enqueue(declared, range(0, 10))
     const served = await boss.fetch(declared.name, { batchSize: 5 })
     await boss.complete(declared.name, served)
-    t.equal(await turnOf(other), -5)
+    t.equal(await turnOf(declared, other), -5)
     await queue.transaction(sql, (tx: Transaction) =>
       queue.enqueue(
         tx,
@@ -132,7 +141,20 @@ t.test('turns in a queue', async (t) => {
         { orgId: other.orgId, priority: 0, startAfterSeconds: 900 },
       ),
     )
-    t.equal(await turnOf(await service.makeOrganization()), -5)
+    t.equal(await turnOf(declared, await service.makeOrganization()), -5)
+    t.equal(await turnOf(declared, other), -5, 'nor as the last one of who has it')
+  })
+
+  t.test('an interrupted job that goes on before all is no turn of its organization', async (t) => {
+    const declared = await declare()
+    const other = await service.makeOrganization()
+    await enqueue(declared, range(0, 10))
+    const served = await boss.fetch(declared.name, { batchSize: 5 })
+    await boss.complete(declared.name, served)
+    const released = { orgId: other.orgId, priority: RELEASED_PRIORITY }
+    await queue.enqueue(sql, declared, { n: 1 }, released)
+    t.equal(await turnOf(declared, other), -5)
+    t.equal(await turnOf(declared, org), -10)
   })
 
   t.test('the last slot is left to others while they wait, and only then', async (t) => {
