@@ -64,7 +64,7 @@ export function makeBuildHandler({ shardBytes }: { shardBytes: number }) {
   })
 }
 
-export const buildDatasetHandler = makeBuildHandler({ shardBytes: 256_000_000 })
+export const buildDatasetHandler = makeBuildHandler({ shardBytes: 64_000_000 })
 
 async function build(building: Building) {
   const { version, run, duck, folder } = building

@@ -194,25 +194,9 @@ export type ChosenRow = [
 /** The tables that have the rows of a file under its split and shard: all rows made, or the chosen ones. */
 export type Source = 'rows' | 'chosen'
 
-/** How many rows of a file begin in each stretch of `bytes` bytes. */
-export async function countStretches(
-  connection: DuckDBConnection,
-  source: Source,
-  file: File,
-  bytes: number,
-): Promise<number[]> {
-  const query = `select count(*) from ${source} where ${isIn(file)}
-    group by byte_offset // ${bytes} order by byte_offset // ${bytes}`
-  const counts: number[] = []
-  for await (const chunk of readChunks<[bigint]>(connection, query)) {
-    for (const [count] of chunk) counts.push(Number(count))
-  }
-  return counts
-}
-
-/** The query for the `hash` of `count` rows of a file, in their order, from row `from` on. */
-export function hashesQuery(source: Source, file: File, from: number, count: number) {
-  return `select hash from ${source} where ${isIn(file)} order by index limit ${count} offset ${from}`
+/** The query for ids and places of the rows of a file, in their order. */
+export function listedQuery(source: Source, file: File) {
+  return `select left(lower(hex(hash)), 32) as row_id, byte_offset, length from ${source} where ${isIn(file)} order by index`
 }
 
 async function readCounts(connection: DuckDBConnection, query: string) {

@@ -30,12 +30,12 @@ export async function finishFiles(list: RowList, made: readonly Shard[], folder:
 export async function describeStreams(all: readonly Shard[]) {
   const files = all.filter(({ row_count: rows }) => rows > 0)
   const streams: Record<string, FileFacts> = {}
-  const groups: [string, readonly Shard[]][] = [
-    ...Map.groupBy(files, ({ split }) => split),
-    ['all', files],
-  ]
-  for (const [name, group] of groups)
-    if (group.length > 1) streams[name] = await describeFiles(group)
+  const splits = Map.groupBy(files, ({ split }) => split)
+  for (const [split, group] of splits)
+    if (group.length > 1) streams[split] = await describeFiles(group)
+  // Of a single split, all files are its files.
+  const [known] = splits.size === 1 ? Object.values(streams) : []
+  if (files.length > 1) streams['all'] = known ?? (await describeFiles(files))
   return streams
 }
 

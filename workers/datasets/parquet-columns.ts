@@ -28,26 +28,27 @@ export function duckType(column: Column): string {
 }
 
 /**
- * SQL that writes the columns as the canonical JSON they were read from. Members are ordered by name;
- * `OPTIONAL` ones are left out when null, and the first member of an object is never one of them. DuckDB
- * escapes control characters in capitals and writes great numbers shorter than canonical JSON does;
- * otherwise the text is the same.
+ * SQL that writes the columns of a row as the line it was read from: canonical JSON, but that the provenance
+ * comes last. Members are ordered by name; `OPTIONAL` ones are left out when null, and the first member of an
+ * object is never one of them. DuckDB escapes control characters in capitals and writes great numbers shorter
+ * than canonical JSON does; otherwise the text is the same.
  */
-export function canonicalSql(columns: Columns) {
-  return objectSql(columns, (name) => `"${name}"`, 0)
+export function lineSql({ provenance, ...training }: Columns) {
+  const members = [...inOrder(training), ...inOrder({ ...(provenance && { provenance }) })]
+  return objectSql(members, (name) => `"${name}"`, 0)
 }
 
 /** One `concat` joins all parts of a text, because each further one would copy all texts once more. */
-function objectSql(columns: Columns, valueOf: (name: string) => string, depth: number): string {
-  const members = Object.entries(columns)
+function objectSql(all: Members, valueOf: (name: string) => string, depth: number): string {
+  const withParts = all.some(([name]) => name === PARTS)
+  const members = all
     .filter(([name]) => name !== PARTS)
-    .sort(([a], [b]) => order(a, b))
     .map(([name, column], i) => {
       const value = valueOf(name)
       const written = valueSql(column, value, depth)
       const parts = [
         `'${i === 0 ? '{' : ','}"${name}":'`,
-        ...(name === 'content' && PARTS in columns
+        ...(name === 'content' && withParts
           ? [partsOrSql(valueOf(PARTS), written, depth)]
           : written),
       ]
@@ -58,11 +59,16 @@ function objectSql(columns: Columns, valueOf: (name: string) => string, depth: n
   return `concat(${members.join(', ')}, '}')`
 }
 
+function inOrder(columns: Columns): Members {
+  return Object.entries(columns).sort(([a], [b]) => order(a, b))
+}
+
 /** The parts of the text of a value. */
 function valueSql(column: Column, value: string, depth: number): string[] {
   if (column === 'text') return [`coalesce(to_json(${value})::varchar, 'null')`]
   if (typeof column === 'string') return [`${value}::varchar`]
-  if ('struct' in column) return [objectSql(column.struct, (name) => `${value}."${name}"`, depth)]
+  if ('struct' in column)
+    return [objectSql(inOrder(column.struct), (name) => `${value}."${name}"`, depth)]
   const item = `x${depth}`
   const texts = `concat(${valueSql(column.list, item, depth + 1).join(', ')})`
   return [`'['`, `array_to_string(list_transform(${value}, lambda ${item}: ${texts}), ',')`, `']'`]
@@ -87,8 +93,11 @@ const DUCK_TYPES = {
   json: 'JSON',
 } as const
 const PARTS = 'content_parts'
-/** The members of a message that are left out when they are null. */
-const OPTIONAL = new Set(['name', 'reasoning_content', 'refusal', 'tool_call_id', 'tool_calls'])
+/** The members of messages and of provenance that are left out when they are null. */
+const OPTIONAL = new Set([
+  ...['name', 'reasoning_content', 'refusal', 'tool_call_id', 'tool_calls'],
+  ...['repair', 'replay', 'target_manifest_hash'],
+])
 /** Content and parts of message `m` as its line has them; the texts of parts are joined by line feeds. */
 const OF_LINE: Readonly<Record<string, string>> = {
   content: `case json_type(m.content) when 'ARRAY' then array_to_string(list_filter(
@@ -96,3 +105,5 @@ const OF_LINE: Readonly<Record<string, string>> = {
     lambda p: p is not null), chr(10)) else m.content->>'$' end`,
   content_parts: `case json_type(m.content) when 'ARRAY' then m.content::JSON[] end`,
 }
+
+type Members = readonly (readonly [name: string, column: Column])[]

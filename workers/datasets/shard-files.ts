@@ -52,29 +52,35 @@ export async function openShardFiles(
 export async function openShardFile(localPath: string) {
   const file = await open(localPath, 'w')
   const hash = createHash('sha256')
-  let waiting: Uint8Array[] = []
-  let waitingBytes = 0
+  // One for the whole file: a new one each time would be as much garbage as the file is large.
+  const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES)
+  let filled = 0
   let size_bytes = 0
   let row_count = 0
   let longest = 0
-  async function flush() {
-    const bytes = Buffer.concat(waiting, waitingBytes)
-    waiting = []
-    waitingBytes = 0
+  async function append(bytes: Uint8Array) {
     hash.update(bytes)
     await file.appendFile(bytes)
   }
+  async function flush() {
+    await append(buffer.subarray(0, filled))
+    filled = 0
+  }
   return {
     size: () => size_bytes,
-    /** Returns the byte offset of the line. The line is not copied until it is written. */
+    /** Returns the byte offset of the line. */
     async write(line: Uint8Array) {
       const byteOffset = size_bytes
       size_bytes += line.length
       row_count++
       longest = Math.max(longest, line.length)
-      waiting.push(line)
-      waitingBytes += line.length
-      if (waitingBytes >= FLUSH_BYTES) await flush()
+      if (filled + line.length > buffer.length) await flush()
+      if (line.length > buffer.length) {
+        await append(line)
+      } else {
+        buffer.set(line, filled)
+        filled += line.length
+      }
       return byteOffset
     },
     close: () => file.close(),
@@ -86,4 +92,4 @@ export async function openShardFile(localPath: string) {
   }
 }
 
-const FLUSH_BYTES = 1 << 20
+const BUFFER_BYTES = 1 << 20
