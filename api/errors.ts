@@ -75,7 +75,8 @@ export function validationError(faults: readonly FieldFault[]) {
 export const ALL_FAULTS: Joi.ValidationOptions = {
   abortEarly: false,
   errors: { label: false },
-  messages: { 'string.pattern.name': '{{#label}} must be {{#name}}' },
+  // Compiled here, because joi compiles what is given as a text at each check.
+  messages: { 'string.pattern.name': Joi.expression('{{#label}} must be {{#name}}') as never },
 }
 
 /** The faults joi found, under a prefix such as `body`. */
