@@ -1,7 +1,7 @@
 import { isBoom } from '@hapi/boom'
 import type { Boom } from '@hapi/boom'
 import type { Request, ResponseToolkit } from '@hapi/hapi'
-import type Joi from 'joi'
+import Joi from 'joi'
 import type { Unwritten, Written } from './written-answer.ts'
 import { cut, describeFault, MAX_FAULTS } from '../jobs/rules/core/reader.ts'
 import { FileMissing, StorageAway } from '../jobs/storage.ts'
