@@ -17,7 +17,7 @@ export function openBodyRoom({ bytes, waitMs }: RoomLimits = ROOM) {
     Math.min(bytes / 2, weightOf(bodyBytes, parsedBytes))
 
   function placeOf(request: Request): Place {
-    const place = places.get(request) ?? { leaving: new AbortController() }
+    const place = places.get(request) ?? { hasLeft: false }
     places.set(request, place)
     return place
   }
@@ -30,25 +30,27 @@ export function openBodyRoom({ bytes, waitMs }: RoomLimits = ROOM) {
      */
     async grow(request: Request, bodyBytes: number, parsedBytes?: number) {
       const place = placeOf(request)
-      const { signal } = place.leaving
-      const options = { places: weigh(bodyBytes, parsedBytes), signal }
+      place.waiting = new AbortController()
+      if (place.hasLeft) place.waiting.abort()
+      const options = { places: weigh(bodyBytes, parsedBytes), signal: place.waiting.signal }
       place.leave = await gate.enter(ownerOf(request), options).catch((error: unknown) => {
         throw error instanceof NoConnection ? noRoom(request) : error
       })
       // It may have left in the turn in which it was let in.
-      if (signal.aborted) place.leave()
+      if (place.hasLeft) place.leave()
     },
     /** Keeps what a body needs that is there and has this length. */
     settle(request: Request, bodyBytes: number, parsedBytes?: number) {
       const place = placeOf(request)
       const places = weigh(bodyBytes, parsedBytes)
       if (place.leave) place.leave(places)
-      else if (!place.leaving.signal.aborted) place.leave = gate.pass(places)
+      else if (!place.hasLeft) place.leave = gate.pass(places)
     },
     /** Gives back all, and ends a wait. */
     leave(request: Request) {
       const place = placeOf(request)
-      place.leaving.abort()
+      place.hasLeft = true
+      place.waiting?.abort()
       place.leave?.()
     },
     state: gate.state,
@@ -87,7 +89,9 @@ const VALUE_WEIGHT = 7
 const LARGEST_VALUE_BYTES = 5 << 20
 
 interface Place {
-  readonly leaving: AbortController
+  hasLeft: boolean
+  /** Ends the wait of a large body. Others have none: to abort makes an error with a stack. */
+  waiting?: AbortController
   /** Undefined while the body takes none. */
   leave?: Leave
 }

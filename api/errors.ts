@@ -1,7 +1,7 @@
 import { isBoom } from '@hapi/boom'
 import type { Boom } from '@hapi/boom'
 import type { Request, ResponseToolkit } from '@hapi/hapi'
-import type Joi from 'joi'
+import Joi from 'joi'
 import type { Unwritten, Written } from './written-answer.ts'
 import { cut, describeFault, MAX_FAULTS } from '../jobs/rules/core/reader.ts'
 import { FileMissing, StorageAway } from '../jobs/storage.ts'
@@ -75,7 +75,8 @@ export function validationError(faults: readonly FieldFault[]) {
 export const ALL_FAULTS: Joi.ValidationOptions = {
   abortEarly: false,
   errors: { label: false },
-  messages: { 'string.pattern.name': '{{#label}} must be {{#name}}' },
+  // Compiled here, because joi compiles what is given as a text at each check.
+  messages: { 'string.pattern.name': Joi.expression('{{#label}} must be {{#name}}') as never },
 }
 
 /** The faults joi found, under a prefix such as `body`. */

@@ -1,14 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
 import { inSteps } from '../jobs/rules/core/in-steps.ts'
+import type { Pause } from '../jobs/rules/core/in-steps.ts'
 
-/** Makes a function to await between parts of long work: it lets the event loop go on now and then. */
+/** Makes a pause for between the parts of long work, in which the event loop goes on. */
 export function openTurns(): Pause {
   let since = performance.now()
-  return async () => {
-    if (performance.now() - since < TURN_MS) return
+  async function goOn() {
     await setImmediate()
     since = performance.now()
   }
+  return () => (performance.now() - since < TURN_MS ? undefined : goOn())
 }
 
 /** Does work that yields often, and lets the event loop go on between its parts. */
@@ -18,8 +19,6 @@ export function inTurns<Result>(
 ): Promise<Result> {
   return inSteps(work, pause)
 }
-
-export type Pause = () => Promise<void>
 
 /** How long work goes on before others have their turn. */
 const TURN_MS = 10

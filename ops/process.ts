@@ -15,6 +15,7 @@ import { keepFilesPrivate } from './private-files.ts'
 import { PostgresError } from './postgres-error.ts'
 import { aborted, endNow, endWithin, listenForStop } from './shutdown.ts'
 import { OperatorError } from './operator-error.ts'
+import { freeStartupMemory } from './startup-memory.ts'
 import { openTracing } from './tracing.ts'
 
 /** A part of the service that runs in this process. */
@@ -57,6 +58,7 @@ export async function runProcess(
     await prepareDatabase(url, log, stop.signal)
     if (stop.signal.aborted) return
     const running = await open(config, url, health)
+    freeStartupMemory()
     tellParent({ ready: true, ...(running.address && { address: running.address }) })
     await aborted(stop.signal)
     running.leave()

@@ -103,21 +103,23 @@ async function closing<T>(guard: FolderGuard, file: FileHandle, use: () => Promi
   }
 }
 
-/** Gathers small parts, so that each write is worth its way. */
+/** Gathers small parts in one buffer, so that each write is worth its way and none takes memory of its own. */
 async function writeAll(guard: FolderGuard, file: FileHandle, source: AsyncIterable<Uint8Array>) {
-  let parts: Uint8Array[] = []
+  const step = Buffer.allocUnsafeSlow(STEP_BYTES)
   let [gathered, total] = [0, 0]
   async function flush() {
-    const bytes = Buffer.concat(parts)
-    parts = []
+    await guard.run(() => file.writeFile(step.subarray(0, gathered)))
     gathered = 0
-    await guard.run(() => file.writeFile(bytes))
   }
   for await (const part of source) {
-    parts.push(part)
-    gathered += part.length
+    for (let at = 0; at < part.length;) {
+      const taken = Math.min(part.length - at, STEP_BYTES - gathered)
+      step.set(part.subarray(at, at + taken), gathered)
+      gathered += taken
+      at += taken
+      if (gathered === STEP_BYTES) await flush()
+    }
     total += part.length
-    if (gathered >= STEP_BYTES) await flush()
   }
   await flush()
   await guard.run(() => file.sync(), DURABLE_MS)

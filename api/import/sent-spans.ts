@@ -12,6 +12,7 @@ import { memberOf } from '../../jobs/rules/import/otlp/otlp-values.ts'
 import { readMappedSpan } from '../../jobs/rules/import/spans/span-trace.ts'
 import { ApiError, badRequest } from '../errors.ts'
 import { inTurns, openTurns } from '../in-turns.ts'
+import type { Pause } from '../../jobs/rules/core/in-steps.ts'
 
 /** The spans of one request, by the trace and the project that they name. */
 export interface SentSpans {
@@ -61,7 +62,7 @@ export async function readSentSpans(sent: unknown): Promise<SentSpans> {
   return reading.end()
 }
 
-async function decode(bytes: Buffer, pause: () => Promise<void>): Promise<Members> {
+async function decode(bytes: Buffer, pause: Pause): Promise<Members> {
   try {
     return await inTurns(decodeTraceRequestInSteps(bytes), pause)
   } catch (error) {

@@ -14,7 +14,7 @@ import { findSpanTrace, listSpanTraces } from '../../sql/traces/span-traces.ts'
 import type { StoredSpans } from '../../sql/traces/span-traces.ts'
 import type { ApiContext } from '../context.ts'
 import { inTurns, openTurns } from '../in-turns.ts'
-import type { Pause } from '../in-turns.ts'
+import type { Pause } from '../../jobs/rules/core/in-steps.ts'
 import type { ArrivedTrace, SpanArrival, Told } from './span-arrivals.ts'
 
 /** A trace as it is to be stored. */

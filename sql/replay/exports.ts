@@ -8,6 +8,7 @@ import { listTraceNames } from '../traces/trace-lists.ts'
 import { isSameTrace, withVerdict } from '../traces/traces.ts'
 import { listRecordedTraces, nameText, openRecorded } from './recorded-traces.ts'
 import type { RecordedRow, TraceName } from './recorded-traces.ts'
+import type { Pause } from '../../jobs/rules/core/in-steps.ts'
 
 /** Which traces are exported, or make their sessions be. */
 export interface ExportFilter {
@@ -149,7 +150,7 @@ export async function* openExported(
   sql: Queryable,
   orgId: string,
   names: readonly TraceName[],
-  pause: () => Promise<void>,
+  pause: Pause,
 ): AsyncGenerator<ExportedTrace> {
   for (let start = 0; start < names.length; start += TRACES_A_READ) {
     const rows = await listTraces(sql, orgId, names.slice(start, start + TRACES_A_READ))
@@ -165,7 +166,7 @@ export async function* openExported(
   }
 }
 
-async function readTexts(recorded: RecordedRow, pause: () => Promise<void>) {
+async function readTexts(recorded: RecordedRow, pause: Pause) {
   const trace = await openRecorded(recorded, pause)
   return {
     user_input: trace ? readRequest(trace).text : null,

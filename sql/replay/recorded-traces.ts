@@ -6,6 +6,7 @@ import type { Queryable } from '../core/db.ts'
 import { filteredTraces } from '../datasets/trace-filters.ts'
 import { isSameTrace, ofManifest } from '../traces/traces.ts'
 import type { UnpreparedBatch } from './replay-batches.ts'
+import type { Pause } from '../../jobs/rules/core/in-steps.ts'
 
 /** A trace that a batch is to have a task of. */
 export interface ChosenTrace {
@@ -106,7 +107,7 @@ export async function listRecordedTraces(
  */
 export async function openRecorded(
   { content, ...row }: RecordedRow,
-  pause: () => Promise<unknown>,
+  pause: Pause,
 ): Promise<(RecordedTrace & TraceName) | undefined> {
   try {
     return { ...row, ...(await decodeContentInSteps(content, pause)) }

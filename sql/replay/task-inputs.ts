@@ -6,6 +6,7 @@ import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
 import type { Queryable } from '../core/db.ts'
 import { versionLabel } from '../manifests/manifests.ts'
 import { listContentBytes, listRecordedTraces, nameText, openRecorded } from './recorded-traces.ts'
+import type { Pause } from '../../jobs/rules/core/in-steps.ts'
 
 /** What names the trace of a task and the version it is to be run as. */
 export interface InputTask {
@@ -24,7 +25,7 @@ export async function readTaskInputs(
   sql: Queryable,
   orgId: string,
   tasks: readonly InputTask[],
-  pause: () => Promise<unknown> = setImmediate,
+  pause: Pause = setImmediate,
 ): Promise<Map<string, TaskInput | null>> {
   const inputs = new Map<string, TaskInput | null>(tasks.map(({ id }) => [id, null]))
   const byTrace = Map.groupBy(tasks, nameText)

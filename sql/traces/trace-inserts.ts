@@ -1,6 +1,6 @@
 import { order } from '../../jobs/rules/core/order.ts'
 import type { Settling, TraceRow } from '../../jobs/rules/traces/trace-row.ts'
-import { arrayText, byteaText } from '../core/array-text.ts'
+import { arrayOf, arrayText, quoted, quotedBytes } from '../core/array-text.ts'
 import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { freeDroppedIds } from './periods.ts'
@@ -91,7 +91,12 @@ export async function insertTraces(
 
 /** The parameters that `selectTied` reads rows from, an array a column. */
 export function columnArrays(rows: readonly Partial<TraceRow & Owner>[]) {
-  return COLUMNS.map(({ name, write }) => arrayText(rows.map((row) => write(row[name]))))
+  return COLUMNS.map(({ name, write }) =>
+    arrayOf(
+      rows.map((row) => row[name]),
+      write as (value: unknown) => string,
+    ),
+  )
 }
 
 /**
@@ -149,24 +154,20 @@ function isSame(a: TraceKey, b: TraceKey | undefined) {
   return a.trace_id === b?.trace_id && a.project_id === b.project_id && a.org_id === b.org_id
 }
 
-/** How a value is written, so that Postgres reads it as a type. */
-function writerOf(type: string): (value: unknown) => string | null {
-  const write = WRITERS[type] ?? String
-  return (value) => (value === null || value === undefined ? null : write(value as never))
-}
-
+/** How a value of a type is written as an element of an array; `String` writes numbers and uuids. */
 const WRITERS: Readonly<Record<string, (value: never) => string>> = {
+  text: quoted,
   timestamptz: (value: Date) => value.toISOString(),
-  'text[]': arrayText,
-  jsonb: jsonText,
-  bytea: byteaText,
+  'text[]': (value: readonly string[]) => quoted(arrayText(value)),
+  jsonb: (value: unknown) => quoted(jsonText(value)),
+  bytea: quotedBytes,
 }
 
 const TYPES = { org_id: 'uuid', project_id: 'uuid', ...TRACE_TYPES, ...SETTLING_TYPES }
 const COLUMNS = Object.entries(TYPES).map(([name, type]) => ({
   name: name as keyof (TraceRow & Owner),
   type,
-  write: writerOf(type),
+  write: WRITERS[type] ?? String,
 }))
 /** Arrays of arrays may not be ragged, and arrays of JSON are slow to read; both are sent as texts. */
 const AS_TEXT: ReadonlySet<string> = new Set(['text[]', 'jsonb'])

@@ -6,10 +6,11 @@ import {
   zstdDecompress,
   zstdDecompressSync,
 } from 'node:zlib'
+import { openCompressor } from './zstd-context.ts'
 
 /** As one zstd frame, which begins with `ZSTD_MAGIC`. */
 export function compressText(text: string): Buffer {
-  return zstdCompressSync(text, optionsFor(text))
+  return compressShort(text) ?? zstdCompressSync(text, optionsFor(text))
 }
 
 /** As `compressText`, in a thread. */
@@ -93,6 +94,7 @@ const TOGETHER_BYTES = 1 << 20
 export const ZSTD_MAGIC = 0x28
 /** Level 1: about a quarter of the size at several hundred MB/s. */
 const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+const compressShort = openCompressor(FAST)
 const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
 

@@ -9,6 +9,7 @@ import { readTraceScores } from '../evals/trace-scores.ts'
 import { readTrace } from '../traces/read-trace.ts'
 import type { TraceWarning } from '../traces/trace-warning.ts'
 import type { Trace } from '../traces/trace.ts'
+import type { Pause } from '../core/in-steps.ts'
 
 /** What a runner says of a task. */
 export interface Submission {
@@ -45,7 +46,7 @@ export interface SubmittedTrace {
 export async function readSubmission(
   value: unknown,
   now: Date,
-  pause: () => Promise<unknown>,
+  pause: Pause,
 ): Promise<{ value: Submission } | { faults: readonly Fault[] }> {
   const faults: Fault[] = []
   const read = reader(value, '', faults)
@@ -86,7 +87,7 @@ export function findSubmissionFault({
   return 'A completed task needs one of trace, replayed_trace_id and eval_score'
 }
 
-async function hashSubmission({ value }: Reader, pause: () => Promise<unknown>) {
+async function hashSubmission({ value }: Reader, pause: Pause) {
   const { lease_token: _, ...said } = value
   return inSteps(hashInPieces(said), pause)
 }

@@ -4,6 +4,7 @@ import type { Message } from '../traces/trace.ts'
 import { readOutput } from './recorded-output.ts'
 import { readRequest, recordedTools } from './recorded-run.ts'
 import type { RecordedTrace } from './recorded-run.ts'
+import type { Pause } from '../core/in-steps.ts'
 
 /** What a runner is given to execute a trace again. Wire names throughout. */
 export interface TaskInput {
@@ -195,7 +196,6 @@ interface Bounds {
   readonly room: number
   readonly pause: Pause
 }
-type Pause = () => Promise<unknown>
 
 /** Characters that a text keeps at least; more than any name or id has. */
 const SHORTEST_CUT = 1024

@@ -1,4 +1,5 @@
 import { atOnce, inSteps } from '../core/in-steps.ts'
+import type { Pause } from '../core/in-steps.ts'
 import { parseInPieces } from '../core/json-pieces.ts'
 import {
   compressInThread,
@@ -37,8 +38,7 @@ export interface EncodingInSteps {
   readonly form: ContentForm
   /** Characters of `contentText`; default no bound. */
   readonly max?: number
-  /** Is awaited between steps, so that others have their turn. */
-  readonly pause: () => Promise<unknown>
+  readonly pause: Pause
 }
 
 /** As `encodeContent`, in steps; a thread compresses a large one. Undefined for more than `max` characters. */
@@ -54,7 +54,8 @@ export async function encodeContentInSteps(
     whole += piece.whole
     if (whole > max) return undefined
     texts.push(piece.text)
-    await pause()
+    const paused = pause()
+    if (paused) await paused
   }
   const frame =
     length > LARGE_TEXT
@@ -92,10 +93,7 @@ export function* decodeContents<T extends { readonly content: Uint8Array }>(
 }
 
 /** As `decodeContent`, in steps: it awaits `pause` between them, and a thread inflates a large content. */
-export async function decodeContentInSteps(
-  bytes: Uint8Array,
-  pause: () => Promise<unknown>,
-): Promise<TraceContent> {
+export async function decodeContentInSteps(bytes: Uint8Array, pause: Pause): Promise<TraceContent> {
   if (bytes.length < LARGE_BOX) return decodeContent(bytes)
   const form = formOf(bytes)
   try {
@@ -163,10 +161,7 @@ function* textPieces({ form, text }: InflatedContent): Generator<Uint8Array> {
  * nothing to share, or says what this release would not write.
  * @param pause as that of `decodeContentInSteps`, which also says what is thrown
  */
-export async function shareContent(
-  bytes: Uint8Array,
-  pause: () => Promise<unknown>,
-): Promise<Buffer | undefined> {
+export async function shareContent(bytes: Uint8Array, pause: Pause): Promise<Buffer | undefined> {
   const content = await decodeContentInSteps(bytes, pause)
   if (!isShared(content, 'shared') || formOf(bytes) === 'shared') return undefined
   const shared = await encodeContentInSteps(content, { form: 'shared', pause })
@@ -211,7 +206,7 @@ function pieceOf(text: string): Piece {
   return { text, whole: text.length }
 }
 
-async function bytesOf(texts: readonly string[], pause: () => Promise<unknown>): Promise<Buffer> {
+async function bytesOf(texts: readonly string[], pause: Pause): Promise<Buffer> {
   const parts: Buffer[] = []
   for (const text of texts) {
     parts.push(Buffer.from(text))

@@ -13,6 +13,7 @@ import { REPEATED_CALL, withRepeats } from './repeated-calls.ts'
 import { inOrder, putSpan, spansById } from './span-order.ts'
 import { withoutResults } from './span-results.ts'
 import { lossOf } from './told-members.ts'
+import type { Pause } from '../../core/in-steps.ts'
 
 /**
  * Checks and normalises a span like those that a client sends with a trace. A faulty member is as if it
@@ -63,7 +64,7 @@ export function traceOfSpans(
 export function traceOfSpansInSteps(
   spans: Iterable<ReadSpan>,
   told: Members,
-  { pause, ...options }: FoldOptions & { readonly pause: () => Promise<unknown> },
+  { pause, ...options }: FoldOptions & { readonly pause: Pause },
 ): Promise<FoldedTrace> {
   return inSteps(foldSpans(spans, told, options), pause)
 }
