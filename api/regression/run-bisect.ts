@@ -3,7 +3,7 @@ import { shape } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { agentPath, findAgent } from '../manifests/agent.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, projectField } from '../fields.ts'
+import { errorBody, projectField, waitHeaders } from '../fields.ts'
 import { admitJob } from '../admit-job.ts'
 import { answerLongWork } from '../wait.ts'
 import { bisectBody, metricField, viewBisect, viewFields } from './bisect.ts'
@@ -17,6 +17,7 @@ export const runBisect = endpoint('POST', '/agents/{agent_name}/bisect', {
   body: shape({}, { metric: metricField, project: projectField, ...viewFields })
     .label('BisectRequest')
     .example({ metric: 'helpfulness' }),
+  headers: waitHeaders,
   answers: { 200: bisectBody, 202: bisectBody, 404: errorBody },
   async handle(call) {
     const { context, principal, params, body } = call
