@@ -86,10 +86,16 @@ function exampleTable() {
     String(each),
     String(processes * each),
   ])
+  const onceMore = counted.reduce((total, { each }) => total + each, 0)
   const sum = counted.reduce((total, { processes, each }) => total + processes * each, COMMANDS)
   return table(
     ['process', 'processes', 'connections each', 'together'],
-    [...rows, ['commands and migrations', '', '', String(COMMANDS)], ['all', '', '', String(sum)]],
+    [
+      ...rows,
+      ['commands and migrations', '', '', String(COMMANDS)],
+      ['all', '', '', String(sum)],
+      ['during a rollout, one more of each', '', '', String(sum + onceMore)],
+    ],
   )
 }
 

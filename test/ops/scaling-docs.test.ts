@@ -79,3 +79,18 @@ t.test('metrics and alerts that the document names are there', async (t) => {
     [],
   )
 })
+
+t.test('each measured figure of a node is one of those that benches wrote', async (t) => {
+  const [, carried = ''] = /\n(\| node [\s\S]*?)\n\n/.exec(document) ?? []
+  const measured = readPart(readFileSync('ops/docs/performance.md', 'utf8'), 'measured')
+  const figures = readTable(carried).flatMap(([, , speed = '', memory = '']) => {
+    const told = memory.includes('(measured)') ? `${speed} ${memory.replace(/;.*/, '')}` : speed
+    return told.match(/\b\d[\d,]*\b/g) ?? []
+  })
+  t.ok(figures.length > 15, `${figures.length} figures`)
+  const known = new Set(measured.match(/\d[\d,]*/g))
+  t.same(
+    figures.filter((figure) => !known.has(figure)),
+    [],
+  )
+})
