@@ -1,6 +1,6 @@
 import Joi from 'joi'
 import { bareHash } from '../jobs/rules/traces/trace.ts'
-import { int, text, textReference, uuidReference } from '../jobs/shape.ts'
+import { anyText, int, shape, text, textReference, uuidReference } from '../jobs/shape.ts'
 import { ALL_FAULTS } from './errors.ts'
 import type { Access } from './principal.ts'
 
@@ -33,7 +33,7 @@ export const quotaBody = Joi.object({
   resets_in_seconds: Joi.number().integer().required().description('Until the next month begins'),
 }).label('QuotaError')
 
-export const conflictBody = Joi.object({
+const resourceConflict = Joi.object({
   detail: Joi.object({
     message: Joi.string().required(),
     resource: Joi.object({
@@ -52,6 +52,9 @@ export const conflictBody = Joi.object({
   code: Joi.string().valid('conflict').required(),
   request_id: Joi.string().required(),
 }).label('Conflict')
+
+/** 409 of an operation that tells what is in the way. Under an idempotency key there are other conflicts. */
+export const conflictBody = Joi.alternatives(resourceConflict, errorBody)
 
 const validationErrorBody = Joi.object({
   detail: Joi.string().required(),
@@ -87,11 +90,11 @@ export function errorAnswers(access: Access): Record<number, Joi.Schema> {
 
 /** Members of every list answer beside the list itself. */
 export const listMembers = {
-  total: Joi.number().integer().description('Exact up to 10,000'),
-  total_is_capped: Joi.boolean().description('There are more than `total`'),
-  limit: Joi.number().integer(),
-  offset: Joi.number().integer(),
-  next_cursor: Joi.string().allow(null).description('Give it as `cursor` to read on'),
+  total: Joi.number().integer().required().description('Exact up to 10,000'),
+  total_is_capped: Joi.boolean().description('There are more than `total`; else absent'),
+  limit: Joi.number().integer().required(),
+  offset: Joi.number().integer().required(),
+  next_cursor: Joi.string().allow(null).required().description('Give it as `cursor` to read on'),
 }
 
 const limit = int(1, 500).default(50)
@@ -103,6 +106,7 @@ export const longListMembers = {
   total: Joi.number()
     .integer()
     .allow(null)
+    .required()
     .description('Exact up to 10,000; null when counting takes longer than 50 ms'),
   total_is_capped: Joi.boolean().description('There are more than `total`, or it is null'),
 }
@@ -148,7 +152,21 @@ export function commaSeparated(list: Joi.ArraySchema<string[]>) {
     })
 }
 
+/** Header of an operation that is long work. */
+export const waitHeaders = shape(
+  {},
+  {
+    prefer: anyText().description(
+      '`wait=` and seconds, at most 55, or `respond-async`: how long the answer may take',
+    ),
+  },
+)
+
+/** An answer that is bytes, of one of these media types. */
+export const fileOf = (...types: string[]) => Joi.any().meta({ types })
+
 /** An answer without a body. */
 export const noBody = Joi.any().description('No body')
 export const times = Joi.string().isoDate()
-export const nullable = <S extends Joi.Schema>(schema: S) => schema.allow(null)
+/** A member of answers that is null where there is nothing to tell. */
+export const nullable = <S extends Joi.Schema>(schema: S) => schema.allow(null).required()

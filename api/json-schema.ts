@@ -74,6 +74,8 @@ export class Schemas {
       case 'string':
       case 'boolean':
         return { type }
+      case 'binary':
+        return { type: 'string', format: 'binary' }
       case 'number':
         return { type: has(described, 'integer') ? 'integer' : type }
       case 'date':

@@ -15,7 +15,7 @@ import type { DatasetRow } from '../../sql/datasets/datasets.ts'
 import { findRedactionSettings } from '../../sql/datasets/redaction-settings.ts'
 import { endpoint } from '../endpoint.ts'
 import { badRequest } from '../errors.ts'
-import { errorBody, quotaBody } from '../fields.ts'
+import { errorBody, quotaBody, waitHeaders } from '../fields.ts'
 import { answerBuild } from './build.ts'
 import { datasetPath, findVisibleDataset } from './dataset.ts'
 import { traceFilters } from './trace-filters.ts'
@@ -81,6 +81,7 @@ export const buildVersion = endpoint('POST', '/datasets/{dataset_id}/build', {
   )
     .label('DatasetBuildRequest')
     .example({ filters: { min_eval_score: 0.8 }, split: { train: 0.9, validation: 0.1 } }),
+  headers: waitHeaders,
   answers: { 201: versionBody, 202: versionBody, 402: quotaBody, 404: errorBody },
   async handle(call) {
     const { context, principal, params, body } = call

@@ -4,7 +4,7 @@ import { DATASET_TYPES } from '../../jobs/rules/datasets/recipe.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { insertDataset } from '../../sql/datasets/datasets.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { errorBody, projectField } from '../fields.ts'
+import { conflictBody, projectField } from '../fields.ts'
 import { writableProject } from '../projects.ts'
 import { datasetBody, findVisibleDataset, licenseField, nameTaken, viewDataset } from './dataset.ts'
 
@@ -24,7 +24,7 @@ export const createDataset = endpoint('POST', '/datasets', {
   )
     .label('DatasetRequest')
     .example({ name: 'shop-sft', dataset_type: 'sft', training_target_agent: 'shop-agent' }),
-  answers: { 201: datasetBody, 409: errorBody },
+  answers: { 201: datasetBody, 409: conflictBody },
   async handle({ context, principal, body }) {
     const { orgId } = principal
     const id = randomUUIDv7()

@@ -1,4 +1,3 @@
-import Joi from 'joi'
 import { Readable } from 'node:stream'
 import { int, oneOf, shape } from '../../jobs/shape.ts'
 import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
@@ -10,11 +9,14 @@ import type { FileFacts, FileRow, VersionRow } from '../../sql/datasets/versions
 import { Answer, endpoint } from '../endpoint.ts'
 import { matchesTag } from '../entity-tag.ts'
 import { ApiError, badRequest, notFound } from '../errors.ts'
-import { errorBody } from '../fields.ts'
+import { errorBody, fileOf, noBody } from '../fields.ts'
 import { headerOf } from '../header.ts'
 import { readRange } from './byte-range.ts'
 import type { ByteRange } from './byte-range.ts'
 import { findBuiltVersion, versionPath } from './version.ts'
+
+const TYPES = { jsonl: 'application/x-ndjson', parquet: 'application/octet-stream' } as const
+const file = fileOf(TYPES.jsonl, TYPES.parquet)
 
 export const exportVersion = endpoint('GET', '/datasets/{dataset_id}/versions/{version}/export', {
   summary: 'Download the rows of a version',
@@ -31,9 +33,9 @@ export const exportVersion = endpoint('GET', '/datasets/{dataset_id}/versions/{v
     },
   ),
   answers: {
-    200: Joi.any().description('application/x-ndjson, or application/octet-stream for Parquet'),
-    206: Joi.any(),
-    304: Joi.any(),
+    200: file,
+    206: file,
+    304: noBody,
     404: errorBody,
     409: errorBody,
     416: errorBody,
@@ -160,5 +162,3 @@ function unsatisfiable(size: number) {
     headers: { 'Content-Range': `bytes */${size}` },
   })
 }
-
-const TYPES = { jsonl: 'application/x-ndjson', parquet: 'application/octet-stream' } as const

@@ -1,5 +1,5 @@
 import { endpoint } from '../endpoint.ts'
-import { errorBody, quotaBody } from '../fields.ts'
+import { errorBody, quotaBody, waitHeaders } from '../fields.ts'
 import { answerBuild } from './build.ts'
 import { findVisibleDataset } from './dataset.ts'
 import { findVisibleVersion, versionBody, versionPath } from './version.ts'
@@ -13,6 +13,7 @@ export const rebuildVersion = endpoint(
       'With the same filters, splits, seed and options, over the traces of today; answered and counted as a build. The version itself stays as it is.',
     access: 'key',
     params: versionPath,
+    headers: waitHeaders,
     answers: { 201: versionBody, 202: versionBody, 402: quotaBody, 404: errorBody },
     async handle(call) {
       const { context, principal, params } = call

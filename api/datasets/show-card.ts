@@ -1,9 +1,8 @@
-import Joi from 'joi'
 import { cardOf } from '../../jobs/rules/datasets/card.ts'
 import { findCardFacts } from '../../sql/datasets/card-facts.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
-import { errorBody } from '../fields.ts'
+import { errorBody, fileOf } from '../fields.ts'
 import { findBuiltVersion, versionPath } from './version.ts'
 
 export const showCard = endpoint('GET', '/datasets/{dataset_id}/versions/{version}/card', {
@@ -13,7 +12,7 @@ export const showCard = endpoint('GET', '/datasets/{dataset_id}/versions/{versio
   access: 'key',
   params: versionPath,
   answers: {
-    200: Joi.any().description('text/markdown in UTF-8'),
+    200: fileOf('text/markdown'),
     404: errorBody,
     409: errorBody,
   },

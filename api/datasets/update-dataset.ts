@@ -2,7 +2,7 @@ import { shape, text } from '../../jobs/shape.ts'
 import * as datasets from '../../sql/datasets/datasets.ts'
 import type { DatasetChange } from '../../sql/datasets/datasets.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody } from '../fields.ts'
+import { conflictBody, errorBody } from '../fields.ts'
 import {
   datasetBody,
   datasetPath,
@@ -28,7 +28,7 @@ export const updateDataset = endpoint('PATCH', '/datasets/{dataset_id}', {
   )
     .label('DatasetChange')
     .example({ description: 'Answers about orders' }),
-  answers: { 200: datasetBody, 404: errorBody, 409: errorBody },
+  answers: { 200: datasetBody, 404: errorBody, 409: conflictBody },
   async handle({ context, principal, params, body }) {
     const dataset = await findVisibleDataset(context, principal, params.dataset_id)
     const { name, description, training_target_agent, license } = body

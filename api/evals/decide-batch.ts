@@ -13,7 +13,7 @@ import { judgeTraces } from '../../sql/transactions/judge-traces.ts'
 import type { ApiContext } from '../context.ts'
 import { endpoint } from '../endpoint.ts'
 import { badRequest, notFound } from '../errors.ts'
-import { errorBody, projectField } from '../fields.ts'
+import { errorBody, projectField, waitHeaders } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 import { maySee, readableProjects } from '../projects.ts'
 import { admitJob } from '../admit-job.ts'
@@ -49,6 +49,7 @@ export const decideBatch = endpoint('POST', '/traces/batch-decision', {
     .xor('trace_ids', 'manifest_id')
     .label('BatchDecisionRequest')
     .example({ trace_ids: ['order-42', 'order-43'] }),
+  headers: waitHeaders,
   answers: { 200: batchBody, 202: batchBody, 404: errorBody },
   async handle(call) {
     const { context, principal, body, query } = call

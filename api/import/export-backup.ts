@@ -1,11 +1,10 @@
-import Joi from 'joi'
 import { shape, someOf } from '../../jobs/shape.ts'
 import { KINDS } from '../../jobs/rules/import/backup/lines.ts'
 import { readLinePages } from '../../sql/import/backup/line-pages.ts'
 import { readStartTime } from '../../sql/import/backup/start-time.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { validationError } from '../errors.ts'
-import { errorBody } from '../fields.ts'
+import { fileOf } from '../fields.ts'
 import { readableProjects } from '../projects.ts'
 import { backupStream } from './backup-stream.ts'
 import { enterExports } from './export-room.ts'
@@ -28,8 +27,7 @@ export const exportBackup = endpoint('GET', '/export/backup', {
     },
   ),
   answers: {
-    200: Joi.any().description('application/x-ndjson'),
-    429: errorBody,
+    200: fileOf('application/x-ndjson'),
   },
   async handle({ context: { sql }, principal, query }) {
     const { orgId, workspaceId } = principal

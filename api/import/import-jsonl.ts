@@ -3,7 +3,7 @@ import Joi from 'joi'
 import type { Readable } from 'node:stream'
 import { endpoint } from '../endpoint.ts'
 import { ApiError, badRequest } from '../errors.ts'
-import { errorBody } from '../fields.ts'
+import { errorBody, waitHeaders } from '../fields.ts'
 import { headerOf } from '../header.ts'
 import { importBody } from './import.ts'
 import { importQuery, receiveImport } from './upload.ts'
@@ -39,6 +39,7 @@ export const importJsonl = endpoint('POST', '/import/jsonl', {
     maxBytes: MAX_UPLOAD_BYTES,
     types: TYPES,
   },
+  headers: waitHeaders,
   answers: { 200: importBody, 202: importBody, 413: errorBody },
   async handle(call) {
     checkType(call.request)

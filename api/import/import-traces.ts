@@ -4,6 +4,7 @@ import type { UnparsedJson } from '../../jobs/rules/core/json-pieces.ts'
 import { isObject } from '../../jobs/rules/core/reader.ts'
 import { listOf } from '../../jobs/shape.ts'
 import { endpoint } from '../endpoint.ts'
+import { waitHeaders } from '../fields.ts'
 import type { CheckedBody } from '../endpoint.ts'
 import { importBody } from './import.ts'
 import { importQuery, receiveImport } from './upload.ts'
@@ -37,6 +38,7 @@ export const importTraces = endpoint('POST', '/import/traces', {
   access: 'key',
   query: importQuery,
   body: tracesBody,
+  headers: waitHeaders,
   answers: { 200: importBody, 202: importBody },
   handle: (call) => receiveImport(call, linesOf(call.body)),
 })

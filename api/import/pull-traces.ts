@@ -18,6 +18,7 @@ import { admitJob } from '../admit-job.ts'
 import { audit } from '../audit.ts'
 import type { ApiContext } from '../context.ts'
 import { endpoint } from '../endpoint.ts'
+import { waitHeaders } from '../fields.ts'
 import { badRequest, validationError } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import { refuseUnreachable } from '../unreachable.ts'
@@ -87,6 +88,7 @@ export const pullTraces = endpoint('POST', '/import', {
   ].join('\n\n'),
   access: 'key',
   body: pullRequest,
+  headers: waitHeaders,
   answers: { 200: importBody, 202: importBody },
   async handle(call) {
     const { context, principal, body } = call

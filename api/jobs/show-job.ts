@@ -9,6 +9,7 @@ import { findVisibleJob, jobBody, jobPath, viewJob } from './job.ts'
 
 export const showJob = endpoint('GET', '/jobs/{job_id}', {
   summary: 'Read a job, waiting for its end when asked to',
+  description: 'Until it has ended, `Retry-After` says when to look again.',
   access: 'key',
   params: jobPath,
   query: shape({}, { wait: int(0, 55).description('Seconds to wait for the end of the job') }),

@@ -2,7 +2,7 @@ import { TRACE_WINDOW_DAYS } from '../../jobs/rules/manifests/compat-policy.ts'
 import { int, shape, uuidReference } from '../../jobs/shape.ts'
 import { endpoint } from '../endpoint.ts'
 import { badRequest } from '../errors.ts'
-import { errorBody, EXAMPLE_ID } from '../fields.ts'
+import { errorBody, EXAMPLE_ID, waitHeaders } from '../fields.ts'
 import { answerLongWork } from '../wait.ts'
 import { findComparedManifest, findVisibleManifest, manifestPath } from './manifest.ts'
 import { readReport, reportBody, viewReport } from './report.ts'
@@ -20,6 +20,7 @@ export const runCompatibility = endpoint('POST', '/manifests/{manifest_id}/compa
   )
     .label('CompatibilityRequest')
     .example({ old_manifest_id: EXAMPLE_ID }),
+  headers: waitHeaders,
   answers: { 200: reportBody, 202: reportBody, 404: errorBody },
   async handle(call) {
     const { context, principal, params, body } = call

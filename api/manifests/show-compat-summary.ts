@@ -4,7 +4,7 @@ import { bool, shape } from '../../jobs/shape.ts'
 import type { CompatReportRow } from '../../sql/manifests/compat-reports.ts'
 import { versionLabel } from '../../sql/manifests/manifests.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, nullable, projectField } from '../fields.ts'
+import { errorBody, nullable, projectField, waitHeaders } from '../fields.ts'
 import { answerLongWork } from '../wait.ts'
 import { agentPath, findAgent } from './agent.ts'
 import { componentImpactBody, readReport, statusOf } from './report.ts'
@@ -38,6 +38,7 @@ export const showCompatSummary = endpoint('GET', '/agents/{agent_name}/compat-su
     {},
     { recompute: bool().description('Analyse anew, up to now'), project: projectField },
   ),
+  headers: waitHeaders,
   answers: { 200: summaryBody, 202: summaryBody, 404: errorBody },
   async handle(call) {
     const { context, principal, params, query } = call

@@ -4,7 +4,7 @@ import { diffManifests } from '../../jobs/rules/manifests/manifest-diff.ts'
 import { listOf, shape, uuidReference } from '../../jobs/shape.ts'
 import type { CompatReportRow } from '../../sql/manifests/compat-reports.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, nullable, projectField } from '../fields.ts'
+import { errorBody, nullable, projectField, waitHeaders } from '../fields.ts'
 import { answerLongWork } from '../wait.ts'
 import { agentPath, findAgent } from './agent.ts'
 import { findManifestPair } from './manifest.ts'
@@ -38,6 +38,7 @@ export const showImpactReport = endpoint('GET', '/agents/{agent_name}/impact-rep
     {},
     { manifest_id: uuidReference(), baseline_manifest_id: uuidReference(), project: projectField },
   ),
+  headers: waitHeaders,
   answers: { 200: impactBody, 202: impactBody, 404: errorBody },
   async handle(call) {
     const { context, principal, params, query } = call

@@ -2,7 +2,7 @@ import { bisectRegression } from '../../jobs/bisect-regression.ts'
 import { shape } from '../../jobs/shape.ts'
 import { agentPath, findAgent } from '../manifests/agent.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, projectField } from '../fields.ts'
+import { errorBody, projectField, waitHeaders } from '../fields.ts'
 import { admitJob } from '../admit-job.ts'
 import { answerLongWork } from '../wait.ts'
 import { bisectBody, metricField, viewBisect, viewFields } from './bisect.ts'
@@ -16,6 +16,7 @@ export const runBisect = endpoint('POST', '/agents/{agent_name}/bisect', {
   body: shape({}, { metric: metricField, project: projectField, ...viewFields })
     .label('BisectRequest')
     .example({ metric: 'helpfulness' }),
+  headers: waitHeaders,
   answers: { 200: bisectBody, 202: bisectBody, 404: errorBody },
   async handle(call) {
     const { context, principal, params, body } = call

@@ -1,5 +1,5 @@
 import { endpoint } from '../endpoint.ts'
-import { errorBody, quotaBody } from '../fields.ts'
+import { errorBody, quotaBody, waitHeaders } from '../fields.ts'
 import { answerLongWork } from '../wait.ts'
 import { checkBody, noReportBody } from './check-body.ts'
 import { findCompared, requestBody, requestQuery } from './check-request.ts'
@@ -17,6 +17,7 @@ export const runCheck = endpoint('POST', '/regression-check', {
   attaches: true,
   query: requestQuery,
   body: requestBody,
+  headers: waitHeaders,
   answers: { 200: checkBody, 202: checkBody, 402: quotaBody, 404: errorBody, 503: noReportBody },
   async handle(call) {
     const compared = await findCompared(call)

@@ -1,6 +1,6 @@
 import { shape } from '../../jobs/shape.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, EXAMPLE_ID } from '../fields.ts'
+import { errorBody, EXAMPLE_ID, waitHeaders } from '../fields.ts'
 import { pairFields } from './repair-pair.ts'
 import { repairBatchBody, rulesHashField } from './repair.ts'
 import { runRepair } from './run-repair.ts'
@@ -13,6 +13,7 @@ export const applyRepair = endpoint('POST', '/repair/apply', {
   body: shape(pairFields, { rules_hash: rulesHashField })
     .label('RepairRequest')
     .example({ old_manifest_id: EXAMPLE_ID, new_manifest_id: EXAMPLE_ID }),
+  headers: waitHeaders,
   answers: { 200: repairBatchBody, 202: repairBatchBody, 404: errorBody, 409: errorBody },
   handle: (call) => runRepair(call, null),
 })

@@ -1,6 +1,6 @@
 import { count, listOf, shape } from '../../jobs/shape.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, EXAMPLE_ID } from '../fields.ts'
+import { errorBody, EXAMPLE_ID, waitHeaders } from '../fields.ts'
 import { MAX_REPAIR_RULES, pairFields } from './repair-pair.ts'
 import { repairBatchBody, rulesHashField } from './repair.ts'
 import { runRepair } from './run-repair.ts'
@@ -26,6 +26,7 @@ export const applySelectiveRepair = endpoint('POST', '/repair/apply-selective', 
       new_manifest_id: EXAMPLE_ID,
       approved_rule_indices: [0],
     }),
+  headers: waitHeaders,
   answers: { 200: repairBatchBody, 202: repairBatchBody, 404: errorBody, 409: errorBody },
   handle: (call) => runRepair(call, call.body.approved_rule_indices),
 })

@@ -21,7 +21,7 @@ import type { ApiContext } from '../context.ts'
 import { traceFilters } from '../datasets/trace-filters.ts'
 import { endpoint } from '../endpoint.ts'
 import { ApiError, badRequest, notFound } from '../errors.ts'
-import { errorBody, EXAMPLE_ID } from '../fields.ts'
+import { errorBody, EXAMPLE_ID, waitHeaders } from '../fields.ts'
 import { findComparedManifest, findVisibleManifest } from '../manifests/manifest.ts'
 import type { Principal } from '../principal.ts'
 import { refuseUnreachable } from '../unreachable.ts'
@@ -68,6 +68,7 @@ export const createReplayBatch = endpoint('POST', '/replay/batches', {
   description: `Exactly one of \`trace_ids\` and \`filters\`. The batch belongs to the project of the target version. Long work: 201 with the first 100 tasks, or 202. What is open after ${BATCH_DAYS} days fails. 409 \`too_many_batches\` beyond ${MAX_OPEN} open batches of the organization.`,
   access: 'key',
   body: batchRequest,
+  headers: waitHeaders,
   answers: {
     201: batchWithTasksBody,
     202: batchWithTasksBody,

@@ -6,7 +6,7 @@ import { findJob } from '../../sql/jobs/jobs.ts'
 import type { JobRow } from '../../sql/jobs/jobs.ts'
 import { admitJob } from '../admit-job.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, EXAMPLE_ID, nullable } from '../fields.ts'
+import { errorBody, EXAMPLE_ID, nullable, waitHeaders } from '../fields.ts'
 import { answerLongWork } from '../wait.ts'
 import { findRepairPair, pairFields } from './repair-pair.ts'
 import { ruleFields, workStatus, workStatuses } from './repair.ts'
@@ -58,6 +58,7 @@ export const previewRepair = endpoint('POST', '/repair/preview', {
   })
     .label('RepairPreviewRequest')
     .example({ old_manifest_id: EXAMPLE_ID, new_manifest_id: EXAMPLE_ID }),
+  headers: waitHeaders,
   answers: { 200: previewBody, 202: previewBody, 404: errorBody },
   async handle(call) {
     const { context, principal, body } = call

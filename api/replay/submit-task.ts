@@ -8,7 +8,7 @@ import type { SubmitOutcome } from '../../sql/transactions/submit-replay.ts'
 import { endpoint } from '../endpoint.ts'
 import type { CheckedBody } from '../endpoint.ts'
 import { ApiError, badRequest, notFound } from '../errors.ts'
-import { errorBody, EXAMPLE_ID, nullable, quotaBody } from '../fields.ts'
+import { errorBody, EXAMPLE_ID, quotaBody } from '../fields.ts'
 import { openTurns } from '../in-turns.ts'
 import { quotaExceeded } from '../quota.ts'
 import { MAX_BODY_BYTES } from '../read-body.ts'
@@ -25,25 +25,33 @@ const body: CheckedBody<Submission> = {
       .description(
         'completed needs one of trace, replayed_trace_id and eval_score; the others take none of them',
       ),
-    lease_token: nullable(Joi.string()).description(
-      'Without it the result is taken while nobody holds the task',
-    ),
+    lease_token: Joi.string()
+      .allow(null)
+      .description('Without it the result is taken while nobody holds the task'),
     trace: traceRequest,
-    replayed_trace_id: nullable(Joi.string().max(128)).description(
-      'The run, when it was stored before, in place of `trace`; it is marked as a replay',
-    ),
-    eval_score: nullable(Joi.number().min(0).max(1)).description(
-      'Of a completed run: stored with it as the score replay_score',
-    ),
-    eval_verdict: nullable(Joi.string().max(256)).description(
-      'pass or keep, fail or drop; every other word stands for review. Default by the score',
-    ),
-    error: nullable(Joi.string()).description(
-      'Why it failed or was skipped; 4,000 characters are kept',
-    ),
-    retry: nullable(Joi.boolean()).description(
-      'Of a failed task: it is given out again while attempts are left',
-    ),
+    replayed_trace_id: Joi.string()
+      .max(128)
+      .allow(null)
+      .description(
+        'The run, when it was stored before, in place of `trace`; it is marked as a replay',
+      ),
+    eval_score: Joi.number()
+      .min(0)
+      .max(1)
+      .allow(null)
+      .description('Of a completed run: stored with it as the score replay_score'),
+    eval_verdict: Joi.string()
+      .max(256)
+      .allow(null)
+      .description(
+        'pass or keep, fail or drop; every other word stands for review. Default by the score',
+      ),
+    error: Joi.string()
+      .allow(null)
+      .description('Why it failed or was skipped; 4,000 characters are kept'),
+    retry: Joi.boolean()
+      .allow(null)
+      .description('Of a failed task: it is given out again while attempts are left'),
   })
     .label('ReplaySubmission')
     .example({ status: 'completed', lease_token: EXAMPLE_ID, eval_score: 0.9 }),

@@ -31,7 +31,7 @@ export const applySuggestion = endpoint('POST', '/skills/{skill_name}/apply-sugg
         .label('SuggestionSafety'),
     }).label('AppliedSuggestion'),
     404: errorBody,
-    409: Joi.alternatives(conflictBody, errorBody),
+    409: conflictBody,
   },
   async handle({ context, principal, params, body }) {
     const { suggested_body, author = principal.keyLabel, change_summary = null } = body

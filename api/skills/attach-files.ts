@@ -23,7 +23,7 @@ export const attachFiles = endpoint('POST', '/skills/{skill_name}/attachments/bu
     200: answer,
     201: answer,
     404: errorBody,
-    409: Joi.alternatives(conflictBody, errorBody),
+    409: conflictBody,
     422: unprocessableBody,
   },
   async handle({ context, principal, params, body }) {

@@ -17,7 +17,7 @@ import type { Publication } from '../../sql/transactions/publish-skill.ts'
 import { audit } from '../audit.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { ApiError, conflict, conflictWith } from '../errors.ts'
-import { conflictBody, errorBody, nullable } from '../fields.ts'
+import { conflictBody, errorBody, nullable, waitHeaders } from '../fields.ts'
 import { waitForJob } from '../wait.ts'
 import { listingBody, listingQuery } from './listing.ts'
 import { submitScan } from './scan.ts'
@@ -58,11 +58,12 @@ export const publishSkill = endpoint('POST', '/skills/{skill_name}/publish', {
   body: listingBody
     .label('PublishRequest')
     .example({ category: 'commerce', tags: ['orders', 'support'] }),
+  headers: waitHeaders,
   answers: {
     200: publishedBody,
     201: publishedBody,
     404: errorBody,
-    409: Joi.alternatives(conflictBody, refusedBody).label('PublishConflict'),
+    409: Joi.alternatives(conflictBody, refusedBody),
   },
   async handle(call) {
     const { context, principal, params, query, body } = call

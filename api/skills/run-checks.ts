@@ -3,7 +3,7 @@ import { bool, shape } from '../../jobs/shape.ts'
 import { BANDS } from '../../jobs/rules/skills/skill.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody } from '../fields.ts'
+import { errorBody, waitHeaders } from '../fields.ts'
 import { answerLongWork } from '../wait.ts'
 import { findingsMembers, viewFindings } from './findings.ts'
 import { submitScan } from './scan.ts'
@@ -35,6 +35,7 @@ export const runChecks = endpoint('POST', '/skills/{skill_name}/checks/run', {
   access: 'key',
   params: skillPath,
   query: shape({}, { deep: bool().description('Of either value: see `intent_status`') }),
+  headers: waitHeaders,
   answers: { 200: checksBody, 202: checksBody, 404: errorBody },
   async handle(call) {
     const { context, principal, params } = call

@@ -1,4 +1,3 @@
-import Joi from 'joi'
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { FOLDER_NAME } from '../../jobs/rules/skills/install-name.ts'
@@ -18,7 +17,7 @@ import {
 import { Answer, endpoint } from '../endpoint.ts'
 import { matchesTag } from '../entity-tag.ts'
 import { notFound } from '../errors.ts'
-import { errorBody, noBody } from '../fields.ts'
+import { errorBody, fileOf, noBody } from '../fields.ts'
 import { headerOf } from '../header.ts'
 import type { Principal } from '../principal.ts'
 import { readableProjects } from '../projects.ts'
@@ -45,7 +44,7 @@ export const showSkillFile = endpoint('GET', '/registry/skills/{skill_id}/files/
     },
   ),
   answers: {
-    200: Joi.any().description('text/plain in UTF-8, else application/octet-stream'),
+    200: fileOf('text/plain', 'application/octet-stream'),
     304: noBody,
     404: errorBody,
   },

@@ -8,7 +8,7 @@ import { findArrivalBound } from '../../sql/traces/trace-walks.ts'
 import { admitJob } from '../admit-job.ts'
 import { endpoint } from '../endpoint.ts'
 import { badRequest } from '../errors.ts'
-import { errorBody, projectField } from '../fields.ts'
+import { errorBody, projectField, waitHeaders } from '../fields.ts'
 import { readableProjects } from '../projects.ts'
 import { answerLongWork } from '../wait.ts'
 import { filterQuery } from './trace-query.ts'
@@ -46,6 +46,7 @@ export const deleteTraces = endpoint('DELETE', '/traces', {
       },
     ),
   ),
+  headers: waitHeaders,
   answers: { 200: deletionBody, 202: deletionBody, 400: errorBody, 404: errorBody },
   async handle(call) {
     const { context, principal, query } = call

@@ -12,6 +12,8 @@ import { nullable, times } from '../fields.ts'
 import { MAX_SCORES } from '../../jobs/rules/evals/score.ts'
 import { scoreBody } from '../evals/score.ts'
 
+/** A member that may be absent too. */
+const orNull = <S extends Joi.Schema>(schema: S) => schema.allow(null)
 const word = (...words: readonly string[]) => Joi.string().valid(...words)
 const freeObject = () => Joi.object().unknown(true)
 const strings = (max: number) => listOf(Joi.string()).max(max)
@@ -22,56 +24,56 @@ const messages = listOf(
 
 export const spanBody = Joi.object({
   id: Joi.string(),
-  parent_span_id: nullable(Joi.string()),
+  parent_span_id: orNull(Joi.string()),
   span_type: word(...SPAN_TYPES),
   name: Joi.string().allow(''),
   status: Joi.string(),
-  started_at: nullable(times),
-  ended_at: nullable(times),
-  input_preview: nullable(Joi.string()),
-  output_preview: nullable(Joi.string()),
+  started_at: orNull(times),
+  ended_at: orNull(times),
+  input_preview: orNull(Joi.string()),
+  output_preview: orNull(Joi.string()),
   attributes: freeObject().description(
     `A hand-off names its target by the first of ${HANDOFF_TO.join(', ')}, else by the span's name; and who hands over by the first of ${HANDOFF_FROM.join(', ')}, else it is the agent around it`,
   ),
 }).label('Span')
 
 const toolCallBody = Joi.object({
-  id: nullable(Joi.string()),
+  id: orNull(Joi.string()),
   tool_name: Joi.string(),
-  tool_version: nullable(Joi.string()),
+  tool_version: orNull(Joi.string()),
   status: Joi.string(),
   args: Joi.any(),
   result: Joi.any(),
-  latency_ms: nullable(Joi.number()),
+  latency_ms: orNull(Joi.number()),
 }).label('ToolCall')
 
 const llmCallBody = Joi.object({
   id: Joi.string(),
-  span_id: nullable(Joi.string()),
-  agent_name: nullable(Joi.string()),
+  span_id: orNull(Joi.string()),
+  agent_name: orNull(Joi.string()),
   call_role: word('planner', 'responder', 'subagent', 'judge', 'router', 'other'),
-  provider: nullable(Joi.string()),
-  model_name: nullable(Joi.string()),
-  temperature: nullable(Joi.number()),
-  max_output_tokens: nullable(Joi.number().integer()),
+  provider: orNull(Joi.string()),
+  model_name: orNull(Joi.string()),
+  temperature: orNull(Joi.number()),
+  max_output_tokens: orNull(Joi.number().integer()),
   rendered_input: messages,
   output: freeObject().description('The message the model gave back'),
   tools: listOf(freeObject())
     .max(MAX_ITEMS.tools)
     .description('Schemas of the tools the model was offered'),
   tool_calls: listOf(toolCallBody).max(MAX_ITEMS.tool_calls),
-  finish_reason: nullable(Joi.string()),
-  input_tokens: nullable(Joi.number().integer()),
-  output_tokens: nullable(Joi.number().integer()),
+  finish_reason: orNull(Joi.string()),
+  input_tokens: orNull(Joi.number().integer()),
+  output_tokens: orNull(Joi.number().integer()),
   usage: freeObject(),
-  latency_ms: nullable(Joi.number()),
-  cost_usd: nullable(Joi.number()),
+  latency_ms: orNull(Joi.number()),
+  cost_usd: orNull(Joi.number()),
   streaming: Joi.boolean(),
-  content_type: nullable(Joi.string()),
-  response_format: nullable(freeObject()),
+  content_type: orNull(Joi.string()),
+  response_format: orNull(freeObject()),
   status: Joi.string(),
-  started_at: nullable(times),
-  ended_at: nullable(times),
+  started_at: orNull(times),
+  ended_at: orNull(times),
 }).label('LlmCall')
 
 /** What of a trace could not be stored as it was sent. */
@@ -83,24 +85,24 @@ export const warningFields = {
 /** Members that a client sends and reads back. */
 const givenFields = {
   agent_name: Joi.string().max(256),
-  manifest_id: nullable(Joi.string().guid()),
-  manifest_hash: nullable(Joi.string()).description('Answers have it without `sha256:` in front'),
-  session_id: nullable(Joi.string()),
-  turn_index: nullable(Joi.number().integer()),
-  task_id: nullable(Joi.string()).description('Groups the attempts at one task'),
-  parent_trace_id: nullable(Joi.string()),
-  routing_id: nullable(Joi.string()),
-  user_id: nullable(Joi.string()),
-  environment: nullable(Joi.string()),
-  release: nullable(Joi.string()),
+  manifest_id: orNull(Joi.string().guid()),
+  manifest_hash: orNull(Joi.string()).description('Answers have it without `sha256:` in front'),
+  session_id: orNull(Joi.string()),
+  turn_index: orNull(Joi.number().integer()),
+  task_id: orNull(Joi.string()).description('Groups the attempts at one task'),
+  parent_trace_id: orNull(Joi.string()),
+  routing_id: orNull(Joi.string()),
+  user_id: orNull(Joi.string()),
+  environment: orNull(Joi.string()),
+  release: orNull(Joi.string()),
   status: word(...TRACE_STATUSES),
   source_type: word(...SOURCE_TYPES),
   started_at: times,
-  ended_at: nullable(times),
-  user_input_preview: nullable(Joi.string()),
-  final_output_preview: nullable(Joi.string()),
-  error_code: nullable(Joi.string()),
-  error_message: nullable(Joi.string()),
+  ended_at: orNull(times),
+  user_input_preview: orNull(Joi.string()),
+  final_output_preview: orNull(Joi.string()),
+  error_code: orNull(Joi.string()),
+  error_message: orNull(Joi.string()),
   tags: strings(MAX_ITEMS.tags),
   metadata: freeObject(),
   session_metadata: freeObject(),
@@ -123,8 +125,8 @@ export const traceRequest = Joi.object({
   trace_id: Joi.string().max(128).description('Made when absent; 1 to 128 printable characters'),
   project: Joi.string().max(256).description('Project id or name'),
   ...givenFields,
-  agent_name: nullable(Joi.string().max(256)).description('`default` when absent'),
-  manifest_id: nullable(Joi.string()).description(
+  agent_name: orNull(Joi.string().max(256)).description('`default` when absent'),
+  manifest_id: orNull(Joi.string()).description(
     "One that is none of the agent's manifests is kept as metadata.unknown_manifest_id",
   ),
   ...contentFields,
@@ -151,10 +153,10 @@ const shownFields = {
   project: Joi.string().required().description('Name of the project'),
   project_id: Joi.string().guid().required(),
   ...givenFields,
-  version_label: nullable(Joi.string()).description(
+  version_label: orNull(Joi.string()).description(
     'Of the manifest of `manifest_id`; null without one',
   ),
-  duration_ms: nullable(Joi.number()),
+  duration_ms: orNull(Joi.number()),
   tools_called: listOf(Joi.string()),
   span_count: Joi.number().integer(),
   llm_call_count: Joi.number().integer(),
@@ -162,18 +164,18 @@ const shownFields = {
   tool_error_count: Joi.number().integer(),
   input_tokens: Joi.number().integer(),
   output_tokens: Joi.number().integer(),
-  cost_usd: nullable(Joi.number()),
-  llm_latency_ms: nullable(Joi.number()),
-  content_hash: nullable(Joi.string()).description(
+  cost_usd: orNull(Joi.number()),
+  llm_latency_ms: orNull(Joi.number()),
+  content_hash: orNull(Joi.string()).description(
     'SHA-256 of its conversation, which a rating of a skill names as `trace_hash`; null without one',
   ),
-  eval_verdict: nullable(word(...EVAL_VERDICTS)),
-  eval_score: nullable(Joi.number()).description('Quality, 0 to 1'),
-  verdict: nullable(word(...VERDICTS)).description('Null until the trace was judged'),
-  reason_code: nullable(Joi.string()).description(
+  eval_verdict: orNull(word(...EVAL_VERDICTS)),
+  eval_score: orNull(Joi.number()).description('Quality, 0 to 1'),
+  verdict: orNull(word(...VERDICTS)).description('Null until the trace was judged'),
+  reason_code: orNull(Joi.string()).description(
     'Of the rule that decided the verdict, as `reasons[0].code` of the decision; null without a verdict',
   ),
-  needs_review: nullable(Joi.boolean()),
+  needs_review: orNull(Joi.boolean()),
   revision: Joi.number().integer().description('How often it was changed since it was stored'),
   created_at: times,
 }
@@ -196,7 +198,11 @@ export const annotationBody = Joi.object({
   created_at: times.required(),
 }).label('Annotation')
 
-export const listedTraceBody = Joi.object(shownFields).label('ListedTrace')
+/** A trace of a list, whose members are all there. */
+export const listedTraceBody = Joi.object(shownFields)
+  .fork(Object.keys(shownFields), (member) => member.required())
+  .label('ListedTrace')
+/** A trace by itself: members that `fields` leaves out are absent. */
 export const traceBody = Joi.object({
   ...shownFields,
   ...contentFields,

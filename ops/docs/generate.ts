@@ -10,10 +10,26 @@ import { environment } from '../environment.ts'
 import { accessTable } from './access-table.ts'
 import { replacePart, table } from './parts.ts'
 
+/** Processes of an installation, by kind. */
+const EXAMPLE = {
+  API: 4,
+  import: 3,
+  evals: 4,
+  regression: 2,
+  datasets: 2,
+  replay: 1,
+  skills: 1,
+  webhooks: 2,
+  maintenance: 2,
+}
+/** Connections of the operator's commands. */
+const COMMANDS = 3
+
 /** File and name of each generated part. */
 const PARTS = [
   { path: 'ops/docs/operating.md', name: 'environment', write: environmentTable },
   { path: 'ops/docs/operating.md', name: 'connections', write: connectionsTable },
+  { path: 'ops/docs/scaling.md', name: 'example', write: exampleTable },
   { path: 'ops/docs/access.md', name: 'access', write: accessPart },
   { path: 'ops/docs/performance.md', name: 'benches', write: benchesTable },
 ] as const
@@ -55,6 +71,32 @@ function connectionsTable() {
     ]),
   ]
   return table(['process', 'connections', 'by default'], rows)
+}
+
+/** Connections of an installation of the size that `scaling.md` reckons with. */
+function exampleTable() {
+  const config = readConfig({})
+  const counted = Object.entries(EXAMPLE).map(([name, processes]) => {
+    const each = name === 'API' ? apiConnections(config) : workersConnections(config, [name])
+    return { name, processes, each }
+  })
+  const rows = counted.map(({ name, processes, each }) => [
+    name === 'API' ? name : `workers of ${name}`,
+    String(processes),
+    String(each),
+    String(processes * each),
+  ])
+  const onceMore = counted.reduce((total, { each }) => total + each, 0)
+  const sum = counted.reduce((total, { processes, each }) => total + processes * each, COMMANDS)
+  return table(
+    ['process', 'processes', 'connections each', 'together'],
+    [
+      ...rows,
+      ['commands and migrations', '', '', String(COMMANDS)],
+      ['all', '', '', String(sum)],
+      ['during a rollout, one more of each', '', '', String(sum + onceMore)],
+    ],
+  )
 }
 
 function accessPart() {

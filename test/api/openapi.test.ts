@@ -5,11 +5,13 @@ import { Schemas } from '../../api/json-schema.ts'
 import { operations } from '../../api/routes.ts'
 import { parseInPieces } from '../../jobs/rules/core/json-pieces.ts'
 import type { CheckedBody } from '../../api/endpoint.ts'
+import { answerOf, openChecker } from '../support/document.ts'
 import type { Document, Schema } from '../support/document.ts'
 import { openService } from '../support/service.ts'
 
 t.test('the OpenAPI document', async (t) => {
-  const { server } = await openService(t)
+  const service = await openService(t)
+  const { server } = service
   const response = await server.inject({ url: '/openapi.json' })
   const document = JSON.parse(response.payload) as Document
 
@@ -35,6 +37,53 @@ t.test('the OpenAPI document', async (t) => {
           `${method} ${path}`,
         )
       }
+    }
+  })
+
+  t.test('says of every answer with a body what it is, files included', async (t) => {
+    const silent = operationsOf(document).flatMap(({ operationId, responses }) =>
+      Object.entries(responses)
+        .filter(([status, { content }]) => /^20[0126]$/.test(status) && !content)
+        .map(([status]) => `${operationId} ${status}`),
+    )
+    t.same(silent, [])
+    const { paths } = document
+    const exported = paths['/api/v1/datasets/{dataset_id}/versions/{version}/export']?.['get']
+    t.match(exported?.responses[200]?.content, {
+      'application/x-ndjson': { schema: { type: 'string', format: 'binary' } },
+    })
+    t.match(document.components.schemas['ImportFile'], { type: 'string', format: 'binary' })
+  })
+
+  t.test('tells apart what an answer always has and what a request may leave out', async (t) => {
+    const { ListedTrace, TraceList, Job, TraceRequest, LlmCall } = document.components.schemas
+    t.same(ListedTrace?.required, Object.keys(ListedTrace?.properties ?? {}))
+    t.ok(TraceList?.required?.includes('next_cursor'))
+    t.ok(Job?.required?.includes('finished_at'))
+    t.same([TraceRequest?.required, LlmCall?.required], [undefined, undefined])
+  })
+
+  t.test('names the header by which long work is waited for', async (t) => {
+    const named = operationsOf(document).filter(({ parameters }) =>
+      parameters?.some(({ name }) => name === 'prefer'),
+    )
+    t.ok(named.length > 15, `${named.length} operations`)
+  })
+
+  t.test('shows a conflict with the resource that is in the way', async (t) => {
+    const { key } = await service.makeOrganization()
+    const check = openChecker(document)
+    for (const [path, body] of [
+      ['/datasets', { name: 'taken', dataset_type: 'sft' }],
+      ['/workspaces', { name: 'taken' }],
+    ] as const) {
+      await service.client(key).post(path, body)
+      const again = await service.client(key).post(path, body)
+      t.match(again, { status: 409, body: { code: 'conflict', detail: { resource: {} } } })
+      const described = document.paths[`/api/v1${path}`]?.['post']
+      const documented = described && answerOf(document, described, 409)
+      const schema = documented?.content?.['application/json']?.schema
+      t.equal(schema && check(schema, again.body), '', path)
     }
   })
 
@@ -146,6 +195,10 @@ t.test('the OpenAPI document', async (t) => {
     }
   })
 })
+
+function operationsOf({ paths }: Document) {
+  return Object.values(paths).flatMap((methods) => Object.values(methods))
+}
 
 /** A value as the reader of a body gets it from a request. */
 function asRead(value: unknown, { apart }: CheckedBody<unknown>) {

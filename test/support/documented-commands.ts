@@ -5,8 +5,15 @@ import type { Test } from 'tap'
 import { pools } from '../../workers/pools.ts'
 import { openService } from './service.ts'
 
-/** A service with all workers, and what a document of `ops/docs` shows, to be run against it. */
-export async function openDocumented(t: Test, document: string) {
+/**
+ * A service with all workers, and what a document of `ops/docs` shows, to be run against it.
+ * @param reach the address that programs are told, for that of the service; the same unless given
+ */
+export async function openDocumented(
+  t: Test,
+  document: string,
+  reach: (address: string) => string | Promise<string> = (address) => address,
+) {
   const text = readFileSync(`ops/docs/${document}`, 'utf8')
   const service = await openService(t)
   await service.startWorkers(Object.values(pools).flatMap(({ handlers }) => handlers))
@@ -20,7 +27,7 @@ export async function openDocumented(t: Test, document: string) {
   }
   const env = {
     ...process.env,
-    BASE: `${service.server.info.uri}/api/v1`,
+    BASE: `${await reach(service.server.info.uri)}/api/v1`,
     KEY: key,
     OTHER: other,
     DATABASE_URL: service.url,
