@@ -47,17 +47,14 @@ export async function listClosedTraces(
   after: TracePosition | undefined,
 ): Promise<ClosedTraceRow[]> {
   const [page] = await sql<{ traces: PackedTrace[] | null; contents: Buffer | null }[]>`
-    select json_agg(json_build_object(
-        'trace_id', t.trace_id, 'revision', t.revision, 'started_at', t.started_at, 'agent_name', t.agent_name,
-        'status', t.status, 'active_skills', t.active_skills,
-        'skills_loaded_by_agent', t.skills_loaded_by_agent,
-        'user_input_preview', left(t.user_input_preview, 1),
-        'final_output_preview', t.final_output_preview, 'tags', t.tags,
-        'metadata', jsonb_build_object('replayable', t.metadata -> 'replayable',
+    select json_agg(json_build_array(
+        t.trace_id, t.revision, t.started_at, t.agent_name, t.status, t.active_skills, t.skills_loaded_by_agent,
+        left(t.user_input_preview, 1), t.final_output_preview, t.tags,
+        jsonb_build_object('replayable', t.metadata -> 'replayable',
           'not_replayable', t.metadata -> 'not_replayable'),
-        'length', octet_length(t.content), 'manifest_id', m.id,
-        'named_manifest', coalesce(t.manifest_id::text, t.metadata ->> 'unknown_manifest_id', t.manifest_hash),
-        'active_manifest_id', a.id, 'given_up', coalesce(e.given_up, false)) order by t.started_at, t.trace_id) as traces,
+        octet_length(t.content), m.id,
+        coalesce(t.manifest_id::text, t.metadata ->> 'unknown_manifest_id', t.manifest_hash),
+        a.id, coalesce(e.given_up, false)) order by t.started_at, t.trace_id) as traces,
       string_agg(t.content, '' order by t.started_at, t.trace_id) as contents
     from (
       select *, sum(octet_length(content)) over (order by started_at, trace_id)
@@ -121,14 +118,49 @@ export async function lockUnrevised(
   )
 }
 
-/** The contents of a page are one value: as many rows they would take the driver several times as long. */
+/**
+ * The contents of a page are one value: as many rows they would take the driver several times as long. Its
+ * traces are lists, because to write the name of each member takes the server as long again.
+ */
 function unpack(traces: readonly PackedTrace[], contents: Buffer): ClosedTraceRow[] {
   let at = 0
-  return traces.map(({ length, started_at, ...trace }) => {
-    const content = contents.subarray(at, at + length)
-    at += length
-    return { ...trace, started_at: new Date(started_at), content }
-  })
+  return traces.map(
+    ([
+      trace_id,
+      revision,
+      started_at,
+      agent_name,
+      status,
+      active_skills,
+      skills_loaded_by_agent,
+      user_input_preview,
+      final_output_preview,
+      tags,
+      metadata,
+      length,
+      manifest_id,
+      named_manifest,
+      active_manifest_id,
+      given_up,
+    ]) => ({
+      trace_id,
+      revision,
+      started_at: new Date(started_at),
+      agent_name,
+      status,
+      active_skills,
+      skills_loaded_by_agent,
+      user_input_preview,
+      final_output_preview,
+      tags,
+      metadata,
+      content: contents.subarray(at, (at += length)),
+      manifest_id,
+      named_manifest,
+      active_manifest_id,
+      given_up,
+    }),
+  )
 }
 
 function matching(sql: Queryable, filter: ClosedTraceFilter) {
@@ -145,8 +177,23 @@ function matching(sql: Queryable, filter: ClosedTraceFilter) {
 const MAX_PAGE_BYTES = 4 << 20
 const MAX_PAGE_TRACES = 1000
 
-type PackedTrace = Omit<ClosedTraceRow, 'content' | 'started_at'> & {
-  started_at: string
+/** In the order in which `listClosedTraces` selects them. */
+type PackedTrace = [
+  trace_id: ClosedTraceRow['trace_id'],
+  revision: ClosedTraceRow['revision'],
+  started_at: string,
+  agent_name: ClosedTraceRow['agent_name'],
+  status: ClosedTraceRow['status'],
+  active_skills: ClosedTraceRow['active_skills'],
+  skills_loaded_by_agent: ClosedTraceRow['skills_loaded_by_agent'],
+  user_input_preview: ClosedTraceRow['user_input_preview'],
+  final_output_preview: ClosedTraceRow['final_output_preview'],
+  tags: ClosedTraceRow['tags'],
+  metadata: ClosedTraceRow['metadata'],
   /** Size of the content in bytes. */
-  length: number
-}
+  length: number,
+  manifest_id: ClosedTraceRow['manifest_id'],
+  named_manifest: ClosedTraceRow['named_manifest'],
+  active_manifest_id: ClosedTraceRow['active_manifest_id'],
+  given_up: ClosedTraceRow['given_up'],
+]

@@ -19,7 +19,7 @@ import { showRepair } from '../../jobs/rules/manifests/shown-repair.ts'
 import {
   contentText,
   encodeContent,
-  inflateContent,
+  inflateContents,
   readContent,
 } from '../../jobs/rules/traces/content.ts'
 import type { InflatedContent } from '../../jobs/rules/traces/content.ts'
@@ -86,14 +86,27 @@ function answer(task: WorkTask): ThreadReply {
     if (!plan) throw new TypeError('The plan of a task has not come before it')
     if (task.kind === 'repair') {
       const approved = task.approved && new Set(task.approved)
-      return { taskId, repairs: unpack(task).map((trace) => repair(trace, plan, task, approved)) }
+      return { taskId, repairs: ofEach(task, (trace) => repair(trace, plan, task, approved)) }
     }
     const intern = interner()
-    const examinations = unpack(task).map((trace) => examine(trace, plan, task.wants, intern))
-    return { taskId, examinations }
+    return {
+      taskId,
+      examinations: ofEach(task, (trace) => examine(trace, plan, task.wants, intern)),
+    }
   } catch (error) {
     return { taskId, error }
   }
+}
+
+/** @param work is given undefined for a trace that has to be given up */
+function ofEach<Result>(task: WorkTask, work: (trace: UsingTrace | undefined) => Result) {
+  const results: Result[] = []
+  for (const [closed, inflated] of inflateContents(unpack(task))) {
+    Atomics.add(marks, BEAT, 1)
+    const isOpened = !mayHoldMoreValues(inflated.text, MAX_VALUES.examine)
+    results.push(work(isOpened ? open(closed, inflated) : undefined))
+  }
+  return results
 }
 
 function unpack({ traces, contents }: WorkTask): OpenedTrace[] {
@@ -106,14 +119,12 @@ function unpack({ traces, contents }: WorkTask): OpenedTrace[] {
 }
 
 function examine(
-  closed: OpenedTrace,
+  trace: UsingTrace | undefined,
   { transition, detector }: Plan,
   wants: ExamineTask['wants'],
   intern: (decision: CompatDecision) => CompatDecision,
 ): Examination {
-  const inflated = inflate(closed)
-  if (!inflated) return givenUp(transition !== undefined, wants)
-  const trace = open(closed, inflated)
+  if (!trace) return givenUp(transition !== undefined, wants)
   const compatibility = transition ? intern(classify(trace, transition)) : null
   if (wants === 'compatibility') {
     return { compatibility, violations: NONE, edges: NONE, given_up: false }
@@ -124,16 +135,14 @@ function examine(
 }
 
 function repair(
-  closed: OpenedTrace,
+  trace: UsingTrace | undefined,
   plan: Plan,
   { wants, form }: RepairTask,
   approved: ReadonlySet<number> | null,
 ): Repair {
   const repairPlan = plan.repair()
   if (!repairPlan) throw new TypeError('A repair needs two manifests')
-  const inflated = inflate(closed)
-  if (!inflated) return { kind: 'ineligible' }
-  const trace = open(closed, inflated)
+  if (!trace) return { kind: 'ineligible' }
   // What is patched shares nothing, so that each message counts wherever it stands.
   if (holdsMoreValues([trace.spans, trace.llm_calls], MAX_VALUES.repair)) {
     const { verdict } = classify(trace, repairPlan.transition)
@@ -149,13 +158,6 @@ function repair(
     content_hash: new Uint8Array(hash('sha256', contentText(content), 'buffer')),
     shown: wants === 'preview' ? showRepair(trace.llm_calls, content.llm_calls) : null,
   }
-}
-
-/** Undefined for a trace that has to be given up. */
-function inflate({ content }: OpenedTrace) {
-  Atomics.add(marks, BEAT, 1)
-  const inflated = inflateContent(content)
-  return mayHoldMoreValues(inflated.text, MAX_VALUES.examine) ? undefined : inflated
 }
 
 function open({ content: _, ...columns }: OpenedTrace, inflated: InflatedContent): UsingTrace {

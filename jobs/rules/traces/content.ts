@@ -80,16 +80,7 @@ export function decodeContent(bytes: Uint8Array): TraceContent {
 export function* decodeContents<T extends { readonly content: Uint8Array }>(
   encoded: readonly T[],
 ): Generator<[T, TraceContent]> {
-  const texts = inflateTexts(encoded.map(({ content }) => frameOf(content)))
-  for (const each of encoded) {
-    const form = formOf(each.content)
-    try {
-      const { value: text } = texts.next()
-      yield [each, contentOf({ form, text })]
-    } catch (error) {
-      throw damaged(error)
-    }
-  }
+  for (const [each, inflated] of inflateContents(encoded)) yield [each, readContent(inflated)]
 }
 
 /** As `decodeContent`, in steps: it awaits `pause` between them, and a thread inflates a large content. */
@@ -117,6 +108,26 @@ export function inflateContent(bytes: Uint8Array): InflatedContent {
   const form = formOf(bytes)
   try {
     return { form, text: inflateText(frameOf(bytes)) }
+  } catch (error) {
+    throw damaged(error)
+  }
+}
+
+/**
+ * As `inflateContent`, of several, whose short ones are inflated together. Gives each with its text, when it
+ * is asked for.
+ */
+export function* inflateContents<T extends { readonly content: Uint8Array }>(
+  encoded: readonly T[],
+): Generator<[T, InflatedContent]> {
+  const texts = inflateTexts(encoded.map(({ content }) => frameOf(content)))
+  for (const each of encoded) yield [each, nextInflated(texts, formOf(each.content))]
+}
+
+function nextInflated(texts: Generator<Buffer, void>, form: ContentForm): InflatedContent {
+  try {
+    const { value: text } = texts.next()
+    return { form, text: text as Buffer }
   } catch (error) {
     throw damaged(error)
   }
