@@ -48,19 +48,37 @@ function eitherPool(first: Sql, second: Sql, turn: Turn): Sql {
 }
 
 /**
- * The driver rejects a query where it has failed. Instead a new one is made and settles it. What is no query,
- * such as a name, and what becomes a part of another is never rejected.
+ * The driver hands a query to its pool by the `handler`, and rejects it where it has failed. Instead a new one
+ * is made and settles it. What is no query, such as a name, has no handler, and what becomes a part of another
+ * is never handed over.
  */
 function asked(made: unknown, again: () => unknown, turn: Turn): unknown {
   const query = made as DriverQuery
-  if (query.handler === undefined) return made
-  const { resolve, reject } = query
+  const { handler, resolve, reject } = query
+  if (handler === undefined) return made
+  let isOver = false
+  function end() {
+    const isFirst = !isOver
+    isOver = true
+    turn.signal.removeEventListener('abort', leave)
+    return isFirst
+  }
+  const leave = () => query.reject(turn.signal.reason)
+  query.resolve = (value) => {
+    if (end()) resolve(value)
+  }
   query.reject = (error) => {
+    if (!end()) return
     turn.fall(error)
     const next = again() as DriverQuery
     Object.assign(next.options, query.options)
     if (query.isRaw) next.isRaw = query.isRaw
     next.then(resolve, reject)
+  }
+  query.handler = (handed) => {
+    if (turn.signal.aborted) return leave()
+    turn.signal.addEventListener('abort', leave)
+    return handler(handed)
   }
   return made
 }
@@ -87,9 +105,9 @@ interface Turn {
 type Callable = (...given: unknown[]) => unknown
 
 interface DriverQuery extends Promise<unknown> {
-  readonly handler?: unknown
+  handler?: (query: DriverQuery) => unknown
   readonly options: object
   isRaw?: unknown
-  readonly resolve: (value: unknown) => void
+  resolve: (value: unknown) => void
   reject: (error: unknown) => void
 }

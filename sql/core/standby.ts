@@ -16,15 +16,18 @@ export interface Standby<Pools> {
   reach(asked?: number): Promise<StandbyLink<Pools> | undefined>
   /** Up to where it shows what was written, in bytes; undefined where it does not say. */
   findReplayed(): Promise<number | undefined>
-  state(): StandbyState
+  /** What the last looks at it have shown. */
+  state(): StandbyState<Pools>
   close(): Promise<void>
 }
 
-export interface StandbyState {
-  /** Why it is not used. */
-  readonly fault: StandbyFault | undefined
+export interface StandbyState<Pools> {
+  /** Why it is not read, or hardly. */
+  readonly complaint: StandbyFault | 'lags far behind' | undefined
   /** How long it took to show what was written last, or how long that has been waited for. */
   readonly lagSeconds: number
+  /** Undefined while it cannot be used. */
+  readonly pools: Pools | undefined
 }
 
 export type StandbyFault =
@@ -41,7 +44,7 @@ export interface StandbyLink<Pools> {
   readonly watch: Sql
   /** A pooler stands before it. */
   readonly isPooled: boolean
-  /** Aborted when the connections are given up. */
+  /** Aborted when the connections are given up. Any number of statements listen to it. */
   readonly signal: AbortSignal
   end(): Promise<void>
 }
@@ -55,15 +58,15 @@ export interface StandbyOptions<Pools> {
 }
 
 /**
- * Watches a standby while somebody wants to read from it. One that cannot be used makes nobody wait: it is
- * looked at again beside the requests.
+ * Watches a standby: twice a second, so that nobody waits for long for one that hangs, and more often while
+ * somebody waits for a position. One that cannot be used makes nobody wait.
  */
 export function openStandby<Pools>(options: StandbyOptions<Pools>): Standby<Pools> {
   const { askPrimary, connect, log } = options
   const waits = openWaits()
   let link: StandbyLink<Pools> | undefined
   let replayed: WalPosition | undefined
-  /** When the standby said so. After a connection has ended it may have been started again, further back. */
+  /** When the standby said so. Once a connection has ended, it may have been started again, further back. */
   let readAt = -Infinity
   let fault: StandbyFault | undefined = 'has not been looked at yet'
   let told: string | undefined = fault
@@ -99,8 +102,10 @@ export function openStandby<Pools>(options: StandbyOptions<Pools>): Standby<Pool
     tell(reason)
   }
 
+  const findComplaint = () => fault ?? (waits.lagMs() > LAGS_MS ? 'lags far behind' : undefined)
+
   function tell(reason?: string) {
-    const complaint = fault ?? (waits.lagMs() > LAGS_MS ? 'lags far behind' : undefined)
+    const complaint = findComplaint()
     if (complaint === told || isClosed) return
     told = complaint
     if (complaint) log.warn({ reason }, `the read replica ${complaint}; the primary is read`)
@@ -148,8 +153,7 @@ export function openStandby<Pools>(options: StandbyOptions<Pools>): Standby<Pool
   }
 
   async function reach(asked = Infinity) {
-    if (isClosed) return undefined
-    if (fault || !link) return void check()
+    if (fault || !link || isClosed) return undefined
     // Sessions of a pooler end without our hearing of it.
     const known = isRecent(readAt) && !link.isPooled ? (replayed?.bytes ?? 0) : 0
     if (asked <= known && isRecent(checkedAt)) return link
@@ -169,13 +173,24 @@ export function openStandby<Pools>(options: StandbyOptions<Pools>): Standby<Pool
     return asked.map(() => replayed?.bytes)
   }, 1000)
 
-  check()
+  function beat() {
+    if (fault) check()
+    else if (!isWatching) void readTogether(options, undefined)
+  }
+
+  beat()
+  const beating = setInterval(beat, BEAT_MS)
   return {
     reach,
     findReplayed: () => readTogether(options, undefined),
-    state: () => ({ fault, lagSeconds: waits.lagMs() / 1000 }),
+    state: () => ({
+      complaint: findComplaint(),
+      lagSeconds: waits.lagMs() / 1000,
+      pools: fault ? undefined : link?.pools,
+    }),
     async close() {
       isClosed = true
+      clearInterval(beating)
       waits.giveUp()
       await checking
       await link?.end()
@@ -204,6 +219,7 @@ const LOOK_MS = 2000
 /** How long is known what it has replayed, and that it is the primary's; and between looks at one that is not. */
 const KNOWN_MS = 1000
 const isRecent = (time: number) => performance.now() - time < KNOWN_MS
+const BEAT_MS = 500
 /** A lag that is told of. */
 const LAGS_MS = 10_000
 

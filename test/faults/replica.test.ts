@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import { migrateAll } from '../../ops/context.ts'
 import { openDatabase } from '../../sql/core/db.ts'
 import { judgeTracesHandler } from '../../workers/evals/judge-traces.ts'
+import { openProxy } from '../support/proxy.ts'
 import { openService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { LONG } from './stage.ts'
@@ -17,7 +18,8 @@ t.test('two APIs with a replica', async (t) => {
   const primary = await openPrimary(t)
   await migrateAll(primary.url, { warn: () => undefined })
   const replica = await openStandbyOf(t, primary)
-  const env = { DATABASE_READ_URL: replica.url }
+  const proxy = await openProxy(t, replica.url)
+  const env = { DATABASE_READ_URL: proxy.url }
   const apis = [
     await openService(t, { url: primary.url, env }),
     await openService(t, { url: primary.url, env }),
@@ -125,7 +127,7 @@ t.test('two APIs with a replica', async (t) => {
     })()
     for (let kills = 0; kills < (LONG ? 10 : 1); kills++) {
       await replica.kill()
-      await until(() => apis.some(({ context }) => context.replica?.standby.state().fault))
+      await until(() => apis.some(({ context }) => context.replica?.standby.state().complaint))
       await replica.stop()
       await replica.start()
       await untilRead()
@@ -135,11 +137,23 @@ t.test('two APIs with a replica', async (t) => {
     t.pass()
   })
 
+  await t.test('no request waits for a replica that hangs', async (t) => {
+    await untilRead()
+    const swallowed = ['read', 'aggregate', 'watch'].map((pool) =>
+      proxy.swallow(`api replica ${pool}`),
+    )
+    t.ok(Math.max(...swallowed) > 0)
+    const less = await here.get('/traces', { 'read-position': '0/0' })
+    t.equal(less.status, 200)
+    await drive(t, 1)
+    await untilRead()
+  })
+
   await t.test('a replica that was promoted is read no more', async (t) => {
     await replica.promote()
     await until(async () => {
       await here.get('/traces')
-      return first.context.replica?.standby.state().fault === 'is not a standby'
+      return first.context.replica?.standby.state().complaint === 'is not a standby'
     })
     const before = reads()
     await drive(t, 1)
