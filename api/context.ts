@@ -4,6 +4,8 @@ import type { ByPlan, Quotas } from '../jobs/rules/org/plan.ts'
 import type { ContentForm } from '../jobs/rules/traces/content.ts'
 import type { Storage } from '../jobs/storage.ts'
 import type { Sql } from '../sql/core/db.ts'
+import type { Standby } from '../sql/core/standby.ts'
+import type { WalPosition } from '../sql/core/wal-position.ts'
 import type { JobRow } from '../sql/jobs/jobs.ts'
 
 /**
@@ -22,6 +24,21 @@ export interface ApiPools {
   readonly write: Sql
 }
 
+/** The pools that lists, stats, comparisons and exports are read over, which a standby has too. */
+export type ReadPools = Pick<ApiPools, 'read' | 'aggregate' | 'compare'>
+
+/** A standby that is read instead of the primary where that makes no difference to clients. */
+export interface Replica {
+  readonly standby: Standby<ReadPools>
+  /** Up to where the primary has written its log. */
+  readonly askPrimary: () => Promise<WalPosition>
+  /**
+   * Requests that the standby may answer, since the start: those that began there, those of them that ended on
+   * the primary all the same, and those that the primary answered alone.
+   */
+  readonly reads: { replica: number; fallen: number; primary: number }
+}
+
 /** What every operation works with; made once a process, but for `sql` and `requestId`. */
 export interface ApiContext {
   /**
@@ -30,6 +47,8 @@ export interface ApiContext {
    */
   readonly sql: Sql
   readonly pools: ApiPools
+  /** Undefined where there is none. */
+  readonly replica?: Replica | undefined
   readonly queue: Queue
   readonly waiter: JobWaiter
   readonly storage: Storage

@@ -6,6 +6,7 @@ import { errorAnswers, errorBody } from './fields.ts'
 import { describedOf } from './joi-description.ts'
 import type { JsonSchema } from './json-schema-rules.ts'
 import type { Schemas } from './json-schema.ts'
+import { READ_POSITION } from './read-replica.ts'
 
 /** The answers of an operation at one of its paths, by status. */
 export function describeAnswers(operation: Endpoint, path: string, schemas: Schemas) {
@@ -99,6 +100,7 @@ function headersOf(status: number, access: Endpoint['access']) {
   const names = [
     'X-Request-ID',
     ...(access === 'open' ? [] : ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']),
+    ...(status < 300 && access !== 'open' ? [READ_POSITION] : []),
     ...([202, 429, 503].includes(status) ? ['Retry-After'] : []),
     ...(status === 202 ? ['Location'] : []),
     ...([402, 429].includes(status) ? ['X-Quota-Exceeded'] : []),
@@ -112,6 +114,11 @@ const seconds = (description: string) => ({ description, schema: { type: 'intege
 /** The headers that answers refer to. */
 export const HEADERS = {
   'X-Request-ID': { description: 'Identifies the request', schema: { type: 'string' } },
+  [READ_POSITION]: {
+    description:
+      'What to send with the next request; where the request had one and there is a replica',
+    schema: { type: 'string' },
+  },
   'RateLimit-Limit': seconds('Requests a minute of this key, or of this address without one'),
   'RateLimit-Remaining': seconds(
     'Requests that would pass now, by the limit of the key and that of its organization',

@@ -4,6 +4,7 @@ import { documentedPath, isKeyed, pathsOf } from './endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
 import { Schemas } from './json-schema.ts'
 import type { Member } from './json-schema.ts'
+import { READ_POSITION } from './read-replica.ts'
 import { BINARY, describeAnswers, describeErrors, HEADERS } from './openapi-answers.ts'
 
 /**
@@ -38,6 +39,7 @@ export async function describeInterface(
     components: {
       schemas: Object.fromEntries(Object.entries(schemas.components).sort(byName)),
       responses,
+      parameters: { [READ_POSITION]: parameter('header', POSITION) },
       headers: HEADERS,
       securitySchemes: SCHEMES,
     },
@@ -71,6 +73,7 @@ function describeParameters(operation: Endpoint, path: string, schemas: Schemas)
     ...schemas.describeMembers(query).map((member) => parameter('query', member)),
     ...schemas.describeMembers(headers).map((member) => parameter('header', member)),
     ...(isKeyed(operation) ? [parameter('header', { name: 'Idempotency-Key', ...KEY })] : []),
+    ...(operation.access === 'open' ? [] : [{ $ref: `#/components/parameters/${READ_POSITION}` }]),
   ]
 }
 
@@ -131,5 +134,15 @@ const KEY = {
     type: 'string',
     maxLength: 255,
     description: 'Sent again within 24 hours, the request is answered as before and done once',
+  },
+}
+const POSITION = {
+  name: READ_POSITION,
+  required: false,
+  schema: {
+    type: 'string',
+    example: '0/0',
+    description:
+      'For a client that need not see what others have just written. Send `0/0` with the first request, and with each one after it the value of the answer before: lists then hold at least what this client has written and seen. Without it, as with a value that is none, they hold all that was written before the request. It has an effect where the installation reads from a replica.',
   },
 }

@@ -13,6 +13,7 @@ import type { FieldFault } from './errors.ts'
 import { performOnce, readIdempotencyKey } from './idempotency.ts'
 import type { Reply } from './idempotency.ts'
 import type { Access, Principal } from './principal.ts'
+import { chooseSource } from './read-replica.ts'
 import { inSpanOf } from './request-spans.ts'
 
 /** The hapi routes of an operation, one for each of its paths. */
@@ -69,7 +70,8 @@ export async function askOperation<A>(
     query: check(faults, 'query', operation.query, query),
   }
   if (faults.length > 0) throw validationError(faults)
-  const context = { ...shared, sql: connectionsOf(operation, shared, principal) }
+  const { pools } = await chooseSource(operation, shared, request, ownerOf(principal))
+  const context = { ...shared, pools, sql: connectionsOf(operation, pools, principal) }
   const answer = await operation.handle({
     context,
     principal,
@@ -93,7 +95,9 @@ async function handleRequest(
   })
   const caller = request.auth.credentials?.user
   const principal = caller?.principal
-  const context = { ...shared, sql: connectionsOf(operation, shared, principal) }
+  const source = await chooseSource(operation, shared, request, ownerOf(principal))
+  const { pools } = source
+  const context = { ...shared, pools, sql: connectionsOf(operation, pools, principal) }
   // The declaration of the operation ties the schemas checked above to what its handler takes.
   const perform = async (context: ApiContext, body: unknown) =>
     replyOf(await operation.handle({ context, principal, ...input, body, request, h } as NeverCall))
@@ -103,12 +107,15 @@ async function handleRequest(
         perform(context, stream ?? input.body),
       )
     : await perform(context, input.body)
-  return respond(operation.write ? written(operation.write, request, reply) : reply, h)
+  const shown = operation.write ? written(operation.write, request, reply) : reply
+  return respond(shown, { ...shown.headers, ...(await source.findHeaders()) }, h)
 }
 
-function connectionsOf(operation: Endpoint, { pools }: ApiContext, principal?: Principal) {
-  return ownedBy(pools[poolOf(operation)], principal?.orgId ?? ANONYMOUS)
+function connectionsOf(operation: Endpoint, pools: ApiPools, principal?: Principal) {
+  return ownedBy(pools[poolOf(operation)], ownerOf(principal))
 }
+
+const ownerOf = (principal: Principal | undefined) => principal?.orgId ?? ANONYMOUS
 
 function poolOf({ method, aggregates }: Endpoint): keyof ApiPools {
   if (method !== 'GET') return 'write'
@@ -171,7 +178,7 @@ function written(write: NonNullable<Endpoint['write']>, request: Request, reply:
   return { status, body: content, headers: { ...reply.headers, ...headers, 'Content-Type': type } }
 }
 
-function respond({ status, body, headers }: Reply, h: ResponseToolkit) {
+function respond({ status, body }: Reply, headers: Reply['headers'], h: ResponseToolkit) {
   const response = h.response((body ?? undefined) as object).code(status)
   for (const [name, value] of Object.entries(headers)) response.header(name, value)
   return response

@@ -1,7 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Server } from '@hapi/hapi'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
 import type { Connections } from '../api/connections.ts'
+import type { Replica } from '../api/context.ts'
 
 /** Counts the answers of an API server, and its connections. */
 export function meterRequests(registry: Registry, server: Server) {
@@ -51,6 +53,41 @@ function meterConnections(registry: Registry, { count, refusals }: Connections) 
   })
 }
 
+/** What is read from the replica, and how far it is behind; looked at when scraped. */
+export function showReplica(registry: Registry, { standby, reads }: Replica) {
+  const registers = [registry]
+  new Counter({
+    name: 'adl_replica_reads_total',
+    help: 'Requests that a replica may answer: those that began there (replica), of them those that ended on the primary (fallen), and those the primary answered alone (primary)',
+    labelNames: ['by'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [by, count] of Object.entries(reads)) this.inc({ by }, count)
+    },
+  })
+  new Gauge({
+    name: 'adl_replica_up',
+    help: 'Whether the replica can be read by this process: 1 or 0',
+    registers,
+    collect() {
+      this.set(standby.state().pools ? 1 : 0)
+    },
+  })
+  const lag = new Gauge({
+    name: 'adl_replica_lag_seconds',
+    help: 'How long the replica takes to show what is committed',
+    registers,
+    async collect() {
+      // Whether or not anybody reads. A scrape does not wait for a primary that is away.
+      await Promise.race([standby.reach(), pause(LOOK_MS, undefined, { ref: false })])
+      const { lagSeconds, pools } = standby.state()
+      if (pools) lag.set(lagSeconds)
+      else lag.remove()
+    },
+  })
+}
+
 /** Counts requests that resolve skills. */
 function meterResolves(registry: Registry, server: Server) {
   const resolved = new Counter({
@@ -73,3 +110,4 @@ function known(word: string | undefined, words: readonly string[]) {
 
 const CHANNELS = ['cli', 'sdk', 'api', 'mcp', 'ci']
 const PURPOSES = ['add', 'update', 'check', 'list']
+const LOOK_MS = 1000

@@ -1,4 +1,4 @@
-import type { ApiPools } from '../api/context.ts'
+import type { ApiPools, ReadPools } from '../api/context.ts'
 import type { DatabaseOptions } from '../sql/core/db.ts'
 import { pools } from '../workers/pools.ts'
 import type { Config } from './config.ts'
@@ -21,6 +21,17 @@ export function apiPools(config: Config): Record<keyof ApiPools, DatabaseOptions
     compare: shared(config.DATABASE_COMPARE_CONNECTIONS, 60_000),
     write: shared(config.DATABASE_WRITE_CONNECTIONS, 30_000, 0.75),
   }
+}
+
+/** The pools of an API process on the standby that it reads from: those for reading, as on the primary. */
+export function standbyPools(config: Config): Record<keyof ReadPools, DatabaseOptions> {
+  const { read, aggregate, compare } = apiPools(config)
+  return { read, aggregate, compare }
+}
+
+/** Most connections that an API process holds on its standby at once: its pools, and one to watch it. */
+export function standbyConnections(config: Config): number {
+  return sum(Object.values(standbyPools(config)).map(({ max = 0 }) => max)) + 1
 }
 
 /** Jobs that a worker process of some pools runs at once. */

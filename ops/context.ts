@@ -19,6 +19,7 @@ import { apiPools, SUPERVISION_CONNECTIONS, workerConnections } from './connecti
 import { openLog } from './log.ts'
 import { openMailer } from './mail.ts'
 import { openOutbound, seal } from './outbound.ts'
+import { openReplica } from './replica.ts'
 import { openScratch } from './scratch.ts'
 import { openStorage } from './storage.ts'
 
@@ -72,11 +73,13 @@ export async function openApiContext(
   const opened = await openShared<keyof ApiPools>(config, databaseUrl, options)
   const { pools } = opened
   const waiter = await openJobWaiter(pools.read, opened.context.listener)
+  const replica = openReplica(config, pools, opened.context.log)
   let stopping = false
   return {
     context: {
       ...opened.context,
       pools,
+      replica,
       waiter,
       outboundNetworks: parseNetworks(config.OUTBOUND_ALLOW_CIDRS),
       payments: {
@@ -99,7 +102,10 @@ export async function openApiContext(
     },
     /** Lets requests that wait for a job answer at once. */
     drain: () => waiter.close(),
-    close: opened.close,
+    async close() {
+      await replica?.standby.close()
+      await opened.close()
+    },
   }
 }
 

@@ -11,6 +11,7 @@ import { isQueueCurrent, listProcesses } from './boss.ts'
 import type { Config } from './config.ts'
 import { connectionsOf, workersName } from './connections.ts'
 import { checkDatabase, doesNotAnswer } from './migrate.ts'
+import { examineReplica } from './replica.ts'
 import { openStorage } from './storage.ts'
 import { OperatorError } from './operator-error.ts'
 
@@ -22,7 +23,8 @@ export interface Report {
 }
 
 export interface Check {
-  readonly name: 'database' | 'schema' | 'periods' | 'queues' | 'connections' | 'storage'
+  readonly name:
+    'database' | 'schema' | 'periods' | 'queues' | 'connections' | 'replica' | 'storage'
   readonly ok: boolean
   /** What is wrong and what to do. */
   readonly detail?: string
@@ -62,6 +64,7 @@ export async function examine(
     })
     await check('queues', () => checkQueues(sql))
     await check('connections', () => checkConnections(config, sql, url))
+    if (config.DATABASE_READ_URL) await check('replica', () => warnOfReplica(config, sql))
   }
   await check('storage', () => checkStorage(config, sql))
   return { ok: checks.every(({ ok }) => ok), checks, ...(periods && { periods }) }
@@ -107,6 +110,14 @@ async function checkConnections(config: Config, sql: Sql, url: string) {
   const listed = counts.map(({ name, count }) => `${name}: ${count}`).join('; ')
   throw new OperatorError(
     `The processes may hold ${needed} connections at once (${listed}; commands: ${OWN_CONNECTIONS}), and the server admits ${limit}. Raise max_connections of the server, or lower DATABASE_*_CONNECTIONS or POOL_CONCURRENCY_*, or run fewer processes; ops/docs/operating.md has the arithmetic.`,
+  )
+}
+
+/** The primary serves without its replica, so nothing that is wrong with it is a failure. */
+async function warnOfReplica(config: Config, sql: Sql) {
+  const apis = (await listProcesses(sql)).filter((name) => name === 'api')
+  return examineReplica(config, sql, Math.max(1, apis.length)).catch(
+    (error: Error) => `The read replica does not answer (${error.message}): it is not read.`,
   )
 }
 

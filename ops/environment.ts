@@ -64,6 +64,11 @@ export const environment = shape(
     DATABASE_URL: Joi.string()
       .uri({ scheme: ['postgres', 'postgresql'] })
       .description('PostgreSQL 15 or newer; without it an embedded PostgreSQL 18 under DATA_DIR'),
+    DATABASE_READ_URL: Joi.string()
+      .uri({ scheme: ['postgres', 'postgresql'] })
+      .description(
+        'One standby of the database, which API processes read lists, stats, comparisons and exports from once it shows what was committed before; default none. It has as many connections for reading as the database itself',
+      ),
     DATABASE_AUTH_CONNECTIONS: int(1, 100)
       .default(2)
       .description('Connections of an API process for looking up credentials'),

@@ -220,8 +220,15 @@ export function showSupervision(registry: Registry, findAge: () => Promise<numbe
   gauge.remove()
 }
 
-/** The connection pools of this process, read when scraped, and how long was waited for a connection. */
-export function showPools(registry: Registry, pools: Readonly<Record<string, Sql>>) {
+/**
+ * The connection pools of this process, read when scraped, and how long was waited for a connection.
+ * @param findMore pools that come and go, whose waits are not shown
+ */
+export function showPools(
+  registry: Registry,
+  pools: Readonly<Record<string, Sql>>,
+  findMore: () => Readonly<Record<string, Sql>> = () => ({}),
+) {
   const registers = [registry]
   const gauge = new Gauge({
     name: 'adl_database_connections',
@@ -229,7 +236,8 @@ export function showPools(registry: Registry, pools: Readonly<Record<string, Sql
     labelNames: ['pool', 'state'],
     registers,
     collect() {
-      for (const [pool, sql] of Object.entries(pools)) {
+      gauge.reset()
+      for (const [pool, sql] of Object.entries({ ...pools, ...findMore() })) {
         for (const [state, count] of Object.entries(gateOf(sql).state())) {
           gauge.set({ pool, state }, count)
         }

@@ -6,13 +6,14 @@ import { addressError, localAddress } from './address.ts'
 import { openApiContext } from './context.ts'
 import { ensureFirstOrganization } from './first-organization.ts'
 import { keepKeyUses } from './key-uses.ts'
-import { meterRequests } from './api-metrics.ts'
+import { meterRequests, showReplica } from './api-metrics.ts'
 import { openMetrics, showPools, showStorage } from './metrics.ts'
 import { runProcess } from './process.ts'
+import { replicaPools, warnOfReplica } from './replica.ts'
 
 await runProcess('api', async (config, databaseUrl, health) => {
   const opened = await openApiContext(config, databaseUrl)
-  const { sql, log, pools, storage } = opened.context
+  const { sql, log, pools, storage, replica } = opened.context
   if (config.INIT_API_KEY) await ensureFirstOrganization(sql, config)
   const stopKeyUses = keepKeyUses(sql, log)
   const server = await createApi(opened.context, {
@@ -27,7 +28,8 @@ await runProcess('api', async (config, databaseUrl, health) => {
   const metrics = openMetrics()
   meterRequests(metrics, server)
   showStorage(metrics, storage)
-  showPools(metrics, { ...pools })
+  showPools(metrics, { ...pools }, () => replicaPools(replica))
+  if (replica) showReplica(metrics, replica)
   // A client that sends its next request on a new connection reaches a process that stays.
   server.listener.prependListener('request', (_, response: ServerResponse) => {
     if (opened.context.isStopping()) response.shouldKeepAlive = false
@@ -38,6 +40,7 @@ await runProcess('api', async (config, databaseUrl, health) => {
       const unready = await findUnready(opened.context)
       return unready ? [unready.reason] : []
     },
+    findWarnings: () => warnOfReplica(replica),
     metrics,
   })
   async function stop() {

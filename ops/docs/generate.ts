@@ -5,7 +5,7 @@ import { operations } from '../../api/routes.ts'
 import { POOLS } from '../../workers/pool-names.ts'
 import { BENCHES, commandOf } from '../bench/benches.ts'
 import { readConfig } from '../config.ts'
-import { apiConnections, slotsOf, workersConnections } from '../connections.ts'
+import { apiConnections, slotsOf, standbyConnections, workersConnections } from '../connections.ts'
 import { environment } from '../environment.ts'
 import { accessTable } from './access-table.ts'
 import { replacePart, table } from './parts.ts'
@@ -64,6 +64,11 @@ function connectionsTable() {
   const config = readConfig({})
   const rows = [
     ['API', 'auth + read + aggregate + compare + write + 1', String(apiConnections(config))],
+    [
+      'API, on its read replica',
+      'read + aggregate + compare + 1',
+      String(standbyConnections(config)),
+    ],
     ...POOLS.map((pool) => [
       `workers of ${pool}`,
       `${slotsOf(config, [pool])} slots + 4 + 1${pool === 'maintenance' ? ' + 2' : ''}`,

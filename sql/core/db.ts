@@ -36,6 +36,8 @@ export interface DatabaseOptions {
    * connection that asks for its own. Default false.
    */
   readonly pooled?: boolean
+  /** Called whenever a connection has ended, also one that nobody used for a minute. */
+  readonly onClose?: () => void
 }
 
 /**
@@ -54,6 +56,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Sql {
     backoff: () => 0.2,
     transform: { undefined: null },
     onnotice: () => undefined,
+    ...(options.onClose && { onclose: options.onClose }),
     prepare: !options.pooled,
     // PgBouncer takes a session away after an answer, also when a part of the next query has gone to it.
     ...(options.pooled && { max_pipeline: 0 }),
@@ -187,6 +190,11 @@ export function isDatabaseAway(error: unknown): boolean {
 /** The server ended a statement that took longer than its session allows, or was told to. */
 export function isStatementTimeout(error: unknown): boolean {
   return codeOf(error) === '57014'
+}
+
+/** The server refused a statement or ended it. */
+export function isServerError(error: unknown): boolean {
+  return error instanceof postgres.PostgresError
 }
 
 /**

@@ -4,13 +4,27 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { startPostgres, stopPostgres } from '../../ops/postgres.ts'
 
-/** A PostgreSQL of the test's own, to be killed and started again. */
-export async function openCluster(t: Test) {
+/**
+ * A PostgreSQL of the test's own, to be killed and started again.
+ * @param prepare is given the folder of its data before it is started for the first time
+ */
+export async function openCluster(
+  t: Test,
+  {
+    settings = {},
+    prepare = async () => {},
+  }: { settings?: Record<string, string>; prepare?: (dataDir: string) => Promise<void> } = {},
+) {
   const folder = await mkdtemp(join(tmpdir(), 'adl-cluster-'))
   // The user that PostgreSQL runs as has to get in.
   await chmod(folder, 0o755)
   // A killed postmaster leaves what it wrote to the operating system.
-  const cluster = { dataDir: join(folder, 'postgres'), detached: true, settings: { fsync: 'off' } }
+  const cluster = {
+    dataDir: join(folder, 'postgres'),
+    detached: true,
+    settings: { fsync: 'off', ...settings },
+  }
+  await prepare(cluster.dataDir)
   const { url, dataDir } = await startPostgres(cluster)
   t.teardown(async () => {
     await stopPostgres(cluster.dataDir)
