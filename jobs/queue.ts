@@ -74,7 +74,8 @@ export interface NewQueueRow {
 export interface Queue {
   /**
    * Adds a job in the caller's transaction: workers see it when that commits, and never if it rolls
-   * back. Given the pool, it commits by itself and wakes them. Returns the queue row's id, or null where the queue's policy already holds one for the key.
+   * back. Given the pool, it commits by itself and wakes them. Returns the queue row's id, or null where
+   * the queue's policy already holds one for the key.
    */
   enqueue<T extends object>(
     tx: Executor,

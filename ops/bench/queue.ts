@@ -196,12 +196,7 @@ async function openBench(url: string) {
     for (let made = 0; made < count; made += 500) {
       const batch = Array.from({ length: Math.min(500, count - made) }, () => ({ ms }))
       await queue.transaction(sql, async (tx: Transaction) => {
-        const [first, ...others] = batch.map((payload) => () => {
-          return queue.enqueue(tx, declared, payload, { orgId })
-        })
-        // The first one takes the turn that the others follow.
-        await first?.()
-        await Promise.all(others.map((each) => each()))
+        await Promise.all(batch.map((payload) => queue.enqueue(tx, declared, payload, { orgId })))
       })
     }
   }
