@@ -95,8 +95,14 @@ const DUCK_TYPES = {
 const PARTS = 'content_parts'
 /** The members of messages and of provenance that are left out when they are null. */
 const OPTIONAL = new Set([
-  ...['name', 'reasoning_content', 'refusal', 'tool_call_id', 'tool_calls'],
-  ...['repair', 'replay', 'target_manifest_hash'],
+  'name',
+  'reasoning_content',
+  'refusal',
+  'repair',
+  'replay',
+  'target_manifest_hash',
+  'tool_call_id',
+  'tool_calls',
 ])
 /** Content and parts of message `m` as its line has them; the texts of parts are joined by line feeds. */
 const OF_LINE: Readonly<Record<string, string>> = {

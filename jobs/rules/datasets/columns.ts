@@ -21,7 +21,7 @@ export type Columns = Readonly<Record<string, Column>>
  * The training part of a version's rows.
  * @param rare the members that only some messages have, as far as any of the version has them
  */
-export function trainingColumns(
+function trainingColumns(
   { dataset_type: type, options }: Recipe,
   rare: readonly RareMember[],
 ): Columns {
