@@ -15,8 +15,14 @@ import { freeDroppedIds } from './periods.ts'
 import { ofTraces } from './traces.ts'
 
 /** Encodes rows of `traces` for `copyTraces`. Apart from it, so that another thread can do it. */
-export function encodeTraces(orgId: string, projectId: string, rows: Iterable<TraceRow>): CopyRows {
-  const writer = openRowWriter()
+export function encodeTraces(
+  orgId: string,
+  projectId: string,
+  rows: readonly TraceRow[],
+): CopyRows {
+  const writer = openRowWriter(
+    rows.reduce((sum, { content }) => sum + content.length + OTHER_BYTES, 0),
+  )
   for (const row of rows) {
     writer.row([
       ['uuid', orgId],
@@ -66,6 +72,8 @@ export async function listKnownTraceIds(
   return new Set(known.map(({ trace_id }) => trace_id))
 }
 
+/** About what a row takes beside its content. */
+const OTHER_BYTES = 2 << 10
 const COLUMNS = ['org_id', 'project_id', ...TRACE_COLUMNS]
 /** Its name contains its columns: a session of a pooler, and this table with it, may outlive a release that adds one. */
 const STAGED = `traces_staged_${createHash('sha256').update(COLUMNS.join()).digest('hex').slice(0, 8)}`

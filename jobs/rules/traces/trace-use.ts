@@ -83,7 +83,7 @@ export function toolNamesUsed(trace: CallingTrace, calls: readonly LlmCall[]): s
 
 /** The runs of tools that spans tell and neither an LLM call of the trace nor the messages of these calls. */
 export function unaskedRuns({ spans, llm_calls }: CallingTrace, calls: readonly LlmCall[]): Span[] {
-  // Most traces have no such spans, and to see what their messages ask for takes time.
+  // Most traces have none, and need no look through their messages.
   if (toolSpans(spans).length === 0) return []
   const known = llm_calls.flatMap(({ tool_calls }) => tool_calls)
   const asked = askedInMessages(calls).map(({ id, function: { name } }) => ({
