@@ -63,7 +63,7 @@ function asked(made: unknown, again: () => unknown, turn: Turn): unknown {
     turn.signal.removeEventListener('abort', leave)
     return isFirst
   }
-  const leave = () => query.reject(turn.signal.reason)
+  const leave = () => query.reject(new Error('The connections were given up'))
   query.resolve = (value) => {
     if (end()) resolve(value)
   }

@@ -49,7 +49,7 @@ export function openWaits() {
 }
 
 /** How long one waits at most. */
-export const WAIT_MS = 100
+const WAIT_MS = 100
 
 interface Wait {
   readonly bytes: number

@@ -1,6 +1,9 @@
 import t from 'tap'
 import type { Test } from 'tap'
 import { migrateAll } from '../../ops/context.ts'
+import { showReplica } from '../../ops/api-metrics.ts'
+import { openMetrics, showPools } from '../../ops/metrics.ts'
+import { examineReplica, replicaPools, warnOfReplica } from '../../ops/replica.ts'
 import { openDatabase } from '../../sql/core/db.ts'
 import { judgeTracesHandler } from '../../workers/evals/judge-traces.ts'
 import { openProxy } from '../support/proxy.ts'
@@ -10,7 +13,7 @@ import { LONG } from './stage.ts'
 import { openPrimary, openStandbyOf } from './standby.ts'
 
 const CLIENTS = 6
-const ROUNDS = LONG ? 60 : 5
+const ROUNDS = LONG ? 60 : 3
 
 t.setTimeout(LONG ? 900_000 : 120_000)
 
@@ -47,6 +50,9 @@ t.test('two APIs with a replica', async (t) => {
         }),
       ),
     )
+  const metrics = openMetrics()
+  showPools(metrics, {}, () => replicaPools(first.context.replica))
+  if (first.context.replica) showReplica(metrics, first.context.replica)
   let made = 0
 
   /** Clients that write over one API and list over the other, some of whom know the header. */
@@ -99,6 +105,14 @@ t.test('two APIs with a replica', async (t) => {
       select from pg_stat_activity where application_name = 'api replica read'`
     await watched.end()
     t.ok(found.length > 0)
+    const text = await metrics.metrics()
+    t.match(text, /^adl_replica_reads_total\{by="replica"\} [1-9]/m)
+    t.match(text, /^adl_replica_up 1$/m)
+    t.match(text, /^adl_replica_lag_seconds [0-9.]+$/m)
+    t.match(text, /^adl_database_connections\{pool="replica read",state="free"\} \d/m)
+    t.same(await warnOfReplica(first.context.replica), [])
+    t.equal(await examineReplica(first.config, first.sql, 1), undefined)
+    t.match(await examineReplica(first.config, first.sql, 100), /1300 connections/)
   })
 
   await t.test('no client misses its own write while the replica lags', async (t) => {
@@ -158,6 +172,10 @@ t.test('two APIs with a replica', async (t) => {
     const before = reads()
     await drive(t, 1)
     t.equal(reads().replica, before.replica)
+    t.match(await metrics.metrics(), /^adl_replica_up 0$/m)
+    t.match(await warnOfReplica(first.context.replica), [/is not a standby; the primary is read/])
+    t.match(await examineReplica(first.config, first.sql, 1), /is not a standby: it is not read/)
+    t.equal((await first.server.inject('/readyz')).statusCode, 200)
   })
 })
 
