@@ -20,7 +20,7 @@ import { openLog } from './log.ts'
 import { openMailer } from './mail.ts'
 import { openOutbound, seal } from './outbound.ts'
 import { openScratch } from './scratch.ts'
-import { openStorage } from './storage.ts'
+import { openStorage } from './storage/open.ts'
 
 /** What a process holds open, and how it lets go. */
 export interface Opened<Context> {
@@ -87,6 +87,7 @@ export async function openApiContext(
       hub: { url: config.HUB_URL, hasToken: config.HUB_TOKEN !== undefined },
       seal: (secret) => seal(config, secret),
       uploadBytes: config.uploadBytes,
+      redirectSeconds: config.STORAGE_REDIRECT_SECONDS,
       idleSeconds: config.OTLP_IDLE_SECONDS,
       listCountMs: config.LIST_COUNT_MS,
       keyPrefix: config.KEY_PREFIX,
@@ -174,7 +175,7 @@ async function openShared<Name extends string>(
     : undefined
   const boss = await openBoss(supervisor ?? sql, { log, supervise, name })
   const queue = openProcessQueue(boss, pools[signals])
-  const storage = openStorage(config.STORAGE_DIR, sql)
+  const storage = await openStorage(config, sql)
   return {
     pools,
     boss,

@@ -11,7 +11,7 @@ import { isQueueCurrent, listProcesses } from './boss.ts'
 import type { Config } from './config.ts'
 import { connectionsOf, workersName } from './connections.ts'
 import { checkDatabase, doesNotAnswer } from './migrate.ts'
-import { openStorage } from './storage.ts'
+import { openStorage } from './storage/open.ts'
 import { OperatorError } from './operator-error.ts'
 
 export interface Report {
@@ -110,8 +110,9 @@ async function checkConnections(config: Config, sql: Sql, url: string) {
   )
 }
 
-async function checkStorage({ STORAGE_DIR }: Config, sql: Sql) {
-  const fault = await openStorage(STORAGE_DIR, sql).findFault()
+async function checkStorage(config: Config, sql: Sql) {
+  const storage = await openStorage(config, sql)
+  const fault = await storage.findFault()
   if (fault) throw new OperatorError(`${fault.message}.`)
 }
 
