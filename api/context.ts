@@ -52,6 +52,8 @@ export interface ApiContext {
   readonly queue: Queue
   readonly waiter: JobWaiter
   readonly storage: Storage
+  /** How long an address holds that an export is redirected to; undefined where none is. */
+  readonly redirectSeconds: number | undefined
   readonly log: {
     debug(fields: object, message: string): void
     info(fields: object, message: string): void

@@ -12,12 +12,20 @@ export interface Storage {
   read(key: string, range?: { start?: number; end?: number }): Promise<Readable>
   /** Size in bytes. @throws FileMissing */
   measure(key: string): Promise<number>
-  /** Moves a finished local file under the key. */
+  /**
+   * Moves a finished local file under the key, durably. The key has the hash of its bytes, so that what is
+   * there already under it is the same file, or one that was damaged.
+   */
   adopt(key: string, localPath: string): Promise<void>
   /** A file that is not there is deleted already. One that was changed after `unchangedSince` stays. */
   delete(key: string, unchangedSince?: Date): Promise<void>
   /** All files, in no order, those of writes under way included. */
   list(): AsyncIterable<StoredFile>
+  /**
+   * An address at which whoever has it may read the file for a while, by GET and in ranges; undefined
+   * where there is none, as for a folder. It is not looked whether the file is there.
+   */
+  linkTo(key: string, options: LinkOptions): Promise<string | undefined>
   /** Why the storage cannot be used; undefined while it can. */
   findFault(): Promise<StorageAway | undefined>
 }
@@ -25,11 +33,18 @@ export interface Storage {
 export interface StoredFile {
   /** Can be given to `delete` also where `isPart`. */
   readonly key: string
+  /** Of a write that is under way, those that have come. */
   readonly bytes: number
   /** By the clock of the storage. */
   readonly changedAt: Date
   /** It belongs to a write that is under way, or whose process was killed. */
   readonly isPart: boolean
+}
+
+export interface LinkOptions {
+  readonly seconds: number
+  readonly contentType: string
+  readonly contentDisposition: string
 }
 
 /** The storage is not there, read-only, full, or does not answer. The message is for the operator. */

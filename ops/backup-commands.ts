@@ -15,7 +15,7 @@ import { openProcessQueue, withBoss } from './boss.ts'
 import { command } from './command.ts'
 import type { Command } from './command.ts'
 import { noOrganization, OperatorError } from './operator-error.ts'
-import { openStorage } from './storage.ts'
+import { openStorage } from './storage/open.ts'
 
 export const backupCommands: readonly Command[] = [
   command('import-backup', {
@@ -30,7 +30,7 @@ export const backupCommands: readonly Command[] = [
       if (!project) throw new OperatorError('The organization has no project.')
       const source = await openFile(file)
       const id = randomUUIDv7()
-      const storage = openStorage(config.STORAGE_DIR, sql)
+      const storage = await openStorage(config, sql)
       const storage_key = `imports/${id}`
       const start = watchStart(source)
       const bytes_total = await storage.write(storage_key, start.parts)

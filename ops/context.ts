@@ -21,7 +21,7 @@ import { openMailer } from './mail.ts'
 import { openOutbound, seal } from './outbound.ts'
 import { openReplica } from './replica.ts'
 import { openScratch } from './scratch.ts'
-import { openStorage } from './storage.ts'
+import { openStorage } from './storage/open.ts'
 
 /** What a process holds open, and how it lets go. */
 export interface Opened<Context> {
@@ -90,6 +90,7 @@ export async function openApiContext(
       hub: { url: config.HUB_URL, hasToken: config.HUB_TOKEN !== undefined },
       seal: (secret) => seal(config, secret),
       uploadBytes: config.uploadBytes,
+      redirectSeconds: config.STORAGE_REDIRECT_SECONDS,
       idleSeconds: config.OTLP_IDLE_SECONDS,
       listCountMs: config.LIST_COUNT_MS,
       keyPrefix: config.KEY_PREFIX,
@@ -180,7 +181,7 @@ async function openShared<Name extends string>(
     : undefined
   const boss = await openBoss(supervisor ?? sql, { log, supervise, name })
   const queue = openProcessQueue(boss, pools[signals])
-  const storage = openStorage(config.STORAGE_DIR, sql)
+  const storage = await openStorage(config, sql)
   return {
     pools,
     boss,

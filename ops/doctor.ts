@@ -12,7 +12,7 @@ import type { Config } from './config.ts'
 import { connectionsOf, workersName } from './connections.ts'
 import { checkDatabase, doesNotAnswer } from './migrate.ts'
 import { examineReplica } from './replica.ts'
-import { openStorage } from './storage.ts'
+import { openStorage } from './storage/open.ts'
 import { OperatorError } from './operator-error.ts'
 
 export interface Report {
@@ -121,8 +121,9 @@ async function warnOfReplica(config: Config, sql: Sql) {
   )
 }
 
-async function checkStorage({ STORAGE_DIR }: Config, sql: Sql) {
-  const fault = await openStorage(STORAGE_DIR, sql).findFault()
+async function checkStorage(config: Config, sql: Sql) {
+  const storage = await openStorage(config, sql)
+  const fault = await storage.findFault()
   if (fault) throw new OperatorError(`${fault.message}.`)
 }
 

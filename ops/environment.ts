@@ -8,6 +8,7 @@ import { int, oneOf, shape } from '../jobs/shape.ts'
 import type { Valid } from '../jobs/shape.ts'
 import { POOLS } from '../workers/pool-names.ts'
 import type { PoolName } from '../workers/pool-names.ts'
+import { readStorageUrl } from './storage/url.ts'
 
 export const quotaName = (metric: Metric) => `QUOTA_${metric.toUpperCase()}` as QuotaName
 export const concurrencyName = (pool: PoolName) =>
@@ -95,10 +96,14 @@ export const environment = shape(
       .default('.data')
       .description('Folder of the embedded database, stored files, scratch files and logs'),
     STORAGE_URL: Joi.string()
-      .pattern(/^file:\/\/\//, 'file:/// address')
+      .custom((url: string) => readStorageUrl(url) && url)
+      .messages({ 'any.custom': '{{#label}} {{#error.message}}' })
       .description(
-        'Where uploads and dataset files are kept, by all processes of all machines; default a folder under DATA_DIR',
+        'Where uploads and dataset files are kept, by all processes of all machines: file:///FOLDER or s3://BUCKET/PREFIX; default a folder under DATA_DIR. The AWS SDK reads AWS_REGION, AWS_ENDPOINT_URL_S3, credentials and its other variables itself',
       ),
+    STORAGE_REDIRECT_SECONDS: int(1, 3600).description(
+      'Exports of one stored file are answered with a redirect to S3, by an address that holds for so many seconds; default none, exports come through the API',
+    ),
     SCRATCH_DIR: Joi.string().description(
       'Folder on a disk of the machine for files that do not outlive their process; default one under DATA_DIR',
     ),

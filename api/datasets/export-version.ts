@@ -6,6 +6,7 @@ import { FileMissing } from '../../jobs/storage.ts'
 import type { Storage } from '../../jobs/storage.ts'
 import { listFiles } from '../../sql/datasets/versions.ts'
 import type { FileFacts, FileRow, VersionRow } from '../../sql/datasets/versions.ts'
+import type { ApiContext } from '../context.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { matchesTag } from '../entity-tag.ts'
 import { ApiError, badRequest, notFound } from '../errors.ts'
@@ -21,7 +22,7 @@ const file = fileOf(TYPES.jsonl, TYPES.parquet)
 export const exportVersion = endpoint('GET', '/datasets/{dataset_id}/versions/{version}/export', {
   summary: 'Download the rows of a version',
   description:
-    'JSONL is one stream: all rows of the split, or without `split` of all splits in the order train, validation, test. Parquet is one file a request: where the version has several, `split` and `shard` name it (`files` of the version lists them). A split without rows is an empty file. A single byte range, `If-Range` and `If-None-Match` are honoured; `ETag` and `Digest` are the SHA-256 of the whole.',
+    'JSONL is one stream: all rows of the split, or without `split` of all splits in the order train, validation, test. Parquet is one file a request: where the version has several, `split` and `shard` name it (`files` of the version lists them). A split without rows is an empty file. A single byte range, `If-Range` and `If-None-Match` are honoured; `ETag` and `Digest` are the SHA-256 of the whole. An installation on S3 may answer a GET of one stored file, without `If-Range`, by 302 to an address that holds for a short while, needs no key, and takes the same `Range`; where the operator has not chosen so, as by default, it never does.',
   access: 'key',
   params: versionPath,
   query: shape(
@@ -35,6 +36,7 @@ export const exportVersion = endpoint('GET', '/datasets/{dataset_id}/versions/{v
   answers: {
     200: file,
     206: file,
+    302: noBody.description('Location is where the storage has the file, by signature'),
     304: noBody,
     404: errorBody,
     409: errorBody,
@@ -59,6 +61,12 @@ export const exportVersion = endpoint('GET', '/datasets/{dataset_id}/versions/{v
     const range = isSame ? readRange(headerOf(request, 'range'), size) : undefined
     if (range === 'unsatisfiable') throw unsatisfiable(size)
     await requireWhole(context.storage, chosen)
+    // The address is signed for GET, and the storage knows the file by another tag.
+    if (request.method === 'get' && ifRange === undefined) {
+      const location = await linkTo(context, chosen, headers)
+      if (location)
+        return new Answer(302, null, { Location: location, 'Cache-Control': 'no-store' })
+    }
     // Tag, digest and ranges describe the bytes as they are stored, so hapi must not compress them.
     request.info.acceptEncoding = 'identity'
     const { start, end } = range ?? { start: 0, end: size }
@@ -137,6 +145,20 @@ async function requireWhole(storage: Storage, files: readonly FileRow[]) {
       throw new FileMissing(`The stored file ${storage_key} is not whole`)
     }
   }
+}
+
+/** Where the storage itself serves the download, if it is one stored file and the operator wants that. */
+async function linkTo(
+  { storage, redirectSeconds: seconds }: ApiContext,
+  [{ storage_key }, ...others]: ChosenFiles,
+  headers: Readonly<Record<'Content-Type' | 'Content-Disposition', string>>,
+) {
+  if (seconds === undefined || others.length > 0) return undefined
+  return storage.linkTo(storage_key, {
+    seconds,
+    contentType: headers['Content-Type'],
+    contentDisposition: headers['Content-Disposition'],
+  })
 }
 
 /** The bytes of a range of the concatenated files. Fewer of them than were announced break the answer off. */

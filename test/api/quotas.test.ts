@@ -212,7 +212,7 @@ t.test('the quota of rows', async (t) => {
       select 1 from dataset_version_rows
       where org_id = ${orgId} and version_id = ${body.versions[0].id}`
     t.same(left, [], 'and nothing is left of it')
-    const folder = join(service.config.STORAGE_DIR, 'datasets', orgId, body.versions[0].id)
+    const folder = join(service.storageFolder, 'datasets', orgId, body.versions[0].id)
     t.same(await readdir(folder).catch(() => []), [])
   })
 

@@ -74,7 +74,8 @@ function findFaults({ services, volumes, ...others }: Compose): string[] {
         )
         .map((volume) => `${name}: there is no volume ${volume}`),
       ...(service.image === 'postgres:18' ? [] : Object.keys(service.environment ?? {}))
-        .filter((variable) => !settings.includes(variable))
+        // The SDK of AWS reads its variables itself.
+        .filter((variable) => !settings.includes(variable) && !variable.startsWith('AWS_'))
         .map((variable) => `${name}: there is no setting ${variable}`),
       ...(service.command?.[0] === 'node' && !existsSync(service.command[1] ?? '')
         ? [`${name}: there is no ${service.command[1]}`]

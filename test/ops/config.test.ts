@@ -14,7 +14,7 @@ t.test('an empty environment gives defaults that work', async (t) => {
     PORT: 3000,
     HOST: '127.0.0.1',
     DATA_DIR: resolve('.data'),
-    STORAGE_DIR: resolve('.data/storage'),
+    storage: { kind: 'folder', folder: resolve('.data/storage') },
     DRAIN_SECONDS: 20,
     concurrency: {},
   })
@@ -43,6 +43,32 @@ t.test('the usual variables of other programs are left alone', async (t) => {
     NODE_ENV NODE_OPTIONS npm_config_port SEEDS_URL LOG_FORMAT DATABASE_NAME PUBLIC_KEY KUBERNETES_PORT`
   const env = Object.fromEntries(names.split(/\s+/).map((name) => [name, 'x']))
   t.equal(readConfig(env).PORT, 3000)
+})
+
+t.test('files are kept in a folder or in a bucket', async (t) => {
+  const read = (STORAGE_URL: string, env = {}) => readConfig({ STORAGE_URL, ...env }).storage
+  t.same(read('file:///srv/my%20files/'), { kind: 'folder', folder: '/srv/my files' })
+  const bucket = { kind: 's3', bucket: 'my-bucket.1', prefix: '', pathStyle: false }
+  t.same(read('s3://my-bucket.1'), bucket)
+  t.same(read('s3://my-bucket.1/'), bucket)
+  t.same(read('s3://my-bucket.1/a/b_c/'), { ...bucket, prefix: 'a/b_c/' })
+  for (const name of ['AWS_ENDPOINT_URL', 'AWS_ENDPOINT_URL_S3']) {
+    const env = { [name]: 'http://minio:9000' }
+    t.same(read('s3://my-bucket.1', env), { ...bucket, pathStyle: true })
+  }
+  const wrong = `s3:// s3://x s3://My_Bucket s3:///a s3://bucket/.a s3://bucket/a//b s3://bucket/a?b
+    s3://key:secret@bucket s3://bucket:80/a http://bucket file://host/a file:a /a`
+  for (const url of wrong.split(/\s+/)) {
+    t.throws(
+      () => read(url),
+      {
+        message:
+          /^Environment: STORAGE_URL must be file:\/\/\/FOLDER, or s3:\/\/BUCKET[^;]*; [^;]*\.$/,
+      },
+      url,
+    )
+  }
+  t.throws(() => readConfig({ STORAGE_REDIRECT_SECONDS: '60' }), /needs a STORAGE_URL of s3/)
 })
 
 t.test('the slots of each pool can be set', async (t) => {

@@ -61,6 +61,8 @@ export async function openService(
     sql,
     server,
     config,
+    /** Where files are kept, unless `env` has a STORAGE_URL. */
+    storageFolder: join(dataDir, 'storage'),
     context,
     boss: opened.boss,
     /** What was logged, unless LOG_LEVEL sends it to standard error. */

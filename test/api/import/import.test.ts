@@ -18,7 +18,7 @@ const jsonl = (records: readonly unknown[]) =>
 t.test('imports', async (t) => {
   const service = await openService(t)
   const { sql } = service
-  const uploads = () => readdir(join(service.config.STORAGE_DIR, 'imports')).catch(() => [])
+  const uploads = () => readdir(join(service.storageFolder, 'imports')).catch(() => [])
 
   async function open() {
     const org = await service.makeOrganization()

@@ -57,7 +57,7 @@ t.test('the room of stored uploads', async (t) => {
     const inRequest = await client.post('/import/traces', { traces: [{ agent_name: 'a' }] })
     t.equal(inRequest.status, 429, 'traces in a request take room too')
     t.same(await reserved(), [])
-    t.equal((await readdir(join(service.config.STORAGE_DIR, 'imports'))).length, 2)
+    t.equal((await readdir(join(service.storageFolder, 'imports'))).length, 2)
   })
 
   t.test('is exact however many send at once', async (t) => {

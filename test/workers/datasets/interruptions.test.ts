@@ -196,7 +196,7 @@ t.test('builds that do not go through at once', async (t) => {
   t.test('deleting a dataset deletes its files and rows, and no trace', async (t) => {
     const version = await buildDataset(api, 'sft')
     t.equal((await readJsonl(api, version)).length, 30)
-    const folder = join(service.config.STORAGE_DIR, 'datasets', org.orgId, version.id)
+    const folder = join(service.storageFolder, 'datasets', org.orgId, version.id)
     const contents = new Set(version.files.map(({ sha256 }) => sha256))
     t.equal((await readdir(folder)).length, contents.size)
     t.equal((await api.delete(`/datasets/${version.dataset_id}`)).status, 204)

@@ -9,6 +9,7 @@ import { reserveUpload } from '../../../sql/import/upload-reservations.ts'
 import { buildDatasetHandler } from '../../../workers/datasets/build-dataset.ts'
 import { sweepStorageHandler } from '../../../workers/maintenance/sweep-storage.ts'
 import { buildDataset } from '../../support/built-dataset.ts'
+import { PREFIX, startS3 } from '../../support/s3.ts'
 import { openService } from '../../support/service.ts'
 import { hello, storeJudged } from '../../support/stored-traces.ts'
 import { until } from '../../support/until.ts'
@@ -17,7 +18,7 @@ const LINES = { 'content-type': 'application/x-ndjson', prefer: 'respond-async' 
 
 t.test('the sweep of the storage', async (t) => {
   const service = await openService(t)
-  const { sql, config } = service
+  const { sql, config, storageFolder } = service
   const metrics = openMetrics()
   const worker = await service.startWorkers([buildDatasetHandler], 1, meterWorkers(metrics))
   const org = await service.makeOrganization()
@@ -29,7 +30,7 @@ t.test('the sweep of the storage', async (t) => {
     const run = { ...worker.context, signal: new AbortController().signal }
     await sweepStorageHandler.work({}, run as never)
   }
-  const pathOf = (key: string) => join(config.STORAGE_DIR, key)
+  const pathOf = (key: string) => join(storageFolder, key)
   const isThere = (key: string) =>
     access(pathOf(key)).then(
       () => true,
@@ -136,7 +137,7 @@ t.test('the sweep of the storage', async (t) => {
     await reserveUpload(sql, reserved)
     const program = new URL('upload-process.ts', import.meta.url).pathname
     const child = spawn(process.execPath, [program, service.url, config.DATA_DIR])
-    const parts = () => Array.fromAsync(glob('imports/killed.*.part', { cwd: config.STORAGE_DIR }))
+    const parts = () => Array.fromAsync(glob('imports/killed.*.part', { cwd: storageFolder }))
     const [part] = await until(async () => {
       const found = await parts()
       return found.length > 0 && found
@@ -161,3 +162,38 @@ t.test('the sweep of the storage', async (t) => {
     t.same(schedules, [{ cron: '53 * * * *' }])
   })
 })
+
+t.test('the sweep of a storage on S3', async (t) => {
+  const s3 = await startS3(t, { pageSize: 3 })
+  const service = await openService(t, { env: s3.env })
+  const metrics = openMetrics()
+  const worker = await service.startWorkers([], 1, meterWorkers(metrics))
+  const { storage } = service.context
+  const org = await service.makeOrganization()
+  const { body } = await service
+    .client(org.key)
+    .call('POST', '/import/jsonl', '{"agent_name":"a"}', LINES)
+  const [needed, orphan] = [`imports/${body.import_id}`, `imports/${randomUUID()}`]
+  await storage.write(orphan, bytes(3))
+  // Their processes were killed.
+  const unfinished = Array.from({ length: 8 }, (_, i) => ({
+    bucket: 'test-bucket',
+    key: `${PREFIX}/imports/${randomUUID()}`,
+    parts: new Map([[1, Buffer.alloc(10)]]),
+    initiatedAt: new Date(Date.now() - (i === 0 ? 23 : 25) * 3_600_000),
+  }))
+  for (const [i, upload] of unfinished.entries()) s3.uploads.set(`id/${i}=`, upload)
+  for (const object of s3.objects().values()) object.changedAt = new Date(Date.now() - 90_000_000)
+  const run = { ...worker.context, signal: new AbortController().signal }
+  await sweepStorageHandler.work({}, run as never)
+  t.same([...s3.uploads.keys()], ['id/0='], 'the one that may still be written')
+  t.equal(await storage.measure(needed), 18)
+  await t.rejects(storage.measure(orphan), /no stored file/)
+  const text = await metrics.metrics()
+  t.match(text, /swept_total\{kind="part"\} 70\n/)
+  t.match(text, /swept_total\{kind="upload"\} 3\n/)
+})
+
+async function* bytes(count: number) {
+  yield Buffer.alloc(count)
+}

@@ -1,11 +1,11 @@
 // Writes an upload that never ends: node upload-process.ts DATABASE_URL DATA_DIR
 import { setTimeout } from 'node:timers/promises'
 import { readConfig } from '../../../ops/config.ts'
-import { openStorage } from '../../../ops/storage.ts'
+import { openStorage } from '../../../ops/storage/open.ts'
 import { openDatabase } from '../../../sql/core/db.ts'
 
 const [url = '', dataDir = ''] = process.argv.slice(2)
-const { STORAGE_DIR } = readConfig({ DATA_DIR: dataDir })
+const storage = await openStorage(readConfig({ DATA_DIR: dataDir }), openDatabase(url))
 
 async function* endless() {
   for (;;) {
@@ -14,4 +14,4 @@ async function* endless() {
   }
 }
 
-await openStorage(STORAGE_DIR, openDatabase(url)).write('imports/killed', endless())
+await storage.write('imports/killed', endless())

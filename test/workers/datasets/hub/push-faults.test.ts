@@ -160,7 +160,7 @@ t.test('a push that the hub', async (t) => {
 t.test('a push whose storage is away waits for it, and loses no attempt', async (t) => {
   const { hub, service, request, endOf, startPusher } = await openPushing(t)
   const { sql } = service
-  const { STORAGE_DIR: folder } = service.config
+  const { storageFolder: folder } = service
   await startPusher()
   for (const [i, part] of ['/preupload/', '/objects/batch'].entries()) {
     hub.stored.clear()

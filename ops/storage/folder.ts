@@ -3,31 +3,23 @@ import { copyFile, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promis
 import type { FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
-import { FileMissing } from '../jobs/storage.ts'
-import type { Storage, StoredFile } from '../jobs/storage.ts'
-import { findStorageMark, keepStorageMarked } from '../sql/core/storage-marks.ts'
-import type { Sql } from '../sql/core/db.ts'
-import { guardFolder } from './storage-guard.ts'
-import type { FolderGuard, GuardLimits } from './storage-guard.ts'
-import type { StorageOwner } from './storage-mark.ts'
-
-/** The storage folder of a database. */
-export function openStorage(folder: string, sql: Sql): Storage {
-  return openFolderStorage(folder, {
-    find: () => findStorageMark(sql),
-    keepMarked: () => keepStorageMarked(sql),
-  })
-}
+import { FileMissing } from '../../jobs/storage.ts'
+import type { Storage, StoredFile } from '../../jobs/storage.ts'
+import { folderPlace } from './folder-place.ts'
+import { guardPlace } from './guard.ts'
+import type { Guard, GuardLimits } from './guard.ts'
+import { isKey, isPartKey, requireKey } from './keys.ts'
+import type { StorageOwner } from './mark.ts'
 
 /** Storage in a folder, local or mounted. A key appears only when its file is complete and on the disk. */
 export function openFolderStorage(
   folder: string,
   owner: StorageOwner,
-  limits?: GuardLimits,
+  limits: GuardLimits = LIMITS,
 ): Storage {
-  const guard = guardFolder(folder, owner, limits)
+  const guard = guardPlace(folderPlace(folder), owner, limits)
   function pathOf(key: string) {
-    if (!KEY.test(key)) throw new TypeError(`Not a storage key: ${key}`)
+    requireKey(key)
     return join(folder, key)
   }
   /** A name beside the key's, in a folder that is there. */
@@ -76,12 +68,13 @@ export function openFolderStorage(
       await guard.require('read')
       yield* listFolder(guard, folder, '')
     },
+    linkTo: async () => undefined,
     findFault: guard.findFault,
   }
 }
 
 /** Runs the write of a part, and deletes the part if that fails. */
-async function intoPart<T>(guard: FolderGuard, part: string, write: () => Promise<T>): Promise<T> {
+async function intoPart<T>(guard: Guard, part: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write()
   } catch (error) {
@@ -92,7 +85,7 @@ async function intoPart<T>(guard: FolderGuard, part: string, write: () => Promis
 }
 
 /** Closes the file after its use; after a failed one nobody waits for that. */
-async function closing<T>(guard: FolderGuard, file: FileHandle, use: () => Promise<T>) {
+async function closing<T>(guard: Guard, file: FileHandle, use: () => Promise<T>) {
   try {
     const result = await use()
     await guard.run(() => file.close())
@@ -104,7 +97,7 @@ async function closing<T>(guard: FolderGuard, file: FileHandle, use: () => Promi
 }
 
 /** Gathers small parts in one buffer, so that each write is worth its way and none takes memory of its own. */
-async function writeAll(guard: FolderGuard, file: FileHandle, source: AsyncIterable<Uint8Array>) {
+async function writeAll(guard: Guard, file: FileHandle, source: AsyncIterable<Uint8Array>) {
   const step = Buffer.allocUnsafeSlow(STEP_BYTES)
   let [gathered, total] = [0, 0]
   async function flush() {
@@ -126,7 +119,7 @@ async function writeAll(guard: FolderGuard, file: FileHandle, source: AsyncItera
   return total
 }
 
-async function* readBytes(guard: FolderGuard, path: string, start: number, end: number) {
+async function* readBytes(guard: Guard, path: string, start: number, end: number) {
   const file = await guard.run(() => open(path))
   try {
     for (let at = start; at < end;) {
@@ -162,22 +155,18 @@ async function move(from: string, to: string) {
   })
 }
 
-async function* listFolder(
-  guard: FolderGuard,
-  path: string,
-  prefix: string,
-): AsyncGenerator<StoredFile> {
+async function* listFolder(guard: Guard, path: string, prefix: string): AsyncGenerator<StoredFile> {
   const folder = await guard.run(() => opendir(path))
   try {
     for (;;) {
       const entry = await guard.run(() => folder.read())
       if (!entry) return
       const [key, inside] = [`${prefix}${entry.name}`, join(path, entry.name)]
-      if (!KEY.test(key)) continue
+      if (!isKey(key)) continue
       if (entry.isDirectory()) yield* listFolder(guard, inside, `${key}/`)
       const found = entry.isFile() && (await guard.run(() => stat(inside).catch(missing)))
       if (!found) continue
-      yield { key, bytes: found.size, changedAt: found.mtime, isPart: PART.test(key) }
+      yield { key, bytes: found.size, changedAt: found.mtime, isPart: isPartKey(key) }
     }
   } finally {
     folder.close().catch(() => undefined)
@@ -189,10 +178,9 @@ function missing(error: NodeJS.ErrnoException) {
   throw error
 }
 
-/** Slash-separated words of letters, digits, dots and hyphens; no word begins with a dot. */
-const KEY = /^[a-z0-9][\w.-]*(\/[a-z0-9][\w.-]*)*$/i
-const PART = /\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.part$/
 const STEP_BYTES = 1 << 20
 const CLEAN_MS = 1000
 /** What a disk may take to make gigabytes durable, and to copy a file of a dataset. */
 const DURABLE_MS = 300_000
+/** A busy disk may take seconds for a step, other than making megabytes durable. */
+const LIMITS: GuardLimits = { seenMs: 5000, lookMs: 10_000, answerMs: 10_000 }

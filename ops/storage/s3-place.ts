@@ -1,0 +1,61 @@
+import {
+  AbortMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  GetObjectCommand,
+  PutObjectCommand,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3'
+import { FileMissing } from '../../jobs/storage.ts'
+import type { Place } from './guard.ts'
+import { MARK } from './mark.ts'
+import { explain, isConflict, isMissing } from './s3-client.ts'
+import type { Bucket } from './s3-client.ts'
+
+/** A bucket, or the part of one with a prefix, as a place for a storage. The bucket must be there. */
+export function s3Place(bucket: Bucket): Place {
+  const { client, at, name, prefix } = bucket
+  const url = `s3://${name}/${prefix}`
+  return {
+    name: `storage ${url}`,
+    isMountable: false,
+    async readMark(abortSignal) {
+      try {
+        const { Body } = await client.send(new GetObjectCommand(at(MARK)), { abortSignal })
+        return await Body?.transformToString()
+      } catch (error) {
+        if (isMissing(error)) return undefined
+        throw error
+      }
+    },
+    async makeMark(text, abortSignal) {
+      try {
+        const put = new PutObjectCommand({ ...at(MARK), Body: Buffer.from(text), IfNoneMatch: '*' })
+        await client.send(put, { abortSignal })
+      } catch (error) {
+        // Another process has made it.
+        if (!isConflict(error)) throw error
+      }
+    },
+    commandFor: (id) => `echo ${id} | aws s3 cp - ${url}${MARK}`,
+    tryToWrite: (abortSignal) => tryToWrite(bucket, abortSignal),
+    explain: (error) => (error instanceof FileMissing ? undefined : explain(error)),
+  }
+}
+
+/**
+ * Begins an object and gives it up again: of one that was written and deleted, a bucket with versions would
+ * keep two of them for each look.
+ */
+async function tryToWrite({ client, at }: Bucket, abortSignal: AbortSignal) {
+  const object = at('look')
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand(object), { abortSignal })
+  const upload = { ...object, UploadId }
+  try {
+    const part = { ...upload, PartNumber: 1, Body: Buffer.alloc(LOOK_BYTES) }
+    await client.send(new UploadPartCommand(part), { abortSignal })
+  } finally {
+    await client.send(new AbortMultipartUploadCommand(upload), { abortSignal })
+  }
+}
+
+const LOOK_BYTES = 1024
