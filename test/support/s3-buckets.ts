@@ -93,7 +93,9 @@ export function openBuckets(pageSize: number) {
       .sort()
     const page = names.slice(0, pageSize)
     const contents = page.map((name) => {
-      const { bytes, etag, changedAt } = buckets.get(bucket)?.get(name) as StoredObject
+      const found = buckets.get(bucket)?.get(name)
+      if (!found) throw new Error(`No ${name} in ${bucket}`)
+      const { bytes, etag, changedAt } = found
       return `<Contents><Key>${name}</Key><Size>${bytes.length}</Size><ETag>${etag}</ETag><LastModified>${changedAt.toISOString()}</LastModified></Contents>`
     })
     const more = names.length > page.length
