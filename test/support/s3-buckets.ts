@@ -88,14 +88,13 @@ export function openBuckets(pageSize: number) {
 
   function listObjects({ bucket, query }: S3Request): S3Answer {
     const after = query.get('continuation-token') ?? ''
-    const names = [...(buckets.get(bucket)?.keys() ?? [])]
+    const objects = buckets.get(bucket) ?? new Map<string, StoredObject>()
+    const names = [...objects.keys()]
       .filter((name) => name.startsWith(query.get('prefix') ?? '') && name > after)
       .sort()
     const page = names.slice(0, pageSize)
     const contents = page.map((name) => {
-      const found = buckets.get(bucket)?.get(name)
-      if (!found) throw new Error(`No ${name} in ${bucket}`)
-      const { bytes, etag, changedAt } = found
+      const { bytes, etag, changedAt } = objects.get(name) as StoredObject
       return `<Contents><Key>${name}</Key><Size>${bytes.length}</Size><ETag>${etag}</ETag><LastModified>${changedAt.toISOString()}</LastModified></Contents>`
     })
     const more = names.length > page.length
