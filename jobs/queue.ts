@@ -73,9 +73,9 @@ export interface NewQueueRow {
 /** Puts jobs into queues. Made once a process by `openQueue`. */
 export interface Queue {
   /**
-   * Adds a job in the caller's transaction: workers see it when that commits, and never if it rolls
-   * back. Given the pool, it commits by itself and wakes them. Returns the queue row's id, or null where
-   * the queue's policy already holds one for the key.
+   * Adds a job in the caller's transaction, which `transaction` has begun: workers see it when that commits,
+   * and never if it rolls back. Given the pool, it commits by itself and wakes them. Returns the queue row's
+   * id, or null where the queue's policy already holds one for the key.
    */
   enqueue<T extends object>(
     tx: Executor,

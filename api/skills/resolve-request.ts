@@ -18,7 +18,7 @@ export function resolveBody(label: string, { maxItems }: { maxItems: number }) {
     { items: listOf(item).max(maxItems).description('One answer each, in this order') },
     {
       taken: Joi.object<Record<string, string | null>>()
-        .pattern(Joi.string().min(0).max(255), nullable(uuidReference()))
+        .pattern(Joi.string().min(0).max(255), uuidReference().allow(null))
         .max(1000)
         .options({ stripUnknown: false })
         .default({})

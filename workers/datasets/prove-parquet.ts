@@ -6,6 +6,7 @@ import { quoted, readChunks, readOne } from '../runtime/duckdb.ts'
 import type { Bytes } from '../runtime/duckdb.ts'
 import { listedQuery } from './chosen-rows.ts'
 import type { Source } from './chosen-rows.ts'
+import { hashFiles } from './hash-files.ts'
 import { duckType, lineSql, lineType, readSql } from './parquet-columns.ts'
 import type { Shard } from './shard-files.ts'
 
@@ -22,14 +23,14 @@ export interface Proving {
 /**
  * Proves that a Parquet file has the declared columns and the rows of its lines, in their order. The file and
  * the lines are read anew: all values of each row are those of its line, and its row id is the one that the
- * list has at its place. That nothing of a line is lost where DuckDB reads it shows by the first rows: written
- * as JSON, they are their lines.
+ * list has at its place. The lines are those that were hashed as they were made. That nothing of a line is lost
+ * where DuckDB reads it shows by rows from all over the file: written as JSON, they are their lines.
  * @throws Error which says what is otherwise
  */
 export async function proveParquet(connection: DuckDBConnection, proving: Proving) {
   await checkColumns(connection, proving)
   await checkRows(connection, proving)
-  await checkFirstLines(connection, proving)
+  await checkLines(connection, proving)
 }
 
 /** The query for the columns of the lines of a file. */
@@ -74,18 +75,24 @@ async function checkRows(connection: DuckDBConnection, proving: Proving) {
   if (differing > 0n) throw new Error(`${localPath} has ${differing} rows other than its lines`)
 }
 
-async function checkFirstLines(connection: DuckDBConnection, proving: Proving) {
+async function checkLines(connection: DuckDBConnection, proving: Proving) {
   const { jsonl, localPath, columns, source } = proving
+  if ((await hashFiles([jsonl.localPath])) !== jsonl.sha256)
+    throw new Error(`${jsonl.localPath} is not what was written`)
+  const apart = Math.ceil(
+    Math.max(jsonl.row_count / SAMPLED_ROWS, jsonl.size_bytes / SAMPLED_BYTES),
+  )
   const query = `
     with listed as (
-      ${listedQuery(source, jsonl)} limit ${FIRST_ROWS}),
-    first as (
-      select * from listed where byte_offset = 0 or byte_offset + length <= ${FIRST_BYTES}),
-    have as (
-      select ${lineSql(columns)} as text
-      from read_parquet(${quoted(localPath)}, file_row_number = true)
-      where file_row_number < (select count(*) from first))
-    select encode(text), byte_offset, length from have positional join first`
+      select *, row_number() over (order by byte_offset) - 1 as place from (${listedQuery(source, jsonl)})),
+    sampled as (
+      select *, sum(length) over (order by place) as bytes from listed where place % ${apart} = 0)
+    select encode(text), byte_offset, length
+    from (select file_row_number as place, ${lineSql(columns)} as text
+        from read_parquet(${quoted(localPath)}, file_row_number = true)
+        where file_row_number in (
+          select place from sampled where place = 0 or bytes <= ${2 * SAMPLED_BYTES}))
+      join sampled using (place)`
   await using lines = await open(jsonl.localPath)
   for await (const chunk of readChunks<[Bytes, bigint, number]>(connection, query)) {
     for (const [{ bytes }, from, length] of chunk) {
@@ -102,7 +109,7 @@ function canonical(json: Uint8Array) {
 }
 
 /** DuckDB takes several times their size to write them as JSON. */
-const FIRST_ROWS = 200
-const FIRST_BYTES = 1 << 20
+const SAMPLED_ROWS = 200
+const SAMPLED_BYTES = 1 << 20
 /** For rows that are all short. */
 const READ_BYTES = 1 << 20

@@ -1,10 +1,12 @@
 import { constants, createZstdCompress } from 'node:zlib'
 import type { ZstdOptions } from 'node:zlib'
+import type { Transform } from 'node:stream'
 
 /**
  * A compressor that keeps one native context for all texts: to make one takes longer than to compress some kB in
- * it. Its frames are those of `zstdCompressSync`. It gives undefined for a text of more than 65,536 characters, as
- * for any in a Node whose streams are built differently: there is no public way to keep a context.
+ * it. Its frames are those of `zstdCompressSync`. It gives undefined for a text of more than 65,536 characters; as
+ * for any after an error of the context, and in a Node whose streams are built differently: there is no public way
+ * to keep a context.
  */
 export function openCompressor(
   options: ZstdOptions,
@@ -12,12 +14,15 @@ export function openCompressor(
 ): (text: string) => Buffer | undefined {
   if (!isOpenInside(stream)) return () => undefined
   const { _handle: handle, _writeState: left } = stream
+  // An error destroys the stream; nobody else would hear of it.
+  stream.on('error', () => undefined)
   const input = Buffer.allocUnsafeSlow(MAX_BYTES)
   const output = Buffer.allocUnsafeSlow(LONGEST_FRAME)
   return (text) => {
-    if (text.length > MAX_CHARACTERS) return undefined
+    if (text.length > MAX_CHARACTERS || stream.destroyed) return undefined
     const length = input.write(text)
     handle.writeSync(constants.ZSTD_e_end, input, 0, length, output, 0, output.length)
+    if (stream.destroyed) return undefined
     return Buffer.from(output.subarray(0, output.length - left[0]))
   }
 }
@@ -34,7 +39,7 @@ const MAX_BYTES = 3 * MAX_CHARACTERS
 const LONGEST_FRAME = MAX_BYTES + (MAX_BYTES >> 8)
 
 /** What a stream of Node has inside. */
-interface InnerStream {
+interface InnerStream extends Transform {
   readonly _handle: {
     writeSync(
       flush: number,

@@ -5,6 +5,7 @@ import { zstdCompressSync } from 'node:zlib'
 import t from 'tap'
 import { columnsOf } from '../../../jobs/rules/datasets/columns.ts'
 import { completeRecipe } from '../../../jobs/rules/datasets/recipe.ts'
+import { hashFiles } from '../../../workers/datasets/hash-files.ts'
 import { openBatchMaker } from '../../../workers/datasets/batch-maker.ts'
 import type { RawTrace } from '../../../workers/datasets/listed-trace.ts'
 import { proveParquet } from '../../../workers/datasets/prove-parquet.ts'
@@ -100,11 +101,26 @@ t.test('the proof of a Parquet file', async (t) => {
   })
 
   t.test('finds members of lines that the columns do not have', async (t) => {
-    const lines = await readFile(jsonl.localPath, 'utf8')
+    const lines = (await readFile(jsonl.localPath, 'utf8')).split('\n')
     const localPath = join(folder, 'beside.jsonl')
-    // As long as before, so that every line stands where the list has it.
-    await writeFile(localPath, lines.replace('"session_id":null', '"sessions__":null'))
-    await t.rejects(convert({ ...jsonl, localPath }, 'rows', []), otherwise)
+    for (const from of [0, 2500, 4900]) {
+      // As long as before, so that every line stands where the list has it.
+      const beside = lines.map((line, at) =>
+        at >= from && at < from + 50
+          ? line.replace('"session_id":null', '"sessions__":null')
+          : line,
+      )
+      await writeFile(localPath, beside.join('\n'))
+      const file = { ...jsonl, localPath, sha256: await hashFiles([localPath]) }
+      await t.rejects(convert(file, 'rows', []), otherwise, `from line ${from} on`)
+    }
+  })
+
+  t.test('finds lines that are not those that were written', async (t) => {
+    const lines = await readFile(jsonl.localPath, 'utf8')
+    const localPath = join(folder, 'damaged.jsonl')
+    await writeFile(localPath, lines.replace('answer 4711', 'answer 4712'))
+    await t.rejects(convert({ ...jsonl, localPath }, 'rows', []), /is not what was written/)
   })
 
   t.test('finds lines that are not those of the rows in the list', async (t) => {

@@ -1,4 +1,4 @@
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { constants, createZstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import t from 'tap'
 import { openCompressor } from '../../../../jobs/rules/core/zstd-context.ts'
 
@@ -27,6 +27,14 @@ t.test('a frame stays as it is when the next text is compressed', async (t) => {
   const [one, other] = [compress('one'.repeat(3000)), compress('other'.repeat(3000))]
   t.equal(zstdDecompressSync(one as Buffer).toString(), 'one'.repeat(3000))
   t.equal(zstdDecompressSync(other as Buffer).toString(), 'other'.repeat(3000))
+})
+
+t.test('nothing is compressed after an error of the context', async (t) => {
+  const stream = createZstdCompress(OPTIONS)
+  const compressBroken = openCompressor(OPTIONS, stream)
+  t.ok(compressBroken('text'))
+  stream.destroy(new Error('No memory'))
+  t.equal(compressBroken('text'), undefined)
 })
 
 t.test('nothing is compressed in a stream that is built differently', async (t) => {
