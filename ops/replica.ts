@@ -57,7 +57,7 @@ export async function examineReplica(
   const url = config.DATABASE_READ_URL
   if (url === undefined) return undefined
   await requireAnswer(url)
-  const pooled = await isPooled(url)
+  const pooled = await isPooled(url, ANSWER_MS)
   const sql = openDatabase(url, { max: 1, pooled })
   try {
     const [written, replayed] = await Promise.all([readWritten(primary), readReplayed(sql)])
@@ -77,7 +77,7 @@ async function connectStandby(
   onClose: () => void,
 ): Promise<StandbyLink<ReadPools>> {
   await requireAnswer(url)
-  const pooled = await isPooled(url)
+  const pooled = await isPooled(url, ANSWER_MS)
   const gone = new AbortController()
   setMaxListeners(0, gone.signal)
   const open = (name: string, options: DatabaseOptions) =>

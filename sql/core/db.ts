@@ -94,13 +94,16 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Sql {
 /**
  * Whether a pooler stands before the server, as PgBouncer does. It greets its clients before it has a
  * session for them, and so cannot name the backend that will run their statements.
+ * @throws where the answer takes longer than `withinMs`, as of a pooler whose server is away
  */
-export async function isPooled(url: string): Promise<boolean> {
+export async function isPooled(url: string, withinMs = 60_000): Promise<boolean> {
   const sql = openDatabase(url, { max: 1, pooled: true })
+  const late = setTimeout(() => void sql.end({ timeout: 0 }), withinMs)
   try {
     const answer = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
     return answer.state.pid !== answer[0]?.pid
   } finally {
+    clearTimeout(late)
     await sql.end({ timeout: 1 })
   }
 }

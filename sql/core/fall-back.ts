@@ -1,10 +1,10 @@
-import { isConnectionLost, isServerError } from './db.ts'
+import { isConnectionLost, isServerError, isStatementTimeout, NoConnection } from './db.ts'
 import type { Sql } from './db.ts'
 
 /**
  * Pools for one request: what it asks goes to the `first` ones, until something there fails or `signal` says
  * that they are gone. That statement or transaction is then sent anew to its pool of the `second` ones, and so is
- * all that follows. What is given to them must only read, without cursors, so that nobody sees that it ran twice.
+ * all that follows. A limit of time or of connections is no such failure: it would be met there once more. What is given to them must only read, without cursors, so that nobody sees that it ran twice.
  * @param onFall called once, with the error
  */
 export function fallBack<Name extends string>(
@@ -39,13 +39,16 @@ function eitherPool(first: Sql, second: Sql, turn: Turn): Sql {
       try {
         return await untilGone(begin(first), turn.signal)
       } catch (error) {
-        if (!turn.signal.aborted && !isServerError(error) && !isConnectionLost(error)) throw error
+        const isOfServer = isServerError(error) || isConnectionLost(error)
+        if (!turn.signal.aborted && (!isOfServer || isLimit(error))) throw error
         turn.fall(error)
         return begin(second)
       }
     },
   }) as unknown as Sql
 }
+
+const isLimit = (error: unknown) => isStatementTimeout(error) || error instanceof NoConnection
 
 /**
  * The driver hands a query to its pool by the `handler`, and rejects it where it has failed. Instead a new one
@@ -69,6 +72,7 @@ function asked(made: unknown, again: () => unknown, turn: Turn): unknown {
   }
   query.reject = (error) => {
     if (!end()) return
+    if (!turn.signal.aborted && isLimit(error)) return reject(error)
     turn.fall(error)
     const next = again() as DriverQuery
     Object.assign(next.options, query.options)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { gateOf, openDatabase, unprepared, withSettings } from '../../../sql/core/db.ts'
-import type { Sql } from '../../../sql/core/db.ts'
+import type { DatabaseOptions, Sql } from '../../../sql/core/db.ts'
 import { fallBack } from '../../../sql/core/fall-back.ts'
 import { createDatabase } from '../../support/database.ts'
 import { until } from '../../support/until.ts'
@@ -13,8 +13,8 @@ t.test('of two pools', async (t) => {
   await second`create table numbers (n int)`
   await second`insert into numbers values (1), (2)`
 
-  async function open(address = url) {
-    const first = openDatabase(address, { applicationName: 'first', max: 4 })
+  async function open(address = url, options: DatabaseOptions = {}) {
+    const first = openDatabase(address, { applicationName: 'first', max: 4, ...options })
     t.teardown(() => first.end({ timeout: 0 }))
     const gone = new AbortController()
     const errors: unknown[] = []
@@ -55,6 +55,23 @@ t.test('of two pools', async (t) => {
       await third.unsafe(`select 1 / (current_setting('application_name') = 'second')::int as n`),
       [{ n: 1 }],
     )
+  })
+
+  await t.test('a limit that is met is not met twice', async (t) => {
+    const limits = { statementTimeoutMs: 100, max: 1, waitMs: 1 }
+    const { first, sql, errors } = await open(url, limits)
+    const sleep = (tx: unknown) => (tx as Sql)`select pg_sleep(60)`
+    await t.rejects(sleep(sql), { code: '57014' })
+    await t.rejects(withSettings(sql, { statement_timeout: '1' }, sleep), { code: '57014' })
+    const connection = await first.reserve()
+    await t.rejects(nameOf(sql), { code: 'NO_CONNECTION' })
+    await t.rejects(
+      sql.begin((tx) => tx`select 1`),
+      { code: 'NO_CONNECTION' },
+    )
+    connection.release()
+    t.same(errors, [])
+    t.same(await nameOf(sql), { name: 'first' })
   })
 
   await t.test('a transaction that fails is begun again there', async (t) => {

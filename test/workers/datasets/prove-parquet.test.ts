@@ -35,8 +35,12 @@ t.test('the proof of a Parquet file', async (t) => {
   }
   list.flush()
   const jsonl = { split: 'train' as const, shard: 0, ...(await file.finish()) }
-  const convert = await openParquetWriter(duck, recipe)
-  const { localPath: good } = await convert(jsonl, 'rows', [])
+  /** A writer that has failed does not go on. */
+  async function convertAnew(file: typeof jsonl) {
+    const convert = await openParquetWriter(duck, recipe)
+    return convert(file, 'rows', [])
+  }
+  const { localPath: good } = await convertAnew(jsonl)
   const connection = await duck.connect()
   const prove = (localPath: string) =>
     proveParquet(connection, { jsonl, localPath, columns, source: 'rows' })
@@ -112,7 +116,7 @@ t.test('the proof of a Parquet file', async (t) => {
       )
       await writeFile(localPath, beside.join('\n'))
       const file = { ...jsonl, localPath, sha256: await hashFiles([localPath]) }
-      await t.rejects(convert(file, 'rows', []), otherwise, `from line ${from} on`)
+      await t.rejects(convertAnew(file), otherwise, `from line ${from} on`)
     }
   })
 
@@ -120,7 +124,7 @@ t.test('the proof of a Parquet file', async (t) => {
     const lines = await readFile(jsonl.localPath, 'utf8')
     const localPath = join(folder, 'damaged.jsonl')
     await writeFile(localPath, lines.replace('answer 4711', 'answer 4712'))
-    await t.rejects(convert({ ...jsonl, localPath }, 'rows', []), /is not what was written/)
+    await t.rejects(convertAnew({ ...jsonl, localPath }), /is not what was written/)
   })
 
   t.test('finds lines that are not those of the rows in the list', async (t) => {
