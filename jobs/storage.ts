@@ -17,8 +17,11 @@ export interface Storage {
    * there already under it is the same file, or one that was damaged.
    */
   adopt(key: string, localPath: string): Promise<void>
-  /** A file that is not there is deleted already. One that was changed after `unchangedSince` stays. */
-  delete(key: string, unchangedSince?: Date): Promise<void>
+  /**
+   * A file that is not there is deleted already. One that was changed after `unchangedSince` stays.
+   * @returns false for a file that stays, or that was seen not to be there
+   */
+  delete(key: string, unchangedSince?: Date): Promise<boolean>
   /** All files, in no order, those of writes under way included. */
   list(): AsyncIterable<StoredFile>
   /**
@@ -31,14 +34,14 @@ export interface Storage {
 }
 
 export interface StoredFile {
-  /** Can be given to `delete` also where `isPart`. */
+  /** Can be given to `delete` also where it is a part. */
   readonly key: string
   /** Of a write that is under way, those that have come. */
   readonly bytes: number
   /** By the clock of the storage. */
   readonly changedAt: Date
-  /** It belongs to a write that is under way, or whose process was killed. */
-  readonly isPart: boolean
+  /** The key that is written, by a write that is under way or whose process was killed. */
+  readonly partOf: string | undefined
 }
 
 export interface LinkOptions {

@@ -8,7 +8,7 @@ import type { Storage, StoredFile } from '../../jobs/storage.ts'
 import { folderPlace } from './folder-place.ts'
 import { guardPlace } from './guard.ts'
 import type { Guard, GuardLimits } from './guard.ts'
-import { isKey, isPartKey, requireKey } from './keys.ts'
+import { isKey, readPartName, requireKey } from './keys.ts'
 import type { StorageOwner } from './mark.ts'
 
 /** Storage in a folder, local or mounted. A key appears only when its file is complete and on the disk. */
@@ -62,7 +62,7 @@ export function openFolderStorage(
     async delete(key, unchangedSince) {
       const path = pathOf(key)
       await guard.require('read')
-      await guard.run(() => remove(path, unchangedSince))
+      return guard.run(() => remove(path, unchangedSince))
     },
     async *list() {
       await guard.require('read')
@@ -143,8 +143,9 @@ async function sizeOf(path: string, key: string) {
 
 async function remove(path: string, unchangedSince?: Date) {
   const found = unchangedSince && (await stat(path).catch(missing))
-  if (found && found.mtime > unchangedSince) return
+  if (unchangedSince && (!found || found.mtime > unchangedSince)) return false
   await rm(path, { force: true })
+  return true
 }
 
 async function move(from: string, to: string) {
@@ -166,7 +167,7 @@ async function* listFolder(guard: Guard, path: string, prefix: string): AsyncGen
       if (entry.isDirectory()) yield* listFolder(guard, inside, `${key}/`)
       const found = entry.isFile() && (await guard.run(() => stat(inside).catch(missing)))
       if (!found) continue
-      yield { key, bytes: found.size, changedAt: found.mtime, isPart: isPartKey(key) }
+      yield { key, bytes: found.size, changedAt: found.mtime, partOf: readPartName(key) }
     }
   } finally {
     folder.close().catch(() => undefined)

@@ -54,12 +54,13 @@ export function guardPlace(
 ): Guard {
   const mark = openMark(place, owner)
   let seen: Seen | undefined
+  /** Settled at the deadline, and there until its look has ended: each look would hold a thread of the process. */
   let looking: Promise<void> | undefined
 
   async function findFault() {
     const holdsMs = seen?.fault ? seenMs / 5 : seenMs
     if (!seen || performance.now() - seen.atMs > holdsMs) {
-      looking ??= lookInTime().finally(() => (looking = undefined))
+      looking ??= lookInTime()
       // A slow look at a storage that worked holds nobody up.
       await (seen ? Promise.race([looking, setTimeout(lookMs / 10, undefined, UNREF)]) : looking)
     }
@@ -68,18 +69,24 @@ export function guardPlace(
 
   async function lookInTime() {
     const late = new AbortController()
-    const looked = look(late.signal).then(
-      (found) => void (seen = { ...found, atMs: performance.now() }),
-      (error: unknown) => {
-        // Also where that comes after the deadline: there must be another look.
-        seen = undefined
-        throw error
-      },
+    await within(lookAndSee(late.signal), lookMs, place.name, late).catch((error: unknown) =>
+      see({ fault: faultOf(error), canRead: false }),
     )
-    await within(looked, lookMs, place.name, late).catch((error: unknown) => {
-      // No other look begins before this one has ended: each would hold a thread of the process.
-      seen = { fault: faultOf(error), canRead: false, atMs: Infinity }
-    })
+  }
+
+  async function lookAndSee(signal: AbortSignal) {
+    try {
+      see(await look(signal))
+    } catch (error) {
+      seen = undefined
+      throw error
+    } finally {
+      looking = undefined
+    }
+  }
+
+  function see(found: Omit<Seen, 'atMs'>) {
+    seen = { ...found, atMs: performance.now() }
   }
 
   /** Its steps have no deadline of their own: that of a folder ends only when the folder has answered. */

@@ -8,10 +8,10 @@ export function isKey(text: string) {
   return KEY.test(text)
 }
 
-/** Whether the file of a key belongs to a write into a folder, or to a look at one. */
-export function isPartKey(key: string) {
-  return PART.test(key)
+/** The key that a write into a folder, or a look at one, makes this file for; undefined for other files. */
+export function readPartName(name: string) {
+  return PART.exec(name)?.[1]
 }
 
 const KEY = /^[a-z0-9][\w.-]*(\/[a-z0-9][\w.-]*)*$/i
-const PART = /\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.part$/
+const PART = /^(.+)\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.part$/

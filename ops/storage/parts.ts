@@ -17,7 +17,7 @@ export interface Part {
 
 /**
  * The parts of a stream, at least one. They are gathered on the disk, so that any number of uploads which
- * come slowly take no memory. At most two are there at once: one that is sent, and one that comes.
+ * come slowly take a step of memory each. At most two are there at once: one that is sent, and one that comes.
  * @param folder for files that have no name and are gone with the process
  * @throws RangeError for a stream of more than MAX_STREAM_BYTES
  */
@@ -29,16 +29,20 @@ export async function* spoolParts(
   const spool = <T>(work: () => Promise<T>) => asAway(folder, work)
   let number = 0
   const file = async () => (files[number % 2] ??= await openNameless(folder))
-  let [gathered, gatheredBytes, written] = [[] as Uint8Array[], 0, 0]
+  const step = Buffer.allocUnsafeSlow(STEP_BYTES)
+  let [gathered, written] = [0, 0]
   async function flush() {
-    const [chunks, at] = [gathered, written]
-    written += gatheredBytes
-    gathered = []
-    gatheredBytes = 0
-    if (chunks.length > 0) await spool(async () => (await file()).writev(chunks, at))
+    const opened = await file()
+    for (let at = 0; at < gathered;) {
+      const { bytesWritten } = await opened.write(step, at, gathered - at, written + at)
+      if (bytesWritten === 0) throw new Error('it takes no more')
+      at += bytesWritten
+    }
+    written += gathered
+    gathered = 0
   }
   async function finish(isLast: boolean): Promise<Part> {
-    await flush()
+    await spool(flush)
     const [bytes, from] = [written, await spool(file)]
     written = 0
     if (++number > MAX_PARTS)
@@ -49,13 +53,12 @@ export async function* spoolParts(
     for await (const chunk of source) {
       for (let from = 0; from < chunk.length;) {
         // A full part goes out once more has come, so that the last one is known.
-        if (written + gatheredBytes === PART_BYTES) yield await finish(false)
-        const room = PART_BYTES - written - gatheredBytes
-        const taken = chunk.subarray(from, from + room)
+        if (written + gathered === PART_BYTES) yield await finish(false)
+        const taken = chunk.subarray(from, from + STEP_BYTES - gathered)
+        step.set(taken, gathered)
         from += taken.length
-        gathered.push(taken)
-        gatheredBytes += taken.length
-        if (gatheredBytes >= STEP_BYTES) await flush()
+        gathered += taken.length
+        if (gathered === STEP_BYTES) await spool(flush)
       }
     }
     yield await finish(true)
@@ -100,6 +103,7 @@ async function asAway<T>(folder: string, work: () => Promise<T>): Promise<T> {
 
 /** The least that S3 takes. */
 export const PART_BYTES = 5 << 20
+/** Parts are whole steps. */
 const STEP_BYTES = 256 << 10
 const MAX_PARTS = 10_000
 const MAX_STREAM_BYTES = PART_BYTES * MAX_PARTS

@@ -10,6 +10,8 @@ export function openS3Client(pathStyle: boolean): S3Client {
     retryMode: 'standard',
     maxAttempts: 3,
     requestHandler: { connectionTimeout: CONNECT_MS, httpAgent: agent, httpsAgent: agent },
+    // It would open a connection for each part, to save sending one that is refused.
+    expectContinueHeader: false,
     // Each body is signed with its SHA-256, which every server checks. Some know no checksums besides.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',

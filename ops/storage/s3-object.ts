@@ -1,7 +1,7 @@
-import { HeadObjectCommand } from '@aws-sdk/client-s3'
+import { DeleteObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3'
 import { FileMissing } from '../../jobs/storage.ts'
 import type { Guard } from './guard.ts'
-import { isMissing } from './s3-client.ts'
+import { isConflict, isMissing } from './s3-client.ts'
 import type { Bucket } from './s3-client.ts'
 
 /** What is known of an object that is there. */
@@ -30,6 +30,33 @@ export async function findObject(
   }
   const { ContentLength: bytes = 0, LastModified: changedAt = new Date(0), ETag: etag } = found
   return { bytes, changedAt, etag }
+}
+
+/**
+ * Deletes an object, unless it was changed after `unchangedSince`. Other bytes that are written while this
+ * looks at it stay. The same bytes, written again in these milliseconds, are deleted: they have the same tag.
+ * @returns false for one that stays, or is not there
+ */
+export async function deleteObject(
+  bucket: Bucket,
+  guard: Guard,
+  key: string,
+  unchangedSince: Date | undefined,
+) {
+  const { client, at } = bucket
+  const found = unchangedSince && (await findObject(bucket, guard, key))
+  if (unchangedSince && (!found || found.changedAt > unchangedSince)) return false
+  const condition = found?.etag ? { IfMatch: found.etag } : {}
+  const remove = new DeleteObjectCommand({ ...at(key), ...condition })
+  return guard.run(async (abortSignal) => {
+    try {
+      await client.send(remove, { abortSignal })
+      return true
+    } catch (error) {
+      if (isMissing(error) || isConflict(error)) return false
+      throw error
+    }
+  })
 }
 
 /** @throws StorageAway like `findObject` */

@@ -1,5 +1,5 @@
 import { GetObjectCommand } from '@aws-sdk/client-s3'
-import { Readable } from 'node:stream'
+import { addAbortSignal, Readable } from 'node:stream'
 import { StorageAway } from '../../jobs/storage.ts'
 import type { Guard } from './guard.ts'
 import { isConflict, isMissing, isPastEnd } from './s3-client.ts'
@@ -23,12 +23,20 @@ export async function readObject(
     openObject({ bucket, guard, key, from, end, etag, gone: gone.signal })
   const first = await open(start)
   if (!first) return Readable.from([])
-  const stream = Readable.from(readOn(guard, first, start, open, gone.signal), {
-    objectMode: false,
+  const chunks = readOn(guard, first, start, open, gone.signal)
+  return new Readable({
+    read() {
+      chunks.next().then(
+        ({ value }) => this.push(value ?? null),
+        (error: Error) => this.destroy(error),
+      )
+    },
+    // A reader who leaves ends the request at once, also one that waits for the storage.
+    destroy(error, done) {
+      gone.abort()
+      done(error)
+    },
   })
-  // A read that waits for the storage does not keep its request from being ended.
-  stream.once('close', () => gone.abort())
-  return stream
 }
 
 async function* readOn(
@@ -37,36 +45,41 @@ async function* readOn(
   start: number,
   open: (from: number, etag?: string) => Promise<Opened | undefined>,
   gone: AbortSignal,
-) {
+): AsyncGenerator<Buffer, undefined> {
   const end = start + bytes
   let [body, at, breaks] = [opened, start, 0]
   for (;;) {
     try {
-      for await (const chunk of inTime(guard, body)) {
+      for await (const chunk of inTime(guard, body, gone)) {
         breaks = 0
         at += chunk.length
         yield chunk
       }
     } catch (cause) {
-      if (gone.aborted) return
       if (++breaks > MAX_BREAKS) throw new StorageAway(BROKEN, { cause })
     } finally {
       body.destroy()
     }
-    if (at >= end) return
+    if (at >= end || gone.aborted) return
     const resumed = await open(at, etag)
     if (!resumed) throw new StorageAway(BROKEN)
     body = resumed.body
   }
 }
 
-/** Fails where nothing comes for long. A reader may take its time between two chunks. */
-async function* inTime(guard: Guard, body: Readable) {
+/** Fails where nothing comes for long. A reader may take its time between two chunks, and may go. */
+async function* inTime(guard: Guard, body: Readable, gone: AbortSignal) {
   const chunks: AsyncIterator<Buffer> = body[Symbol.asyncIterator]()
   for (;;) {
-    const { value, done } = await guard.run(() => chunks.next())
+    const { value, done } = await guard.run(() =>
+      chunks.next().catch((error: unknown) => {
+        // That says nothing about the storage.
+        if (gone.aborted) return { value: undefined, done: true }
+        throw error
+      }),
+    )
     if (done) return
-    yield value
+    yield value as Buffer
   }
 }
 
@@ -90,7 +103,7 @@ async function openObject({ bucket, guard, key, from, end, etag, gone }: Opening
   if (found === 'past end') return undefined
   const { Body, ContentLength: bytes, ContentRange, ETag } = found
   const body = Body as Readable
-  gone.addEventListener('abort', () => body.destroy(), { once: true })
+  addAbortSignal(gone, body)
   if (bytes === undefined || (!isWhole && !ContentRange?.startsWith(`bytes ${from}-`))) {
     body.destroy()
     throw new StorageAway(`The storage does not read ${key} in ranges`)

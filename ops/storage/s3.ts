@@ -1,8 +1,4 @@
-import {
-  AbortMultipartUploadCommand,
-  DeleteObjectCommand,
-  GetObjectCommand,
-} from '@aws-sdk/client-s3'
+import { GetObjectCommand } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { open, rm } from 'node:fs/promises'
 import { StorageAway } from '../../jobs/storage.ts'
@@ -12,12 +8,13 @@ import type { GuardLimits } from './guard.ts'
 import { requireKey } from './keys.ts'
 import type { StorageOwner } from './mark.ts'
 import { fileParts, spoolParts } from './parts.ts'
-import { isConflict, isMissing, openS3Client } from './s3-client.ts'
+import { openS3Client } from './s3-client.ts'
 import type { Bucket } from './s3-client.ts'
-import { listBucket, readUploadName } from './s3-list.ts'
-import { fileMissing, findObject } from './s3-object.ts'
+import { listObjects } from './s3-list.ts'
+import { deleteObject, fileMissing, findObject } from './s3-object.ts'
 import { s3Place } from './s3-place.ts'
 import { readObject } from './s3-read.ts'
+import { abortUpload, listUploads, readUploadName } from './s3-unfinished.ts'
 import { openUploader } from './s3-upload.ts'
 import type { StorageAddress } from './url.ts'
 
@@ -62,12 +59,9 @@ export function openS3Storage(
     measure,
 
     /**
-     * Two builders may adopt the same key, one of which has lost its claim: their bytes are the same, and
-     * whoever is second leaves the file alone, so that what somebody reads is not replaced meanwhile. A
-     * build that failed after some of its files and runs again finds these there and does not send them
-     * again. But a file that has been there for long may be about to be swept, if its build had been given
-     * up: it is written anew, which makes it young. So is one of another size, which somebody damaged. Each
-     * write is only made if the file is still as it was seen.
+     * A file of the same size that is young is left alone: it is the same, and somebody may be reading it.
+     * One that has been there for long may be about to be swept, and one of another size is damaged; both
+     * are written anew. A write counts only if the file is still as it was seen.
      */
     async adopt(key, localPath) {
       requireKey(key)
@@ -92,24 +86,14 @@ export function openS3Storage(
       requireKey(key)
       await guard.require('read')
       const unfinished = readUploadName(key)
-      if (unfinished) {
-        const abort = { ...at(unfinished.key), UploadId: unfinished.UploadId }
-        const send = (abortSignal: AbortSignal) =>
-          client.send(new AbortMultipartUploadCommand(abort), { abortSignal })
-        return guard.run((signal) => send(signal).then(() => undefined, ignoreIf(isMissing)))
-      }
-      const found = unchangedSince && (await findObject(bucket, guard, key))
-      if (unchangedSince && (!found || found.changedAt > unchangedSince)) return
-      const condition = found?.etag ? { IfMatch: found.etag } : {}
-      const send = (abortSignal: AbortSignal) =>
-        client.send(new DeleteObjectCommand({ ...at(key), ...condition }), { abortSignal })
-      const isGone = (error: unknown) => isMissing(error) || isConflict(error)
-      await guard.run((signal) => send(signal).then(() => undefined, ignoreIf(isGone)))
+      if (unfinished) return abortUpload(bucket, guard, unfinished, unchangedSince)
+      return deleteObject(bucket, guard, key, unchangedSince)
     },
 
     async *list() {
       await guard.require('read')
-      yield* listBucket(bucket, guard)
+      yield* listObjects(bucket, guard)
+      yield* listUploads(bucket, guard)
     },
 
     async linkTo(key, { seconds, contentType, contentDisposition }) {
@@ -123,12 +107,6 @@ export function openS3Storage(
     },
 
     findFault: guard.findFault,
-  }
-}
-
-function ignoreIf(isExpected: (error: unknown) => boolean) {
-  return (error: unknown) => {
-    if (!isExpected(error)) throw error
   }
 }
 

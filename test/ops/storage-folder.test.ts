@@ -28,7 +28,7 @@ t.test('a storage folder', async (t) => {
     const part = 'a/c.4f0c1e9a-7d8e-4d52-9a55-1f2f4a0b7c11.part'
     await writeFile(join(folder, part), '123')
     await writeFile(join(folder, '.hidden'), '')
-    t.match(await Array.fromAsync(storage.list()), [{ key: part, bytes: 3, isPart: true }])
+    t.match(await Array.fromAsync(storage.list()), [{ key: part, bytes: 3, partOf: 'a/c' }])
     await storage.delete(part)
     t.same(await readdir(join(folder, 'a')), [])
   })

@@ -1,6 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import type { Storage } from '../../jobs/storage.ts'
 import { PREFIX } from '../support/s3.ts'
@@ -18,7 +20,7 @@ const PART_BYTES = 5 << 20
 t.test('a read whose connection breaks', async (t) => {
   const { s3, storage } = await openTestS3(t, ANEW)
   const content = randomBytes(3 << 20)
-  await storage.write('a/b', once(content))
+  await storage.write('a/b', streamOf(content))
 
   t.test('goes on from there with the same object, as often as it gets on', async (t) => {
     s3.calls.length = 0
@@ -58,14 +60,32 @@ t.test('a read whose connection breaks', async (t) => {
 
 t.test('a read ends its request when its reader goes', async (t) => {
   const { s3, storage } = await openTestS3(t, ANEW)
-  await storage.write('a/b', once(randomBytes(20 << 20)))
+  await storage.write('a/b', streamOf(randomBytes(20 << 20)))
   const stream = await storage.read('a/b')
   for await (const _ of stream) break
   await until(() => s3.underWay === 0)
-  s3.interfere = onGet({ pieceBytes: 1, everyMs: 50 })
-  const waiting = await storage.read('a/b')
-  waiting.once('readable', () => waiting.destroy())
-  await until(() => waiting.destroyed && s3.underWay === 0)
+  s3.interfere = onGet({ silentAfter: 1 })
+  for (const error of [undefined, new Error('the client is gone')]) {
+    const waiting = await storage.read('a/b')
+    waiting.on('error', () => undefined)
+    // By then the read waits for what comes next.
+    await once(waiting, 'data')
+    s3.calls.length = 0
+    waiting.destroy(error)
+    await until(() => s3.underWay === 0)
+    await setImmediate()
+    t.same(s3.calls, [], 'it is not opened again')
+  }
+})
+
+t.test('a part is sent over a connection that is there', async (t) => {
+  const { s3, storage } = await openTestS3(t, ANEW)
+  await storage.write('a/b', streamOf(randomBytes(PART_BYTES * 2 + 1)))
+  const isSent = ({ operation, key }: TestS3['calls'][number]) =>
+    operation === 'UploadPart' && key.endsWith('/a/b')
+  const sent = s3.calls.filter(isSent)
+  t.equal(sent.length, 3)
+  for (const { headers } of sent) t.equal(headers['expect'], undefined)
 })
 
 t.test('a write', async (t) => {
@@ -88,7 +108,7 @@ t.test('a write', async (t) => {
         if (interference === 'answer lost' && operation === 'CreateMultipartUpload') return 'reset'
         return interference
       }
-      t.equal(await storage.write('a/b', once(content)), content.length)
+      t.equal(await storage.write('a/b', streamOf(content)), content.length)
       t.ok(hit.has('CompleteMultipartUpload'))
       t.equal(hash(await read(storage, 'a/b')), hash(content))
       await storage.delete('a/b')
@@ -102,7 +122,7 @@ t.test('a write', async (t) => {
         call.operation === operation && call.key.endsWith('/a/c')
           ? { status: 500, code: 'InternalError' }
           : undefined
-      await t.rejects(storage.write('a/c', once(content)), /InternalError/)
+      await t.rejects(storage.write('a/c', streamOf(content)), /InternalError/)
       t.equal(s3.uploads.size, 0)
       await t.rejects(storage.measure('a/c'), /There is no stored file/)
     }
@@ -113,11 +133,11 @@ t.test('a write', async (t) => {
     s3.interfere = async ({ operation }) => {
       if (operation !== 'PutObject') return undefined
       most = Math.max(most, ++sending)
-      await new Promise((resolve) => setImmediate(resolve))
+      await setImmediate()
       sending--
       return undefined
     }
-    const writes = Array.from({ length: 40 }, (_, i) => storage.write(`many/${i}`, once('x')))
+    const writes = Array.from({ length: 40 }, (_, i) => storage.write(`many/${i}`, streamOf('x')))
     t.same(new Set(await Promise.all(writes)), new Set([1]))
     t.ok(most <= 4, `${most} at once`)
   })
@@ -126,8 +146,8 @@ t.test('a write', async (t) => {
     const { storage, scratchDir } = await openTestS3(t, ANEW)
     await writeFile(join(scratchDir, 'file'), '')
     const other = (await openTestS3(t, ANEW, { scratchDir: join(scratchDir, 'file') })).storage
-    await t.rejects(other.write('a/b', once('x')), /The scratch folder .* cannot be used/)
-    t.equal(await storage.write('a/b', once('x')), 1)
+    await t.rejects(other.write('a/b', streamOf('x')), /The scratch folder .* cannot be used/)
+    t.equal(await storage.write('a/b', streamOf('x')), 1)
   })
 })
 
@@ -135,7 +155,7 @@ t.test('a storage that is slow and gets on does not fail', async (t) => {
   const { s3, storage } = await openTestS3(t, HASTY)
   const content = randomBytes(PART_BYTES)
   s3.interfere = ({ operation }) => (operation === 'PutObject' ? { takenEveryMs: 20 } : undefined)
-  t.equal(await storage.write('a/b', once(content)), content.length)
+  t.equal(await storage.write('a/b', streamOf(content)), content.length)
   s3.interfere = onGet({ pieceBytes: 400_000, everyMs: 100 })
   t.equal(hash(await read(storage, 'a/b')), hash(content))
   s3.interfere = () => undefined
@@ -161,11 +181,11 @@ t.test('a storage is away', async (t) => {
   for (const [title, interference] of Object.entries(cases)) {
     t.test(title, async (t) => {
       const { s3, storage } = await openTestS3(t, HASTY)
-      await storage.write('a/b', once('kept'))
+      await storage.write('a/b', streamOf('kept'))
       s3.interfere = () => interference
       await t.rejects(storage.read('a/b'), AWAY)
       await t.rejects(storage.measure('a/b'), AWAY)
-      await t.rejects(storage.write('a/c', once('lost')), AWAY)
+      await t.rejects(storage.write('a/c', streamOf('lost')), AWAY)
       await t.rejects(storage.delete('a/b'), AWAY)
       t.match(await storage.findFault(), AWAY)
       s3.interfere = () => undefined
@@ -176,12 +196,12 @@ t.test('a storage is away', async (t) => {
 
   t.test('that can be read and not written, which what it has shows', async (t) => {
     const { s3, storage } = await openTestS3(t, ANEW)
-    await storage.write('a/b', once('kept'))
+    await storage.write('a/b', streamOf('kept'))
     const denied = { status: 403, code: 'AccessDenied' }
     s3.interfere = ({ operation }) => (/Put|Upload/.test(operation) ? denied : undefined)
     t.match(await storage.findFault(), /AccessDenied/)
     t.equal(String(await read(storage, 'a/b')), 'kept')
-    await t.rejects(storage.write('a/c', once('lost')), AWAY)
+    await t.rejects(storage.write('a/c', streamOf('lost')), AWAY)
   })
 
   t.test('that nothing listens for', async (t) => {
@@ -196,7 +216,7 @@ t.test('a look leaves nothing behind, and holds for a while', async (t) => {
   t.same([...s3.objects().keys()], [`${PREFIX}/.storage`])
   t.equal(s3.uploads.size, 0)
   const asked = s3.calls.length
-  await storage.write('a/b', once('x'))
+  await storage.write('a/b', streamOf('x'))
   t.equal(s3.calls.length, asked + 1, 'a write of little is one request')
 })
 
@@ -221,11 +241,37 @@ t.test('lists and deletes uploads that were left, and what is its own only', asy
   const upload = { bucket: 'test-bucket', parts, initiatedAt: changedAt }
   for (let i = 0; i < 35; i++) s3.uploads.set(`+/=${i}`, { ...upload, key: `${PREFIX}/b` })
   s3.uploads.set('+/=', { ...upload, key: 'elsewhere/b' })
+  const part = `a/c.${randomUUID()}.part`
+  s3.objects().set(`${PREFIX}/${part}`, object)
   const listed = await Array.fromAsync(storage.list())
-  t.equal(new Set(listed.map(({ key }) => key)).size, 1 + 35)
-  t.equal(listed.filter(({ isPart }) => isPart).length, 35)
-  for (const { key, isPart, changedAt } of listed) if (isPart) await storage.delete(key, changedAt)
+  t.equal(new Set(listed.map(({ key }) => key)).size, 2 + 35)
+  t.match(
+    listed.find(({ key }) => key === part),
+    { partOf: undefined },
+    'no part is an object',
+  )
+  t.equal(listed.filter(({ partOf }) => partOf === 'b').length, 35)
+  for (const { key, partOf, changedAt } of listed) if (partOf) await storage.delete(key, changedAt)
   t.same([...s3.uploads.keys()], ['+/='], 'what is not below the prefix is not ours')
+})
+
+t.test('an upload that goes on slowly is as young as its last part', async (t) => {
+  const { s3, storage } = await openTestS3(t, ANEW)
+  await storage.findFault()
+  const days = (ago: number) => new Date(Date.UTC(2026, 0, 10 - ago))
+  const part = (ago: number) => ({ bytes: Buffer.alloc(10), changedAt: days(ago) })
+  const parts = new Map([1, 2, 3].map((n) => [n, part(5 - n)]))
+  const upload = { bucket: 'test-bucket', key: `${PREFIX}/a/b`, parts, initiatedAt: days(9) }
+  s3.uploads.set('slow', upload)
+  s3.uploads.set('empty', { ...upload, parts: new Map() })
+  const listed = await Array.fromAsync(storage.list())
+  const ends = Object.fromEntries(listed.map((file) => [file.bytes, file]))
+  t.match(ends[30]?.changedAt, days(2))
+  t.match(ends[0]?.changedAt, days(9))
+  parts.set(4, part(1))
+  const deleted = listed.map(({ key, changedAt }) => storage.delete(key, changedAt))
+  t.same(new Set(await Promise.all(deleted)), new Set([true, false]))
+  t.same([...s3.uploads.keys()], ['slow'], 'a part came after the list')
 })
 
 t.test('adopts again what was adopted before, without sending it', async (t) => {
@@ -246,7 +292,7 @@ t.test('adopts again what was adopted before, without sending it', async (t) => 
 
 t.test('gives an address at which a file can be read without a key', async (t) => {
   const { s3, storage } = await openTestS3(t, ANEW)
-  await storage.write('a/b', once('content'))
+  await storage.write('a/b', streamOf('content'))
   const contentDisposition = 'attachment; filename="rows.jsonl"'
   const options = { seconds: 60, contentType: 'application/x-ndjson', contentDisposition }
   const url = (await storage.linkTo('a/b', options)) as string
@@ -272,7 +318,7 @@ function anotherOf(size: number) {
   return { bytes: Buffer.alloc(size), etag: '"another"', changedAt: new Date() }
 }
 
-async function* once(content: Buffer | string) {
+async function* streamOf(content: Buffer | string) {
   yield Buffer.from(content)
 }
 

@@ -22,10 +22,15 @@ interface StoredObject {
   changedAt: Date
 }
 
+interface UploadedPart {
+  readonly bytes: Buffer
+  readonly changedAt: Date
+}
+
 interface Upload {
   readonly bucket: string
   readonly key: string
-  readonly parts: Map<number, Buffer>
+  readonly parts: Map<number, UploadedPart>
   initiatedAt: Date
 }
 
@@ -73,7 +78,7 @@ export function openBuckets(pageSize: number) {
     const upload = uploads.get(request.query.get('uploadId') ?? '')
     if (!upload) return failed(404, 'NoSuchUpload')
     const named = [...request.body.toString().matchAll(/<Part>.*?<\/Part>/gs)].map(([part]) => part)
-    const parts = named.map((part) => upload.parts.get(Number(valueOf('PartNumber', part))))
+    const parts = named.map((part) => upload.parts.get(Number(valueOf('PartNumber', part)))?.bytes)
     if (parts.some((part, i) => !part || !named[i]?.includes(md5(part).toString('hex'))))
       return failed(400, 'InvalidPart')
     const found = parts as Buffer[]
@@ -138,7 +143,7 @@ export function openBuckets(pageSize: number) {
     UploadPart({ query, body }) {
       const upload = uploads.get(query.get('uploadId') ?? '')
       if (!upload) return failed(404, 'NoSuchUpload')
-      upload.parts.set(Number(query.get('partNumber')), body)
+      upload.parts.set(Number(query.get('partNumber')), { bytes: body, changedAt: new Date() })
       return { status: 200, headers: { etag: `"${md5(body).toString('hex')}"` } }
     },
     CompleteMultipartUpload: complete,
@@ -152,7 +157,8 @@ export function openBuckets(pageSize: number) {
       const upload = uploads.get(query.get('uploadId') ?? '')
       if (!upload) return failed(404, 'NoSuchUpload')
       const parts = [...upload.parts].map(
-        ([n, part]) => `<Part><PartNumber>${n}</PartNumber><Size>${part.length}</Size></Part>`,
+        ([n, { bytes, changedAt }]) =>
+          `<Part><PartNumber>${n}</PartNumber><Size>${bytes.length}</Size><LastModified>${changedAt.toISOString()}</LastModified></Part>`,
       )
       return xml('ListPartsResult', `${parts.join('')}${truncated(false)}`)
     },

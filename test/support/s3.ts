@@ -13,7 +13,7 @@ export type S3Call = Omit<S3Request, 'body'>
 
 /**
  * What happens to a call instead: an error; no answer; a dropped connection, before or after it was
- * done; an answer that ends after some bytes, or comes in pieces; or a body that is taken piece by piece.
+ * done; an answer that ends or stops after some bytes, or comes in pieces; or a body that is taken piece by piece.
  */
 export type S3Interference =
   | { readonly status: number; readonly code: string }
@@ -21,6 +21,7 @@ export type S3Interference =
   | 'reset'
   | 'answer lost'
   | { readonly cutAfter: number }
+  | { readonly silentAfter: number }
   | { readonly takenEveryMs: number }
   | { readonly pieceBytes: number; readonly everyMs: number }
   | undefined
@@ -159,6 +160,8 @@ async function send(
   if (typeof interference !== 'object') return response.end(bytes)
   if ('cutAfter' in interference) {
     response.write(bytes.subarray(0, interference.cutAfter), () => response.destroy())
+  } else if ('silentAfter' in interference) {
+    response.write(bytes.subarray(0, interference.silentAfter))
   } else if ('pieceBytes' in interference) {
     for (let at = 0; at < bytes.length && !response.destroyed; at += interference.pieceBytes) {
       response.write(bytes.subarray(at, at + interference.pieceBytes))

@@ -11,59 +11,81 @@ import type { Run } from '../runtime/handler.ts'
  * and files of versions that were deleted or never became ready. Files appear before their rows, so one
  * is left alone until a day after its last change, which is longer than any write takes and than clocks
  * differ. It is deleted only if it has not changed since it was looked at. Files of other names are
- * not ours.
+ * not ours. A file that cannot be deleted keeps no other from it.
  */
 export const sweepStorageHandler = handler(sweepStorage, async (_, run) => {
   const unchangedSince = new Date(run.now().getTime() - KEPT_MS)
-  const swept: Swept = { files: 0, part: 0, upload: 0, dataset: 0 }
+  const swept: Swept = { files: 0, failed: 0, part: 0, upload: 0, dataset: 0 }
   let batch: StoredFile[] = []
   for await (const file of run.storage.list()) {
     run.signal.throwIfAborted()
-    if (file.changedAt < unchangedSince) batch.push(file)
+    if (kindOf(file) && file.changedAt < unchangedSince) batch.push(file)
     if (batch.length < BATCH) continue
     await sweep(run, batch, swept)
     batch = []
   }
   await sweep(run, batch, swept)
   await deleteDeadReservations(run.sql)
-  const { files, ...bytes } = swept
-  run.log.info({ files, bytes }, 'stored files that nothing needs deleted')
+  const { files, failed, ...bytes } = swept
+  run.log.info({ files, failed, bytes }, 'stored files that nothing needs deleted')
 })
 
-async function sweep({ sql, storage, meter }: Run, files: readonly StoredFile[], swept: Swept) {
-  const parts = files.filter(({ isPart }) => isPart)
-  const uploads = files.filter(({ isPart, key }) => !isPart && UPLOAD.test(key))
-  const versions = files.flatMap((file) => {
-    const ids = file.isPart ? undefined : VERSION_FILE.exec(file.key)?.groups
-    return ids ? [{ ...file, org_id: ids['org'] ?? '', version_id: ids['version'] ?? '' }] : []
+async function sweep(run: Run, files: readonly StoredFile[], swept: Swept) {
+  for (const file of await findUnneeded(run.sql, files)) {
+    run.signal.throwIfAborted()
+    // A build that had failed may run again since, and adopt the file that it had stored.
+    const [unneeded] = await findUnneeded(run.sql, [file])
+    const kind = unneeded && kindOf(unneeded)
+    if (!kind || !(await tryToDelete(run, file, swept))) continue
+    run.meter.storedBytesSwept(kind, file.bytes)
+    swept[kind] += file.bytes
+    swept.files++
+  }
+}
+
+/** @throws StorageAway only while the storage as a whole cannot be used */
+async function tryToDelete({ storage, log }: Run, { key, changedAt }: StoredFile, swept: Swept) {
+  try {
+    return await storage.delete(key, changedAt)
+  } catch (err) {
+    if (await storage.findFault()) throw err
+    // One is told of all, which may be thousands with the same cause.
+    if (swept.failed++ === 0) log.warn({ key, err }, 'a stored file cannot be deleted')
+    return false
+  }
+}
+
+/** Those, of files that are ours, that no row names. */
+async function findUnneeded(sql: Run['sql'], files: readonly StoredFile[]) {
+  const of = (kind: Kind) => files.filter((file) => kindOf(file) === kind)
+  const uploads = of('upload').map(({ key }) => key)
+  const versions = of('dataset').map(({ key }) => {
+    const [, org_id = '', version_id = ''] = key.split('/')
+    return { key, org_id, version_id }
   })
   const needed = new Set([
-    ...(await findNeededUploads(
-      sql,
-      uploads.map(({ key }) => key),
-    )),
-    ...(await findNeededVersionFiles(sql, versions)),
+    ...(uploads.length > 0 ? await findNeededUploads(sql, uploads) : []),
+    ...(versions.length > 0 ? await findNeededVersionFiles(sql, versions) : []),
   ])
-  for (const [kind, found] of [
-    ['part', parts],
-    ['upload', uploads],
-    ['dataset', versions],
-  ] as const) {
-    for (const { key, bytes, changedAt } of found) {
-      if (needed.has(key)) continue
-      await storage.delete(key, changedAt)
-      meter.storedBytesSwept(kind, bytes)
-      swept[kind] += bytes
-      swept.files++
-    }
-  }
+  return files.filter(({ key }) => !needed.has(key))
+}
+
+/** Undefined for what is not ours: a folder, or a prefix of a bucket, may have files of other programs. */
+function kindOf({ key, partOf }: StoredFile): Kind | undefined {
+  if (partOf !== undefined) return OURS.some((name) => name.test(partOf)) ? 'part' : undefined
+  if (UPLOAD.test(key)) return 'upload'
+  return VERSION_FILE.test(key) ? 'dataset' : undefined
 }
 
 const UUID = String.raw`[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}`
 const UPLOAD = new RegExp(`^imports/${UUID}$`)
-const VERSION_FILE = new RegExp(`^datasets/(?<org>${UUID})/(?<version>${UUID})/[^/]+$`)
+const VERSION_FILE = new RegExp(String.raw`^datasets/${UUID}/${UUID}/[\da-f]+\.(?:jsonl|parquet)$`)
+/** What a look at the storage writes is a part only. */
+const OURS = [UPLOAD, VERSION_FILE, /^look$/]
 const KEPT_MS = DAY_MS
 const BATCH = 500
 
-/** Files, and bytes by kind. */
-type Swept = Record<'files' | 'part' | 'upload' | 'dataset', number>
+type Kind = 'part' | 'upload' | 'dataset'
+
+/** Files deleted, files that could not be, and bytes deleted by kind. */
+type Swept = Record<'files' | 'failed' | Kind, number>

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { access, glob, mkdir, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import type { Storage } from '../../../jobs/storage.ts'
 import { meterWorkers, openMetrics } from '../../../ops/metrics.ts'
 import { reserveUpload } from '../../../sql/import/upload-reservations.ts'
 import { buildDatasetHandler } from '../../../workers/datasets/build-dataset.ts'
@@ -26,8 +27,8 @@ t.test('the sweep of the storage', async (t) => {
   await storeJudged(sql, org, [{ trace_id: 'one', messages: hello('one') }])
 
   /** Runs the sweep, as if by a worker. */
-  async function sweep() {
-    const run = { ...worker.context, signal: new AbortController().signal }
+  async function sweep(storage: Storage = worker.context.storage) {
+    const run = { ...worker.context, storage, signal: new AbortController().signal }
     await sweepStorageHandler.work({}, run as never)
   }
   const pathOf = (key: string) => join(storageFolder, key)
@@ -87,6 +88,7 @@ t.test('the sweep of the storage', async (t) => {
       await put(`imports/${randomUUID()}`, -48),
       await put('imports/notes.txt', 1000),
       await put('backup/base.tar', 1000),
+      await put(`backup/base.tar.${randomUUID()}.part`, 1000),
     ]
     await sweep()
     for (const key of left) t.equal(await isThere(key), true, key)
@@ -128,6 +130,17 @@ t.test('the sweep of the storage', async (t) => {
     await sweep()
     for (const key of keys) t.equal(await isThere(key), true, key)
     await setState('succeeded')
+    const { storage } = worker.context
+    await sweep({
+      ...storage,
+      async delete(...file) {
+        await setState('running')
+        return storage.delete(...file)
+      },
+    })
+    const left = await Promise.all([...new Set(keys)].map(isThere))
+    t.equal(left.filter((isLeft) => !isLeft).length, 1, 'its build runs again since the first')
+    await setState('succeeded')
     await sweep()
     for (const key of keys) t.equal(await isThere(key), false, key)
   })
@@ -136,8 +149,9 @@ t.test('the sweep of the storage', async (t) => {
     const reserved = { orgId: org.orgId, id: randomUUID(), bytes: 100, limit: 1000 }
     await reserveUpload(sql, reserved)
     const program = new URL('upload-process.ts', import.meta.url).pathname
-    const child = spawn(process.execPath, [program, service.url, config.DATA_DIR])
-    const parts = () => Array.fromAsync(glob('imports/killed.*.part', { cwd: storageFolder }))
+    const key = `imports/${randomUUID()}`
+    const child = spawn(process.execPath, [program, service.url, config.DATA_DIR, key])
+    const parts = () => Array.fromAsync(glob(`${key}.*.part`, { cwd: storageFolder }))
     const [part] = await until(async () => {
       const found = await parts()
       return found.length > 0 && found
@@ -178,21 +192,42 @@ t.test('the sweep of a storage on S3', async (t) => {
   // Their processes were killed.
   const unfinished = Array.from({ length: 8 }, (_, i) => ({
     bucket: 'test-bucket',
-    key: `${PREFIX}/imports/${randomUUID()}`,
-    parts: new Map([[1, Buffer.alloc(10)]]),
-    initiatedAt: new Date(Date.now() - (i === 0 ? 23 : 25) * 3_600_000),
+    key: `${PREFIX}/${i === 1 ? 'look' : `imports/${randomUUID()}`}`,
+    parts: new Map([[1, { bytes: Buffer.alloc(10), changedAt: hoursAgo(i === 0 ? 23 : 25) }]]),
+    initiatedAt: hoursAgo(25),
   }))
   for (const [i, upload] of unfinished.entries()) s3.uploads.set(`id/${i}=`, upload)
-  for (const object of s3.objects().values()) object.changedAt = new Date(Date.now() - 90_000_000)
+  const others = { ...unfinished[2], key: `${PREFIX}/backup/base.tar` } as (typeof unfinished)[0]
+  s3.uploads.set('of another program', others)
+  const likeParts = [`backup/base.tar.${randomUUID()}.part`, `${orphan}.${randomUUID()}.part`]
+  for (const key of likeParts) await storage.write(key, bytes(1))
+  const locked = `imports/${randomUUID()}`
+  await storage.write(locked, bytes(5))
+  for (const object of s3.objects().values()) object.changedAt = hoursAgo(25)
+  const denied = { status: 403, code: 'AccessDenied' }
+  s3.interfere = ({ operation, key }) =>
+    operation === 'DeleteObject' && key.endsWith(locked) ? denied : undefined
   const run = { ...worker.context, signal: new AbortController().signal }
   await sweepStorageHandler.work({}, run as never)
-  t.same([...s3.uploads.keys()], ['id/0='], 'the one that may still be written')
+  t.same([...s3.uploads.keys()], ['id/0=', 'of another program'], 'one may still be written')
+  for (const key of likeParts) t.equal(await storage.measure(key), 1, 'no part is an object')
+  t.equal(await storage.measure(locked), 5, 'one that cannot be deleted keeps no other from it')
   t.equal(await storage.measure(needed), 18)
   await t.rejects(storage.measure(orphan), /no stored file/)
   const text = await metrics.metrics()
   t.match(text, /swept_total\{kind="part"\} 70\n/)
   t.match(text, /swept_total\{kind="upload"\} 3\n/)
+  let deletes = 0
+  s3.interfere = ({ operation }) => {
+    if (operation === 'DeleteObject') deletes++
+    return deletes > 0 ? denied : undefined
+  }
+  await t.rejects(sweepStorageHandler.work({}, run as never), /AccessDenied/, 'it is away')
 })
+
+function hoursAgo(hours: number) {
+  return new Date(Date.now() - hours * 3_600_000)
+}
 
 async function* bytes(count: number) {
   yield Buffer.alloc(count)

@@ -1,10 +1,10 @@
-// Writes an upload that never ends: node upload-process.ts DATABASE_URL DATA_DIR
+// Writes an upload that never ends: node upload-process.ts DATABASE_URL DATA_DIR KEY
 import { setTimeout } from 'node:timers/promises'
 import { readConfig } from '../../../ops/config.ts'
 import { openStorage } from '../../../ops/storage/open.ts'
 import { openDatabase } from '../../../sql/core/db.ts'
 
-const [url = '', dataDir = ''] = process.argv.slice(2)
+const [url = '', dataDir = '', key = ''] = process.argv.slice(2)
 const storage = await openStorage(readConfig({ DATA_DIR: dataDir }), openDatabase(url))
 
 async function* endless() {
@@ -14,4 +14,4 @@ async function* endless() {
   }
 }
 
-await storage.write('imports/killed', endless())
+await storage.write(key, endless())
