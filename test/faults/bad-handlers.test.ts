@@ -21,7 +21,7 @@ t.test('F9: a handler that blocks the event loop', { buffered: true }, async (t)
   const id = await stage.submit(blockJob, 20_000)
   await until(async () => (await findAttempts(stage, id)).length === 1)
   await stage.startWorker([blockJob], { slots: 1 })
-  await stage.allEnded(60_000)
+  await stage.allEnded(120_000)
   const [job] = await stage.sql`select state, attempt, result from jobs where id = ${id}`
   t.match(job, { state: 'succeeded', attempt: 2, result: { attempt: 2 } }, 'was run by another')
   // While the second one ran, the first woke up and found that it holds nothing any more.
@@ -70,14 +70,14 @@ t.test('F10: a handler that ignores its signal', { buffered: true }, async (t) =
   await until(async () => {
     const [job] = await stage.sql`select state from jobs where id = ${first}`
     return job?.['state'] === 'canceled'
-  }, 30_000)
+  }, 120_000)
   t.pass('its claim is not kept alive, so that somebody else ends the job')
 
   await requestCancel(stage.sql, stage.org.orgId, second)
   await requestCancel(stage.sql, stage.org.orgId, third)
   t.equal((await stage.stop(worker)).code, 1, 'a stop with runs left over says so')
   await stage.startWorker([deafJob], { supervise: true })
-  await stage.allEnded(40_000)
+  await stage.allEnded(120_000)
   await checkInvariants(t, stage.sql, [first, second, third, effect])
 })
 
@@ -106,9 +106,9 @@ t.test('F11: a job that kills its process each time', { buffered: true }, async 
   await until(async () => {
     const ended = await stage.sql`select from jobs where state = 'succeeded'`
     return ended.length === accepted.length - 1
-  }, 40_000)
+  }, 120_000)
   t.pass('others flow, and its neighbours lose no attempt')
-  await stage.allEnded(60_000)
+  await stage.allEnded(120_000)
   isOver = true
   await keeping
   t.equal(deaths, 2, 'retryLimit + 1 claims')

@@ -29,7 +29,7 @@ t.test('F1: workers killed at random', { buffered: true }, async (t) => {
   }
   const { accepted, refused } = await load.stop()
   t.equal(refused, 0)
-  await stage.allEnded(60_000)
+  await stage.allEnded(120_000)
   const takeover = await stage.slowestTakeover()
   t.ok(takeover.count > 0, `${takeover.count} attempts were lost with their workers`)
   checkPace(t, takeover.seconds, 16, 'taken over')

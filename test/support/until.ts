@@ -1,7 +1,7 @@
 /** Asks until the answer is something, at most `ms`; fails otherwise. */
 export async function until<T>(
   ask: () => T | Promise<T>,
-  ms = 20_000,
+  ms = 60_000,
 ): Promise<NonNullable<Exclude<T, false>>> {
   const deadline = performance.now() + ms
   for (;;) {
