@@ -15,7 +15,7 @@ import { LONG } from './stage.ts'
 import { startTraffic } from './traffic.ts'
 import type { Traffic } from './traffic.ts'
 
-t.setTimeout(LONG ? 1_800_000 : 240_000)
+t.setTimeout(LONG ? 1_800_000 : 390_000)
 
 const NEW = '.'
 const ROUNDS = LONG ? 2 : 1
