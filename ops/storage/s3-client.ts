@@ -37,6 +37,22 @@ export function isConflict(error: unknown) {
   return statusOf(error) === 412 || statusOf(error) === 409
 }
 
+/** What is asked for is not there, or is not as the request demanded. */
+export function isRefused(error: unknown) {
+  return isMissing(error) || isConflict(error)
+}
+
+/** What an answer is, or undefined where its error is an expected one. */
+export async function unless<T>(
+  isExpected: (error: unknown) => boolean,
+  answer: Promise<T>,
+): Promise<T | undefined> {
+  return answer.catch((error: unknown) => {
+    if (isExpected(error)) return undefined
+    throw error
+  })
+}
+
 /** The object ends before where the range begins. */
 export function isPastEnd(error: unknown) {
   return statusOf(error) === 416

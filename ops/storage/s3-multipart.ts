@@ -7,7 +7,7 @@ import {
 import type { CompletedPart } from '@aws-sdk/client-s3'
 import type { Guard } from './guard.ts'
 import type { Part } from './parts.ts'
-import { isConflict, isMissing } from './s3-client.ts'
+import { isRefused, unless } from './s3-client.ts'
 import type { Bucket } from './s3-client.ts'
 import { findObject } from './s3-object.ts'
 
@@ -56,7 +56,10 @@ export async function beginMultipart(bucket: Bucket, guard: Guard, key: string) 
       const whole = { ...upload, ...condition, MultipartUpload: { Parts: sent } }
       const completed = await guard.runSlow(
         (abortSignal) =>
-          unlessRefused(client.send(new CompleteMultipartUploadCommand(whole), { abortSignal })),
+          unless(
+            isRefused,
+            client.send(new CompleteMultipartUploadCommand(whole), { abortSignal }),
+          ),
         SENT_MS,
       )
       if (completed) return total
@@ -69,14 +72,6 @@ export async function beginMultipart(bucket: Bucket, guard: Guard, key: string) 
     /** Ends what is being sent, and has the storage forget what was. */
     giveUp,
   }
-}
-
-/** What an answer is, or undefined where the condition of its request does not hold. */
-export async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
-  return answer.catch((error: unknown) => {
-    if (isConflict(error) || isMissing(error)) return undefined
-    throw error
-  })
 }
 
 /** A part may be slow while the storage answers others, and ends at last after this. */

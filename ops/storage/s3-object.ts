@@ -1,7 +1,7 @@
 import { DeleteObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3'
 import { FileMissing } from '../../jobs/storage.ts'
 import type { Guard } from './guard.ts'
-import { isConflict, isMissing } from './s3-client.ts'
+import { isMissing, isRefused, unless } from './s3-client.ts'
 import type { Bucket } from './s3-client.ts'
 
 /** What is known of an object that is there. */
@@ -19,10 +19,7 @@ export async function findObject(
   key: string,
 ): Promise<FoundObject | undefined> {
   const found = await guard.run((abortSignal) =>
-    client.send(new HeadObjectCommand(at(key)), { abortSignal }).catch((error: unknown) => {
-      if (isMissing(error)) return undefined
-      throw error
-    }),
+    unless(isMissing, client.send(new HeadObjectCommand(at(key)), { abortSignal })),
   )
   if (!found) {
     await guard.requireMark()
@@ -48,15 +45,10 @@ export async function deleteObject(
   if (unchangedSince && (!found || found.changedAt > unchangedSince)) return false
   const condition = found?.etag ? { IfMatch: found.etag } : {}
   const remove = new DeleteObjectCommand({ ...at(key), ...condition })
-  return guard.run(async (abortSignal) => {
-    try {
-      await client.send(remove, { abortSignal })
-      return true
-    } catch (error) {
-      if (isMissing(error) || isConflict(error)) return false
-      throw error
-    }
-  })
+  const removed = await guard.run((abortSignal) =>
+    unless(isRefused, client.send(remove, { abortSignal })),
+  )
+  return removed !== undefined
 }
 
 /** @throws StorageAway like `findObject` */

@@ -8,7 +8,7 @@ import {
 import { FileMissing } from '../../jobs/storage.ts'
 import type { Place } from './guard.ts'
 import { MARK } from './mark.ts'
-import { explain, isConflict, isMissing } from './s3-client.ts'
+import { explain, isConflict, isMissing, unless } from './s3-client.ts'
 import type { Bucket } from './s3-client.ts'
 
 /** A bucket, or the part of one with a prefix, as a place for a storage. The bucket must be there. */
@@ -19,22 +19,14 @@ export function s3Place(bucket: Bucket): Place {
     name: `storage ${url}`,
     isMountable: false,
     async readMark(abortSignal) {
-      try {
-        const { Body } = await client.send(new GetObjectCommand(at(MARK)), { abortSignal })
-        return await Body?.transformToString()
-      } catch (error) {
-        if (isMissing(error)) return undefined
-        throw error
-      }
+      const get = new GetObjectCommand(at(MARK))
+      const found = await unless(isMissing, client.send(get, { abortSignal }))
+      return found?.Body?.transformToString()
     },
     async makeMark(text, abortSignal) {
-      try {
-        const put = new PutObjectCommand({ ...at(MARK), Body: Buffer.from(text), IfNoneMatch: '*' })
-        await client.send(put, { abortSignal })
-      } catch (error) {
-        // Another process has made it.
-        if (!isConflict(error)) throw error
-      }
+      const put = new PutObjectCommand({ ...at(MARK), Body: Buffer.from(text), IfNoneMatch: '*' })
+      // Where it is there, another process has made it.
+      await unless(isConflict, client.send(put, { abortSignal }))
     },
     commandFor: (id) => `echo ${id} | aws s3 cp - ${url}${MARK}`,
     tryToWrite: (abortSignal) => tryToWrite(bucket, abortSignal),

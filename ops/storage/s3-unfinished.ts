@@ -7,7 +7,7 @@ import type { ListMultipartUploadsCommandOutput } from '@aws-sdk/client-s3'
 import type { StoredFile } from '../../jobs/storage.ts'
 import type { Guard } from './guard.ts'
 import { isKey } from './keys.ts'
-import { isMissing } from './s3-client.ts'
+import { isMissing, unless } from './s3-client.ts'
 import type { Bucket } from './s3-client.ts'
 
 /** All uploads for keys that have not come to an end, each as one file, changed when its last part came. */
@@ -48,15 +48,10 @@ export async function abortUpload(
   const { changedAt } = (unchangedSince && (await findParts(bucket, guard, upload))) ?? {}
   if (unchangedSince && changedAt && changedAt > unchangedSince) return false
   const abort = new AbortMultipartUploadCommand({ ...at(upload.key), UploadId: upload.UploadId })
-  return guard.run(async (abortSignal) => {
-    try {
-      await client.send(abort, { abortSignal })
-      return true
-    } catch (error) {
-      if (isMissing(error)) return false
-      throw error
-    }
-  })
+  const aborted = await guard.run((abortSignal) =>
+    unless(isMissing, client.send(abort, { abortSignal })),
+  )
+  return aborted !== undefined
 }
 
 /** What has come of an upload, and when; undefined for one that has come to its end. */
