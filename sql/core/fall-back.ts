@@ -2,9 +2,10 @@ import { isConnectionLost, isServerError, isStatementTimeout, NoConnection } fro
 import type { Sql } from './db.ts'
 
 /**
- * Pools for one request: what it asks goes to the `first` ones, until something there fails or `signal` says
+ * Pools for one request. What it asks goes to the `first` ones until something there fails, or `signal` says
  * that they are gone. That statement or transaction is then sent anew to its pool of the `second` ones, and so is
- * all that follows. A limit of time or of connections is no such failure: it would be met there once more. What is given to them must only read, without cursors, so that nobody sees that it ran twice.
+ * all that follows. A limit of time or of connections is no such failure: it would be met there once more. What
+ * is given to them only reads, and without cursors, so that nobody sees that it ran twice.
  * @param onFall called once, with the error
  */
 export function fallBack<Name extends string>(

@@ -12,8 +12,6 @@ import { openService } from '../support/service.ts'
 import type { Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-t.setTimeout(120_000)
-
 t.test('what may be read from a replica', async (t) => {
   const replicated = operations.filter(isReplicated)
   const pathsOf = (some: readonly Endpoint[]) => some.map(({ path }) => path)
@@ -116,7 +114,7 @@ async function fill(service: Service, client: ReturnType<Service['client']>) {
   await until(async () => {
     const { jobs } = (await client.get('/jobs?limit=500')).body
     return jobs.every(({ finished_at }: { finished_at: string | null }) => finished_at !== null)
-  }, 60_000)
+  })
   await workers.stop()
   return {
     skill_name,

@@ -70,7 +70,7 @@ t.test('F10: a handler that ignores its signal', { buffered: true }, async (t) =
   await until(async () => {
     const [job] = await stage.sql`select state from jobs where id = ${first}`
     return job?.['state'] === 'canceled'
-  }, 120_000)
+  })
   t.pass('its claim is not kept alive, so that somebody else ends the job')
 
   await requestCancel(stage.sql, stage.org.orgId, second)
@@ -106,7 +106,7 @@ t.test('F11: a job that kills its process each time', { buffered: true }, async 
   await until(async () => {
     const ended = await stage.sql`select from jobs where state = 'succeeded'`
     return ended.length === accepted.length - 1
-  }, 120_000)
+  })
   t.pass('others flow, and its neighbours lose no attempt')
   await stage.allEnded(120_000)
   isOver = true

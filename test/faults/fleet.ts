@@ -35,7 +35,7 @@ export async function openFleet(t: Test, databaseUrl: string) {
     })
     const probe = `http://127.0.0.1:${HEALTH_PORT}/readyz`
     const isUp = () => /"(?:address":"http|pools":\[)/.test(process.stderr())
-    await until(async () => isOver || (isUp() && (await isReady(probe))), 60_000)
+    await until(async () => isOver || (isUp() && (await isReady(probe))))
     if (isOver) throw new Error(`${name} did not start: ${process.stderr()}`)
     target.address = /"address":"(http[^"]+)"/.exec(process.stderr())?.[1]
     members.add(target)

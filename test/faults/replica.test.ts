@@ -15,8 +15,6 @@ import { openPrimary, openStandbyOf } from './standby.ts'
 const CLIENTS = 6
 const ROUNDS = LONG ? 60 : 3
 
-t.setTimeout(LONG ? 900_000 : 120_000)
-
 t.test('two APIs with a replica', async (t) => {
   const primary = await openPrimary(t)
   await migrateAll(primary.url, { warn: () => undefined })

@@ -54,7 +54,7 @@ t.test('F25: an S3 that breaks in the middle of uploads and downloads', async (t
       const [left] = await service.sql`
         select count(*)::int as n from jobs where kind = 'import.run' and finished_at is null`
       return left?.['n'] === 0
-    }, 120_000)
+    })
     t.same(await service.sql`select from jobs where state <> 'succeeded'`, [])
     const stored = await service.sql<{ trace_id: string }[]>`
       select trace_id from traces where org_id = ${org.orgId}`

@@ -51,7 +51,7 @@ t.test('F25: a worker killed while it publishes a version on S3', async (t) => {
       update pgboss.job set heartbeat_on = now() - interval '1 hour', start_after = now()
       where name = 'dataset.build' and state = 'active'`
     const worker = await startWorkerProcess(service, 'datasets,maintenance', s3.env)
-    await until(async () => (await api.get(pathOf(version))).body.status === 'ready', 120_000)
+    await until(async () => (await api.get(pathOf(version))).body.status === 'ready')
     worker.kill('SIGKILL')
     await once(worker, 'exit')
     await checkFiles(version)

@@ -13,8 +13,6 @@ import { makeFolder, start } from '../support/started.ts'
 import { until } from '../support/until.ts'
 
 // A browser, a dozen processes, and every page in four forms.
-t.setTimeout(380_000)
-
 t.test('the console in a browser', { skip: whyNoBrowser() }, async (suite) => {
   const browser = await openBrowser(suite)
   const DATA_DIR = await makeFolder(suite)
@@ -25,7 +23,7 @@ t.test('the console in a browser', { skip: whyNoBrowser() }, async (suite) => {
     OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8',
   })
   // A page that shows running work is loaded anew when that ends.
-  await until(() => service.output().includes('The sample data is complete.'), 120_000)
+  await until(() => service.output().includes('The sample data is complete.'))
 
   suite.test('is entered by the printed link, once', async (t) => {
     const link = /Console +(\S+)/.exec(service.output())?.[1] ?? ''

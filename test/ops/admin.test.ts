@@ -10,8 +10,6 @@ import { bareEnv } from '../support/bare-env.ts'
 import { makeTestKey, openService } from '../support/service.ts'
 
 // Some commands are processes of their own.
-t.setTimeout(240_000)
-
 t.test('the admin command line', async (t) => {
   const service = await openService(t)
   const env = { DATABASE_URL: service.url, DATA_DIR: service.config.DATA_DIR }

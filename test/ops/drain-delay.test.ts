@@ -7,8 +7,6 @@ import { makeOrganization } from '../support/service.ts'
 import { makeFolder, start } from '../support/started.ts'
 import { until } from '../support/until.ts'
 
-t.setTimeout(240_000)
-
 /** What the start of a process may take on a busy machine. */
 const START_MS = 60_000
 

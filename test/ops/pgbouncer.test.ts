@@ -20,7 +20,7 @@ const program = found.stdout.toString().trim()
 const skip = program === '' && 'there is no pgbouncer on this machine'
 const WARNING = 'DATABASE_URL leads to a connection pooler'
 
-t.test('behind PgBouncer in transaction mode', { skip, timeout: 120_000 }, async (t) => {
+t.test('behind PgBouncer in transaction mode', { skip }, async (t) => {
   const { url, sql } = await openTestDatabase(t)
   const place = new URL(url)
   const pooled = await openBouncer(t, url, '')
@@ -46,7 +46,7 @@ t.test('behind PgBouncer in transaction mode', { skip, timeout: 120_000 }, async
       LOG_LEVEL: 'info',
     }
     const [workers, api] = [launch(t, 'start-workers.ts', env), launch(t, 'start-api.ts', env)]
-    const address = await until(() => /"address":"(http[^"]+)"/.exec(api.stderr())?.[1], 60_000)
+    const address = await until(() => /"address":"(http[^"]+)"/.exec(api.stderr())?.[1])
     const call = (method: string, path: string, body?: string) =>
       fetch(`${address}/api/v1${path}`, {
         method,

@@ -11,8 +11,6 @@ import { launch } from '../support/program.ts'
 import { openProxy } from '../support/proxy.ts'
 import { makeFolder } from '../support/started.ts'
 
-t.setTimeout(120_000)
-
 t.test('a process on its own', async (t) => {
   const { url, sql } = await openTestDatabase(t)
   const DATABASE_URL = url

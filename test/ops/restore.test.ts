@@ -13,8 +13,6 @@ import { makeFolder } from '../support/started.ts'
 import { storeJudged } from '../support/stored-traces.ts'
 import { until } from '../support/until.ts'
 
-t.setTimeout(120_000)
-
 // The steps are those of ops/docs/runbooks.md, section "Restore to a point in time".
 t.test('a dataset that was deleted by mistake is there after a restore', async (t) => {
   const folder = await makeFolder(t)

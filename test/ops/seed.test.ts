@@ -9,12 +9,10 @@ import { until } from '../support/until.ts'
 
 const DEMO = { SEED: '' }
 
-t.setTimeout(120_000)
-
 t.test('sample data', async (suite) => {
   const DATA_DIR = await makeFolder(suite)
   const cut = launch(suite, { DATA_DIR, ...DEMO })
-  await until(() => /traces imported|not complete|Stopping/.test(cut.output()), 60_000)
+  await until(() => /traces imported|not complete|Stopping/.test(cut.output()))
   cut.child.kill('SIGKILL')
   await once(cut.child, 'exit')
   const service = await start(suite, { DATA_DIR, ...DEMO })
@@ -79,7 +77,7 @@ t.test('sample data', async (suite) => {
   })
 
   suite.test('goes on behind the screen, with something for every page', async (t) => {
-    await until(() => /data is complete|not complete/.test(service.output()), 60_000)
+    await until(() => /data is complete|not complete/.test(service.output()))
     t.match(service.output(), /The sample data is complete\./)
     const read = async (path: string) => (await service.get(path)).body
     const { by_reason: reasons } = (await read('/traces/stats')) as { by_reason: object }

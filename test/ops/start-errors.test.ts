@@ -9,8 +9,6 @@ import { openTestDatabase } from '../support/database.ts'
 import { isAlive, makeFolder, run, start } from '../support/started.ts'
 import { until } from '../support/until.ts'
 
-t.setTimeout(120_000)
-
 t.test('what cannot go on is ended', async (t) => {
   t.test('three quick deaths of a child end the whole, in a sentence', async (t) => {
     const service = await start(t, { DATA_DIR: await makeFolder(t) })

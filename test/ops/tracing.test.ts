@@ -7,8 +7,6 @@ import { openTestDatabase } from '../support/database.ts'
 import { launch } from '../support/program.ts'
 import { until } from '../support/until.ts'
 
-t.setTimeout(180_000)
-
 t.test('spans of the service', async (t) => {
   const { url, sql } = await openTestDatabase(t)
   const key = makeKey('svc_', randomBytes(64))
@@ -23,7 +21,7 @@ t.test('spans of the service', async (t) => {
       DRAIN_SECONDS: '1',
     }
     const api = launch(t, 'start-api.ts', env)
-    const address = await until(() => /"address":"(http[^"]+)"/.exec(api.stderr())?.[1], 60_000)
+    const address = await until(() => /"address":"(http[^"]+)"/.exec(api.stderr())?.[1])
     return { ...api, address }
   }
 
@@ -45,7 +43,7 @@ t.test('spans of the service', async (t) => {
       const [job] = await sql`
         select from pgboss.job where name = 'evals.judge' and state = 'completed'`
       return job
-    }, 60_000)
+    })
     t.same(await Promise.all([api.stop('SIGTERM'), workers.stop('SIGTERM')]), [0, 0])
 
     const spans = collector.spans.filter((span) => span.traceId === traceId)

@@ -13,6 +13,7 @@ t.test('SQL is not put together from texts', async (t) => {
     'jobs/pg-boss.ts',
     'sql/core/build-index.ts',
     'sql/core/concurrent-index.ts',
+    'sql/core/fall-back.ts',
     'sql/core/gated-pool.ts',
     'sql/core/migrate.ts',
     'sql/datasets/selection.ts',

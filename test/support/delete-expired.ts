@@ -20,5 +20,5 @@ export async function runDeleteExpired({ context, sql, boss }: Service) {
       process.stderr.write(`${deleteExpired.name} did not succeed: ${JSON.stringify(job.output)}\n`)
     }
     return job?.state === 'completed'
-  }, 90_000)
+  })
 }

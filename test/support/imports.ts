@@ -30,14 +30,14 @@ export function openImports(t: Test, service: Service) {
       jobId: body.job_id as string,
       show,
       // Asked of the database: requests without end would use up the limit of a small plan.
-      async ended(ms = 60_000) {
+      async ended() {
         const { import_id: id } = await show()
         await until(async () => {
           const [row] = await sql`
             select 1 from imports i join jobs j on j.org_id = i.org_id and j.id = i.job_id
             where i.id = ${id} and j.finished_at is not null`
           return row !== undefined
-        }, ms)
+        })
         return show()
       },
     }

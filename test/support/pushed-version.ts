@@ -49,7 +49,7 @@ export async function openPushing(t: Test, options: PushingOptions = {}) {
     until(async () => {
       const job = await readJob(id)
       return isSo(job) && job
-    }, 120_000)
+    })
   return {
     hub,
     service,

@@ -57,11 +57,11 @@ export async function openQueues(t: Test) {
       })
     },
     find: async (id: string) => findJob(sql, org.orgId, id),
-    ended: (id: string, ms?: number) =>
+    ended: (id: string) =>
       until(async () => {
         const found = await findJob(sql, org.orgId, id)
         return found?.finished_at ? found : undefined
-      }, ms),
+      }),
   }
 }
 

@@ -9,5 +9,5 @@ export async function settled(sql: Sql, orgId: string) {
       where data->>'org_id' = ${orgId} and state in ('created', 'retry', 'active')
         and name not in ('webhook.deliver', 'evals.aggregate')`
     return row?.n === 0
-  }, 60_000)
+  })
 }

@@ -10,7 +10,7 @@ import { until } from './until.ts'
 /** `npm start` with a free port and, unless told otherwise, without sample data; ended with the test. */
 export async function start(t: Test, env: Record<string, string>) {
   const { child, output, stderr } = launch(t, env)
-  await until(() => /Stop +Ctrl-C/.test(output()) || child.exitCode !== null, 60_000)
+  await until(() => /Stop +Ctrl-C/.test(output()) || child.exitCode !== null)
   const address = /Address +(\S+)/.exec(output())?.[1]
   const key = /API key +(\S+)/.exec(output())?.[1]
   if (!address || !key) throw new Error(`It did not start: ${output()}`)

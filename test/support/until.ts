@@ -1,7 +1,10 @@
-/** Asks until the answer is something, at most `ms`; fails otherwise. */
+/**
+ * Asks until the answer is something; fails after `ms`, which end a test that would hang and are no demand: a machine
+ * may be ten times slower than another.
+ */
 export async function until<T>(
   ask: () => T | Promise<T>,
-  ms = 60_000,
+  ms = 240_000,
 ): Promise<NonNullable<Exclude<T, false>>> {
   const deadline = performance.now() + ms
   for (;;) {

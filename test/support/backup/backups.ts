@@ -42,7 +42,7 @@ export function openBackups(service: Service) {
     const ended = await until(async () => {
       const { body } = await service.client(org.key).get(`/import/${importId}`)
       return body.finished_at ? body : undefined
-    }, 120_000)
+    })
     await settled(service.sql, org.orgId)
     return ended
   }

@@ -20,7 +20,7 @@ export async function shownState({ client }: Service, { key }: Owner) {
   )
   const { violations } = await read('/agents/shop/violations')
   for (const { id } of violations) names.set(id, 'a violation')
-  await until(async () => !(await read(CELLS)).stale, 60_000)
+  await until(async () => !(await read(CELLS)).stale)
   const state: Record<string, unknown> = {}
   for (const path of PATHS) state[path] = comparable(await read(path), names)
   return state

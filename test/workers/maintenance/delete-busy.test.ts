@@ -87,7 +87,7 @@ t.test('traces are deleted while all others write about them', async (t) => {
     const open = await sql`
       select from pgboss.job where state < 'completed' and name = any(${queues}) limit 1`
     return open.length === 0
-  }, 60_000)
+  })
   const failed = await sql`select kind, error from jobs where state = 'failed'`
   t.same([...failed], [])
   const orphans = await sql`

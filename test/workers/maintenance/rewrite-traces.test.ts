@@ -140,7 +140,7 @@ async function openScene(t: Test, contentForm: ContentForm = 'shared') {
     until(async () => {
       const job = await find(id)
       return job?.finished_at && job
-    }, 60_000)
+    })
   return {
     service,
     org,

@@ -43,7 +43,7 @@ t.test('a job that did not end by itself', async (t) => {
         throw new Error('its own fault')
       }),
     )
-    t.match(await queues.ended(id, 60_000), { state: 'failed' })
+    t.match(await queues.ended(id), { state: 'failed' })
     t.same(await outcomes(id), ['lost', 'failed', 'failed', 'failed'])
     t.equal((await boss.findJobs(deadLetterName(declared.name))).length, 1)
   })
@@ -57,7 +57,7 @@ t.test('a job that did not end by itself', async (t) => {
         throw new Error('its own fault')
       }),
     )
-    t.match(await queues.ended(id, 60_000), { state: 'failed' })
+    t.match(await queues.ended(id), { state: 'failed' })
     t.same(await outcomes(id), ['lost', 'failed'])
   })
 
@@ -141,7 +141,7 @@ t.test('a job that did not end by itself', async (t) => {
         throw Object.assign(new Error('of the database'), errors.shift())
       }),
     )
-    t.match(await queues.ended(id, 60_000), { state: 'failed' })
+    t.match(await queues.ended(id), { state: 'failed' })
     return outcomes(id)
   }
 

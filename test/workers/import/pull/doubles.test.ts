@@ -30,7 +30,7 @@ t.test('a pull leaves behind what the import of the same records as a file does'
       t.equal(expected.scores.length, TRACES.length)
 
       const pulled = await pulls.pull(kind, double)
-      const shown = await pulled.ended(120_000)
+      const shown = await pulled.ended()
       t.match(shown, { error: null, error_count: 0, imported_count: TRACES.length, losses: {} })
       const state = await pulls.stateOf(pulled)
       t.same(state.traces, expected.traces)
