@@ -10,8 +10,8 @@ export const verifyKey = endpoint('GET', '/auth/verify', {
       status: Joi.string().valid('ok').required(),
       api_key_valid: Joi.boolean().valid(true).required(),
       scope: Joi.string().valid('global', 'workspace', 'project').required(),
-      project_id: nullable(Joi.string().guid()).required(),
-      workspace_id: nullable(Joi.string().guid()).required(),
+      project_id: nullable(Joi.string().guid()),
+      workspace_id: nullable(Joi.string().guid()),
       permissions: Joi.object({
         read: Joi.boolean().required(),
         write: Joi.boolean().required(),

@@ -59,12 +59,12 @@ export const listRows = endpoint('GET', '/datasets/{dataset_id}/versions/{versio
           ordinal: Joi.number().integer().required(),
           split: Joi.string().required(),
           provenance: Joi.object().unknown(true).required(),
-          token_estimate: nullable(Joi.number().integer())
-            .required()
-            .description('Null in versions that an earlier release built'),
-          span_id: nullable(Joi.string())
-            .required()
-            .description('Of the call that the row was made of, where that has one'),
+          token_estimate: nullable(Joi.number().integer()).description(
+            'Null in versions that an earlier release built',
+          ),
+          span_id: nullable(Joi.string()).description(
+            'Of the call that the row was made of, where that has one',
+          ),
         })
           .unknown(true)
           .label('DatasetRow'),

@@ -9,6 +9,6 @@ export const redactionSettingsBody = Joi.object({
     ),
   ).required(),
   keep: listOf(Joi.string()).required(),
-  updated_by: nullable(Joi.string().guid()).required(),
-  updated_at: nullable(times).required().description('Null where nothing was ever set'),
+  updated_by: nullable(Joi.string().guid()),
+  updated_at: nullable(times).description('Null where nothing was ever set'),
 }).label('RedactionSettings')

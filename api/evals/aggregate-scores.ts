@@ -62,11 +62,9 @@ export const aggregateScores = endpoint('GET', '/eval-scores/aggregate', {
     200: Joi.object({
       groups: listOf(groupBody).required(),
       groups_truncated: Joi.boolean().required().description(`More than ${MAX_GROUPS} groups`),
-      computed_at: nullable(times)
-        .required()
-        .description(
-          'When the newest of the sums was made; traces judged since then are added to it',
-        ),
+      computed_at: nullable(times).description(
+        'When the newest of the sums was made; traces judged since then are added to it',
+      ),
       stale: Joi.boolean().required(),
     }).label('ScoreAggregate'),
     404: errorBody,

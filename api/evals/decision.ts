@@ -22,12 +22,10 @@ const changeBody = Joi.object({
   subject: Joi.string()
     .required()
     .description('Name of the score that would have to move, else the condition in words'),
-  op: nullable(Joi.string().valid('>=', '<')).required(),
-  value: nullable(Joi.number())
-    .required()
-    .description(
-      'What `op` compares the score to, 0 to 1; both are null where no score has to move',
-    ),
+  op: nullable(Joi.string().valid('>=', '<')),
+  value: nullable(Joi.number()).description(
+    'What `op` compares the score to, 0 to 1; both are null where no score has to move',
+  ),
   text: Joi.string().required().description('The same as `counterfactual`'),
 }).label('CounterfactualChange')
 
@@ -37,32 +35,30 @@ export const decisionBody = Joi.object({
     .valid(...VERDICTS)
     .required(),
   needs_review: Joi.boolean().required(),
-  quality_avg: nullable(Joi.number()).required(),
-  compat_avg: nullable(Joi.number()).required(),
-  eval_verdict: nullable(Joi.string().valid(...EVAL_VERDICTS)).required(),
+  quality_avg: nullable(Joi.number()),
+  compat_avg: nullable(Joi.number()),
+  eval_verdict: nullable(Joi.string().valid(...EVAL_VERDICTS)),
   reasons: listOf(reasonBody)
     .required()
     .description(
       'Every rule that matched, the deciding one first. A correction (`output.corrected`, its subject an annotation) decides only where it makes the verdict better',
     ),
-  counterfactual: nullable(Joi.string())
-    .required()
-    .description('The smallest single change after which another rule decides'),
-  counterfactual_change: nullable(changeBody)
-    .required()
-    .description(
-      'The same as data; null also for a text of a restored backup that does not read like one',
-    ),
+  counterfactual: nullable(Joi.string()).description(
+    'The smallest single change after which another rule decides',
+  ),
+  counterfactual_change: nullable(changeBody).description(
+    'The same as data; null also for a text of a restored backup that does not read like one',
+  ),
   policy: Joi.object({
     name: Joi.string()
       .valid(...PRESETS)
       .required(),
     version: Joi.number().integer().required().description('0 for the default where none was set'),
-    agent_name: nullable(Joi.string()).required().description("Null for the project's own"),
+    agent_name: nullable(Joi.string()).description("Null for the project's own"),
   })
     .required()
     .label('DecidedBy'),
-  target_manifest_id: nullable(Joi.string().guid()).required(),
+  target_manifest_id: nullable(Joi.string().guid()),
   decided_at: times.required(),
 }).label('Decision')
 

@@ -19,8 +19,8 @@ const evaluatedBody = Joi.object({
   checks: listOf(
     Joi.object({
       check: Joi.string().required().description('Name of the evaluator'),
-      score: nullable(Joi.number()).required().description('Null where it is not applicable'),
-      passed: nullable(Joi.boolean()).required(),
+      score: nullable(Joi.number()).description('Null where it is not applicable'),
+      passed: nullable(Joi.boolean()),
       detail: Joi.string().required().description('A sentence for people'),
     }).label('EvaluatorCheck'),
   ).required(),

@@ -21,16 +21,14 @@ export const evaluatorBody = Joi.object({
     .required()
     .description('llm_judge: a model of the client gives the scores; custom: nobody said who does'),
   enabled: Joi.boolean().required().description('Always true: one that is not wanted is removed'),
-  agent_name: nullable(Joi.string()).required().description('Null for every agent'),
-  category: nullable(Joi.string()).required(),
-  description: nullable(Joi.string()).required(),
-  prompt_template: nullable(Joi.string())
-    .required()
-    .description('Kept for the judge of the client'),
-  threshold: nullable(Joi.number()).required().description('Kept for the client that scores'),
+  agent_name: nullable(Joi.string()).description('Null for every agent'),
+  category: nullable(Joi.string()),
+  description: nullable(Joi.string()),
+  prompt_template: nullable(Joi.string()).description('Kept for the judge of the client'),
+  threshold: nullable(Joi.number()).description('Kept for the client that scores'),
   config: Joi.object().unknown(true).required(),
-  project_id: nullable(Joi.string().guid()).required(),
-  created_at: nullable(times).required(),
+  project_id: nullable(Joi.string().guid()),
+  created_at: nullable(times),
 }).label('Evaluator')
 
 /** What a client may say of an evaluator besides its name. */

@@ -17,9 +17,9 @@ export const listEvaluatorTemplates = endpoint('GET', '/evaluators/templates', {
           eval_type: Joi.string().valid('deterministic').required(),
           category: Joi.string().required(),
           description: Joi.string().required(),
-          config: nullable(Joi.object().unknown(true))
-            .required()
-            .description('Holds unless another is given; null where one must be given'),
+          config: nullable(Joi.object().unknown(true)).description(
+            'Holds unless another is given; null where one must be given',
+          ),
           example_config: Joi.object().unknown(true).required(),
         }).label('EvaluatorTemplate'),
       ).required(),

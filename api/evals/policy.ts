@@ -6,7 +6,7 @@ import { badRequest } from '../errors.ts'
 import { nullable, times } from '../fields.ts'
 
 export const policyBody = Joi.object({
-  agent_name: nullable(Joi.string()).required().description("Null for the project's own"),
+  agent_name: nullable(Joi.string()).description("Null for the project's own"),
   version: Joi.number().integer().required().description('0 for the default where none was set'),
   preset: Joi.string()
     .valid(...PRESETS)
@@ -19,8 +19,8 @@ export const policyBody = Joi.object({
     .label('SourceWeights'),
   on_doubt: Joi.string().valid('review', 'replay').required(),
   content_hash: Joi.string().required().description('SHA-256 of the settings'),
-  created_by: nullable(Joi.string().guid()).required(),
-  created_at: nullable(times).required(),
+  created_by: nullable(Joi.string().guid()),
+  created_at: nullable(times),
 }).label('DecisionPolicy')
 
 /** A policy as clients see it. */

@@ -44,9 +44,9 @@ export const scoreBody = Joi.object({
   passed: nullable(Joi.boolean()),
   reason: nullable(Joi.string()),
   category: word(...CATEGORIES).required(),
-  category_detail: nullable(Joi.string())
-    .required()
-    .description('The category in the words it was sent in; null where they are those of category'),
+  category_detail: nullable(Joi.string()).description(
+    'The category in the words it was sent in; null where they are those of category',
+  ),
   source: word(...SOURCES).required(),
   source_kind: word(...SOURCE_KINDS).required(),
   source_label: nullable(Joi.string()),

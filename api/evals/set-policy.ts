@@ -42,9 +42,9 @@ export const setPolicy = endpoint('PUT', '/decision-policy', {
   answers: {
     200: policyBody
       .keys({
-        job_id: nullable(Joi.string().guid())
-          .required()
-          .description('What decides anew on the traces; null where nothing has changed'),
+        job_id: nullable(Joi.string().guid()).description(
+          'What decides anew on the traces; null where nothing has changed',
+        ),
       })
       .label('SetDecisionPolicy'),
   },

@@ -21,9 +21,9 @@ export const showBreakdown = endpoint('GET', '/traces/{trace_id}/eval-breakdown'
   query: traceQuery,
   answers: {
     200: Joi.object({
-      eval_verdict: nullable(Joi.string().valid(...EVAL_VERDICTS)).required(),
-      quality_avg: nullable(Joi.number()).required(),
-      compat_avg: nullable(Joi.number()).required(),
+      eval_verdict: nullable(Joi.string().valid(...EVAL_VERDICTS)),
+      quality_avg: nullable(Joi.number()),
+      compat_avg: nullable(Joi.number()),
       source_groups: listOf(
         Joi.object({
           source: Joi.string()
@@ -32,7 +32,7 @@ export const showBreakdown = endpoint('GET', '/traces/{trace_id}/eval-breakdown'
           source_kind: Joi.string()
             .valid(...SOURCE_KINDS)
             .required(),
-          source_label: nullable(Joi.string()).required(),
+          source_label: nullable(Joi.string()),
           source_avg: Joi.number().required(),
           weight: Joi.number().required(),
           scores: listOf(scoreBody).required(),

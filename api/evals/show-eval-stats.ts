@@ -14,11 +14,11 @@ export const showEvalStats = endpoint('GET', '/traces/eval/stats', {
   answers: {
     200: Joi.object({
       total_evaluated: Joi.number().integer().required(),
-      pass_rate: nullable(Joi.number())
-        .required()
-        .description('Share of the evaluated traces whose eval_verdict is pass; null without any'),
+      pass_rate: nullable(Joi.number()).description(
+        'Share of the evaluated traces whose eval_verdict is pass; null without any',
+      ),
       verdict_breakdown: Joi.object().pattern(Joi.string(), Joi.number().integer()).required(),
-      avg_quality: nullable(Joi.number()).required(),
+      avg_quality: nullable(Joi.number()),
     }).label('EvalStats'),
     404: errorBody,
   },

@@ -17,9 +17,9 @@ export const importBody = Joi.object({
   id: Joi.string().guid().required(),
   import_id: Joi.string().guid().required().description('The same as `id`'),
   job_id: Joi.string().guid().required(),
-  project_id: nullable(Joi.string().guid())
-    .required()
-    .description('Null for a dry run into a project that did not exist'),
+  project_id: nullable(Joi.string().guid()).description(
+    'Null for a dry run into a project that did not exist',
+  ),
   status: Joi.string()
     .valid(...statuses)
     .required(),
@@ -34,9 +34,7 @@ export const importBody = Joi.object({
       since: times.required(),
       until: times.required(),
     }).label('ImportConnection'),
-  )
-    .required()
-    .description('What is pulled from another platform, without its keys; null for an upload'),
+  ).description('What is pulled from another platform, without its keys; null for an upload'),
   imported_count: count.description('Traces that were new'),
   skipped_count: count.description('Traces that the project had already'),
   error_count: count.description('Records that could not be imported'),
@@ -53,13 +51,13 @@ export const importBody = Joi.object({
     ),
   progress: Joi.object({
     bytes: count.description('Of the file as it was sent, or of what a platform answered'),
-    bytes_total: nullable(Joi.number().integer())
-      .required()
-      .description('Null for what is pulled: nobody knows before its end'),
+    bytes_total: nullable(Joi.number().integer()).description(
+      'Null for what is pulled: nobody knows before its end',
+    ),
     lines: count.description('Lines, or records where they are not one a line'),
-    note: nullable(Joi.string())
-      .required()
-      .description('Of a pull: the day that is read, and how long the platform is waited for'),
+    note: nullable(Joi.string()).description(
+      'Of a pull: the day that is read, and how long the platform is waited for',
+    ),
   })
     .required()
     .label('ImportProgress'),

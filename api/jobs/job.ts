@@ -48,9 +48,9 @@ export const jobBody = Joi.object({
       Joi.object({
         attempt: Joi.number().integer().required(),
         started_at: times.required(),
-        ended_at: nullable(times).required(),
-        outcome: nullable(Joi.string().valid(...JOB_ATTEMPT_OUTCOMES)).required(),
-        error: nullable(Joi.object().unknown(true)).required(),
+        ended_at: nullable(times),
+        outcome: nullable(Joi.string().valid(...JOB_ATTEMPT_OUTCOMES)),
+        error: nullable(Joi.object().unknown(true)),
       }).label('JobAttempt'),
     )
     .description('The newest attempts, oldest first; only where one job is read'),

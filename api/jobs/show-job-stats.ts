@@ -17,17 +17,15 @@ const count = () => Joi.number().integer().required()
 const seconds = (what: string) =>
   nullable(
     Joi.object({ p50: Joi.number().required(), p95: Joi.number().required() }).label('JobSeconds'),
-  )
-    .required()
-    .description(`${what}; null where no such job began`)
+  ).description(`${what}; null where no such job began`)
 
 const openMembers = {
   queued: count(),
   running: count(),
   cancelling: count(),
-  oldest_waiting_seconds: nullable(Joi.number())
-    .required()
-    .description('For how long the first of those that wait has done so; null where none waits'),
+  oldest_waiting_seconds: nullable(Joi.number()).description(
+    'For how long the first of those that wait has done so; null where none waits',
+  ),
 }
 
 const endedMembers = {

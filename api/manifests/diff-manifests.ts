@@ -17,9 +17,9 @@ const count = Joi.number().integer().required()
 const summaryBody = Joi.object({
   breaking_surfaces: count.description('Changes that may break something'),
   non_breaking_surfaces: count,
-  max_severity: nullable(Joi.string().valid('minor', 'moderate', 'major'))
-    .required()
-    .description('Null where nothing has changed but documentation'),
+  max_severity: nullable(Joi.string().valid('minor', 'moderate', 'major')).description(
+    'Null where nothing has changed but documentation',
+  ),
   total: count,
   added: count,
   removed: count,

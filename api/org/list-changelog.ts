@@ -16,20 +16,20 @@ const eventBody = Joi.object({
     .valid(...CHANGELOG_TYPES)
     .required(),
   event_type: Joi.string().required(),
-  agent_name: nullable(Joi.string()).required(),
+  agent_name: nullable(Joi.string()),
   title: Joi.string().required(),
   summary: Joi.string().required(),
   actor: Joi.object({
     type: Joi.string().valid('api_key', 'operator', 'system').required(),
-    id: nullable(Joi.string().guid()).required(),
-    name: nullable(Joi.string()).required().description('The label of the key'),
+    id: nullable(Joi.string().guid()),
+    name: nullable(Joi.string()).description('The label of the key'),
   })
     .required()
     .label('Actor'),
   resource: Joi.object({
     type: Joi.string().required(),
     id: Joi.string().guid().required(),
-    name: nullable(Joi.string()).required(),
+    name: nullable(Joi.string()),
   })
     .required()
     .label('ChangedResource'),
@@ -58,7 +58,7 @@ export const listChangelog = endpoint('GET', '/changelog', {
   answers: {
     200: Joi.object({
       events: listOf(eventBody).required(),
-      next_cursor: nullable(Joi.string()).required().description('Give it as `cursor` to read on'),
+      next_cursor: nullable(Joi.string()).description('Give it as `cursor` to read on'),
     }).label('Changelog'),
   },
   async handle({ context: { sql }, principal, query }) {

@@ -16,9 +16,9 @@ export const showUsage = endpoint('GET', '/usage', {
       plan: Joi.string()
         .valid(...PLANS)
         .required(),
-      trace_retention_days: nullable(Joi.number().integer())
-        .required()
-        .description('Traces are deleted so many days after they came; null keeps them'),
+      trace_retention_days: nullable(Joi.number().integer()).description(
+        'Traces are deleted so many days after they came; null keeps them',
+      ),
       metrics: listOf(
         Joi.object({
           metric: Joi.string()

@@ -38,22 +38,20 @@ export const bisectBody = Joi.object({
       version_label: Joi.string().required(),
       activated_at: times.required(),
       n: Joi.number().integer().required(),
-      mean: nullable(Joi.number()).required(),
-      ci95_low: nullable(Joi.number()).required(),
-      ci95_high: nullable(Joi.number()).required(),
-      pass_rate: nullable(Joi.number()).required(),
-      mde: nullable(Joi.number())
-        .required()
-        .description(
-          'The smallest drop against the version before that its traffic could have shown with a power of .8',
-        ),
+      mean: nullable(Joi.number()),
+      ci95_low: nullable(Joi.number()),
+      ci95_high: nullable(Joi.number()),
+      pass_rate: nullable(Joi.number()),
+      mde: nullable(Joi.number()).description(
+        'The smallest drop against the version before that its traffic could have shown with a power of .8',
+      ),
       is_below_threshold: Joi.boolean()
         .required()
         .description('For display only: chance is not accounted for'),
     }).label('SeriesVersion'),
   ).required(),
   findings: listOf(findingBody).required(),
-  computed_at: nullable(times).required(),
+  computed_at: nullable(times),
   job_id: Joi.string().guid(),
 }).label('BisectView')
 

@@ -78,14 +78,14 @@ const metricBody = Joi.object({
   mean_baseline: Joi.number().required(),
   mean_candidate: Joi.number().required(),
   delta: Joi.number().required(),
-  ci: nullable(listOf(Joi.number())).required(),
-  p_value: nullable(Joi.number()).required(),
-  q_value: nullable(Joi.number()).required(),
+  ci: nullable(listOf(Joi.number())),
+  p_value: nullable(Joi.number()),
+  q_value: nullable(Joi.number()),
   raw_delta: Joi.number().required(),
-  mde: nullable(Joi.number())
-    .required()
-    .description('The smallest change this traffic could have shown with a power of .8'),
-  needed_n: nullable(Joi.number().integer()).required(),
+  mde: nullable(Joi.number()).description(
+    'The smallest change this traffic could have shown with a power of .8',
+  ),
+  needed_n: nullable(Joi.number().integer()),
   verdict: Joi.string().valid('regressed', 'improved', 'pass', 'inconclusive').required(),
   trace_sample_ids: words,
 }).label('MetricCheck')
@@ -115,9 +115,9 @@ export const callReplayBody = Joi.object({
   status: Joi.string().valid('ok', 'no_model_change', 'unsupported', 'no_calls').required(),
   message: Joi.string().required(),
   mode: Joi.string().valid('mock', 'real').required(),
-  provider: nullable(Joi.string()).required(),
-  target_model: nullable(Joi.string()).required(),
-  baseline_model: nullable(Joi.string()).required(),
+  provider: nullable(Joi.string()),
+  target_model: nullable(Joi.string()),
+  baseline_model: nullable(Joi.string()),
   per_trace: Joi.string().required().description('A sentence about `traces`'),
   traces: listOf(Joi.object().unknown(true).label('ReplayedTrace')).required(),
   summary: Joi.object({
@@ -146,65 +146,61 @@ export const noReportBody = Joi.object({
 export const checkBody = Joi.object({
   id: Joi.string().guid().description('Not in a dry run'),
   agent_name: Joi.string().required(),
-  baseline_manifest_id: nullable(Joi.string().guid()).required(),
+  baseline_manifest_id: nullable(Joi.string().guid()),
   candidate_manifest_id: Joi.string().guid().required(),
   status: Joi.string().valid('completed', 'running', 'failed').required(),
-  verdict: nullable(Joi.string().valid(...CHECK_VERDICTS)).required(),
-  verdict_message: nullable(Joi.string()).required(),
-  structural_severity: nullable(risk).required(),
-  human_summary: nullable(Joi.string()).required(),
-  high_risk_count: nullable(Joi.number().integer())
-    .required()
-    .description('Affected traces whose worst change is of this severity'),
-  medium_risk_count: nullable(Joi.number().integer()).required(),
-  low_risk_count: nullable(Joi.number().integer()).required(),
-  total_traces_analyzed: nullable(Joi.number().integer()).required(),
-  diff_summary: nullable(diffSummaryBody).required(),
-  pr_context: nullable(Joi.object().unknown(true)).required(),
-  error_message: nullable(Joi.string()).required(),
+  verdict: nullable(Joi.string().valid(...CHECK_VERDICTS)),
+  verdict_message: nullable(Joi.string()),
+  structural_severity: nullable(risk),
+  human_summary: nullable(Joi.string()),
+  high_risk_count: nullable(Joi.number().integer()).description(
+    'Affected traces whose worst change is of this severity',
+  ),
+  medium_risk_count: nullable(Joi.number().integer()),
+  low_risk_count: nullable(Joi.number().integer()),
+  total_traces_analyzed: nullable(Joi.number().integer()),
+  diff_summary: nullable(diffSummaryBody),
+  pr_context: nullable(Joi.object().unknown(true)),
+  error_message: nullable(Joi.string()),
   created_at: times.required(),
   eval_verdict: nullable(
     Joi.string().valid('clean', 'expected_impact', 'regression_likely', 'first_run'),
-  )
-    .required()
-    .description(
-      'regression_likely: scores dropped, or a high severity hits passing traces; clean: no trace is affected',
-    ),
+  ).description(
+    'regression_likely: scores dropped, or a high severity hits passing traces; clean: no trace is affected',
+  ),
   eval_breakdown: nullable(
     Joi.object({ ...evalCounts, eval_capped: Joi.boolean().required() }).label(
       'ImpactEvalBreakdown',
     ),
-  ).required(),
-  downstream_impact: nullable(downstreamBody).required(),
-  call_replay: nullable(callReplayBody).required(),
-  source: nullable(Joi.string()).required(),
-  baseline_manifest_label: nullable(Joi.string()).required(),
-  baseline_manifest_hash: nullable(Joi.string()).required(),
+  ),
+  downstream_impact: nullable(downstreamBody),
+  call_replay: nullable(callReplayBody),
+  source: nullable(Joi.string()),
+  baseline_manifest_label: nullable(Joi.string()),
+  baseline_manifest_hash: nullable(Joi.string()),
   candidate_manifest_label: Joi.string().required(),
   candidate_manifest_hash: Joi.string().required(),
-  human_decision: nullable(Joi.string().valid('accepted', 'rejected')).required(),
-  impacts: nullable(listOf(impactBody)).required(),
-  compat_summary: nullable(verdictsBody).required(),
+  human_decision: nullable(Joi.string().valid('accepted', 'rejected')),
+  impacts: nullable(listOf(impactBody)),
+  compat_summary: nullable(verdictsBody),
   verdicts_by_score: nullable(
     Joi.object({
       passing: verdictsBody.required(),
       failing: verdictsBody.required(),
       unscored: verdictsBody.required(),
     }).label('CompatVerdictsByScore'),
-  )
-    .required()
-    .description('What the candidate asks of the traces, by what their scores say of them'),
-  affected_trace_count: nullable(Joi.number().integer()).required(),
-  metrics: nullable(listOf(metricBody)).required(),
+  ).description('What the candidate asks of the traces, by what their scores say of them'),
+  affected_trace_count: nullable(Joi.number().integer()),
+  metrics: nullable(listOf(metricBody)),
   warnings: nullable(
     listOf(
       Joi.object({ code: Joi.string().required(), message: Joi.string().required() }).label(
         'CheckWarning',
       ),
     ),
-  ).required(),
-  data_fingerprint: nullable(Joi.string()).required(),
-  decision_note: nullable(Joi.string()).required(),
-  decided_at: nullable(times).required(),
-  job_id: nullable(Joi.string().guid()).required().description('Null for a finished dry run'),
+  ),
+  data_fingerprint: nullable(Joi.string()),
+  decision_note: nullable(Joi.string()),
+  decided_at: nullable(times),
+  job_id: nullable(Joi.string().guid()).description('Null for a finished dry run'),
 }).label('ImpactReport')

@@ -11,23 +11,23 @@ export const findingBody = Joi.object({
   agent_name: Joi.string().required(),
   metric: Joi.string().required(),
   status: Joi.string().valid('open', 'resolved').required(),
-  manifest_id: nullable(Joi.string().guid())
-    .required()
-    .description('Null for a drift: the change does not coincide with a version'),
+  manifest_id: nullable(Joi.string().guid()).description(
+    'Null for a drift: the change does not coincide with a version',
+  ),
   version_label: Joi.string().required(),
-  previous_version_label: nullable(Joi.string()).required(),
+  previous_version_label: nullable(Joi.string()),
   candidate_version_labels: listOf(Joi.string())
     .required()
     .description('One of these introduced it with a probability of 90 %'),
   delta: Joi.number().required().description('Negative is worse'),
-  relative_delta: nullable(Joi.number()).required(),
+  relative_delta: nullable(Joi.number()),
   p_value: Joi.number().required(),
   q_value: Joi.number().required(),
   trace_sample_ids: listOf(Joi.string()).required(),
   detected_at: times.required(),
-  resolved_at: nullable(times).required(),
-  resolution: nullable(Joi.string().valid('recovered', 'reverted', 'manual')).required(),
-  resolution_note: nullable(Joi.string()).required(),
+  resolved_at: nullable(times),
+  resolution: nullable(Joi.string().valid('recovered', 'reverted', 'manual')),
+  resolution_note: nullable(Joi.string()),
 }).label('RegressionFinding')
 
 /** @throws ApiError 404 */

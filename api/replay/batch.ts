@@ -27,14 +27,12 @@ const batchFields = {
       'pending until a task is given out, completed when none is open. A batch whose job ended before it had made all tasks is canceled, until that job is retried',
     ),
   agent_name: Joi.string().required(),
-  source_manifest_id: nullable(Joi.string().guid()).required(),
-  target_manifest_id: nullable(Joi.string().guid())
-    .required()
-    .description('Null in a batch of links'),
+  source_manifest_id: nullable(Joi.string().guid()),
+  target_manifest_id: nullable(Joi.string().guid()).description('Null in a batch of links'),
   mode: Joi.string().valid('pull', 'push').required(),
-  runner_url: nullable(Joi.string()).required(),
+  runner_url: nullable(Joi.string()),
   max_in_flight: count,
-  note: nullable(Joi.string()).required(),
+  note: nullable(Joi.string()),
   total: count.description('Tasks; grows while they are being made'),
   counts: Joi.object({
     pending: count,
@@ -49,14 +47,14 @@ const batchFields = {
   wins: count,
   losses: count,
   ties: count,
-  mean_score_delta: nullable(Joi.number())
-    .required()
-    .description('Over the comparisons that have one; null without any'),
-  paused_reason: nullable(Joi.string()).required().description('Of a push batch'),
-  job_id: nullable(Joi.string().guid()).required().description('The job that makes the tasks'),
-  created_by: nullable(Joi.string().guid()).required(),
+  mean_score_delta: nullable(Joi.number()).description(
+    'Over the comparisons that have one; null without any',
+  ),
+  paused_reason: nullable(Joi.string()).description('Of a push batch'),
+  job_id: nullable(Joi.string().guid()).description('The job that makes the tasks'),
+  created_by: nullable(Joi.string().guid()),
   created_at: times.required(),
-  canceled_at: nullable(times).required(),
+  canceled_at: nullable(times),
   expires_at: times.required().description('What is open then fails'),
 }
 

@@ -23,14 +23,14 @@ export const exportPrompts = endpoint('GET', '/replay/export', {
         Joi.object({
           trace_id: Joi.string().required(),
           project_id: Joi.string().required(),
-          user_input: nullable(Joi.string()).required(),
-          original_output: nullable(Joi.string()).required(),
+          user_input: nullable(Joi.string()),
+          original_output: nullable(Joi.string()),
           verdict: Joi.string()
             .valid(...VERDICTS)
             .required(),
           agent_name: Joi.string().required(),
-          manifest_id: nullable(Joi.string()).required(),
-          session_id: nullable(Joi.string()).required(),
+          manifest_id: nullable(Joi.string()),
+          session_id: nullable(Joi.string()),
           created_at: times.required(),
           replay_context: Joi.object({
             changed_surfaces: listOf(

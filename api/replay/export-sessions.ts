@@ -44,12 +44,12 @@ export const exportSessions = endpoint('GET', '/replay/export/sessions', {
           agent_name: Joi.string().required().description('Of the newest trigger'),
           turns: listOf(
             Joi.object({
-              turn_index: nullable(Joi.number().integer()).required(),
+              turn_index: nullable(Joi.number().integer()),
               trace_id: Joi.string().required(),
               agent_name: Joi.string().required(),
-              user_input: nullable(Joi.string()).required(),
-              original_output: nullable(Joi.string()).required(),
-              verdict: nullable(verdictField).required(),
+              user_input: nullable(Joi.string()),
+              original_output: nullable(Joi.string()),
+              verdict: nullable(verdictField),
               is_trigger: Joi.boolean().required(),
             }).label('ReplayTurn'),
           ).required(),

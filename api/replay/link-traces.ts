@@ -24,8 +24,8 @@ export const linkReplayTraces = endpoint('POST', '/replay/link', {
     200: Joi.object({
       task_id: Joi.string().guid().required(),
       batch_id: Joi.string().guid().required(),
-      eval_score: nullable(Joi.number()).required().description('Quality of the replay'),
-      eval_verdict: nullable(Joi.string().valid(...EVAL_VERDICTS)).required(),
+      eval_score: nullable(Joi.number()).description('Quality of the replay'),
+      eval_verdict: nullable(Joi.string().valid(...EVAL_VERDICTS)),
     }).label('LinkedReplay'),
     404: errorBody,
   },

@@ -19,7 +19,7 @@ const patched = () =>
 const previewBody = Joi.object({
   job_id: Joi.string().guid().required(),
   status: workStatuses.required(),
-  message: nullable(Joi.string()).required().description('Why there is nothing to show'),
+  message: nullable(Joi.string()).description('Why there is nothing to show'),
   rules: listOf(
     Joi.object({
       ...ruleFields,
@@ -30,7 +30,7 @@ const previewBody = Joi.object({
         .description('The share of those traces whose calls fit afterwards'),
     }).label('PreviewedRepairRule'),
   ).required(),
-  rules_hash: nullable(Joi.string()).required().description('To be given to an apply'),
+  rules_hash: nullable(Joi.string()).description('To be given to an apply'),
   previews: listOf(
     Joi.object({
       trace_id: Joi.string().required(),
@@ -40,12 +40,12 @@ const previewBody = Joi.object({
   )
     .required()
     .description('The newest traces that were repaired'),
-  total_eligible: nullable(Joi.number().integer())
-    .required()
-    .description('How many of the sample the rules may repair'),
-  total_sampled: nullable(Joi.number().integer())
-    .required()
-    .description('The newest 1,000 traces of the old manifest'),
+  total_eligible: nullable(Joi.number().integer()).description(
+    'How many of the sample the rules may repair',
+  ),
+  total_sampled: nullable(Joi.number().integer()).description(
+    'The newest 1,000 traces of the old manifest',
+  ),
 }).label('RepairPreview')
 
 export const previewRepair = endpoint('POST', '/repair/preview', {

@@ -50,7 +50,7 @@ const batchFields = {
   agent_name: Joi.string().required(),
   old_manifest_id: Joi.string().guid().required(),
   new_manifest_id: Joi.string().guid().required(),
-  approved_rule_indices: nullable(listOf(count)).required().description('Null: all rules'),
+  approved_rule_indices: nullable(listOf(count)).description('Null: all rules'),
   rules_hash: Joi.string().required(),
   total_episodes: count
     .required()
@@ -67,7 +67,7 @@ const batchFields = {
     ),
   engine_version: Joi.string().required(),
   created_at: times.required(),
-  completed_at: nullable(times).required(),
+  completed_at: nullable(times),
 }
 
 export const repairBatchBody = Joi.object(batchFields).label('RepairBatch')

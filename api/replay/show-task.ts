@@ -12,9 +12,9 @@ export const showReplayTask = endpoint('GET', '/replay/tasks/{task_id}', {
   answers: {
     200: Joi.object({
       ...taskFields,
-      task_input: nullable(taskInputBody)
-        .required()
-        .description('Null when the trace is gone or cannot be read'),
+      task_input: nullable(taskInputBody).description(
+        'Null when the trace is gone or cannot be read',
+      ),
     }).label('ReplayTaskWithInput'),
     404: errorBody,
   },

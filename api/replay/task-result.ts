@@ -13,22 +13,20 @@ export const comparisonBody = Joi.object({
     .description(
       'Of the replay: a score at least .05 above or below that of the original decides. A failed replay of a successful original is a loss',
     ),
-  basis: nullable(Joi.string().valid(...BASES))
-    .required()
-    .description(
-      'common_scores: evaluators that scored both runs. given_score: the eval_score submitted, against the quality of the original. builtins: the built-in evaluators. Null where the replay failed',
-    ),
-  score_delta: nullable(Joi.number()).required().description('Replay less original'),
-  final_output_changed: nullable(Joi.boolean())
-    .required()
-    .description('The answers are less than 98 % alike; null without a stored replay'),
-  tool_path_changed: nullable(Joi.boolean())
-    .required()
-    .description('Other tools were called, or in another order'),
-  latency_delta_ms: nullable(Joi.number())
-    .required()
-    .description('From start to end; null where one of the runs does not tell'),
-  cost_delta_usd: nullable(Joi.number()).required(),
+  basis: nullable(Joi.string().valid(...BASES)).description(
+    'common_scores: evaluators that scored both runs. given_score: the eval_score submitted, against the quality of the original. builtins: the built-in evaluators. Null where the replay failed',
+  ),
+  score_delta: nullable(Joi.number()).description('Replay less original'),
+  final_output_changed: nullable(Joi.boolean()).description(
+    'The answers are less than 98 % alike; null without a stored replay',
+  ),
+  tool_path_changed: nullable(Joi.boolean()).description(
+    'Other tools were called, or in another order',
+  ),
+  latency_delta_ms: nullable(Joi.number()).description(
+    'From start to end; null where one of the runs does not tell',
+  ),
+  cost_delta_usd: nullable(Joi.number()),
 }).label('ReplayComparison')
 
 const resultFields = {
@@ -36,14 +34,14 @@ const resultFields = {
   status: Joi.string()
     .valid(...TASK_STATUSES)
     .required(),
-  replayed_trace_id: nullable(Joi.string()).required(),
-  eval_score: nullable(Joi.number())
-    .required()
-    .description('The one submitted, else the quality of the replay'),
-  eval_verdict: nullable(Joi.string().valid(...EVAL_VERDICTS)).required(),
-  comparison: nullable(comparisonBody)
-    .required()
-    .description('Null until the task ends, and where the original is gone'),
+  replayed_trace_id: nullable(Joi.string()),
+  eval_score: nullable(Joi.number()).description(
+    'The one submitted, else the quality of the replay',
+  ),
+  eval_verdict: nullable(Joi.string().valid(...EVAL_VERDICTS)),
+  comparison: nullable(comparisonBody).description(
+    'Null until the task ends, and where the original is gone',
+  ),
 }
 
 export const taskResultBody = Joi.object(resultFields).label('ReplayTaskResult')

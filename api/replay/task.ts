@@ -27,18 +27,18 @@ export const taskFields = {
       'full: what the user asked is known whole, and so are the results of all tool calls. partial: something of it is missing. none: cannot be run; such a task is skipped',
     ),
   attempt: Joi.number().integer().required().description('How often it was given out'),
-  leased_by: nullable(Joi.string())
-    .required()
-    .description('What the worker that holds it calls itself; null of a push batch'),
-  leased_until: nullable(times).required().description('Null unless it is leased'),
-  reason: nullable(Joi.string())
-    .required()
-    .description('Why it was skipped or failed; while it waits again, why its last attempt failed'),
-  replayed_trace_id: nullable(Joi.string()).required(),
-  eval_score: nullable(Joi.number()).required(),
-  eval_verdict: nullable(Joi.string()).required(),
-  comparison: nullable(comparisonBody).required(),
-  ended_at: nullable(times).required(),
+  leased_by: nullable(Joi.string()).description(
+    'What the worker that holds it calls itself; null of a push batch',
+  ),
+  leased_until: nullable(times).description('Null unless it is leased'),
+  reason: nullable(Joi.string()).description(
+    'Why it was skipped or failed; while it waits again, why its last attempt failed',
+  ),
+  replayed_trace_id: nullable(Joi.string()),
+  eval_score: nullable(Joi.number()),
+  eval_verdict: nullable(Joi.string()),
+  comparison: nullable(comparisonBody),
+  ended_at: nullable(times),
 }
 
 export const taskBody = Joi.object(taskFields).label('ReplayTask')
@@ -47,12 +47,12 @@ const message = Joi.object({ role: Joi.string().required() }).unknown(true).labe
 
 /** What a runner is given. */
 export const taskInputBody = Joi.object({
-  user_input: nullable(Joi.string().allow(''))
-    .required()
-    .description('Whole where it is known; null where the trace does not tell'),
+  user_input: nullable(Joi.string().allow('')).description(
+    'Whole where it is known; null where the trace does not tell',
+  ),
   agent_name: Joi.string().required(),
-  session_id: nullable(Joi.string()).required(),
-  turn_index: nullable(Joi.number().integer()).required(),
+  session_id: nullable(Joi.string()),
+  turn_index: nullable(Joi.number().integer()),
   messages: listOf(message)
     .required()
     .description('The recorded conversation up to and with the message of the user that asked'),
@@ -69,16 +69,14 @@ export const taskInputBody = Joi.object({
   )
     .required()
     .description('In order, for runners that play the tools'),
-  original_output: nullable(Joi.string().allow('')).required(),
+  original_output: nullable(Joi.string().allow('')),
   target_manifest: nullable(
     Joi.object({
       manifest_id: Joi.string().guid().required(),
       manifest_hash: Joi.string().required(),
       version_label: Joi.string().required(),
     }).label('ReplayTarget'),
-  )
-    .required()
-    .description('The version to run as; null in a batch of links'),
+  ).description('The version to run as; null in a batch of links'),
   truncated: Joi.boolean().description(
     'Texts were cut, or items of lists left out: an input has at most 1 MiB',
   ),

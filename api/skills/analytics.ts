@@ -70,5 +70,5 @@ export function alsoNamed<S extends Joi.ObjectSchema>(
 }
 
 function mean(description: string) {
-  return nullable(Joi.number()).required().description(`${description}; null where none tells`)
+  return nullable(Joi.number()).description(`${description}; null where none tells`)
 }

@@ -34,10 +34,8 @@ export const attachmentsMembers = {
 }
 
 export const contentFields = {
-  content_text: nullable(Joi.string().allow(''))
-    .required()
-    .description('Null for other than UTF-8'),
-  content_base64: nullable(Joi.string()).required().description('Null for UTF-8'),
+  content_text: nullable(Joi.string().allow('')).description('Null for other than UTF-8'),
+  content_base64: nullable(Joi.string()).description('Null for UTF-8'),
 }
 
 export const versionMembers = {

@@ -23,7 +23,7 @@ import { findVisibleVersion } from './version.ts'
 export const MAX_CASES = 5000
 
 const counted = (description: string) => Joi.number().integer().required().description(description)
-const delta = (description: string) => nullable(Joi.number()).required().description(description)
+const delta = (description: string) => nullable(Joi.number()).description(description)
 
 export const benchmarkBody = Joi.object({
   id: Joi.string().guid().required(),

@@ -29,8 +29,7 @@ const usedVersion = Joi.object({
   ...useFields,
 }).label('UsedSkillVersion')
 
-const difference = (description: string) =>
-  nullable(Joi.number()).required().description(description)
+const difference = (description: string) => nullable(Joi.number()).description(description)
 
 export const compareVersions = endpoint('GET', '/skills/analytics/compare', {
   summary: 'Compare how two versions of a skill do in the traces that used them',

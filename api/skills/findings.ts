@@ -29,8 +29,8 @@ export const findingsMembers = {
     .required()
     .description('The first hundred, critical ones first'),
   finding_count: Joi.number().integer().required().description('Of all'),
-  scanned_at: nullable(times).required(),
-  scanner_version: nullable(Joi.number().integer()).required(),
+  scanned_at: nullable(times),
+  scanner_version: nullable(Joi.number().integer()),
 }
 
 /** The findings of the last scan of a version, where it counts; without one there are none. */

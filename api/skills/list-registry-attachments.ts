@@ -18,9 +18,9 @@ export const listRegistryAttachments = endpoint('GET', '/registry/skills/{skill_
       attachments: listOf(
         Joi.object({
           ...publicAttachmentFields,
-          content_text: nullable(Joi.string().allow(''))
-            .required()
-            .description('Null for other than UTF-8, and after 1 MiB of files: read those alone'),
+          content_text: nullable(Joi.string().allow('')).description(
+            'Null for other than UTF-8, and after 1 MiB of files: read those alone',
+          ),
         }).label('ListedPublicAttachment'),
       )
         .required()

@@ -35,15 +35,15 @@ const mergedBody = Joi.object({
   version_id: Joi.string().guid().required().description('The newest version from now on'),
   version_number: Joi.number().integer().required(),
   overwrote_local_changes: Joi.boolean().required(),
-  previous_version_id: nullable(Joi.string().guid())
-    .required()
-    .description('What was the newest version; null where no version was made'),
+  previous_version_id: nullable(Joi.string().guid()).description(
+    'What was the newest version; null where no version was made',
+  ),
 }).label('UpstreamMerge')
 
 const previewBody = Joi.object({
   upstream_body: Joi.string().allow('').required(),
   upstream_version_number: Joi.number().integer().required(),
-  upstream_change_summary: nullable(Joi.string()).required(),
+  upstream_change_summary: nullable(Joi.string()),
   current_body: Joi.string().allow('').required(),
 }).label('UpstreamPreview')
 

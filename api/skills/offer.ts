@@ -12,11 +12,11 @@ export const offerBody = Joi.object({
       skill_id: Joi.string().guid().required(),
       name: Joi.string().required(),
       description: Joi.string().required(),
-      category: nullable(Joi.string()).required(),
+      category: nullable(Joi.string()),
       version_number: Joi.number().integer().required().description('The newest'),
-      url_slug: nullable(Joi.string())
-        .required()
-        .description('Of a public skill of another organization; null for an own one'),
+      url_slug: nullable(Joi.string()).description(
+        'Of a public skill of another organization; null for an own one',
+      ),
       is_assigned: Joi.boolean().required(),
       score: Joi.number().required().description('How well it fits the query; 0 without one'),
       attachments: listOf(

@@ -28,9 +28,9 @@ const publishedBody = Joi.object({
   skill_id: Joi.string().guid().required(),
   url_slug: Joi.string().required().description('Its public name, which it keeps for ever'),
   registry_name: Joi.string().required().description('handle/name'),
-  category: nullable(Joi.string()).required(),
+  category: nullable(Joi.string()),
   tags: listOf(Joi.string()).required(),
-  author_display_name: nullable(Joi.string()).required(),
+  author_display_name: nullable(Joi.string()),
   skill_badge: Joi.string()
     .valid(...BADGES)
     .required()

@@ -14,7 +14,7 @@ import type { Principal } from '../principal.ts'
 /** A public skill as everybody sees it. */
 
 /** Null where it was not measured. */
-const measured = () => nullable(Joi.number()).required()
+const measured = () => nullable(Joi.number())
 
 export const registrySkillFields = {
   id: Joi.string().guid().required().description('As skill_id'),
@@ -23,11 +23,11 @@ export const registrySkillFields = {
   registry_name: Joi.string().required().description('handle/name'),
   handle: Joi.string().required().description('Of the organization that publishes it'),
   name: Joi.string().required(),
-  display_name: nullable(Joi.string()).required(),
+  display_name: nullable(Joi.string()),
   description: Joi.string().required(),
-  category: nullable(Joi.string()).required(),
+  category: nullable(Joi.string()),
   tags: listOf(Joi.string()).required(),
-  author_display_name: nullable(Joi.string()).required(),
+  author_display_name: nullable(Joi.string()),
   stability: oneOf(...STABILITIES).required(),
   version_id: Joi.string().guid().required(),
   version_number: Joi.number().integer().required().description('The newest that is not blocked'),
@@ -65,15 +65,13 @@ export const registrySkillFields = {
       tokens_delta_pct: measured(),
       turns_delta_pct: measured(),
     }).label('BenchmarkSummary'),
-  )
-    .required()
-    .description('Of the newest benchmark; null without one'),
+  ).description('Of the newest benchmark; null without one'),
   avg_rating: measured().description('0 to 1'),
   rating_count: Joi.number().integer().required(),
   install_count: Joi.number().integer().required(),
-  installed_as: nullable(Joi.string())
-    .required()
-    .description('The caller’s installation of it; null without one, and without a key'),
+  installed_as: nullable(Joi.string()).description(
+    'The caller’s installation of it; null without one, and without a key',
+  ),
   published_at: times.required().description('When this version was'),
   first_published_at: times.required(),
 }

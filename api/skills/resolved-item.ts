@@ -28,7 +28,7 @@ const resolvedItem = Joi.object({
         .required(),
       message: Joi.string().required(),
     }).label('ResolveError'),
-  ).required(),
+  ),
   skill_id: id.required(),
   org_id: id.required().description('Null without a key'),
   registry_name: words.required().description('owner/name'),
@@ -39,26 +39,24 @@ const resolvedItem = Joi.object({
   install_name_base: words.required().description('The skill’s name'),
   install_name_disambiguated: words.required().description('Does not depend on `taken`'),
   version_id: id.required(),
-  version: nullable(Joi.number().integer()).required(),
+  version: nullable(Joi.number().integer()),
   latest: nullable(
     Joi.object({
       version_id: Joi.string().guid().required(),
       version: Joi.number().integer().required(),
     }).label('LatestResolved'),
-  )
-    .required()
-    .description('The newest version that the caller may have'),
+  ).description('The newest version that the caller may have'),
   render: nullable(
     Joi.object({
       format: Joi.number().integer().required(),
       hash: Joi.string().required().description('SHA-256 of the rendered SKILL.md, in hex'),
       variant: oneOf(...VARIANTS).required(),
     }).label('SkillRender'),
-  ).required(),
+  ),
   body_sha256: hash.required(),
   description_sha256: hash.required(),
-  invocation: nullable(oneOf(...INVOCATIONS)).required(),
-  relationship: nullable(oneOf(...RELATIONSHIPS)).required(),
+  invocation: nullable(oneOf(...INVOCATIONS)),
+  relationship: nullable(oneOf(...RELATIONSHIPS)),
   files: listOf(
     Joi.object({
       path: Joi.string().required(),
@@ -79,7 +77,7 @@ const resolvedItem = Joi.object({
       band: oneOf(...BANDS).required(),
       withheld: Joi.boolean().required(),
     }).label('ResolvedSafety'),
-  ).required(),
+  ),
 }).label('ResolvedSkill')
 
 export const resolvedBody = Joi.object({ items: listOf(resolvedItem).required() }).label(

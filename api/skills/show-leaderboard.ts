@@ -24,9 +24,9 @@ export const showLeaderboard = endpoint('GET', '/skills/analytics/leaderboard', 
         Joi.object({
           rank: Joi.number().integer().required(),
           name: Joi.string().required(),
-          score: nullable(Joi.number())
-            .required()
-            .description('Lower bound of the pass rate, 0 to 1; null where no trace was judged'),
+          score: nullable(Joi.number()).description(
+            'Lower bound of the pass rate, 0 to 1; null where no trace was judged',
+          ),
           ...useFields,
         }).label('RankedSkill'),
       ).required(),

@@ -16,9 +16,9 @@ export const showRegistryEval = endpoint('GET', '/registry/skills/{skill_id}/eva
   answers: {
     200: Joi.object({
       eval_yaml_text: Joi.string().required().description('As its author wrote it'),
-      case_count: nullable(Joi.number().integer())
-        .required()
-        .description('Items of its list `cases`; null where it has none'),
+      case_count: nullable(Joi.number().integer()).description(
+        'Items of its list `cases`; null where it has none',
+      ),
       ...versionMembers,
     }).label('RegistryEval'),
     404: errorBody,

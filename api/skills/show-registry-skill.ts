@@ -43,7 +43,7 @@ export const showRegistrySkill = endpoint('GET', '/registry/skills/{skill_id}', 
           version_id: Joi.string().guid().required(),
           version_number: Joi.number().integer().required(),
           content_hash: Joi.string().required(),
-          change_summary: nullable(Joi.string()).required(),
+          change_summary: nullable(Joi.string()),
           published_at: times.required(),
         }).label('RegistryVersion'),
       )
@@ -59,9 +59,7 @@ export const showRegistrySkill = endpoint('GET', '/registry/skills/{skill_id}', 
         .required()
         .description('What is said now of the safety of these versions'),
       source_type: Joi.string().valid('organization').required().description('Who published it'),
-      source_url: nullable(Joi.string())
-        .required()
-        .description('Always null: skills are published from here'),
+      source_url: nullable(Joi.string()).description('Always null: skills are published from here'),
     }).label('RegistrySkill'),
     404: errorBody,
   },

@@ -28,9 +28,9 @@ export const skillPath = shape({ skill_name: skillName })
 export const skillBody = Joi.object({
   id: Joi.string().guid().required(),
   name: Joi.string().required(),
-  display_name: nullable(Joi.string()).required(),
+  display_name: nullable(Joi.string()),
   description: Joi.string().required(),
-  category: nullable(Joi.string()).required(),
+  category: nullable(Joi.string()),
   stability: Joi.string()
     .valid(...STABILITIES)
     .required(),
@@ -41,11 +41,11 @@ export const skillBody = Joi.object({
   trigger_phrases: listOf(Joi.string()).required(),
   frontmatter: Joi.object().unknown(true).required().description('Without name and description'),
   visibility: Joi.string().valid('private', 'public').required(),
-  url_slug: nullable(Joi.string())
-    .required()
-    .description('Its public name, which it keeps; null when it never was public'),
-  forked_from_skill_id: nullable(Joi.string().guid()).required(),
-  forked_at_version_id: nullable(Joi.string().guid()).required(),
+  url_slug: nullable(Joi.string()).description(
+    'Its public name, which it keeps; null when it never was public',
+  ),
+  forked_from_skill_id: nullable(Joi.string().guid()),
+  forked_at_version_id: nullable(Joi.string().guid()),
   has_upstream_update: Joi.boolean()
     .required()
     .description('The skill it is a copy of has a public version that was neither taken nor seen'),

@@ -29,10 +29,10 @@ export const subscriptionBody = Joi.object({
     .description(
       'owner/name of another organization’s skill, its url slug when it is public no more',
     ),
-  version_id: nullable(Joi.string().guid()).required().description('Null for the latest'),
+  version_id: nullable(Joi.string().guid()).description('Null for the latest'),
   subscribed_at: times.required(),
   subscribed_by_user_id: Joi.any().valid(null).required().description('Keys act, not users'),
-  subscribed_by_key_id: nullable(Joi.string().guid()).required(),
+  subscribed_by_key_id: nullable(Joi.string().guid()),
 }).label('SkillSubscription')
 
 /** What is subscribed to. */

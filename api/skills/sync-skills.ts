@@ -21,18 +21,16 @@ const actionBody = Joi.object({
     .valid('created', 'pushed', 'pulled', 'no_change', 'failed')
     .required()
     .description('pushed: the body sent is a new version; pulled: the stored one stays'),
-  name: nullable(Joi.string()).required(),
-  version_number: nullable(Joi.number().integer())
-    .required()
-    .description('The newest from now on; null where it failed'),
-  new_version_number: nullable(Joi.number().integer())
-    .required()
-    .description('Of the version that was made'),
-  body_markdown: nullable(Joi.string().allow(''))
-    .required()
-    .description('The stored body of what is pulled, in mode diff; null beyond 5 MiB in all'),
-  url_slug: nullable(Joi.string()).required(),
-  error: nullable(Joi.string()).required(),
+  name: nullable(Joi.string()),
+  version_number: nullable(Joi.number().integer()).description(
+    'The newest from now on; null where it failed',
+  ),
+  new_version_number: nullable(Joi.number().integer()).description('Of the version that was made'),
+  body_markdown: nullable(Joi.string().allow('')).description(
+    'The stored body of what is pulled, in mode diff; null beyond 5 MiB in all',
+  ),
+  url_slug: nullable(Joi.string()),
+  error: nullable(Joi.string()),
 }).label('SyncAction')
 
 const answerBody = Joi.object({
@@ -43,7 +41,7 @@ const answerBody = Joi.object({
   pulled: counted,
   failures: listOf(
     Joi.object({
-      name: nullable(Joi.string()).required(),
+      name: nullable(Joi.string()),
       code: Joi.string()
         .valid('invalid_item', ...SYNC_FAULTS)
         .required(),

@@ -16,15 +16,15 @@ const fields = {
   id: Joi.string().guid().required(),
   version_number: Joi.number().integer().required().description('From 1'),
   content_hash: Joi.string().required().description('SHA-256 of the body, in hex'),
-  change_summary: nullable(Joi.string()).required(),
-  author: nullable(Joi.string()).required(),
+  change_summary: nullable(Joi.string()),
+  author: nullable(Joi.string()),
   origin: Joi.string()
     .valid(...ORIGINS)
     .required(),
-  parent_version_id: nullable(Joi.string().guid()).required(),
-  restored_from_version_id: nullable(Joi.string().guid())
-    .required()
-    .description('An older version that has the same body'),
+  parent_version_id: nullable(Joi.string().guid()),
+  restored_from_version_id: nullable(Joi.string().guid()).description(
+    'An older version that has the same body',
+  ),
   frozen: Joi.boolean().required().description('Its files change no more'),
   safety_band: Joi.string()
     .valid(...BANDS)

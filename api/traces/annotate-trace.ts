@@ -73,9 +73,9 @@ export const annotateTrace = endpoint('POST', '/traces/{trace_id}/annotations', 
     201: annotationBody
       .keys({
         trace_id: Joi.string().required(),
-        verdict_job_id: nullable(Joi.string().guid())
-          .required()
-          .description('Null where nothing was said that a decision depends on'),
+        verdict_job_id: nullable(Joi.string().guid()).description(
+          'Null where nothing was said that a decision depends on',
+        ),
       })
       .label('StoredAnnotation'),
     404: errorBody,

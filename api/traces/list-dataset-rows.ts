@@ -18,9 +18,9 @@ const rowBody = Joi.object({
   split: Joi.string()
     .valid(...SPLITS)
     .required(),
-  side: nullable(Joi.string().valid('chosen', 'rejected', 'both'))
-    .required()
-    .description('Of a pair, the side that the trace gave; null for a row that is no pair'),
+  side: nullable(Joi.string().valid('chosen', 'rejected', 'both')).description(
+    'Of a pair, the side that the trace gave; null for a row that is no pair',
+  ),
 }).label('TraceDatasetRow')
 
 export const listDatasetRows = endpoint('GET', '/traces/{trace_id}/dataset-rows', {

@@ -182,18 +182,18 @@ const shownFields = {
 
 export const annotationBody = Joi.object({
   id: Joi.string().guid().required(),
-  label: nullable(Joi.string()).required(),
-  rating: nullable(Joi.number().integer()).required(),
-  correctness: nullable(Joi.string()).required(),
+  label: nullable(Joi.string()),
+  rating: nullable(Joi.number().integer()),
+  correctness: nullable(Joi.string()),
   error_categories: listOf(Joi.string()).required(),
-  corrected_output: nullable(Joi.string()).required(),
+  corrected_output: nullable(Joi.string()),
   correction_withdrawn: Joi.boolean()
     .required()
     .description('It takes back the corrected output that was given before'),
   tags: listOf(Joi.string()).required(),
-  notes: nullable(Joi.string()).required(),
-  score: nullable(Joi.number()).required(),
-  flagged_for_review: nullable(Joi.boolean()).required(),
+  notes: nullable(Joi.string()),
+  score: nullable(Joi.number()),
+  flagged_for_review: nullable(Joi.boolean()),
   created_by: Joi.string().guid().required().description('The API key'),
   created_at: times.required(),
 }).label('Annotation')
