@@ -43,6 +43,34 @@ export async function tieTraces(sql: Queryable, traces: readonly TraceKey[]) {
   return sql.unsafe<TraceKey[]>(TIE, keys.map(arrayText), { prepare: true })
 }
 
+/** A trace that names the hash of a manifest of its agent. */
+export interface NamingTrace extends TraceKey {
+  readonly agentName: string
+  /** Without `sha256:` */
+  readonly hash: string
+}
+
+/** Those whose manifest is registered by now. Most often none is, and each name is looked up once. */
+export async function listRegistered<T extends NamingTrace>(sql: Queryable, traces: readonly T[]) {
+  const named = Map.groupBy(traces, ({ org_id, project_id, agentName, hash }) =>
+    JSON.stringify([org_id, project_id, agentName, hash]),
+  )
+  const groups = [...named.values()]
+  const firsts = groups.map(([first]) => first as T)
+  const found = await sql<{ place: number }[]>`
+    select n.place::int
+    from unnest(${firsts.map(({ org_id }) => org_id)}::uuid[],
+      ${firsts.map(({ project_id }) => project_id)}::uuid[],
+      ${firsts.map(({ agentName }) => agentName)}::text[],
+      ${firsts.map(({ hash }) => hash)}::text[])
+      with ordinality as n (org_id, project_id, agent_name, hash, place)
+    where exists (
+      select from manifests m
+      where m.org_id = n.org_id and m.project_id = n.project_id and m.agent_name = n.agent_name
+        and m.manifest_hash = 'sha256:' || n.hash)`
+  return found.flatMap(({ place }) => groups[place - 1] ?? [])
+}
+
 /**
  * Drafts that are not held and under which production traces among these were recorded; imported ones
  * and fixtures do not count. The last condition spares reading traces in a project without such a draft.

@@ -67,8 +67,9 @@ export const ROW_COLUMNS = [
 /** A trace that was inserted, with the manifest it was tied to. */
 export type InsertedTrace = TraceKey &
   Pick<TraceRow, 'manifest_id'> & {
-    /** Its agent where it names a hash and no manifest has it; else null. */
+    /** Its agent and the hash it names where no manifest has that; else null. */
     untied_agent: string | null
+    untied_hash: string | null
   }
 
 /**
@@ -116,7 +117,8 @@ export const joinNamedManifest = `
 
 /** SQL for the members of `InsertedTrace`, of a row of `traces`. */
 export const INSERTED = `org_id, project_id, trace_id, manifest_id,
-  case when manifest_id is null and manifest_hash is not null then agent_name end as untied_agent`
+  case when manifest_id is null and manifest_hash is not null then agent_name end as untied_agent,
+  case when manifest_id is null then manifest_hash end as untied_hash`
 
 /** SQL that is true when the id that row `t` names is none of the manifests of its agent. */
 const namesUnknownManifest = 't.manifest_id is not null and t.manifest_id is distinct from m.id'

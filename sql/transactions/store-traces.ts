@@ -6,7 +6,7 @@ import type { Queue } from '../../jobs/queue.ts'
 import type { Transaction } from '../core/db.ts'
 import { upsertScores } from '../evals/eval-scores.ts'
 import type { TraceScore } from '../evals/eval-scores.ts'
-import { tieTraces } from '../manifests/manifest-links.ts'
+import { listRegistered, tieTraces } from '../manifests/manifest-links.ts'
 import { holdAgents } from '../manifests/manifests.ts'
 import type { Charge } from '../org/usage.ts'
 import { insertTraces } from '../traces/trace-inserts.ts'
@@ -119,13 +119,14 @@ async function awaitSettling(
  * after the last insertion: one behind it could wait for a transaction that waits for these locks.
  */
 export async function tieLate(tx: Transaction, inserted: readonly InsertedTrace[]) {
-  const untied = inserted.flatMap(({ untied_agent: agentName, ...trace }) =>
-    agentName === null ? [] : { ...trace, agentName },
+  const untied = inserted.flatMap(({ untied_agent: agentName, untied_hash: hash, ...trace }) =>
+    agentName === null || hash === null ? [] : { ...trace, agentName, hash },
   )
   if (untied.length === 0) return
   const agents = untied.map(({ project_id: projectId, agentName }) => ({ projectId, agentName }))
   // Both are sent at once. The second waits for the locks, and sees what was committed until then.
-  await allEnded([holdAgents(tx, agents), tieTraces(tx, untied)])
+  const [, registered] = await allEnded([holdAgents(tx, agents), listRegistered(tx, untied)])
+  if (registered.length > 0) await tieTraces(tx, registered)
 }
 
 /** A statement sent after the transaction would be outside of it, so all have to end, even if one fails. */

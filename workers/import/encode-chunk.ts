@@ -11,7 +11,7 @@ import { encodeParts } from '../../sql/import/import-parts.ts'
 import type { StagedChunk } from '../../sql/import/import-parts.ts'
 import { encodeTraces } from '../../sql/traces/trace-copy.ts'
 import { sentenceOf } from './fault-sentence.ts'
-import type { ParsedChunk, WholeRecord } from './parse-chunk.ts'
+import type { ParsedChunk, PartsRecord, WholeRecord } from './parse-chunk.ts'
 import { joinParts } from './stage-parts.ts'
 import type { LineFault } from './containers/upload-fault.ts'
 
@@ -64,16 +64,21 @@ export interface TraceLoss {
  * Checks the whole traces that are not known yet and makes rows of them, and of the parts of others. Of
  * a record that stands for several traces all are stored or none.
  * @param chunkNo distinguishes the parts of this chunk from those of others
+ * @param encoder has what was encoded of the chunk before
  */
 export function encodeChunk(
-  { candidates }: ParsedChunk,
+  { candidates }: Pick<ParsedChunk, 'candidates'>,
   known: ReadonlySet<string>,
   settings: ImportSettings,
   chunkNo: number,
+  encoder = openTraceEncoder(settings),
 ): EncodedChunk {
-  const whole = candidates.filter((each) => 'traces' in each)
-  const inParts = candidates.filter((each) => 'parts' in each)
-  const encoded = encodeWhole(whole, known, settings)
+  const inParts: PartsRecord[] = []
+  for (const candidate of candidates) {
+    if ('parts' in candidate) inParts.push(candidate)
+    else encoder.add(candidate, known)
+  }
+  const encoded = encoder.finish()
   const { rows, faults, ...joined } = joinParts(
     inParts.map(({ parts }) => parts),
     known,
@@ -90,12 +95,11 @@ export function encodeChunk(
   }
 }
 
-function encodeWhole(
-  records: readonly WholeRecord[],
-  known: ReadonlySet<string>,
-  settings: ImportSettings,
-) {
-  const seen = new Set(known)
+export type TraceEncoder = ReturnType<typeof openTraceEncoder>
+
+/** Makes rows of the whole traces of one chunk. */
+export function openTraceEncoder(settings: ImportSettings) {
+  const seen = new Set<string>()
   const rows: TraceRow[] = []
   const traceIds: string[] = []
   const lines: number[] = []
@@ -103,27 +107,32 @@ function encodeWhole(
   const losses: TraceLoss[] = []
   const faults: LineFault[] = []
   let skipped = 0
-  for (const { line, format, traces } of records) {
-    const unseen = traces.filter(({ key }) => !seen.has(key))
-    skipped += traces.length - unseen.length
-    const read = unseen.map(({ record, traceId }) =>
-      readRecord(record, format, { ...settings, traceId }),
-    )
-    const fault = read.find((each) => 'faults' in each)
-    if (fault) {
-      faults.push({ line, code: 'invalid_record', message: sentenceOf(fault.faults) })
-      continue
-    }
-    for (const [i, { trace, ...found }] of (read as ReadRecord[]).entries()) {
-      const { key } = unseen[i] as WholeRecord['traces'][number]
-      seen.add(key)
-      traceIds.push(key)
-      lines.push(line)
-      if (!settings.dryRun) rows.push(toTraceRow(trace, settings.contentForm))
-      for (const score of found.scores) scores.push({ ...score, trace_id: key })
-      for (const code of found.losses) losses.push({ code, trace_id: key })
-    }
+  return {
+    /** Makes rows of the traces that are not known and did not come before in the chunk. */
+    add({ line, format, traces }: WholeRecord, known: ReadonlySet<string>) {
+      const unseen = traces.filter(({ key }) => !known.has(key) && !seen.has(key))
+      skipped += traces.length - unseen.length
+      const read = unseen.map(({ record, traceId }) =>
+        readRecord(record, format, { ...settings, traceId }),
+      )
+      const fault = read.find((each) => 'faults' in each)
+      if (fault) {
+        faults.push({ line, code: 'invalid_record', message: sentenceOf(fault.faults) })
+        return
+      }
+      for (const [i, { trace, ...found }] of (read as ReadRecord[]).entries()) {
+        const { key } = unseen[i] as WholeRecord['traces'][number]
+        seen.add(key)
+        traceIds.push(key)
+        lines.push(line)
+        if (!settings.dryRun) rows.push(toTraceRow(trace, settings.contentForm))
+        for (const score of found.scores) scores.push({ ...score, trace_id: key })
+        for (const code of found.losses) losses.push({ code, trace_id: key })
+      }
+    },
+    finish() {
+      const copied = encodeTraces(settings.orgId, settings.projectId, rows)
+      return { rows: copied, traceIds, lines, scores, losses, skipped, faults }
+    },
   }
-  const copied = encodeTraces(settings.orgId, settings.projectId, rows)
-  return { rows: copied, traceIds, lines, scores, losses, skipped, faults }
 }

@@ -14,9 +14,11 @@ import type { LineFault } from './containers/upload-fault.ts'
 
 /** Records of a chunk that are JSON objects of a known format. */
 export interface ParsedChunk {
-  /** In the order of the chunk. */
+  /** In the order of the chunk, but for those that were taken. */
   readonly candidates: readonly Candidate[]
   readonly faults: readonly LineFault[]
+  /** Format of the first record that has one. */
+  readonly format: FormatName | undefined
   /** Whether any record was JSON. */
   readonly readable: boolean
 }
@@ -53,13 +55,16 @@ export interface PartsRecord {
 /**
  * Parses the records only as far as it takes to know their trace ids.
  * @param asked the only format to accept; null detects the format of each record
+ * @param take is given each record of whole traces as soon as it is parsed, which is then no candidate
  */
 export function parseChunk(
   { bytes, ends, lines }: Pick<Chunk, 'bytes' | 'ends' | 'lines'>,
   asked: FormatName | null,
+  take?: (record: WholeRecord) => void,
 ): ParsedChunk {
   const candidates: Candidate[] = []
   const faults: LineFault[] = []
+  let format: FormatName | undefined
   let readable = false
   const records = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   lines.forEach((line, i) => {
@@ -68,11 +73,16 @@ export function parseChunk(
     if ('code' in parsed) faults.push({ line, ...parsed })
     else {
       const candidate = identify(line, parsed.record, asked)
-      if ('code' in candidate) faults.push(candidate)
+      if ('code' in candidate) {
+        faults.push(candidate)
+        return
+      }
+      format ??= candidate.name
+      if (take && 'traces' in candidate) take(candidate)
       else candidates.push(candidate)
     }
   })
-  return { candidates, faults, readable }
+  return { candidates, faults, format, readable }
 }
 
 /** @param maxValues most values that the record may hold */

@@ -3,13 +3,13 @@
 import { parentPort } from 'node:worker_threads'
 import { assemblePage } from './assemble-page.ts'
 import { parseLines } from './backup/parse-lines.ts'
-import { encodeChunk } from './encode-chunk.ts'
-import type { ImportSettings } from './encode-chunk.ts'
+import { encodeChunk, openTraceEncoder } from './encode-chunk.ts'
+import type { ImportSettings, TraceEncoder } from './encode-chunk.ts'
 import { parseChunk } from './parse-chunk.ts'
-import type { Candidate, ParsedChunk } from './parse-chunk.ts'
-import type { ChunkBytes, ThreadReply, ThreadTask } from './parsers.ts'
+import type { Candidate, ParsedChunk, WholeRecord } from './parse-chunk.ts'
+import type { ParsedReply, ParseTask, ThreadReply, ThreadTask } from './parsers.ts'
 
-/** Parsed chunks, by id, that wait to hear which of their traces are known. */
+/** Parsed chunks, by id, that wait to hear which of their traces are known, or that they are wanted. */
 const parsed = new Map<number, Parsed>()
 
 parentPort?.on('message', (task: ThreadTask) => {
@@ -21,10 +21,10 @@ function work({ taskId, ...task }: ThreadTask): [ThreadReply, ArrayBuffer[]] {
   try {
     switch (task.kind) {
       case 'parse':
-        return [{ taskId, result: parse(task.chunkId, task.chunk, task.settings) }, []]
+        return [{ taskId, result: parse(task) }, []]
       case 'encode': {
-        const { chunk, settings } = take(task.chunkId)
-        const result = encodeChunk(chunk, task.known, settings, task.chunkNo)
+        const { chunk, settings, encoder } = take(task.chunkId)
+        const result = encodeChunk(chunk, task.known, settings, task.chunkNo, encoder)
         const staged = result.staged ? [result.staged.rows.bytes.buffer] : []
         return [{ taskId, result }, [result.rows.bytes.buffer, ...staged]]
       }
@@ -45,12 +45,17 @@ function work({ taskId, ...task }: ThreadTask): [ThreadReply, ArrayBuffer[]] {
   }
 }
 
-function parse(chunkId: number, bytes: ChunkBytes, settings: ImportSettings) {
-  const chunk = parseChunk(bytes, settings.format)
-  parsed.set(chunkId, { chunk, settings })
-  const { faults, readable, candidates } = chunk
-  const traceIds = [...new Set(candidates.flatMap(traceIdsOf))]
-  return { traceIds, format: candidates[0]?.name, faults, readable }
+/**
+ * Where traces are expected to be new, each is encoded as soon as it is parsed. What was parsed of it is garbage then,
+ * and need not be moved about until the database has said what it knows: that takes a fifth less time.
+ */
+function parse({ chunkId, chunk: bytes, settings, areNew }: ParseTask): ParsedReply {
+  const encoder = openTraceEncoder(settings)
+  const take = (record: WholeRecord) => encoder.add(record, NONE)
+  const chunk = parseChunk(bytes, settings.format, areNew ? take : undefined)
+  parsed.set(chunkId, { chunk, settings, encoder })
+  const { candidates, ...rest } = chunk
+  return { ...rest, traceIds: [...new Set(candidates.flatMap(traceIdsOf))] }
 }
 
 function traceIdsOf(candidate: Candidate) {
@@ -66,7 +71,10 @@ function take(chunkId: number): Parsed {
   return found
 }
 
+const NONE: ReadonlySet<string> = new Set()
+
 interface Parsed {
   readonly chunk: ParsedChunk
   readonly settings: ImportSettings
+  readonly encoder: TraceEncoder
 }

@@ -1,32 +1,34 @@
 import { Worker } from 'node:worker_threads'
 import { ThreadEnded } from '../runtime/give-up.ts'
-import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import type { EncodedPage, PageSettings, PageTrace } from './assemble-page.ts'
 import type { BackupChunk } from './backup/backup-chunks.ts'
 import type { LineSettings, ParsedLines } from './backup/parse-lines.ts'
 import type { EncodedChunk, ImportSettings } from './encode-chunk.ts'
 import type { Chunk } from './containers/read-chunks.ts'
-import type { LineFault } from './containers/upload-fault.ts'
+import type { ParsedChunk } from './parse-chunk.ts'
 
 /** A parsed chunk, which its thread holds. Call exactly one of `encode` and `drop`. */
-export interface ThreadChunk {
-  readonly traceIds: readonly string[]
-  /** Format of the first record that has one. */
-  readonly format: FormatName | undefined
-  readonly faults: readonly LineFault[]
-  readonly readable: boolean
+export interface ThreadChunk extends ParsedReply {
   /** Makes rows of all traces and parts except the known ones. */
   encode(known: ReadonlySet<string>, chunkNo: number): Promise<EncodedChunk>
   drop(): void
 }
 
+export interface ParsedReply extends Omit<ParsedChunk, 'candidates'> {
+  /** Of traces that are not encoded yet. */
+  readonly traceIds: readonly string[]
+}
+
+export interface ParseTask {
+  readonly kind: 'parse'
+  readonly chunkId: number
+  readonly chunk: ChunkBytes
+  readonly settings: ImportSettings
+  readonly areNew: boolean
+}
+
 export type ThreadTask = { readonly taskId: number } & (
-  | {
-      readonly kind: 'parse'
-      readonly chunkId: number
-      readonly chunk: ChunkBytes
-      readonly settings: ImportSettings
-    }
+  | ParseTask
   | {
       readonly kind: 'encode'
       readonly chunkId: number
@@ -49,18 +51,28 @@ export type ThreadReply = { readonly taskId: number } & (
   { readonly result: unknown } | { readonly error: unknown }
 )
 
-/** Parses a chunk in the thread that has the fewest. The chunk's bytes are transferred to it. */
+/**
+ * Parses a chunk in the thread that has the fewest. The chunk's bytes are transferred to it.
+ * @param areNew whether whole traces are expected to be new, and encoded without being asked for
+ */
 export async function parseInThread(
   chunk: ChunkBytes,
   settings: ImportSettings,
+  areNew: boolean,
 ): Promise<ThreadChunk> {
   const thread = pickThread()
   const chunkId = ++lastId
   thread.chunks++
   try {
     const { bytes, ends, lines } = chunk
-    const task = { kind: 'parse', chunkId, chunk: { bytes, ends, lines }, settings } as const
-    const parsed = await thread.run<Omit<ThreadChunk, 'encode' | 'drop'>>(task, [bytes.buffer])
+    const task: ParseTask = {
+      kind: 'parse',
+      chunkId,
+      chunk: { bytes, ends, lines },
+      settings,
+      areNew,
+    }
+    const parsed = await thread.run<ParsedReply>(task, [bytes.buffer])
     return {
       ...parsed,
       async encode(known, chunkNo) {

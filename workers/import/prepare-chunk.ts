@@ -13,14 +13,16 @@ export interface PreparedRecords extends Pick<ThreadChunk, 'format' | 'readable'
 /**
  * Parses records and makes rows of the traces that the project does not have yet. The bytes are
  * transferred to a thread.
+ * @param areNew whether whole traces are expected to be new: it is then not asked which of them the project has,
+ * and `storeStep` leaves those out
  */
 export async function prepareChunk(
   run: Run,
   settings: ImportSettings,
   chunk: ChunkBytes,
-  chunkNo: number,
+  { chunkNo, areNew = false }: { chunkNo: number; areNew?: boolean },
 ): Promise<PreparedRecords> {
-  const parsed = await parseInThread(chunk, settings)
+  const parsed = await parseInThread(chunk, settings, areNew)
   const known = await findKnown(run, settings, parsed.traceIds).catch((error: unknown) => {
     parsed.drop()
     throw error
@@ -32,6 +34,7 @@ export async function prepareChunk(
 
 async function findKnown({ sql, signal }: Run, settings: ImportSettings, ids: readonly string[]) {
   signal.throwIfAborted()
+  if (ids.length === 0) return new Set<string>()
   const { orgId, projectId } = settings
   return listKnownTraceIds(sql, orgId, projectId, ids)
 }

@@ -32,15 +32,18 @@ export async function readFile(
   const settings = { ...settingsOf(run, item), format: formatOf(item, from) }
   let cursor: Cursor | undefined = from
   let chunkNo = from?.chunk_no ?? 0
+  // A file is imported once as a rule, and once more as a whole: what holds for a chunk holds for the next.
+  let areNew = false
   const ready = inOrder(chunksBefore(chunks, beforeLine), CHUNKS_AHEAD, (chunk) =>
-    prepare(run, settings, chunk, chunkNo++),
+    prepare(run, settings, chunk, { chunkNo: chunkNo++, areNew }),
   )
   try {
     for await (const prepared of ready) {
       run.signal.throwIfAborted()
       const isSliceEnd = slice.isOver()
       const next = { ...advance(cursor, prepared, settings), attempt: run.attempt, isSliceEnd }
-      await storeStep(run, item, stepOf(item, prepared, next), next)
+      const { skipped } = await storeStep(run, item, stepOf(item, prepared, next), next)
+      areNew = skipped === 0 && !item.dry_run
       cursor = next
       if (isSliceEnd && !next.end) return CONTINUE
       if (next.end ?? next.phase) return next
@@ -82,11 +85,11 @@ async function prepare(
   run: Run,
   settings: ImportSettings,
   chunk: Chunk,
-  chunkNo: number,
+  how: { chunkNo: number; areNew: boolean },
 ): Promise<PreparedChunk> {
-  const prepared = await prepareChunk(run, settings, chunk, chunkNo)
+  const prepared = await prepareChunk(run, settings, chunk, how)
   const faults = withEntries(chunk, [...chunk.faults, ...prepared.faults])
-  return { ...prepared, chunk, chunkNo, faults }
+  return { ...prepared, chunk, chunkNo: how.chunkNo, faults }
 }
 
 /** Where a run continues after a chunk, or how the import ends with it. */

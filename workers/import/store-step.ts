@@ -61,6 +61,7 @@ export class OverQuota extends Error {
  * Stores a step in one transaction: traces, scores, staged parts, counts, errors, the jobs that judge the
  * traces, and the position from which to continue. Whatever ends the process or aborts the run, all of it
  * is stored or nothing.
+ * @returns how many whole traces the project had already
  * @throws OverQuota
  */
 export async function storeStep<C extends PartsCursor>(
@@ -70,18 +71,20 @@ export async function storeStep<C extends PartsCursor>(
   cursor: C,
 ) {
   const { encoded, staged } = step
-  await run.queue.transaction(run.sql, async (tx: Transaction) => {
+  return run.queue.transaction(run.sql, async (tx: Transaction) => {
     if (staged) await stageParts(tx, { orgId: item.org_id, importId: item.id }, staged)
     const stored = await storeTraces(tx, run, item, encoded)
     run.signal.throwIfAborted()
     const later = await storeLater(tx, run, item, step, stored)
     run.signal.throwIfAborted()
+    const left = encoded.traceIds.length - stored.ids.size - stored.refused.length
+    const skipped = encoded.skipped + left
     await addImportStep(tx, item.org_id, item.id, {
       source: step.format,
       bytes_done: step.bytesDone,
       lines_done: step.linesDone,
       imported: stored.ids.size,
-      skipped: encoded.skipped + encoded.traceIds.length - stored.ids.size - stored.refused.length,
+      skipped,
       errors: [...step.faults, ...stored.refused],
       scores: stored.scoreCount + later.scoreCount,
       losses: countCodes([...encoded.lost, ...stored.lost, ...later.lost], step.leftOut),
@@ -90,6 +93,7 @@ export async function storeStep<C extends PartsCursor>(
     })
     await run.checkpoint(tx, step.progress, cursor)
     if (!item.dry_run) await charge(tx, run, encoded, stored.ids)
+    return { skipped }
   })
 }
 

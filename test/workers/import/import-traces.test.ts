@@ -52,6 +52,21 @@ t.test('working off an import', async (t) => {
     })
   })
 
+  await t.test(
+    'skips known traces that come after many new ones, and goes on with new ones',
+    async (t) => {
+      const ids = [...Array(300).keys(), ...Array(100).keys(), ...Array(350).keys()]
+      const lines = ids.map((id) => JSON.stringify({ trace_id: `t${id}`, agent_name: 'a' }))
+      const mixed = await submit(lines.join('\n'))
+      const workers = await service.startWorkers([importHandler({ chunkBytes: CHUNK_BYTES })])
+      t.match(await mixed.ended(), { imported_count: 350, skipped_count: 400, error_count: 0 })
+      const { traces, judged } = await stateOf(mixed)
+      t.equal(traces.length, 350)
+      t.equal(judged.length, 350)
+      await workers.stop()
+    },
+  )
+
   await t.test('goes on where a killed process stopped, losing and doubling nothing', async (t) => {
     for (const upload of [Buffer.from(file), gzipSync(file)]) {
       const killed = await submit(upload)

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import t from 'tap'
-import { encodeChunk } from '../../../workers/import/encode-chunk.ts'
+import { encodeChunk, openTraceEncoder } from '../../../workers/import/encode-chunk.ts'
 import type { ImportSettings } from '../../../workers/import/encode-chunk.ts'
 import { parseChunk } from '../../../workers/import/parse-chunk.ts'
 import fc from '../../support/property.ts'
@@ -116,6 +116,29 @@ t.test('a chunk of records', async (t) => {
     t.equal(result.skipped, 3)
     t.match(result.scores, [{ trace_id: 'bad', name: 's', value: 1 }])
     t.match(result.faults, [{ line: 2, code: 'invalid_record' }])
+  })
+
+  t.test('traces that are encoded as they are parsed give the same chunk', async (t) => {
+    const message = { role: 'user', content: 'Hi' }
+    const span = { traceId: '0'.repeat(31) + '1', spanId: '0'.repeat(15) + '1', name: 'run' }
+    const chunk = chunkOf(
+      [
+        { agent_name: 'a', trace_id: '1', scores: { s: 1 } },
+        { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] },
+        { agent_name: 'a', trace_id: '1' },
+        { agent_name: 'a', trace_id: '2', tags: 'x' },
+        { agent_name: 'a', trace_id: '3', messages: [message], large: 'x'.repeat(20_000) },
+        [],
+      ].map((record) => JSON.stringify(record)),
+    )
+    const { candidates, ...said } = parseChunk(chunk, null)
+    const later = encodeChunk({ candidates }, new Set(), SETTINGS, 0)
+    const encoder = openTraceEncoder(SETTINGS)
+    const taken = parseChunk(chunk, null, (record) => encoder.add(record, new Set()))
+    t.equal(candidates.length, 5)
+    t.match(taken, { ...said, format: 'traces', candidates: { length: 1 } })
+    t.strictSame(encodeChunk(taken, new Set(), SETTINGS, 0, encoder), later)
+    t.strictSame([later.traceIds, later.skipped, later.losses.length], [['1', '3'], 1, 1])
   })
 
   t.test('a format that was asked for is the only one', async (t) => {

@@ -30,7 +30,9 @@ export async function readyPage(
   for (const { records: some, lines, long } of chunksOf(records, before.line)) {
     run.signal.throwIfAborted()
     const chunk = { ...packed(some), lines }
-    const prepared = await prepareChunk(run, settings, chunk, before.chunkNo + chunks.length)
+    const prepared = await prepareChunk(run, settings, chunk, {
+      chunkNo: before.chunkNo + chunks.length,
+    })
     chunks.push(prepared.encoded)
     for (const line of long) faults.push({ line, ...TOO_LONG })
     for (const fault of prepared.faults) faults.push(fault)
