@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { inSteps } from '../jobs/rules/core/in-steps.ts'
 import type { Pause } from '../jobs/rules/core/in-steps.ts'
 
@@ -6,7 +5,7 @@ import type { Pause } from '../jobs/rules/core/in-steps.ts'
 export function openTurns(): Pause {
   let since = performance.now()
   async function goOn() {
-    await setImmediate()
+    await nextTurn()
     since = performance.now()
   }
   return () => (performance.now() - since < TURN_MS ? undefined : goOn())
@@ -20,5 +19,20 @@ export function inTurns<Result>(
   return inSteps(work, pause)
 }
 
+/** Works that wait for their turn, first come first. */
+const waiting: (() => void)[] = []
+
+/** One turn each time the event loop comes around: of many long works, others wait for no more than one. */
+function nextTurn() {
+  return new Promise<void>((resolve) => {
+    if (waiting.push(resolve) === 1) setImmediate(giveTurn)
+  })
+}
+
+function giveTurn() {
+  waiting.shift()?.()
+  if (waiting.length > 0) setImmediate(giveTurn)
+}
+
 /** How long work goes on before others have their turn. */
-const TURN_MS = 10
+const TURN_MS = 2

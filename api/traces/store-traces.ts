@@ -157,7 +157,7 @@ class OverQuota extends Error {
 }
 
 /** Most traces in one transaction. */
-const TRACES_TOGETHER = 200
+const TRACES_TOGETHER = 500
 /** Most bytes of traces in one transaction, unless a single trace has more. */
 const BYTES_TOGETHER = 4 << 20
 
