@@ -35,4 +35,4 @@ function giveTurn() {
 }
 
 /** How long work goes on before others have their turn. */
-const TURN_MS = 2
+const TURN_MS = 5

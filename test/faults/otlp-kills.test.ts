@@ -20,77 +20,73 @@ const TRACES = LONG ? 200 : 30
 const CLIENTS = 4
 const KILLS = LONG ? 10 : 2
 
-t.test(
-  'spans in any order, by clients whose API processes are killed',
-  { timeout: LONG ? 900_000 : 300_000 },
-  async (t) => {
-    const service = await openAgentService(t)
-    await service.startWorkers([settleTracesHandler])
-    const traces = Array.from({ length: TRACES }, (_, i) => spansOf(i))
-    const random = randomOf(Number(process.env['FC_SEED'] ?? 7))
+t.test('spans in any order, by clients whose API processes are killed', async (t) => {
+  const service = await openAgentService(t)
+  await service.startWorkers([settleTracesHandler])
+  const traces = Array.from({ length: TRACES }, (_, i) => spansOf(i))
+  const random = randomOf(Number(process.env['FC_SEED'] ?? 7))
 
-    const ordered = await makeAgent(service)
-    const { send } = otlpClient(service, ordered.org.key)
-    for (const spans of traces) t.equal((await send(exportRequest(spans))).status, 200)
+  const ordered = await makeAgent(service)
+  const { send } = otlpClient(service, ordered.org.key)
+  for (const spans of traces) t.equal((await send(exportRequest(spans))).status, 200)
 
-    const stormy = await makeAgent(service)
-    const apis = await Promise.all([startApi(service), startApi(service)])
-    t.teardown(() => Promise.all(apis.map((api) => api.kill())))
-    const requests = cutInto(shuffled(repeated(traces.flat(), random), random), random)
-    let sent = 0
-    let failed = 0
-    const clients = Array.from({ length: CLIENTS }, async (_, client) => {
-      for (let i = client; i < requests.length; i += CLIENTS) {
-        const bytes = exportBytes(exportRequest(requests[i] as GivenSpan[]))
-        for (
-          let attempt = client;
-          !(await isTaken(apis[attempt % 2] as Api, stormy.org.key, bytes));
-          attempt++
-        ) {
-          failed++
-        }
-        sent++
+  const stormy = await makeAgent(service)
+  const apis = await Promise.all([startApi(service), startApi(service)])
+  t.teardown(() => Promise.all(apis.map((api) => api.kill())))
+  const requests = cutInto(shuffled(repeated(traces.flat(), random), random), random)
+  let sent = 0
+  let failed = 0
+  const clients = Array.from({ length: CLIENTS }, async (_, client) => {
+    for (let i = client; i < requests.length; i += CLIENTS) {
+      const bytes = exportBytes(exportRequest(requests[i] as GivenSpan[]))
+      for (
+        let attempt = client;
+        !(await isTaken(apis[attempt % 2] as Api, stormy.org.key, bytes));
+        attempt++
+      ) {
+        failed++
       }
-    })
-    const killer = (async () => {
-      for (let kill = 1; kill <= KILLS; kill++) {
-        while (sent < (kill * requests.length) / (KILLS + 1)) await setTimeout(5)
-        await (apis[kill % 2] as Api).restart()
-      }
-    })()
-    await Promise.all([...clients, killer])
-    t.ok(failed > 0, `${requests.length} requests, ${failed} of them again`)
+      sent++
+    }
+  })
+  const killer = (async () => {
+    for (let kill = 1; kill <= KILLS; kill++) {
+      while (sent < (kill * requests.length) / (KILLS + 1)) await setTimeout(5)
+      await (apis[kill % 2] as Api).restart()
+    }
+  })()
+  await Promise.all([...clients, killer])
+  t.ok(failed > 0, `${requests.length} requests, ${failed} of them again`)
 
-    const states: unknown[] = []
-    for (const { org, settled } of [ordered, stormy]) {
-      await service.sql`update traces set settles_at = now() where org_id = ${org.orgId} and settles_at is not null`
-      await service.context.queue.transaction(service.sql, (tx: Transaction) =>
-        requestSettling(service.context.queue, tx, org.orgId, org.projectId, 0),
-      )
-      await settled()
-      await recomputeCells(service.sql, org)
-      states.push(await traceState(service.sql, org.orgId, { [org.projectId]: 'project' }))
-      const [usage] = await service.sql<{ n: number }[]>`
+  const states: unknown[] = []
+  for (const { org, settled } of [ordered, stormy]) {
+    await service.sql`update traces set settles_at = now() where org_id = ${org.orgId} and settles_at is not null`
+    await service.context.queue.transaction(service.sql, (tx: Transaction) =>
+      requestSettling(service.context.queue, tx, org.orgId, org.projectId, 0),
+    )
+    await settled()
+    await recomputeCells(service.sql, org)
+    states.push(await traceState(service.sql, org.orgId, { [org.projectId]: 'project' }))
+    const [usage] = await service.sql<{ n: number }[]>`
       select sum(current)::int as n from usage where org_id = ${org.orgId} and metric = 'traces_ingested'`
-      t.equal(usage?.n, TRACES, 'the quota counts traces')
-      const [open] =
-        await service.sql`select from traces where org_id = ${org.orgId} and settles_at is not null`
-      t.notOk(open, 'all have settled')
-    }
-    t.same(states[1], states[0])
-    const [state] = states as [Awaited<ReturnType<typeof traceState>>]
-    for (const table of [
-      'traces',
-      'verdicts',
-      'eval_scores',
-      'trace_search',
-      'agent_edges',
-      'score_cells',
-    ]) {
-      t.ok(state[table]?.length, `there are ${table}`)
-    }
-  },
-)
+    t.equal(usage?.n, TRACES, 'the quota counts traces')
+    const [open] =
+      await service.sql`select from traces where org_id = ${org.orgId} and settles_at is not null`
+    t.notOk(open, 'all have settled')
+  }
+  t.same(states[1], states[0])
+  const [state] = states as [Awaited<ReturnType<typeof traceState>>]
+  for (const table of [
+    'traces',
+    'verdicts',
+    'eval_scores',
+    'trace_search',
+    'agent_edges',
+    'score_cells',
+  ]) {
+    t.ok(state[table]?.length, `there are ${table}`)
+  }
+})
 
 /** A trace of two agents, with calls of a model and a tool; every seventh lacks its root. */
 function spansOf(i: number): GivenSpan[] {

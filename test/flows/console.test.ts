@@ -12,7 +12,6 @@ import { FIRST_DAY, LAST_DAY, makePlatformTraces } from '../support/platforms/pl
 import { makeFolder, start } from '../support/started.ts'
 import { until } from '../support/until.ts'
 
-// A browser, a dozen processes, and every page in four forms.
 t.test('the console in a browser', { skip: whyNoBrowser() }, async (suite) => {
   const browser = await openBrowser(suite)
   const DATA_DIR = await makeFolder(suite)

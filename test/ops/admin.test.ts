@@ -9,7 +9,6 @@ import { openCommandPool } from '../../ops/context.ts'
 import { bareEnv } from '../support/bare-env.ts'
 import { makeTestKey, openService } from '../support/service.ts'
 
-// Some commands are processes of their own.
 t.test('the admin command line', async (t) => {
   const service = await openService(t)
   const env = { DATABASE_URL: service.url, DATA_DIR: service.config.DATA_DIR }

@@ -144,7 +144,7 @@ function runNode(root: string, args: readonly string[]) {
     cwd: root,
     env: { PATH: [join(root, 'bin'), process.env['PATH']].join(delimiter), DATA_DIR: root },
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 600_000,
   })
 }
 

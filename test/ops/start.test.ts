@@ -8,7 +8,6 @@ import { bareEnv } from '../support/bare-env.ts'
 import { isAlive, makeFolder, run, start } from '../support/started.ts'
 import { until } from '../support/until.ts'
 
-// A dozen processes on a busy machine take their time.
 t.test('npm start', async (suite) => {
   const DATA_DIR = join(await makeFolder(suite), 'made/by/us')
   let service = await start(suite, { DATA_DIR })

@@ -4,7 +4,7 @@
  */
 export async function until<T>(
   ask: () => T | Promise<T>,
-  ms = 240_000,
+  ms = 600_000,
 ): Promise<NonNullable<Exclude<T, false>>> {
   const deadline = performance.now() + ms
   for (;;) {

@@ -106,29 +106,46 @@ export function openTraceEncoder(settings: ImportSettings) {
   const scores: TraceScore[] = []
   const losses: TraceLoss[] = []
   const faults: LineFault[] = []
+  const doubted = new Map<WholeRecord, LineFault>()
   let skipped = 0
+
+  /** Adds all traces that are not known and did not come before in the chunk, or none and returns why. */
+  function encode(
+    { line, format, traces }: WholeRecord,
+    known: ReadonlySet<string>,
+  ): LineFault | undefined {
+    const unseen = traces.filter(({ key }) => !known.has(key) && !seen.has(key))
+    const read = unseen.map(({ record, traceId }) =>
+      readRecord(record, format, { ...settings, traceId }),
+    )
+    const fault = read.find((each) => 'faults' in each)
+    if (fault) return { line, code: 'invalid_record', message: sentenceOf(fault.faults) }
+    skipped += traces.length - unseen.length
+    for (const [i, { trace, ...found }] of (read as ReadRecord[]).entries()) {
+      const { key } = unseen[i] as WholeRecord['traces'][number]
+      seen.add(key)
+      traceIds.push(key)
+      lines.push(line)
+      if (!settings.dryRun) rows.push(toTraceRow(trace, settings.contentForm))
+      for (const score of found.scores) scores.push({ ...score, trace_id: key })
+      for (const code of found.losses) losses.push({ code, trace_id: key })
+    }
+    return undefined
+  }
+
   return {
-    /** Makes rows of the traces that are not known and did not come before in the chunk. */
-    add({ line, format, traces }: WholeRecord, known: ReadonlySet<string>) {
-      const unseen = traces.filter(({ key }) => !known.has(key) && !seen.has(key))
-      skipped += traces.length - unseen.length
-      const read = unseen.map(({ record, traceId }) =>
-        readRecord(record, format, { ...settings, traceId }),
-      )
-      const fault = read.find((each) => 'faults' in each)
-      if (fault) {
-        faults.push({ line, code: 'invalid_record', message: sentenceOf(fault.faults) })
-        return
-      }
-      for (const [i, { trace, ...found }] of (read as ReadRecord[]).entries()) {
-        const { key } = unseen[i] as WholeRecord['traces'][number]
-        seen.add(key)
-        traceIds.push(key)
-        lines.push(line)
-        if (!settings.dryRun) rows.push(toTraceRow(trace, settings.contentForm))
-        for (const score of found.scores) scores.push({ ...score, trace_id: key })
-        for (const code of found.losses) losses.push({ code, trace_id: key })
-      }
+    /** Adds a record whose traces are expected to be new. A faulty one is not added: it may be a known one. */
+    addNew(record: WholeRecord): boolean {
+      const fault = encode(record, NONE)
+      if (fault) doubted.set(record, fault)
+      return !fault
+    },
+    add(record: WholeRecord, known: ReadonlySet<string>) {
+      const knownCount = record.traces.filter(({ key }) => known.has(key)).length
+      const fault = (knownCount > 0 ? undefined : doubted.get(record)) ?? encode(record, known)
+      if (!fault) return
+      faults.push(fault)
+      skipped += knownCount
     },
     finish() {
       const copied = encodeTraces(settings.orgId, settings.projectId, rows)
@@ -136,3 +153,5 @@ export function openTraceEncoder(settings: ImportSettings) {
     },
   }
 }
+
+const NONE: ReadonlySet<string> = new Set()

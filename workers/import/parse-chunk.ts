@@ -55,12 +55,13 @@ export interface PartsRecord {
 /**
  * Parses the records only as far as it takes to know their trace ids.
  * @param asked the only format to accept; null detects the format of each record
- * @param take is given each record of whole traces as soon as it is parsed, which is then no candidate
+ * @param take is given each record of whole traces as soon as it is parsed, and returns whether it took it; one
+ * that was taken is no candidate
  */
 export function parseChunk(
   { bytes, ends, lines }: Pick<Chunk, 'bytes' | 'ends' | 'lines'>,
   asked: FormatName | null,
-  take?: (record: WholeRecord) => void,
+  take: (record: WholeRecord) => boolean = () => false,
 ): ParsedChunk {
   const candidates: Candidate[] = []
   const faults: LineFault[] = []
@@ -70,17 +71,14 @@ export function parseChunk(
   lines.forEach((line, i) => {
     const parsed = parseRecord(records.subarray(ends[i - 1] ?? 0, ends[i]))
     readable ||= !('code' in parsed) || !UNREADABLE.has(parsed.code)
-    if ('code' in parsed) faults.push({ line, ...parsed })
-    else {
-      const candidate = identify(line, parsed.record, asked)
-      if ('code' in candidate) {
-        faults.push(candidate)
-        return
-      }
-      format ??= candidate.name
-      if (take && 'traces' in candidate) take(candidate)
-      else candidates.push(candidate)
+    const candidate = 'code' in parsed ? { line, ...parsed } : identify(line, parsed.record, asked)
+    if ('code' in candidate) {
+      faults.push(candidate)
+      return
     }
+    format ??= candidate.name
+    const isTaken = 'traces' in candidate && take(candidate)
+    if (!isTaken) candidates.push(candidate)
   })
   return { candidates, faults, format, readable }
 }

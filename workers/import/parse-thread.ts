@@ -6,7 +6,7 @@ import { parseLines } from './backup/parse-lines.ts'
 import { encodeChunk, openTraceEncoder } from './encode-chunk.ts'
 import type { ImportSettings, TraceEncoder } from './encode-chunk.ts'
 import { parseChunk } from './parse-chunk.ts'
-import type { Candidate, ParsedChunk, WholeRecord } from './parse-chunk.ts'
+import type { Candidate, ParsedChunk } from './parse-chunk.ts'
 import type { ParsedReply, ParseTask, ThreadReply, ThreadTask } from './parsers.ts'
 
 /** Parsed chunks, by id, that wait to hear which of their traces are known, or that they are wanted. */
@@ -51,8 +51,7 @@ function work({ taskId, ...task }: ThreadTask): [ThreadReply, ArrayBuffer[]] {
  */
 function parse({ chunkId, chunk: bytes, settings, areNew }: ParseTask): ParsedReply {
   const encoder = openTraceEncoder(settings)
-  const take = (record: WholeRecord) => encoder.add(record, NONE)
-  const chunk = parseChunk(bytes, settings.format, areNew ? take : undefined)
+  const chunk = parseChunk(bytes, settings.format, areNew ? encoder.addNew : undefined)
   parsed.set(chunkId, { chunk, settings, encoder })
   const { candidates, ...rest } = chunk
   return { ...rest, traceIds: [...new Set(candidates.flatMap(traceIdsOf))] }
@@ -70,8 +69,6 @@ function take(chunkId: number): Parsed {
   parsed.delete(chunkId)
   return found
 }
-
-const NONE: ReadonlySet<string> = new Set()
 
 interface Parsed {
   readonly chunk: ParsedChunk

@@ -127,18 +127,23 @@ t.test('a chunk of records', async (t) => {
         { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] },
         { agent_name: 'a', trace_id: '1' },
         { agent_name: 'a', trace_id: '2', tags: 'x' },
+        { agent_name: 'a', trace_id: '2' },
         { agent_name: 'a', trace_id: '3', messages: [message], large: 'x'.repeat(20_000) },
+        { agent_name: 'a', trace_id: 'old', tags: 'x' },
         [],
       ].map((record) => JSON.stringify(record)),
     )
+    const known = new Set(['old'])
     const { candidates, ...said } = parseChunk(chunk, null)
-    const later = encodeChunk({ candidates }, new Set(), SETTINGS, 0)
+    const later = encodeChunk({ candidates }, known, SETTINGS, 0)
     const encoder = openTraceEncoder(SETTINGS)
-    const taken = parseChunk(chunk, null, (record) => encoder.add(record, new Set()))
-    t.equal(candidates.length, 5)
-    t.match(taken, { ...said, format: 'traces', candidates: { length: 1 } })
-    t.strictSame(encodeChunk(taken, new Set(), SETTINGS, 0, encoder), later)
-    t.strictSame([later.traceIds, later.skipped, later.losses.length], [['1', '3'], 1, 1])
+    const taken = parseChunk(chunk, null, encoder.addNew)
+    t.equal(candidates.length, 7)
+    t.match(taken, { ...said, format: 'traces', candidates: { length: 3 } })
+    t.strictSame(encodeChunk(taken, known, SETTINGS, 0, encoder), later)
+    t.strictSame([later.traceIds, later.skipped, later.losses.length], [['1', '2', '3'], 2, 1])
+    t.match(later.faults, [{ line: 4 }])
+    t.equal(later.faults.length, 1)
   })
 
   t.test('a format that was asked for is the only one', async (t) => {
