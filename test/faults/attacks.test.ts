@@ -32,7 +32,7 @@ function check(t: Test, figures: AttackFigures) {
   t.equal(broken, null, 'it comes to its end')
   t.ok(rssMib <= RSS_MIB, `the API has ${rssMib} MiB`)
   t.ok(holdCpuMs <= HOLD_CPU_MS, `its event loop is held for ${holdCpuMs} ms`)
-  t.equal(neighbour.failed, 0, `the other has ${neighbour.asked} answers`)
+  t.equal(neighbour.failed, 0, `the other has ${neighbour.asked} answers; ${neighbour.fault}`)
   t.strictSame(
     Object.keys(statuses).filter((status) => !/^([24]\d\d|503)$/.test(status)),
     [],
