@@ -21,7 +21,7 @@ t.test('F9: a handler that blocks the event loop', { buffered: true }, async (t)
   const id = await stage.submit(blockJob, 20_000)
   await until(async () => (await findAttempts(stage, id)).length === 1)
   await stage.startWorker([blockJob], { slots: 1 })
-  await stage.allEnded(120_000)
+  await stage.allEnded()
   const [job] = await stage.sql`select state, attempt, result from jobs where id = ${id}`
   t.match(job, { state: 'succeeded', attempt: 2, result: { attempt: 2 } }, 'was run by another')
   // While the second one ran, the first woke up and found that it holds nothing any more.
@@ -77,7 +77,7 @@ t.test('F10: a handler that ignores its signal', { buffered: true }, async (t) =
   await requestCancel(stage.sql, stage.org.orgId, third)
   t.equal((await stage.stop(worker)).code, 1, 'a stop with runs left over says so')
   await stage.startWorker([deafJob], { supervise: true })
-  await stage.allEnded(120_000)
+  await stage.allEnded()
   await checkInvariants(t, stage.sql, [first, second, third, effect])
 })
 
@@ -108,7 +108,7 @@ t.test('F11: a job that kills its process each time', { buffered: true }, async 
     return ended.length === accepted.length - 1
   })
   t.pass('others flow, and its neighbours lose no attempt')
-  await stage.allEnded(120_000)
+  await stage.allEnded()
   isOver = true
   await keeping
   t.equal(deaths, 2, 'retryLimit + 1 claims')

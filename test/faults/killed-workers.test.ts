@@ -29,7 +29,7 @@ t.test('F1: workers killed at random', { buffered: true }, async (t) => {
   }
   const { accepted, refused } = await load.stop()
   t.equal(refused, 0)
-  await stage.allEnded(120_000)
+  await stage.allEnded()
   const takeover = await stage.slowestTakeover()
   t.ok(takeover.count > 0, `${takeover.count} attempts were lost with their workers`)
   checkPace(t, takeover.seconds, 16, 'taken over')
@@ -53,7 +53,7 @@ t.test('F2: all workers killed, others started', { buffered: true }, async (t) =
   t.ok(before?.['n'] > accepted.length / 2, `${before?.['n']} jobs left`)
   const startedAt = new Date()
   await stage.startWorker(BOTH)
-  await stage.allEnded(120_000)
+  await stage.allEnded()
   const [resumed] = await stage.sql<{ seconds: number }[]>`
     select extract(epoch from min(finished_at) - ${startedAt})::float8 as seconds from jobs
     where finished_at > ${startedAt}`

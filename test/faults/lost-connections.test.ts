@@ -63,7 +63,7 @@ t.test('F8: every connection is terminated each second', { buffered: true }, asy
     terminated += rows.length
   }
   const { accepted, refused } = await load.stop()
-  await stage.allEnded(120_000)
+  await stage.allEnded()
   t.ok(terminated > 20, `${terminated} connections terminated, ${refused} submissions refused`)
   t.ok(accepted.length > 20, `${accepted.length} accepted`)
   const failed = await stage.sql`select from jobs where state <> 'succeeded'`
@@ -90,7 +90,7 @@ t.test('F24: the database is away for longer than a heartbeat', { buffered: true
     proxy.setDown(false)
     for (let n = 0; n < 12; n++) accepted.push(await stage.submit(frailJob, 500))
   }
-  await stage.allEnded(120_000)
+  await stage.allEnded()
   const outcomes = await stage.sql`
     select distinct outcome from job_attempts
     where outcome not in ('succeeded', 'released') or outcome is null`

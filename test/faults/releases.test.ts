@@ -13,7 +13,7 @@ t.test('F19: workers older than the schema of the queue', async (t) => {
   const accepted: string[] = []
   async function work(n: number) {
     for (let i = 0; i < 10; i++) accepted.push(await stage.submit(effectJob, n + i))
-    await stage.allEnded(120_000)
+    await stage.allEnded()
   }
   const findVersion = async () => (await stage.sql`select version from pgboss.version`)[0]
   await work(0)

@@ -66,10 +66,7 @@ t.test('F22: a release is rolled out and back', { skip: noPreviousRelease }, asy
   }
 
   await traffic.stop()
-  await until(
-    async () => (await sql`select from jobs where finished_at is null`).length === 0,
-    120_000,
-  )
+  await until(async () => (await sql`select from jobs where finished_at is null`).length === 0)
   await checkCounts(t, traffic)
   t.same(traffic.failures, [], `none of ${traffic.counts().requests} requests failed`)
   t.same(fleet.unready, [], 'no process was unready')

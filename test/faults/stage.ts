@@ -143,14 +143,14 @@ export async function openStage(t: Test, givenUrl?: string) {
       return { count: seconds.length, seconds: Math.max(0, ...seconds) }
     },
     /** Resolves when every job has ended; the database may be away meanwhile. */
-    allEnded: (ms: number) =>
+    allEnded: () =>
       until(async () => {
         const open = sql`select from jobs where finished_at is null limit 1`
         return open.then(
           ({ length }) => length === 0,
           () => false,
         )
-      }, ms),
+      }),
     watch() {
       const watching = watchClaims(sql)
       stops.add(watching.stop)

@@ -64,9 +64,15 @@ export async function startTraffic(t: Test, fleet: Fleet, key: string) {
     await get('/eval-scores/aggregate?group_by=name')
     await get('/jobs')
   }
+  /** Submits a job and waits for its end: where jobs come faster than they are worked off, no test ends. */
+  async function work(path: string, body: object) {
+    const { job_id: id } = await post(path, body)
+    if (typeof id !== 'string') return
+    while (isOn && (await get(`/jobs/${id}`))['done'] === false) await setTimeout(1000)
+  }
   const check = () =>
-    post('/regression-check', { agent_name: AGENT, candidate_manifest_id: candidate })
-  const build = () => post(`/datasets/${String(dataset)}/build`, {})
+    work('/regression-check', { agent_name: AGENT, candidate_manifest_id: candidate })
+  const build = () => work(`/datasets/${String(dataset)}/build`, {})
 
   const loops = [store, score, read, check, build].map(async (client, i) => {
     while (isOn) {

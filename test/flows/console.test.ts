@@ -331,10 +331,13 @@ async function lookAt(t: Test, page: Page, address: string) {
   }
 }
 
-/** Runs in the page: what has moved since it began to load, until its fonts are there and drawn. */
+/**
+ * Runs in the page: what has moved since it began to load, until its fonts are there and drawn. A cell that gives way
+ * by a pixel, as rows come in on a busy machine, is a thousandth; a tenth is where it begins to bother.
+ */
 const findShifts = `(async () => {
   const shifts = []
-  const note = (list) => list.forEach(({ value, sources }) =>
+  const note = (list) => list.filter(({ value }) => value > 0.01).forEach(({ value, sources }) =>
     shifts.push(value + ' ' + sources.map(({ node }) => node && (node.className || node.nodeName))))
   const observer = new PerformanceObserver((list) => note(list.getEntries()))
   observer.observe({ type: 'layout-shift', buffered: true })
