@@ -44,8 +44,8 @@ t.test('a worker that is killed while it pushes a version', async (t) => {
   // The waits between attempts are over soon.
   const hurry = setInterval(() => {
     sql`
-        update pgboss.job set start_after = now()
-        where name = 'dataset.push' and state < 'active'`.catch(() => undefined)
+      update pgboss.job set start_after = now()
+      where name = 'dataset.push' and state < 'active'`.catch(() => undefined)
   }, 500)
   t.teardown(() => clearInterval(hurry))
   const id = await request()
@@ -54,8 +54,8 @@ t.test('a worker that is killed while it pushes a version', async (t) => {
     await once(worker, 'exit')
     // A minute later.
     await sql`
-        update pgboss.job set heartbeat_on = now() - interval '1 hour'
-        where name = 'dataset.push' and state = 'active'`
+      update pgboss.job set heartbeat_on = now() - interval '1 hour'
+      where name = 'dataset.push' and state = 'active'`
   }
   worker = await start()
   const job = await until(async () => {
@@ -96,8 +96,8 @@ t.test('a worker that is killed while it pushes a version', async (t) => {
     await context.storage.write(storage_key, bytes())
     const sha256 = hash.digest('hex')
     await sql`
-        update dataset_files set ${sql({ storage_key, sha256, size_bytes })}
-        where version_id = ${version.id} and path = ${path}`
+      update dataset_files set ${sql({ storage_key, sha256, size_bytes })}
+      where version_id = ${version.id} and path = ${path}`
     return { sha256, size_bytes }
   }
 })

@@ -68,7 +68,7 @@ t.test('spans in any order, by clients whose API processes are killed', async (t
     await recomputeCells(service.sql, org)
     states.push(await traceState(service.sql, org.orgId, { [org.projectId]: 'project' }))
     const [usage] = await service.sql<{ n: number }[]>`
-      select sum(current)::int as n from usage where org_id = ${org.orgId} and metric = 'traces_ingested'`
+    select sum(current)::int as n from usage where org_id = ${org.orgId} and metric = 'traces_ingested'`
     t.equal(usage?.n, TRACES, 'the quota counts traces')
     const [open] =
       await service.sql`select from traces where org_id = ${org.orgId} and settles_at is not null`

@@ -41,7 +41,7 @@ t.test('a worker that is killed while it pulls from all platforms at once', asyn
   const countCalls = () => each.reduce((sum, { double }) => sum + double.calls.length, 0)
   async function countImported() {
     const [row] = await sql<[{ n: number }]>`
-        select sum(imported_count)::int as n from imports where connection is not null`
+      select sum(imported_count)::int as n from imports where connection is not null`
     return row.n
   }
   /**
@@ -56,8 +56,8 @@ t.test('a worker that is killed while it pulls from all platforms at once', asyn
     await once(worker, 'exit')
     // A minute later.
     await sql`
-        update pgboss.job set state = 'retry', retry_count = retry_count + 1, start_after = now()
-        where state = 'active' and name = 'import.pull'`
+      update pgboss.job set state = 'retry', retry_count = retry_count + 1, start_after = now()
+      where state = 'active' and name = 'import.pull'`
     worker = pulls.startProcess(PAGE_BYTES)
   }
   for (let i = 0; i < KILLS.reading; i++) await killAfter(countCalls, 20, 60)
@@ -72,8 +72,8 @@ t.test('a worker that is killed while it pulls from all platforms at once', asyn
     t.same(state.judged, expected.judged)
     t.equal(double.faultsLeft(), 0)
     const [usage] = await sql`
-        select sum(current)::int as used from usage
-        where org_id = ${pulled.orgId} and metric = 'traces_ingested'`
+      select sum(current)::int as used from usage
+      where org_id = ${pulled.orgId} and metric = 'traces_ingested'`
     t.equal(usage?.['used'], TRACES.length, `${name}: each trace is charged once`)
   }
   t.equal(await pulls.countStaged(), 0)

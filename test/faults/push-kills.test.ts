@@ -45,27 +45,27 @@ t.test('a worker killed while it sends tasks to a runner that hangs once in a wh
   await once(worker, 'exit')
   // Ten minutes later.
   await sql`
-      update replay_tasks set leased_until = now() - interval '1 s'
-      where batch_id = ${batchId} and status = 'leased'`
+    update replay_tasks set leased_until = now() - interval '1 s'
+    where batch_id = ${batchId} and status = 'leased'`
   worker = await startWorker()
   await until(async () => {
     const [job] = await sql<{ state: string }[]>`
-        select j.state from jobs j join replay_batches b on b.dispatch_job_id = j.id
-        where b.id = ${batchId}`
+      select j.state from jobs j join replay_batches b on b.dispatch_job_id = j.id
+      where b.id = ${batchId}`
     return job?.state === 'succeeded'
   })
 
   const tasks = await sql<{ status: string; attempt: number; trace_id: string }[]>`
-      select status, attempt, trace_id from replay_tasks where batch_id = ${batchId}`
+    select status, attempt, trace_id from replay_tasks where batch_id = ${batchId}`
   t.same(new Set(tasks.map(({ status }) => status)), new Set(['completed']))
   t.ok(tasks.every(({ attempt }) => attempt <= 3))
   const first = tasks.find(({ trace_id }) => trace_id === 't0')
   t.equal(first?.attempt, HANGS + 1, 'each request that was not answered is an attempt')
   const [stored] = await sql<{ replays: number; used: number }[]>`
-      select (select count(*)::int from traces
-          where org_id = ${org.orgId} and source_type = 'replayed') as replays,
-        (select coalesce(sum(current), 0)::int from usage
-          where org_id = ${org.orgId} and metric = 'traces_ingested') as used`
+    select (select count(*)::int from traces
+        where org_id = ${org.orgId} and source_type = 'replayed') as replays,
+      (select coalesce(sum(current), 0)::int from usage
+        where org_id = ${org.orgId} and metric = 'traces_ingested') as used`
   t.same(stored, { replays: TASKS, used: TASKS }, 'each result is stored and charged once')
   const ids = runner.received.map(({ headers }) => headers['x-service-event-id'])
   const sent = runner.received.map(({ body: { task } }) => `${task.id}:${task.attempt}`)

@@ -71,7 +71,7 @@ export function encodeChunk(
   known: ReadonlySet<string>,
   settings: ImportSettings,
   chunkNo: number,
-  encoder = openTraceEncoder(settings),
+  encoder = openChunkEncoder(settings),
 ): EncodedChunk {
   const inParts: PartsRecord[] = []
   for (const candidate of candidates) {
@@ -95,10 +95,10 @@ export function encodeChunk(
   }
 }
 
-export type TraceEncoder = ReturnType<typeof openTraceEncoder>
+export type ChunkEncoder = ReturnType<typeof openChunkEncoder>
 
 /** Makes rows of the whole traces of one chunk. */
-export function openTraceEncoder(settings: ImportSettings) {
+export function openChunkEncoder(settings: ImportSettings) {
   const seen = new Set<string>()
   const rows: TraceRow[] = []
   const traceIds: string[] = []

@@ -3,8 +3,8 @@
 import { parentPort } from 'node:worker_threads'
 import { assemblePage } from './assemble-page.ts'
 import { parseLines } from './backup/parse-lines.ts'
-import { encodeChunk, openTraceEncoder } from './encode-chunk.ts'
-import type { ImportSettings, TraceEncoder } from './encode-chunk.ts'
+import { encodeChunk, openChunkEncoder } from './encode-chunk.ts'
+import type { ImportSettings, ChunkEncoder } from './encode-chunk.ts'
 import { parseChunk } from './parse-chunk.ts'
 import type { Candidate, ParsedChunk } from './parse-chunk.ts'
 import type { ParsedReply, ParseTask, ThreadReply, ThreadTask } from './parsers.ts'
@@ -50,7 +50,7 @@ function work({ taskId, ...task }: ThreadTask): [ThreadReply, ArrayBuffer[]] {
  * and need not be moved about until the database has said what it knows: that takes a fifth less time.
  */
 function parse({ chunkId, chunk: bytes, settings, areNew }: ParseTask): ParsedReply {
-  const encoder = openTraceEncoder(settings)
+  const encoder = openChunkEncoder(settings)
   const chunk = parseChunk(bytes, settings.format, areNew ? encoder.addNew : undefined)
   parsed.set(chunkId, { chunk, settings, encoder })
   const { candidates, ...rest } = chunk
@@ -73,5 +73,5 @@ function take(chunkId: number): Parsed {
 interface Parsed {
   readonly chunk: ParsedChunk
   readonly settings: ImportSettings
-  readonly encoder: TraceEncoder
+  readonly encoder: ChunkEncoder
 }

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import t from 'tap'
-import { encodeChunk, openTraceEncoder } from '../../../workers/import/encode-chunk.ts'
+import { encodeChunk, openChunkEncoder } from '../../../workers/import/encode-chunk.ts'
 import type { ImportSettings } from '../../../workers/import/encode-chunk.ts'
 import { parseChunk } from '../../../workers/import/parse-chunk.ts'
 import fc from '../../support/property.ts'
@@ -136,7 +136,7 @@ t.test('a chunk of records', async (t) => {
     const known = new Set(['old'])
     const { candidates, ...said } = parseChunk(chunk, null)
     const later = encodeChunk({ candidates }, known, SETTINGS, 0)
-    const encoder = openTraceEncoder(SETTINGS)
+    const encoder = openChunkEncoder(SETTINGS)
     const taken = parseChunk(chunk, null, encoder.addNew)
     t.equal(candidates.length, 7)
     t.match(taken, { ...said, format: 'traces', candidates: { length: 3 } })
