@@ -1,15 +1,17 @@
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Test } from 'tap'
 
-/** Stands between a client and its database, and tells the statements that were sent, in their order. */
+/** Stands between a client and its database, and tells the statements that each connection sent, in their order. */
 export async function recordStatements(t: Test, databaseUrl: string) {
   const target = new URL(databaseUrl)
-  let recorded: string[] = []
+  let recorded = new Map<Socket, string[]>()
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)
-    const read = messageReader((text) => recorded.push(text))
+    const read = messageReader((text) =>
+      recorded.set(client, [...(recorded.get(client) ?? []), text]),
+    )
     client.on('data', read)
     client.pipe(upstream).pipe(client)
     for (const socket of [client, upstream]) {
@@ -23,11 +25,11 @@ export async function recordStatements(t: Test, databaseUrl: string) {
   url.port = String((server.address() as AddressInfo).port)
   return {
     url: url.href,
-    /** What was sent while `work` ran. */
+    /** What was sent while `work` ran, by connection: a timer of the process may send something as well. */
     async during(work: () => Promise<unknown>) {
-      recorded = []
+      recorded = new Map()
       await work()
-      return recorded
+      return [...recorded.values()]
     },
   }
 }
