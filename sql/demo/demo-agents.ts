@@ -49,6 +49,9 @@ export async function deleteManifests(tx: Transaction, agent: AgentKey): Promise
   await tx`delete from regression_checks ${own}`
   await tx`delete from regression_findings ${own}`
   await tx`delete from regression_series ${own}`
+  await tx`
+    delete from compat_episodes where (org_id, report_id) in (
+      select org_id, id from compat_reports ${own})`
   await tx`delete from compat_reports ${own}`
   await tx`delete from replay_batches ${own}`
   await tx`

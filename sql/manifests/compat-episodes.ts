@@ -13,7 +13,10 @@ export interface Episode {
 
 export type EpisodeRow = CompatDecision & Pick<Episode, 'trace_id' | 'started_at'>
 
-/** Replaces episodes that exist. Decisions that are the same object are sent once. */
+/**
+ * Replaces episodes that exist. Decisions that are the same object are sent once.
+ * @param sql a transaction: no key binds an episode to its finding
+ */
 export async function upsertEpisodes(
   sql: Queryable,
   orgId: string,

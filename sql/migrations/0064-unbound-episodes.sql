@@ -1,0 +1,4 @@
+-- serves: 16
+-- Episodes come with their findings, in one transaction, and go before them: to look up the finding of each
+-- took four tenths of the time of storing an analysis.
+alter table compat_episodes drop constraint compat_episodes_org_id_report_id_finding_id_fkey;
