@@ -9,8 +9,11 @@ import { openRowTaker } from './row-taker.ts'
 
 /** Makes rows of traces that come in batches. For pairs, the traces of one task must follow each other. */
 export interface BatchMaker {
-  /** Takes traces, at least one, until the lines of their rows reach `MADE_BYTES`. */
-  make(traces: readonly RawTrace[], tools: ManifestTools): MadeRows
+  /**
+   * Takes traces, at least one, until the lines of their rows reach `MADE_BYTES`.
+   * @param spare as that of `openOutput`
+   */
+  make(traces: readonly RawTrace[], tools: ManifestTools, spare?: ArrayBuffer): MadeRows
   /** Makes the rows of what was held back for traces that might have come. */
   finish(): MadeRows
 }
@@ -19,9 +22,9 @@ export function openBatchMaker(recipe: Recipe): BatchMaker {
   const known = new Map<string, string>()
   const takes = recipe.dataset_type === 'dpo' ? openPairTaker(recipe) : openRowTaker(recipe)
   return {
-    make(traces, tools) {
+    make(traces, tools, spare) {
       for (const [id, list] of tools) known.set(id, list)
-      const output = openOutput(recipe)
+      const output = openOutput(recipe, spare)
       let taken = 0
       for (const [{ trace, content: _, ...previews }, content] of decodeContents(traces)) {
         const declared = known.get(manifestOf(trace) ?? '')

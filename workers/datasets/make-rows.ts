@@ -54,7 +54,7 @@ export async function makeRows(making: Making) {
   list.flush()
 }
 
-async function take(made: MadeRows, { list, files, signatures, drop }: Making) {
+async function take(made: MadeRows, { list, files, signatures, drop, thread }: Making) {
   const { lines, rows, dropped } = made
   for (const reason of dropped) drop(reason)
   let at = 0
@@ -66,4 +66,5 @@ async function take(made: MadeRows, { list, files, signatures, drop }: Making) {
     list.addRow({ ...row, ...(await file.write(line)) })
   }
   await signatures.add(made.signatures)
+  thread.release(made)
 }

@@ -9,6 +9,8 @@ export interface RowThread {
   make(traces: readonly RawTrace[], tools: ManifestTools): Promise<MadeRows>
   /** Makes the rows of what the thread held back for traces that might have come. */
   finish(): Promise<MadeRows>
+  /** Gives the memory of lines that were used back for later ones: as garbage it would be as large as all rows. */
+  release(made: MadeRows): void
   close(): Promise<void>
 }
 
@@ -20,6 +22,7 @@ export function openRowThread(recipe: Recipe): RowThread {
     resourceLimits: { maxYoungGenerationSizeMb: NURSERY_MIB },
   })
   const due: Due[] = []
+  const spares: ArrayBuffer[] = []
   let failure: Error | undefined
   thread.on('message', (made: MadeRows) => due.shift()?.resolve(made))
   function fail(error: Error) {
@@ -33,12 +36,13 @@ export function openRowThread(recipe: Recipe): RowThread {
     return new Promise<MadeRows>((resolve, reject) => {
       if (failure) return reject(failure)
       due.push({ resolve, reject })
-      thread.postMessage(batch)
+      thread.postMessage(batch, batch?.spare ? [batch.spare] : [])
     })
   }
   return {
-    make: (traces, tools) => ask({ traces, tools }),
+    make: (traces, tools) => ask({ traces, tools, spare: spares.pop() }),
     finish: () => ask(null),
+    release: ({ lines }) => void spares.push(lines.buffer),
     async close() {
       await thread.terminate()
     },
@@ -51,6 +55,8 @@ const NURSERY_MIB = 48
 export interface ThreadBatch {
   readonly traces: readonly RawTrace[]
   readonly tools: ManifestTools
+  /** Memory for the lines. */
+  readonly spare: ArrayBuffer | undefined
 }
 
 interface Due {

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Columns } from '../../jobs/rules/datasets/columns.ts'
 import { trainingJson } from '../../jobs/rules/core/training-json.ts'
-import { quoted, readChunks, readOne } from '../runtime/duckdb.ts'
+import { quoted, readChunks } from '../runtime/duckdb.ts'
 import type { Bytes } from '../runtime/duckdb.ts'
 import { listedQuery } from './chosen-rows.ts'
 import type { Source } from './chosen-rows.ts'
@@ -11,7 +11,7 @@ import { duckType, lineSql, lineType, readSql } from './parquet-columns.ts'
 import type { Shard } from './shard-files.ts'
 
 export interface Proving {
-  /** The file of lines that it was made of. */
+  /** The file of lines that `readLines` has read. */
   readonly jsonl: Shard
   /** Where the Parquet file is. */
   readonly localPath: string
@@ -20,27 +20,48 @@ export interface Proving {
   readonly source: Source
 }
 
+/** Reads the lines of a file into the table `lines` of the connection, as the columns of a Parquet file. */
+export async function readLines(
+  connection: DuckDBConnection,
+  { localPath, longest }: Shard,
+  columns: Columns,
+) {
+  const all = Object.entries(columns)
+  const types = all.map(([name, column]) => `${quoted(name)}: ${quoted(lineType(column))}`)
+  await connection.run(`
+    create or replace temp table lines as
+    select ${all.map(([name, column]) => readSql(name, column)).join(', ')}
+    from read_json(${quoted(localPath)}, format = 'newline_delimited', auto_detect = false,
+      maximum_object_size = ${Math.max(longest, READ_BYTES)}, columns = {${types.join(', ')}})`)
+}
+
+/** Frees the memory of the lines. */
+export async function dropLines(connection: DuckDBConnection) {
+  await connection.run('drop table lines')
+}
+
 /**
- * Proves that a Parquet file has the declared columns and the rows of its lines, in their order. The file and
- * the lines are read anew: all values of each row are those of its line, and its row id is the one that the
- * list has at its place. The lines are those that were hashed as they were made. That nothing of a line is lost
- * where DuckDB reads it shows by rows from all over the file: written as JSON, they are their lines.
+ * Proves that a Parquet file has the declared columns and the rows of the lines that `readLines` has read, in
+ * their order. The file is read anew: all values of each row are those of its line, and its row id is the one that
+ * the list has at its place. The lines are those that were hashed as they were made. That nothing of a line is
+ * lost where DuckDB reads it shows by rows from all over the file: written as JSON, they are their lines.
  * @throws Error which says what is otherwise
  */
 export async function proveParquet(connection: DuckDBConnection, proving: Proving) {
+  const { jsonl, localPath } = proving
   await checkColumns(connection, proving)
-  await checkRows(connection, proving)
-  await checkLines(connection, proving)
-}
-
-/** The query for the columns of the lines of a file. */
-export function linesQuery({ localPath, longest }: Shard, columns: Columns) {
-  const all = Object.entries(columns)
-  const types = all.map(([name, column]) => `${quoted(name)}: ${quoted(lineType(column))}`)
-  return `
-    select ${all.map(([name, column]) => readSql(name, column)).join(', ')}
-    from read_json(${quoted(localPath)}, format = 'newline_delimited', auto_detect = false,
-      maximum_object_size = ${Math.max(longest, READ_BYTES)}, columns = {${types.join(', ')}})`
+  if ((await hashFiles([jsonl.localPath])) !== jsonl.sha256)
+    throw new Error(`${jsonl.localPath} is not what was written`)
+  await using lines = await open(jsonl.localPath)
+  for await (const chunk of readChunks<ProofRow>(connection, proofQuery(proving))) {
+    for (const [differs, sampled, from, length] of chunk) {
+      if (differs) throw new Error(`${localPath} has rows other than its lines`)
+      const line = new Uint8Array(length)
+      await lines.read(line, 0, length, Number(from))
+      if (!sampled || canonical(sampled.bytes) !== canonical(line))
+        throw new Error(`${localPath} holds a row otherwise than it was written`)
+    }
+  }
 }
 
 async function checkColumns(connection: DuckDBConnection, { columns, localPath }: Proving) {
@@ -59,50 +80,36 @@ async function typesOf(connection: DuckDBConnection, query: string) {
   return JSON.stringify(result.getRows().map(([name, type]) => [name, type]))
 }
 
-/** Rows are joined by position: a hash join could take several times the file into memory. */
-async function checkRows(connection: DuckDBConnection, proving: Proving) {
-  const { jsonl, localPath, columns, source } = proving
-  const differs = Object.keys(columns).map(
-    (name) => `have."${name}" is distinct from line."${name}"`,
-  )
-  const [differing] = await readOne<[bigint]>(
-    connection,
-    `with line as (${linesQuery(jsonl, columns)}), listed as (${listedQuery(source, jsonl)})
-    select count(*) from read_parquet(${quoted(localPath)}) have
-      positional join line positional join listed
-    where ${differs.join(' or ')} or have.provenance.row_id is distinct from listed.row_id`,
-  )
-  if (differing > 0n) throw new Error(`${localPath} has ${differing} rows other than its lines`)
-}
-
-async function checkLines(connection: DuckDBConnection, proving: Proving) {
-  const { jsonl, localPath, columns, source } = proving
-  if ((await hashFiles([jsonl.localPath])) !== jsonl.sha256)
-    throw new Error(`${jsonl.localPath} is not what was written`)
+/**
+ * The query for the rows that are not their lines, and for those that are written as JSON besides. Rows are
+ * joined by position: a hash join could take several times the file into memory.
+ */
+function proofQuery({ jsonl, localPath, columns, source }: Proving) {
   const apart = Math.ceil(
     Math.max(jsonl.row_count / SAMPLED_ROWS, jsonl.size_bytes / SAMPLED_BYTES),
   )
-  const query = `
-    with listed as (
-      select *, row_number() over (order by byte_offset) - 1 as place from (${listedQuery(source, jsonl)})),
+  // No hash of DuckDB's: it is the same for an empty list and for null.
+  const differs = Object.keys(columns).map(
+    (name) => `have."${name}" is distinct from lines."${name}"`,
+  )
+  return `
+    with listed as (${listedQuery(source, jsonl)}),
+    placed as (select *, row_number() over (order by byte_offset) - 1 as place from listed),
     sampled as (
-      select *, sum(length) over (order by place) as bytes from listed where place % ${apart} = 0)
-    select encode(text), byte_offset, length
-    from (select file_row_number as place, ${lineSql(columns)} as text
-        from read_parquet(${quoted(localPath)}, file_row_number = true)
-        where file_row_number in (
-          select place from sampled where place = 0 or bytes <= ${2 * SAMPLED_BYTES}))
-      join sampled using (place)`
-  await using lines = await open(jsonl.localPath)
-  for await (const chunk of readChunks<[Bytes, bigint, number]>(connection, query)) {
-    for (const [{ bytes }, from, length] of chunk) {
-      const line = new Uint8Array(length)
-      await lines.read(line, 0, length, Number(from))
-      if (canonical(bytes) !== canonical(line))
-        throw new Error(`${localPath} holds a row otherwise than it was written`)
-    }
-  }
+      select *, place % ${apart} = 0 and (place = 0 or sum(length)
+        filter (where place % ${apart} = 0) over (order by place) <= ${2 * SAMPLED_BYTES}) as is_sampled
+      from placed order by place),
+    compared as (
+      select have.*, is_sampled, byte_offset, length,
+        ${differs.join(' or ')}
+          or have.provenance.row_id is distinct from sampled.row_id as differs
+      from read_parquet(${quoted(localPath)}) have positional join lines positional join sampled)
+    select differs, encode(case when not differs then ${lineSql(columns)} end), byte_offset, length
+    from compared where differs or is_sampled`
 }
+
+/** What differs may have no line; otherwise the text is that of a sampled row. */
+type ProofRow = [differs: boolean, text: Bytes | null, byteOffset: bigint, length: number]
 
 function canonical(json: Uint8Array) {
   return trainingJson(JSON.parse(Buffer.from(json).toString()))

@@ -38,8 +38,11 @@ export interface MadeRow {
   readonly length: number
 }
 
-/** Collects what is made of a batch. */
-export function openOutput(recipe: Recipe) {
+/**
+ * Collects what is made of a batch.
+ * @param spare memory that the lines are put into where they fit
+ */
+export function openOutput(recipe: Recipe, spare = new ArrayBuffer(0)) {
   const pieces: Buffer[] = []
   const rows: MadeRow[] = []
   const signatures: Int32Array[] = []
@@ -77,7 +80,8 @@ export function openOutput(recipe: Recipe) {
     },
     finish() {
       // Arrays with memory of their own, which can be transferred to another thread.
-      const lines = new Uint8Array(bytes)
+      const memory = spare.byteLength >= bytes ? spare : new ArrayBuffer(roomFor(bytes))
+      const lines = new Uint8Array(memory, 0, bytes)
       let at = 0
       for (const piece of pieces) {
         lines.set(piece, at)
@@ -86,6 +90,11 @@ export function openOutput(recipe: Recipe) {
       return { lines, rows, signatures: joined(signatures), dropped }
     },
   }
+}
+
+/** More than is needed, so that the lines of later batches fit as well. */
+function roomFor(bytes: number) {
+  return 2 ** Math.ceil(Math.log2(bytes + 1))
 }
 
 function joined(signatures: readonly Int32Array[]) {

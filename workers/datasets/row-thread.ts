@@ -10,7 +10,7 @@ if (parentPort) serve(parentPort, openBatchMaker(workerData))
 /** Answers traces with their rows. Null means that there are no more traces. */
 function serve(port: MessagePort, maker: BatchMaker) {
   port.on('message', (batch: ThreadBatch | null) => {
-    const made = batch ? maker.make(batch.traces, batch.tools) : maker.finish()
+    const made = batch ? maker.make(batch.traces, batch.tools, batch.spare) : maker.finish()
     port.postMessage(made, [made.lines.buffer, made.signatures.buffer])
   })
 }

@@ -9,20 +9,25 @@ import { quoted, readOne } from '../runtime/duckdb.ts'
 import type { Duck } from '../runtime/duckdb.ts'
 import type { Source } from './chosen-rows.ts'
 import { hashFiles } from './hash-files.ts'
-import { linesQuery, proveParquet } from './prove-parquet.ts'
+import { dropLines, proveParquet, readLines } from './prove-parquet.ts'
 import type { Shard } from './shard-files.ts'
 
 /**
- * Converts a JSONL file. Rejects with the first failure, of this file or of one before it.
+ * Converts a JSONL file. Rejects with a failure of this file or of one before it.
  * @param source the table of the list that has the rows of the file, under its split and shard
  * @param rare the members of messages that make columns besides those every version has
  */
 export type ConvertShard = (shard: Shard, source: Source, rare: RareMembers) => Promise<Shard>
 
-/**
- * Converts JSONL files to Parquet files next to them, one at a time, and proves each (`proveParquet`).
- */
+/** Converts JSONL files to Parquet files next to them, two at a time, and proves each (`proveParquet`). */
 export async function openParquetWriter(duck: Duck, recipe: Recipe): Promise<ConvertShard> {
+  const [first, second] = [await openLane(duck, recipe), await openLane(duck, recipe)]
+  let begun = 0
+  return (...file) => (begun++ % 2 === 0 ? first : second)(...file)
+}
+
+/** Converts one file at a time. */
+async function openLane(duck: Duck, recipe: Recipe): Promise<ConvertShard> {
   const connection = await duck.connect()
   let last: Promise<unknown> = Promise.resolve()
   return (shard, source, rare) => {
@@ -41,8 +46,10 @@ async function convert(
 ): Promise<Shard> {
   const localPath = shard.localPath.replace(/jsonl$/, 'parquet')
   const columns = columnsOf(recipe, rare)
+  await readLines(connection, shard, columns)
   await write(connection, columns, shard, localPath)
   await proveParquet(connection, { jsonl: shard, localPath, columns, source })
+  await dropLines(connection)
   const { size } = await stat(localPath)
   return { ...shard, localPath, size_bytes: size, sha256: await hashFiles([localPath]) }
 }
@@ -55,8 +62,7 @@ async function write(
 ) {
   const [rows] = await readOne<[bigint]>(
     connection,
-    `copy (${linesQuery(shard, columns)})
-    to ${quoted(localPath)} (format parquet, compression zstd, compression_level 3,
+    `copy lines to ${quoted(localPath)} (format parquet, compression zstd, compression_level 3,
       row_group_size ${ROW_GROUP_ROWS}, row_group_size_bytes ${ROW_GROUP_BYTES},
       kv_metadata {huggingface: ${quoted(loaderFeatures(columns))}})`,
   )

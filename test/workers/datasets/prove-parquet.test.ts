@@ -8,7 +8,7 @@ import { completeRecipe } from '../../../jobs/rules/datasets/recipe.ts'
 import { hashFiles } from '../../../workers/datasets/hash-files.ts'
 import { openBatchMaker } from '../../../workers/datasets/batch-maker.ts'
 import type { RawTrace } from '../../../workers/datasets/listed-trace.ts'
-import { proveParquet } from '../../../workers/datasets/prove-parquet.ts'
+import { proveParquet, readLines } from '../../../workers/datasets/prove-parquet.ts'
 import { openRowList } from '../../../workers/datasets/row-list.ts'
 import { openShardFile } from '../../../workers/datasets/shard-files.ts'
 import { openParquetWriter } from '../../../workers/datasets/write-parquet.ts'
@@ -42,6 +42,7 @@ t.test('the proof of a Parquet file', async (t) => {
   }
   const { localPath: good } = await convertAnew(jsonl)
   const connection = await duck.connect()
+  await readLines(connection, jsonl, columns)
   const prove = (localPath: string) =>
     proveParquet(connection, { jsonl, localPath, columns, source: 'rows' })
 
@@ -62,7 +63,7 @@ t.test('the proof of a Parquet file', async (t) => {
   const said = (row: number, content: string) => changed(row, `content := ${content}`)
   const called = (row: number, calls: string) => changed(row, `tool_calls := ${calls}::json[]`)
   const otherwise = /holds a row otherwise than it was written/
-  const other = /has \d+ rows other than its lines/
+  const other = /has rows other than its lines/
 
   t.test('holds for what was converted, however DuckDB writes it as text', async () => {
     await prove(good)
