@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { CompatDecision } from '../../jobs/rules/manifests/compat-decision.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { countUpTo } from '../core/pages.ts'
 
@@ -14,11 +14,11 @@ export interface Episode {
 export type EpisodeRow = CompatDecision & Pick<Episode, 'trace_id' | 'started_at'>
 
 /**
- * Replaces episodes that exist. Decisions that are the same object are sent once.
- * @param sql a transaction: no key binds an episode to its finding
+ * Replaces episodes that exist. Decisions that are the same object are sent once. No key binds an episode to
+ * its finding.
  */
 export async function upsertEpisodes(
-  sql: Queryable,
+  tx: Transaction,
   orgId: string,
   reportId: string,
   episodes: readonly Episode[],
@@ -30,13 +30,13 @@ export async function upsertEpisodes(
     return id
   })
   const distinct = new Map([...findings].map(([decision, id]) => [id, { id, ...decision }]))
-  await sql`
+  await tx`
     insert into compat_findings (org_id, report_id, id, verdict, needs_review, reasons, repair_rules)
     select ${orgId}, ${reportId}, id, verdict, needs_review, reasons, repair_rules
     from json_populate_recordset(null::compat_findings,
       ${jsonText([...distinct.values()])}::text::json)
     on conflict do nothing`
-  await sql`
+  await tx`
     insert into compat_episodes (org_id, report_id, started_at, trace_id, finding_id)
     select ${orgId}, ${reportId}, started_at::timestamptz, trace_id, finding_id
     from unnest(${episodes.map((e) => e.started_at.toISOString())}::text[],

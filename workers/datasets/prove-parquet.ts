@@ -29,7 +29,7 @@ export async function readLines(
   const all = Object.entries(columns)
   const types = all.map(([name, column]) => `${quoted(name)}: ${quoted(lineType(column))}`)
   await connection.run(`
-    create or replace temp table lines as
+    create temp table lines as
     select ${all.map(([name, column]) => readSql(name, column)).join(', ')}
     from read_json(${quoted(localPath)}, format = 'newline_delimited', auto_detect = false,
       maximum_object_size = ${Math.max(longest, READ_BYTES)}, columns = {${types.join(', ')}})`)
@@ -93,12 +93,12 @@ function proofQuery({ jsonl, localPath, columns, source }: Proving) {
     (name) => `have."${name}" is distinct from lines."${name}"`,
   )
   return `
-    with listed as (${listedQuery(source, jsonl)}),
-    placed as (select *, row_number() over (order by byte_offset) - 1 as place from listed),
+    with listed as (
+      select *, row_number() over (order by byte_offset) - 1 as place from (${listedQuery(source, jsonl)})),
     sampled as (
       select *, place % ${apart} = 0 and (place = 0 or sum(length)
         filter (where place % ${apart} = 0) over (order by place) <= ${2 * SAMPLED_BYTES}) as is_sampled
-      from placed order by place),
+      from listed order by place),
     compared as (
       select have.*, is_sampled, byte_offset, length,
         ${differs.join(' or ')}

@@ -94,7 +94,7 @@ export function openOutput(recipe: Recipe, spare = new ArrayBuffer(0)) {
 
 /** More than is needed, so that the lines of later batches fit as well. */
 function roomFor(bytes: number) {
-  return 2 ** Math.ceil(Math.log2(bytes + 1))
+  return 2 ** Math.ceil(Math.log2(bytes))
 }
 
 function joined(signatures: readonly Int32Array[]) {
