@@ -1,6 +1,5 @@
-import type { Candidate } from '../../jobs/rules/datasets/candidates.ts'
 import type { Queryable } from '../core/db.ts'
-import { isSameTrace } from '../traces/traces.ts'
+import type { SelectedTrace } from './passing-traces.ts'
 
 export interface SelectedContent {
   trace_id: string
@@ -20,7 +19,7 @@ export async function listContents(
   sql: Queryable,
   orgId: string,
   projectId: string,
-  traces: readonly Pick<Candidate, 'trace_id' | 'annotation_id' | 'repair'>[],
+  traces: readonly Pick<SelectedTrace, 'trace_id' | 'period' | 'annotation_id' | 'repair'>[],
 ) {
   const annotationIds = traces.flatMap(({ annotation_id }) => annotation_id ?? [])
   return sql<SelectedContent[]>`
@@ -29,11 +28,12 @@ export async function listContents(
       case when t.llm_call_count = 0 then t.user_input_preview end as user_input_preview,
       case when t.llm_call_count = 0 then t.final_output_preview end as final_output_preview
     from unnest(${traces.map(({ trace_id }) => trace_id)}::text[],
+        ${traces.map(({ period }) => period)}::date[],
         ${traces.map(({ repair }) => repair?.batch_id ?? null)}::uuid[],
         ${traces.map(({ repair }) => repair?.content_hash ?? null)}::text[])
-      as w (trace_id, batch_id, content_hash)
-    join trace_ids i on i.org_id = ${orgId} and i.project_id = ${projectId} and i.trace_id = w.trace_id
-    join traces t on ${isSameTrace(sql, sql`t`, sql`i`)}
+      as w (trace_id, period, batch_id, content_hash)
+    join traces t on t.org_id = ${orgId} and t.project_id = ${projectId} and t.period = w.period
+      and t.trace_id = w.trace_id
     left join trace_revisions x on w.batch_id is not null and x.org_id = ${orgId}
       and x.project_id = ${projectId} and x.trace_id = w.trace_id and x.batch_id = w.batch_id
       and x.content_hash = decode(w.content_hash, 'hex')

@@ -112,22 +112,21 @@ async function makeFiles({ version, run, folder, shardBytes, list, drop, total, 
     list.flush()
     if (!list.hasRareMembers()) converted.set(shard.localPath, convert(shard, 'rows', []))
   }
+  await using opened = new AsyncDisposableStack()
   const writers = new Map<number, ShardFiles>()
   for (const [splitIndex, split] of SPLITS.entries()) {
-    writers.set(splitIndex, await openShardFiles(folder, split, shardBytes, isFull))
+    const writer = await openShardFiles(folder, split, shardBytes, isFull)
+    opened.defer(() => writer.close())
+    writers.set(splitIndex, writer)
   }
   const signatures = await openSignatureFile(folder)
+  opened.defer(() => signatures.close())
   const thread = openRowThread(version.recipe)
-  try {
-    await makeRows({ version, run, list, thread, files: writers, signatures, drop, total })
-    const last = await Promise.all([...writers.values()].map((writer) => writer.finish()))
-    const files = SPLITS.flatMap((name) => [...full, ...last].filter(({ split }) => split === name))
-    return { files, converted }
-  } finally {
-    await thread.close()
-    await signatures.close()
-    await Promise.all([...writers.values()].map((writer) => writer.close()))
-  }
+  opened.defer(() => thread.close())
+  await makeRows({ version, run, list, thread, files: writers, signatures, drop, total })
+  const last = await Promise.all([...writers.values()].map((writer) => writer.finish()))
+  const files = SPLITS.flatMap((name) => [...full, ...last].filter(({ split }) => split === name))
+  return { files, converted }
 }
 
 /**

@@ -4,7 +4,7 @@ import type { FileFacts } from '../../sql/datasets/versions.ts'
 import type { RowList } from './row-list.ts'
 import { countKept, readKeptLines } from './chosen-rows.ts'
 import { hashFiles } from './hash-files.ts'
-import { openShardFile } from './shard-files.ts'
+import { openShardFile, readLine } from './shard-files.ts'
 import type { Shard } from './shard-files.ts'
 
 /**
@@ -41,21 +41,16 @@ export async function describeStreams(all: readonly Shard[]) {
 
 async function compact({ connection }: RowList, file: Shard, folder: string) {
   const { split, shard, localPath } = file
-  const from = await open(localPath)
+  await using from = await open(localPath)
   const to = await openShardFile(join(folder, `${split}-${shard}-kept.jsonl`))
   try {
     for await (const chunk of readKeptLines(connection, file)) {
       for (const [offset, length] of chunk) {
-        const line = new Uint8Array(length)
-        const { bytesRead } = await from.read(line, 0, length, Number(offset))
-        if (bytesRead < length)
-          throw new Error(`${localPath} ends before byte ${offset} + ${length}`)
-        await to.write(line)
+        await to.write(await readLine(from, Number(offset), length))
       }
     }
     return await to.finish()
   } finally {
-    await from.close()
     await to.close()
   }
 }

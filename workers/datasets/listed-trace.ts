@@ -1,15 +1,14 @@
 import type { Candidate } from '../../jobs/rules/datasets/candidates.ts'
+import type { SelectedTrace } from '../../sql/datasets/passing-traces.ts'
 
 /** A selected trace as the row list holds it. */
-export type ListedTrace = Candidate & {
-  /** Names it in the row list, in no order. */
-  index: number
-  /** Index in `SPLITS`. */
-  splitIndex: number
-  content_bytes: number
-  created_at: Date
-  revision: number
-}
+export type ListedTrace = Candidate &
+  Placed & {
+    /** Names it in the row list, in no order. */
+    index: number
+    /** Index in `SPLITS`. */
+    splitIndex: number
+  }
 
 /** The manifest whose tools its rows have: that of the trace, or the one it was patched for. */
 export function manifestOf({ manifest_id, repair }: ListedTrace) {
@@ -27,3 +26,5 @@ export interface RawTrace {
 
 /** By manifest, the tools it has schemas of, see `manifestTools`. */
 export type ManifestTools = ReadonlyMap<string, string>
+
+type Placed = Pick<SelectedTrace, 'period' | 'content_bytes' | 'created_at' | 'revision'>

@@ -28,29 +28,34 @@ export interface Making {
  * Makes the rows of all listed traces: pairs task by task, other rows in the order of the traces. While
  * the thread makes rows, those it made before are written.
  */
-export async function makeRows(making: Making) {
-  const { version, run, list, thread, drop, total } = making
+export async function makeRows(all: Making) {
+  const { version, run, list, thread, drop, total } = all
   const order = version.recipe.dataset_type === 'dpo' ? 'attempted, trace_id' : 'trace_id'
   let writing: Promise<unknown> = Promise.resolve()
-  const write = async (made: MadeRows) => {
+  let unwritten: MadeRows | undefined
+  /** Writes the rows made before once the thread is at work on these. */
+  async function next(making: Promise<MadeRows>) {
+    const made = awaitedLater(making)
     await writing
-    writing = awaitedLater(take(made, making))
+    if (unwritten) writing = awaitedLater(take(unwritten, all))
+    unwritten = await made
+    run.signal.throwIfAborted()
+    return unwritten
   }
   let done = 0
   for await (const batch of readContents(run, version.project_id, list, order)) {
     const { traces, deleted, tools } = batch
     drop('deleted', deleted)
     for (let left = traces; left.length > 0;) {
-      const made = await thread.make(left, tools)
-      left = left.slice(made.taken)
-      await write(made)
-      run.signal.throwIfAborted()
+      const { taken } = await next(thread.make(left, tools))
+      left = left.slice(taken)
     }
     done += traces.length + deleted
     run.progress(buildProgress('making rows', done / total, total))
   }
-  await write(await thread.finish())
+  const last = await next(thread.finish())
   await writing
+  await take(last, all)
   list.flush()
 }
 

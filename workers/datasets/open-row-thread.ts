@@ -9,7 +9,7 @@ export interface RowThread {
   make(traces: readonly RawTrace[], tools: ManifestTools): Promise<MadeRows>
   /** Makes the rows of what the thread held back for traces that might have come. */
   finish(): Promise<MadeRows>
-  /** Gives the memory of lines that were used back for later ones: as garbage it would be as large as all rows. */
+  /** Returns the buffer of used lines, so that a later batch can reuse it: the garbage would be as large as all rows. */
   release(made: MadeRows): void
   close(): Promise<void>
 }

@@ -8,6 +8,7 @@ import { listedQuery } from './chosen-rows.ts'
 import type { Source } from './chosen-rows.ts'
 import { hashFiles } from './hash-files.ts'
 import { duckType, lineSql, lineType, readSql } from './parquet-columns.ts'
+import { readLine } from './shard-files.ts'
 import type { Shard } from './shard-files.ts'
 
 export interface Proving {
@@ -41,10 +42,10 @@ export async function dropLines(connection: DuckDBConnection) {
 }
 
 /**
- * Proves that a Parquet file has the declared columns and the rows of the lines that `readLines` has read, in
- * their order. The file is read anew: all values of each row are those of its line, and its row id is the one that
- * the list has at its place. The lines are those that were hashed as they were made. That nothing of a line is
- * lost where DuckDB reads it shows by rows from all over the file: written as JSON, they are their lines.
+ * Proves that a Parquet file has the declared columns and exactly the rows of the table `lines`, in order. It
+ * reads the file again and compares every value with `lines`, and each row id with the list. The JSONL file
+ * still has the hash that it was written with. Sampled rows, written back as JSON, equal their lines: this
+ * shows that DuckDB lost nothing where it read them.
  * @throws Error which says what is otherwise
  */
 export async function proveParquet(connection: DuckDBConnection, proving: Proving) {
@@ -56,8 +57,7 @@ export async function proveParquet(connection: DuckDBConnection, proving: Provin
   for await (const chunk of readChunks<ProofRow>(connection, proofQuery(proving))) {
     for (const [differs, sampled, from, length] of chunk) {
       if (differs) throw new Error(`${localPath} has rows other than its lines`)
-      const line = new Uint8Array(length)
-      await lines.read(line, 0, length, Number(from))
+      const line = await readLine(lines, Number(from), length)
       if (!sampled || canonical(sampled.bytes) !== canonical(line))
         throw new Error(`${localPath} holds a row otherwise than it was written`)
     }
@@ -118,5 +118,5 @@ function canonical(json: Uint8Array) {
 /** DuckDB takes several times their size to write them as JSON. */
 const SAMPLED_ROWS = 200
 const SAMPLED_BYTES = 1 << 20
-/** For rows that are all short. */
+/** The least size of the buffer that DuckDB reads lines into. */
 const READ_BYTES = 1 << 20

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Split } from '../../jobs/rules/datasets/recipe.ts'
 import type { FileFacts } from '../../sql/datasets/versions.ts'
@@ -90,6 +91,14 @@ export async function openShardFile(localPath: string) {
       return { localPath, row_count, size_bytes, longest, sha256: hash.digest('hex') }
     },
   }
+}
+
+/** A line of a file. @throws Error where the file ends before the line does */
+export async function readLine(file: FileHandle, offset: number, length: number) {
+  const line = new Uint8Array(length)
+  const { bytesRead } = await file.read(line, 0, length, offset)
+  if (bytesRead < length) throw new Error(`The file ends before byte ${offset} + ${length}`)
+  return line
 }
 
 const BUFFER_BYTES = 1 << 20

@@ -5,6 +5,7 @@ import { openContentHash } from '../../jobs/rules/datasets/rows.ts'
 import { insertRows } from '../../sql/datasets/rows.ts'
 import type { NewRow } from '../../sql/datasets/rows.ts'
 import type { Transaction } from '../../sql/core/db.ts'
+import { awaitedLater } from '../runtime/awaited-later.ts'
 import type { Run } from '../runtime/handler.ts'
 import { buildProgress } from './build-progress.ts'
 import type { RowList } from './row-list.ts'
@@ -13,7 +14,7 @@ import type { ChosenRow } from './chosen-rows.ts'
 
 /**
  * Stores the row list of a version in batches, each with a checkpoint, so that a worker that lost its
- * claim adds nothing.
+ * claim adds nothing. While a batch is stored, the next one is read.
  * @returns the content hash, which covers all row hashes in the order of the rows
  */
 export async function storeRows(
@@ -23,15 +24,26 @@ export async function storeRows(
 ) {
   const contentHash = openContentHash()
   let done = 0
-  for await (const chunk of readChosen(connection)) {
-    run.signal.throwIfAborted()
-    const rows = chunk.map(asNewRow)
-    for (const { row_hash } of rows) contentHash.add(row_hash)
+  function store(rows: readonly NewRow[]) {
     done += rows.length
-    await run.sql.begin(async (tx: Transaction) => {
+    const progress = buildProgress('storing rows', done / traceCount, traceCount)
+    return run.sql.begin(async (tx: Transaction) => {
       await insertRows(tx, run.orgId, versionId, rows)
-      await run.checkpoint(tx, buildProgress('storing rows', done / traceCount, traceCount))
+      await run.checkpoint(tx, progress)
     })
+  }
+  let storing: Promise<unknown> = Promise.resolve()
+  try {
+    for await (const chunk of readChosen(connection)) {
+      run.signal.throwIfAborted()
+      const rows = chunk.map(asNewRow)
+      for (const { row_hash } of rows) contentHash.add(row_hash)
+      await storing
+      storing = awaitedLater(store(rows))
+    }
+  } finally {
+    // Whoever clears the rows of a canceled build must find all that it stored.
+    await storing
   }
   return contentHash.hex()
 }

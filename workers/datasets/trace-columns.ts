@@ -23,11 +23,12 @@ export function appendTrace(
 /** @param values those of `TRACE_COLUMNS` */
 export function asTrace(values: TraceValues): ListedTrace {
   const [index, quality, splitIndex, told, ...texts] = values
-  const [trace_id, task_id, session_id, manifest_id, attempted] = texts
+  const [trace_id, period, task_id, session_id, manifest_id, attempted] = texts
   const { created_ms, ...members } = JSON.parse(told) as Told
   return {
     index,
     trace_id,
+    period,
     task_id,
     session_id,
     manifest_id,
@@ -60,8 +61,15 @@ function toldOf(trace: SelectedTrace): Told {
   }
 }
 
-const LISTED_TEXTS = ['trace_id', 'task_id', 'session_id', 'manifest_id', 'attempted'] as const
-const TEXTS = [...LISTED_TEXTS, 'parent_trace_id', 'policy_agent_name', 'period'] as const
+const LISTED_TEXTS = [
+  'trace_id',
+  'period',
+  'task_id',
+  'session_id',
+  'manifest_id',
+  'attempted',
+] as const
+const TEXTS = [...LISTED_TEXTS, 'parent_trace_id', 'policy_agent_name'] as const
 /** The columns that `asTrace` reads. */
 export const TRACE_COLUMNS = `index, quality, split_index, told, ${LISTED_TEXTS.join(', ')}`
 

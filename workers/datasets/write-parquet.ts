@@ -21,13 +21,13 @@ export type ConvertShard = (shard: Shard, source: Source, rare: RareMembers) => 
 
 /** Converts JSONL files to Parquet files next to them, two at a time, and proves each (`proveParquet`). */
 export async function openParquetWriter(duck: Duck, recipe: Recipe): Promise<ConvertShard> {
-  const [first, second] = [await openLane(duck, recipe), await openLane(duck, recipe)]
+  const [first, second] = [await openConverter(duck, recipe), await openConverter(duck, recipe)]
   let begun = 0
   return (...file) => (begun++ % 2 === 0 ? first : second)(...file)
 }
 
-/** Converts one file at a time. */
-async function openLane(duck: Duck, recipe: Recipe): Promise<ConvertShard> {
+/** Converts files one after another, over a connection of its own. */
+async function openConverter(duck: Duck, recipe: Recipe): Promise<ConvertShard> {
   const connection = await duck.connect()
   let last: Promise<unknown> = Promise.resolve()
   return (shard, source, rare) => {

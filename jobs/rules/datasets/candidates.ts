@@ -92,8 +92,9 @@ export function isMasked({ verdict, reasons }: Candidate) {
  * Whether the reason that decided to repair the trace is without its patch. Calls that do not fit the
  * target manifest need theirs also where another reason decided.
  */
-function isUnrepaired({ verdict, reasons: [deciding = '', ...others], ...candidate }: Candidate) {
-  if (verdict !== 'repair') return false
+function isUnrepaired(candidate: Candidate) {
+  if (candidate.verdict !== 'repair') return false
+  const [deciding = '', ...others] = candidate.reasons
   return ![deciding, ...others.filter(isOfCalls)].every((code) => hasPatch(code, candidate))
 }
 

@@ -61,6 +61,7 @@ function longTrace(index: number): RawTrace {
       task_id: null,
       index,
       splitIndex: 0,
+      period: '2026-01-01',
       content_bytes: 1000,
       created_at: new Date(0),
       revision: 0,

@@ -30,6 +30,8 @@ t.test('messages behind a corrected turn are counted once', async (t) => {
 
 function listed(index: number, of: Partial<Candidate> = {}): ListedTrace {
   const trace_id = `trace-${index}`
-  const place = { index, splitIndex: 0, content_bytes: 0, created_at: new Date(0), revision: 0 }
+  const period = '2026-01-01'
+  const created_at = new Date(0)
+  const place = { index, splitIndex: 0, period, content_bytes: 0, created_at, revision: 0 }
   return { ...candidate, ...of, ...place, trace_id }
 }

@@ -150,6 +150,7 @@ function makeTrace(_: unknown, index: number): RawTrace {
       task_id: null,
       index,
       splitIndex: 0,
+      period: '2026-01-01',
       content_bytes: 1000,
       created_at: new Date(0),
       revision: 0,
