@@ -121,12 +121,12 @@ export const pageQuery = {
 /** Query parameters of a list that is read by cursor only. */
 export const cursorQuery = { limit, cursor }
 
-/** Query parameters of a list that has no cursor, and the members of its answer beside the list. */
-export const offsetQuery = { limit, offset: int(0, 10_000).default(0) }
-export const offsetMembers = {
+/** The members of the answer of a short list, beside the list. Its query parameters are `pageQuery`. */
+export const shortListMembers = {
   total: listMembers.total,
   limit: listMembers.limit,
   offset: listMembers.offset,
+  next_cursor: listMembers.next_cursor,
 }
 
 /** Query parameters that name an agent, or one of its versions. */
@@ -137,6 +137,8 @@ export const agentQuery = {
 }
 
 export const projectField = textReference().description('Project id or name')
+/** The query of an operation of one project, which a write may name in its body instead. */
+export const projectQuery = shape({}, { project: projectField })
 
 /** A list in a query, its items separated by commas. The value is the list. */
 export function commaSeparated(list: Joi.ArraySchema<string[]>) {

@@ -1,6 +1,7 @@
 import type { Request, ResponseToolkit, RouteOptions, ServerRoute } from '@hapi/hapi'
 import type Joi from 'joi'
 import { ownedBy } from '../sql/core/db.ts'
+import { isObject } from '../jobs/rules/core/reader.ts'
 import { workOn } from '../jobs/current-work.ts'
 import { whileCounted } from './concurrency.ts'
 import type { ApiContext, ApiPools } from './context.ts'
@@ -142,11 +143,17 @@ async function readInput(
   check(faults, 'header', headers, request.headers)
   const input = {
     params: check(faults, 'path', params, request.params),
-    query: check(faults, 'query', query, request.query),
+    query: check(faults, 'query', query, queryOf(request)),
     body: await checkBody(),
   }
   if (faults.length > 0) throw validationError(faults)
   return input
+}
+
+/** The query of a request. A write names its project in its body or in its query, and here its handler finds it. */
+function queryOf({ method, payload, query }: Request): object {
+  const project = method !== 'get' && isObject(payload) && payload['project']
+  return typeof project === 'string' ? { ...query, project } : query
 }
 
 /** Checks one part of a request. @returns the value with its defaults; its faults are added to `faults` */

@@ -4,7 +4,7 @@ import { DATASET_TYPES } from '../../jobs/rules/datasets/recipe.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { insertDataset } from '../../sql/datasets/datasets.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { conflictBody, projectField } from '../fields.ts'
+import { conflictBody, projectField, projectQuery } from '../fields.ts'
 import { writableProject } from '../projects.ts'
 import { datasetBody, findVisibleDataset, licenseField, nameTaken, viewDataset } from './dataset.ts'
 
@@ -13,6 +13,7 @@ export const createDataset = endpoint('POST', '/datasets', {
   description:
     'Of type sft (conversations to learn from), dpo (pairs of a better and a worse turn) or kto (single turns, each good or bad). It has no rows until a version is built.',
   access: 'key',
+  query: projectQuery,
   body: shape(
     { name: text(256).min(1), dataset_type: oneOf(...DATASET_TYPES) },
     {
@@ -25,11 +26,11 @@ export const createDataset = endpoint('POST', '/datasets', {
     .label('DatasetRequest')
     .example({ name: 'shop-sft', dataset_type: 'sft', training_target_agent: 'shop-agent' }),
   answers: { 201: datasetBody, 409: conflictBody },
-  async handle({ context, principal, body }) {
+  async handle({ context, principal, query, body }) {
     const { orgId } = principal
     const id = randomUUIDv7()
     await context.sql.begin(async (tx: Transaction) => {
-      const project = await writableProject(tx, principal, body.project)
+      const project = await writableProject(tx, principal, query.project)
       const inserted = await insertDataset(tx, {
         id,
         org_id: orgId,

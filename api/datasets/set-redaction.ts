@@ -4,7 +4,7 @@ import { onlyRow } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { putRedactionSettings } from '../../sql/datasets/redaction-settings.ts'
 import { endpoint } from '../endpoint.ts'
-import { projectField } from '../fields.ts'
+import { projectField, projectQuery } from '../fields.ts'
 import { writableProject } from '../projects.ts'
 import { redactionSettingsBody } from './redaction-settings.ts'
 
@@ -13,7 +13,7 @@ export const setRedaction = endpoint('PUT', '/redaction-settings', {
   description:
     'Takes the place of all settings. Versions built with `options.redact` use those that hold when they are asked for, and keep them: versions that exist stay as they are, and so does the recipe of a rebuild.',
   access: 'key',
-  query: shape({}, { project: projectField }),
+  query: projectQuery,
   body: shape(
     {},
     {
@@ -36,7 +36,7 @@ export const setRedaction = endpoint('PUT', '/redaction-settings', {
   answers: { 200: redactionSettingsBody },
   handle: ({ context, principal, query, body }) =>
     context.sql.begin(async (tx: Transaction) => {
-      const project = await writableProject(tx, principal, body.project ?? query.project)
+      const project = await writableProject(tx, principal, query.project)
       const { orgId, keyId } = principal
       return onlyRow(await putRedactionSettings(tx, orgId, project.id, body, keyId))
     }),

@@ -1,7 +1,6 @@
 import Joi from 'joi'
 import { DEMO_AGENT, DEMO_SKILLS_AGENT } from '../../jobs/rules/demo/fixture.ts'
 import type { Queue } from '../../jobs/queue.ts'
-import { shape } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { findOwners } from '../../sql/demo/demo-agents.ts'
 import { lockAgent } from '../../sql/manifests/manifests.ts'
@@ -9,7 +8,7 @@ import type { AgentKey } from '../../sql/manifests/manifests.ts'
 import { removeDemoAgent } from '../../sql/transactions/remove-demo-agent.ts'
 import { removeSkill } from '../../sql/transactions/remove-skill.ts'
 import { endpoint } from '../endpoint.ts'
-import { conflictBody, errorBody, projectField } from '../fields.ts'
+import { conflictBody, errorBody, projectQuery } from '../fields.ts'
 import { findWritableProject } from '../projects.ts'
 import { lockDemoSkills } from './demo-skills.ts'
 import { agentTaken, fixtureField } from './demo.ts'
@@ -21,7 +20,7 @@ export const cleanUp = endpoint('DELETE', '/demo/cleanup', {
   description:
     'The skills, and the agents of the project that the key writes to or of the one named, with what was computed of them, such as regression checks. Nothing is left to be done when it is called again. 409 where somebody has added manifests or traces of their own to an agent: then that agent stays as it is.',
   access: 'key',
-  query: shape({}, { project: projectField }),
+  query: projectQuery,
   answers: {
     200: Joi.object({
       status: Joi.string().valid('cleaned').required(),

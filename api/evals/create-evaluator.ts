@@ -8,7 +8,7 @@ import { countEvaluators, findEvaluator, insertEvaluator } from '../../sql/evals
 import type { EvaluatorRow } from '../../sql/evals/evaluators.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { ALL_FAULTS, badRequest, conflict, faultsOf, notFound, validationError } from '../errors.ts'
-import { errorBody, projectField } from '../fields.ts'
+import { errorBody, projectField, projectQuery } from '../fields.ts'
 import { writableProject } from '../projects.ts'
 import {
   ALWAYS_ON,
@@ -47,7 +47,7 @@ export const createEvaluator = endpoint('POST', '/evaluators', {
   description:
     'json_valid: the final output is JSON. contains {text, case_sensitive = true}: the final output has the text. regex {pattern}: it has a match of the pattern, in the syntax of RE2, anywhere. max_cost {usd}, max_steps {steps}: the run cost, or took LLM calls, at most that. Traces judged already get the score when they are judged again. With eval_type alone nothing runs here: the client pushes scores under the name. The name of an evaluator that is always on is answered by that one, 200; so is an evaluator that the agent has already with the same type, config, prompt_template and threshold.',
   access: 'key',
-  query: shape({}, { project: projectField }),
+  query: projectQuery,
   body: body
     .label('EvaluatorRequest')
     .example({ name: 'says-thanks', type: 'contains', config: { text: 'thank you' } }),
@@ -59,7 +59,7 @@ export const createEvaluator = endpoint('POST', '/evaluators', {
     const { name } = definition
     if (isBuiltInName(name)) throw conflict(`${name} is an evaluator that is always on`)
     return context.sql.begin(async (tx: Transaction) => {
-      const project = await writableProject(tx, principal, body.project ?? query.project)
+      const project = await writableProject(tx, principal, query.project)
       const evaluator = newEvaluator(project.id, body, definition)
       const created_at = await insertEvaluator(tx, principal.orgId, evaluator)
       if (created_at) {

@@ -13,7 +13,7 @@ import { judgeTraces } from '../../sql/transactions/judge-traces.ts'
 import type { ApiContext } from '../context.ts'
 import { endpoint } from '../endpoint.ts'
 import { badRequest, notFound } from '../errors.ts'
-import { errorBody, projectField, waitHeaders } from '../fields.ts'
+import { errorBody, projectField, projectQuery, waitHeaders } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 import { maySee, readableProjects } from '../projects.ts'
 import { admitJob } from '../admit-job.ts'
@@ -37,7 +37,7 @@ const batchBody = Joi.object({
 export const decideBatch = endpoint('POST', '/traces/batch-decision', {
   summary: 'Decide on up to 1,000 traces now, or on every trace of a manifest as a job',
   access: 'key',
-  query: shape({}, { project: projectField }),
+  query: projectQuery,
   body: shape(
     {},
     {
@@ -53,7 +53,7 @@ export const decideBatch = endpoint('POST', '/traces/batch-decision', {
   answers: { 200: batchBody, 202: batchBody, 404: errorBody },
   async handle(call) {
     const { context, principal, body, query } = call
-    const named = body.project ?? query.project
+    const named = query.project
     const visible = await readableProjects(context.sql, principal, named)
     const { trace_ids, manifest_id: manifestId } = body
     if (manifestId === undefined) {

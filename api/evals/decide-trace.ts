@@ -3,15 +3,15 @@ import { findVerdict } from '../../sql/evals/verdicts.ts'
 import { judgeTraces } from '../../sql/transactions/judge-traces.ts'
 import { endpoint } from '../endpoint.ts'
 import { conflict, notFound } from '../errors.ts'
-import { errorBody } from '../fields.ts'
-import { findVisibleTrace, tracePath, traceQuery } from '../traces/trace.ts'
+import { errorBody, projectQuery } from '../fields.ts'
+import { findVisibleTrace, tracePath } from '../traces/trace.ts'
 import { decisionBody, viewDecision } from './decision.ts'
 
 export const decideTrace = endpoint('POST', '/traces/{trace_id}/decision', {
   summary: 'Decide on a trace now, by the policy that holds now',
   access: 'key',
   params: tracePath,
-  query: traceQuery,
+  query: projectQuery,
   answers: { 200: decisionBody, 404: errorBody, 409: errorBody },
   async handle({ context, principal, params, query }) {
     const trace = await findVisibleTrace(context.sql, principal, params.trace_id, query.project)

@@ -9,8 +9,8 @@ import { listChecks } from '../../sql/evals/evaluators.ts'
 import { judgeTraces } from '../../sql/transactions/judge-traces.ts'
 import { endpoint } from '../endpoint.ts'
 import { ApiError, conflict } from '../errors.ts'
-import { errorBody, nullable } from '../fields.ts'
-import { findVisibleTrace, tracePath, traceQuery } from '../traces/trace.ts'
+import { errorBody, nullable, projectField, projectQuery } from '../fields.ts'
+import { findVisibleTrace, tracePath } from '../traces/trace.ts'
 import { describeEvaluator } from './evaluator-template.ts'
 import { scoreBody, viewScore } from './score.ts'
 
@@ -32,8 +32,14 @@ export const evaluateTrace = endpoint('POST', '/traces/{trace_id}/evaluate', {
   description: 'No model is called here: mode llm_judge is 501 `not_supported`. Push its scores.',
   access: 'key',
   params: tracePath,
-  query: traceQuery,
-  body: shape({}, { mode: oneOf('deterministic', 'llm_judge').default('deterministic') })
+  query: projectQuery,
+  body: shape(
+    {},
+    {
+      mode: oneOf('deterministic', 'llm_judge').default('deterministic'),
+      project: projectField,
+    },
+  )
     .label('EvaluateTraceRequest')
     .example({ mode: 'deterministic' }),
   answers: {

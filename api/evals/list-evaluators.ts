@@ -1,15 +1,15 @@
 import Joi from 'joi'
-import { listOf, shape } from '../../jobs/shape.ts'
+import { listOf } from '../../jobs/shape.ts'
 import * as evaluators from '../../sql/evals/evaluators.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, projectField } from '../fields.ts'
+import { errorBody, projectQuery } from '../fields.ts'
 import { readableProjects } from '../projects.ts'
 import { ALWAYS_ON, evaluatorBody, viewEvaluator } from './evaluator.ts'
 
 export const listEvaluators = endpoint('GET', '/evaluators', {
   summary: 'List the evaluators: those that are always on, then those that were added, by name',
   access: 'key',
-  query: shape({}, { project: projectField }),
+  query: projectQuery,
   answers: {
     200: Joi.object({
       evaluators: listOf(evaluatorBody).required(),

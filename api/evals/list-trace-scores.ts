@@ -3,8 +3,8 @@ import { EVAL_VERDICTS } from '../../jobs/rules/core/verdicts.ts'
 import { listOf } from '../../jobs/shape.ts'
 import { listScores } from '../../sql/evals/eval-scores.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, nullable } from '../fields.ts'
-import { findVisibleTrace, tracePath, traceQuery } from '../traces/trace.ts'
+import { errorBody, nullable, projectQuery } from '../fields.ts'
+import { findVisibleTrace, tracePath } from '../traces/trace.ts'
 import { readQuality } from './quality.ts'
 import { scoreBody, viewScore } from './score.ts'
 
@@ -12,7 +12,7 @@ export const listTraceScores = endpoint('GET', '/traces/{trace_id}/eval-scores',
   summary: 'Read the scores of a trace',
   access: 'key',
   params: tracePath,
-  query: traceQuery,
+  query: projectQuery,
   answers: {
     200: Joi.object({
       trace_id: Joi.string().required(),

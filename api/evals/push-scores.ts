@@ -1,11 +1,11 @@
 import Joi from 'joi'
 import { describeFault } from '../../jobs/rules/core/reader.ts'
-import { listOf, shape } from '../../jobs/shape.ts'
+import { listOf } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { listTraceProjects, lockTraces } from '../../sql/traces/traces.ts'
 import { endpoint } from '../endpoint.ts'
 import type { CheckedBody } from '../endpoint.ts'
-import { errorBody, projectField } from '../fields.ts'
+import { errorBody, projectField, projectQuery } from '../fields.ts'
 import { readableProjects } from '../projects.ts'
 import { MAX_SCORES_A_PUSH, readBulkScores } from './pushed-scores.ts'
 import type { PushedScore } from './pushed-scores.ts'
@@ -21,6 +21,7 @@ const body: CheckedBody<readonly PushedScore[]> = {
       .max(MAX_SCORES_A_PUSH)
       .required(),
     metadata: Joi.object().unknown(true),
+    project: projectField,
   })
     .label('BulkScoresRequest')
     .example({
@@ -34,7 +35,7 @@ export const pushScores = endpoint('POST', '/eval-scores', {
   summary: 'Push up to 5,000 scores of many traces',
   description: 'A score that is not as it should be, or whose trace is unknown, costs only itself.',
   access: 'key',
-  query: shape({}, { project: projectField }),
+  query: projectQuery,
   body,
   answers: {
     200: Joi.object({

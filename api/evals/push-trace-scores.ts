@@ -6,8 +6,8 @@ import { lockTraces } from '../../sql/traces/traces.ts'
 import { endpoint } from '../endpoint.ts'
 import type { CheckedBody } from '../endpoint.ts'
 import { notFound } from '../errors.ts'
-import { errorBody } from '../fields.ts'
-import { findVisibleTrace, tracePath, traceQuery } from '../traces/trace.ts'
+import { errorBody, projectField, projectQuery } from '../fields.ts'
+import { findVisibleTrace, tracePath } from '../traces/trace.ts'
 import { MAX_SCORES_A_TRACE, readTraceScores } from './pushed-scores.ts'
 import { MAX_BODY_BYTES } from '../read-body.ts'
 import { scoreRequest } from './score.ts'
@@ -18,6 +18,7 @@ const body: CheckedBody<readonly NewScore[]> = {
     source: Joi.string().description('For scores that name none; default custom'),
     scores: listOf(scoreRequest).min(1).max(MAX_SCORES_A_TRACE).required(),
     metadata: Joi.object().unknown(true).description('source_label, run_id and the like'),
+    project: projectField,
   })
     .label('TraceScoresRequest')
     .example({
@@ -34,7 +35,7 @@ export const pushTraceScores = endpoint('POST', '/traces/{trace_id}/eval-scores'
     'A score of a name, source, span and identifier that the trace has already takes the place of that one. The trace is judged anew by the job that is named.',
   access: 'key',
   params: tracePath,
-  query: traceQuery,
+  query: projectQuery,
   body,
   answers: {
     200: Joi.object({

@@ -7,7 +7,7 @@ import type { Transaction } from '../../sql/core/db.ts'
 import { countEvaluators, insertEvaluator } from '../../sql/evals/evaluators.ts'
 import { endpoint } from '../endpoint.ts'
 import { badRequest } from '../errors.ts'
-import { projectField } from '../fields.ts'
+import { projectField, projectQuery } from '../fields.ts'
 import { writableProject } from '../projects.ts'
 import { evaluatorMembers, newEvaluator } from './evaluator.ts'
 
@@ -16,7 +16,7 @@ export const registerEvaluators = endpoint('POST', '/evaluators/register', {
   description:
     'Names that are registered already, and those that are always on, stay as they are, so repeating it changes nothing.',
   access: 'key',
-  query: shape({}, { project: projectField }),
+  query: projectQuery,
   body: shape(
     {
       evaluators: listOf(
@@ -40,7 +40,7 @@ export const registerEvaluators = endpoint('POST', '/evaluators/register', {
   },
   async handle({ context, principal, query, body }) {
     return context.sql.begin(async (tx: Transaction) => {
-      const { id: project_id } = await writableProject(tx, principal, body.project ?? query.project)
+      const { id: project_id } = await writableProject(tx, principal, query.project)
       const registered = []
       for (const { name, eval_type, ...said } of body.evaluators) {
         if (isBuiltInName(name)) continue

@@ -7,7 +7,7 @@ import { onlyRow } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { insertPolicyVersion, listCurrentPolicies } from '../../sql/evals/decision-policies.ts'
 import { endpoint } from '../endpoint.ts'
-import { nullable, projectField } from '../fields.ts'
+import { nullable, projectField, projectQuery } from '../fields.ts'
 import { writableProject } from '../projects.ts'
 import { admitJob } from '../admit-job.ts'
 import { policyBody, resolveSettings, viewPolicy } from './policy.ts'
@@ -26,7 +26,7 @@ export const setPolicy = endpoint('PUT', '/decision-policy', {
   description:
     'What is not named is as in the preset. Other settings make a new version, by which a job decides anew on all traces the policy is for; until it comes to a trace, its decision keeps the version it names. The same settings answer the version that holds.',
   access: 'key',
-  query: shape({}, { project: projectField }),
+  query: projectQuery,
   body: shape(
     {},
     {
@@ -53,7 +53,7 @@ export const setPolicy = endpoint('PUT', '/decision-policy', {
     const agent_name = body.agent_name ?? ''
     const policy = { agent_name, settings, created_by: principal.keyId }
     return context.queue.transaction(context.sql, async (tx: Transaction) => {
-      const { id: projectId } = await writableProject(tx, principal, body.project ?? query.project)
+      const { id: projectId } = await writableProject(tx, principal, query.project)
       const inserted = await insertPolicyVersion(tx, principal.orgId, projectId, policy)
       if (inserted) {
         const { version } = inserted

@@ -6,8 +6,8 @@ import { listOf } from '../../jobs/shape.ts'
 import { listScores } from '../../sql/evals/eval-scores.ts'
 import { findVerdict } from '../../sql/evals/verdicts.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, nullable } from '../fields.ts'
-import { findVisibleTrace, tracePath, traceQuery } from '../traces/trace.ts'
+import { errorBody, nullable, projectQuery } from '../fields.ts'
+import { findVisibleTrace, tracePath } from '../traces/trace.ts'
 import { reasonBody, viewReason } from './decision.ts'
 import { readQuality } from './quality.ts'
 import { scoreBody, viewScore } from './score.ts'
@@ -18,7 +18,7 @@ export const showBreakdown = endpoint('GET', '/traces/{trace_id}/eval-breakdown'
     'The quality is the mean of source_avg over the groups, weighted by weight; where people scored, nobody else has weight. The reasons are those of the decision that holds now.',
   access: 'key',
   params: tracePath,
-  query: traceQuery,
+  query: projectQuery,
   answers: {
     200: Joi.object({
       eval_verdict: nullable(Joi.string().valid(...EVAL_VERDICTS)),

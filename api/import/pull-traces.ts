@@ -18,7 +18,7 @@ import { admitJob } from '../admit-job.ts'
 import { audit } from '../audit.ts'
 import type { ApiContext } from '../context.ts'
 import { endpoint } from '../endpoint.ts'
-import { waitHeaders } from '../fields.ts'
+import { projectQuery, waitHeaders } from '../fields.ts'
 import { badRequest, validationError } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import { refuseUnreachable } from '../unreachable.ts'
@@ -87,13 +87,14 @@ export const pullTraces = endpoint('POST', '/import', {
     'Platforms that ask for patience are waited for. A pull that fails has imported nothing of what it had read: `source_refused` (keys), `source_project_unknown`, `source_redirects`, `source_rejected`, `source_page_too_large`, `source_too_large` (over 20 GiB: pull shorter ranges), `blocked_address`, or, after several tries, `source_unavailable`, `source_unreadable` (at once where what finds the project is not the answer of such an API), `source_cursor_expired`.',
   ].join('\n\n'),
   access: 'key',
+  query: projectQuery,
   body: pullRequest,
   headers: waitHeaders,
   answers: { 200: importBody, 202: importBody },
   async handle(call) {
-    const { context, principal, body } = call
+    const { context, principal, query, body } = call
     await checkConnection(context, body)
-    const submitted = await submitPull(context, principal, body)
+    const submitted = await submitPull(context, principal, { ...body, ...query })
     return answerLongWork(call, submitted.jobId, 200, async () =>
       viewImport(await findVisibleImport(context, principal, submitted.id)),
     )

@@ -2,11 +2,11 @@ import Joi from 'joi'
 import { jobs as declaredJobs } from '../../jobs/index.ts'
 import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import type { OpenJobState } from '../../jobs/rules/jobs/job-state.ts'
-import { listOf, shape } from '../../jobs/shape.ts'
+import { listOf } from '../../jobs/shape.ts'
 import { countOpenJobs, sumEndedJobs } from '../../sql/jobs/job-throughput.ts'
 import type { EndedJobs, OpenJobs } from '../../sql/jobs/job-throughput.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, nullable, projectField, times } from '../fields.ts'
+import { errorBody, nullable, projectQuery, times } from '../fields.ts'
 import { readableProjects } from '../projects.ts'
 
 /** Hours that are shown besides the one that goes on. */
@@ -41,7 +41,7 @@ export const showJobStats = endpoint('GET', '/jobs/stats', {
   description: `The last day is the hour that goes on and the ${HOURS_BEFORE} before it.`,
   access: 'key',
   aggregates: true,
-  query: shape({}, { project: projectField }),
+  query: projectQuery,
   answers: {
     200: Joi.object({
       since: times.required().description('Begin of the first hour'),

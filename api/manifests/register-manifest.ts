@@ -115,7 +115,7 @@ export const registerManifest = endpoint('POST', '/manifests', {
   async handle({ context, principal, query, body }) {
     const registration = { ...body, is_draft: body.is_draft || query.draft === true }
     const outcome = await context.queue.transaction(context.sql, async (tx: Transaction) => {
-      const project = await writableProject(tx, principal, body.project ?? query.project)
+      const project = await writableProject(tx, principal, query.project)
       const { orgId } = principal
       const agent = { orgId, projectId: project.id, agentName: body.agent_name }
       return register(tx, context, principal, agent, registration)

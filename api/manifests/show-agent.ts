@@ -1,9 +1,8 @@
 import Joi from 'joi'
-import { shape } from '../../jobs/shape.ts'
 import { countVerdicts } from '../../sql/evals/verdict-counts.ts'
 import { readAgent } from '../../sql/manifests/agents.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, projectField } from '../fields.ts'
+import { errorBody, projectQuery } from '../fields.ts'
 import { agentFields, agentPath, findAgent, viewAgent } from './agent.ts'
 import { verdictCountsBody } from './report.ts'
 
@@ -12,7 +11,7 @@ export const showAgent = endpoint('GET', '/agents/{agent_name}', {
   access: 'key',
   aggregates: true,
   params: agentPath,
-  query: shape({}, { project: projectField }),
+  query: projectQuery,
   answers: {
     200: Joi.object({
       ...agentFields,

@@ -8,7 +8,7 @@ import { claimTasks, skipTask } from '../../sql/replay/leases.ts'
 import type { ClaimRequest, LeasedTask } from '../../sql/replay/leases.ts'
 import { lackOf, readTaskInputs } from '../../sql/replay/task-inputs.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { errorBody, EXAMPLE_ID, projectField, times } from '../fields.ts'
+import { errorBody, EXAMPLE_ID, projectField, projectQuery, times } from '../fields.ts'
 import { openTurns } from '../in-turns.ts'
 import { readableProjects } from '../projects.ts'
 import { findVisibleBatch } from './batch.ts'
@@ -33,6 +33,7 @@ export const claimReplayTasks = endpoint('POST', '/replay/tasks/claim', {
   description:
     'Gives out tasks that wait, and those whose lease has run out, the oldest batch first; a task is given out three times at most. Tasks of a batch in push mode are given out only where batch_id names it. Ask again after Retry-After where there is none; 404 for a batch that does not exist.',
   access: 'key',
+  query: projectQuery,
   body: shape(
     { worker_id: text(256).min(1).description('Any name of the worker') },
     {
@@ -49,11 +50,11 @@ export const claimReplayTasks = endpoint('POST', '/replay/tasks/claim', {
     200: Joi.object({ tasks: listOf(claimedBody).required() }).label('ClaimedReplayTasks'),
     404: errorBody,
   },
-  async handle({ context, principal, body }) {
+  async handle({ context, principal, query, body }) {
     const { sql } = context
     if (body.batch_id !== undefined) await findVisibleBatch(context, principal, body.batch_id)
     const tasks = await claimWithInputs(sql, principal.orgId, {
-      projectIds: await readableProjects(sql, principal, body.project),
+      projectIds: await readableProjects(sql, principal, query.project),
       batchId: body.batch_id,
       agentName: body.agent_name,
       max: body.max,

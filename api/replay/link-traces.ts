@@ -6,7 +6,7 @@ import { linkReplay } from '../../sql/transactions/link-replay.ts'
 import type { LinkOutcome } from '../../sql/transactions/link-replay.ts'
 import { endpoint } from '../endpoint.ts'
 import { badRequest, notFound } from '../errors.ts'
-import { errorBody, nullable, projectField } from '../fields.ts'
+import { errorBody, nullable, projectField, projectQuery } from '../fields.ts'
 import { findVisibleTrace } from '../traces/trace.ts'
 
 export const linkReplayTraces = endpoint('POST', '/replay/link', {
@@ -14,6 +14,7 @@ export const linkReplayTraces = endpoint('POST', '/replay/link', {
   description:
     'The replay is marked as one, judged and compared with the original: both are of one agent and project. The pair is kept as a completed task of the batch of links of the agent. Safe to repeat: the same pair answers as before.',
   access: 'key',
+  query: projectQuery,
   body: shape(
     { original_trace_id: textReference(), replayed_trace_id: textReference() },
     { project: projectField },
@@ -29,10 +30,10 @@ export const linkReplayTraces = endpoint('POST', '/replay/link', {
     }).label('LinkedReplay'),
     404: errorBody,
   },
-  async handle({ context, principal, body }) {
+  async handle({ context, principal, query, body }) {
     const { sql, queue } = context
-    const { original_trace_id, replayed_trace_id, project } = body
-    const original = await findVisibleTrace(sql, principal, original_trace_id, project)
+    const { original_trace_id, replayed_trace_id } = body
+    const original = await findVisibleTrace(sql, principal, original_trace_id, query.project)
     const { org_id, project_id } = original
     const pair = { org_id, project_id, original_trace_id, replayed_trace_id }
     // Thrown inside, a refusal leaves no empty batch.

@@ -7,7 +7,7 @@ import type { CandidateRow } from '../../sql/skills/candidates.ts'
 import { upsertAssignment } from '../../sql/skills/skill-assignments.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { ApiError, notFound } from '../errors.ts'
-import { errorBody, projectField } from '../fields.ts'
+import { errorBody, projectField, projectQuery } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 import { writableProject } from '../projects.ts'
 import { lockVisibleSkill } from './skill.ts'
@@ -32,6 +32,7 @@ export const assignSkill = endpoint('POST', '/skills/{skill_name}/assign', {
   access: 'key',
   aliases: ['/skills/{skill_name}/subscribe'],
   params: assignablePath,
+  query: projectQuery,
   body: shape(
     { agent_name: agentField },
     {
@@ -42,13 +43,13 @@ export const assignSkill = endpoint('POST', '/skills/{skill_name}/assign', {
     .label('AssignmentRequest')
     .example({ agent_name: 'shop-agent', version: 2 }),
   answers: { 200: assignedBody, 201: assignedBody, 404: errorBody, 409: errorBody },
-  async handle({ context, principal, params, body }) {
+  async handle({ context, principal, params, query, body }) {
     return context.sql.begin(async (tx: Transaction) => {
       const skill = await findAssignable(tx, principal, params.skill_name)
       // So that it is not deleted meanwhile.
       if (skill.scope === 'own') await lockVisibleSkill(tx, principal, skill.skill_id)
       const version_id = await readPin(tx, principal, skill, body.version)
-      const project = await writableProject(tx, principal, body.project)
+      const project = await writableProject(tx, principal, query.project)
       const { row, isNew } = await upsertAssignment(tx, principal.orgId, {
         project_id: project.id,
         agent_name: body.agent_name,

@@ -2,7 +2,7 @@ import Joi from 'joi'
 import { shape } from '../../jobs/shape.ts'
 import { deleteAssignment } from '../../sql/skills/skill-assignments.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, projectField } from '../fields.ts'
+import { errorBody, projectField, projectQuery } from '../fields.ts'
 import { findWritableProject } from '../projects.ts'
 import { agentField, assignablePath, findSubscribed } from './subscription.ts'
 
@@ -16,6 +16,7 @@ export const unassignSkill = endpoint('DELETE', '/skills/{skill_name}/assign', {
     },
   ],
   params: assignablePath,
+  query: projectQuery,
   body: shape({ agent_name: agentField }, { project: projectField })
     .label('UnassignmentRequest')
     .example({ agent_name: 'shop-agent' }),
@@ -26,9 +27,9 @@ export const unassignSkill = endpoint('DELETE', '/skills/{skill_name}/assign', {
     }).label('Unassigned'),
     404: errorBody,
   },
-  async handle({ context: { sql }, principal, params, body }) {
+  async handle({ context: { sql }, principal, params, query, body }) {
     const skill = await findSubscribed(sql, principal, params.skill_name)
-    const project = await findWritableProject(sql, principal, body.project)
+    const project = await findWritableProject(sql, principal, query.project)
     const removed =
       project !== undefined &&
       (await deleteAssignment(sql, principal.orgId, {

@@ -21,11 +21,11 @@ import type { ApiContext } from '../context.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import { badRequest, notFound } from '../errors.ts'
 import { storeScores } from '../evals/store-scores.ts'
-import { errorBody, nullable } from '../fields.ts'
+import { errorBody, nullable, projectField, projectQuery } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 import { admitJob } from '../admit-job.ts'
 import { annotationBody } from './trace-body.ts'
-import { findVisibleTrace, tracePath, traceQuery } from './trace.ts'
+import { findVisibleTrace, tracePath } from './trace.ts'
 
 /** Null, an empty text and an empty list count as absent. */
 const members = {
@@ -51,7 +51,7 @@ const members = {
   ),
 }
 
-const body = shape({}, members)
+const body = shape({}, { ...members, project: projectField })
   .or(...Object.keys(members))
   .oxor('corrected_output', 'correction_withdrawn')
   .label('AnnotationRequest')
@@ -67,7 +67,7 @@ export const annotateTrace = endpoint('POST', '/traces/{trace_id}/annotations', 
     'At least one member must say something. A score or rating becomes the human score `annotation` of the key, in the place of its last one, and the trace is judged anew by the job that is named. It is judged anew, too, when an output is corrected, a correction is withdrawn, or a flag is set. Of several corrected outputs the newest holds, until `correction_withdrawn`: in a dataset it is the chosen side of a pair whose rejected side is the output of the trace (dpo), and the last turn of the row of the trace (sft). A trace that would be dropped or replayed for what it ended in is one to repair by its correction. Read annotations back with the trace.',
   access: 'key',
   params: tracePath,
-  query: traceQuery,
+  query: projectQuery,
   body,
   answers: {
     201: annotationBody

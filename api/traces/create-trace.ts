@@ -1,9 +1,9 @@
 import Joi from 'joi'
 import { VERDICTS } from '../../jobs/rules/core/verdicts.ts'
-import { listOf, shape } from '../../jobs/shape.ts'
+import { listOf } from '../../jobs/shape.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import type { CheckedBody } from '../endpoint.ts'
-import { projectField, quotaBody } from '../fields.ts'
+import { projectQuery, quotaBody } from '../fields.ts'
 import { MAX_BODY_BYTES } from '../read-body.ts'
 import { readTraceBody } from './sent-trace.ts'
 import type { SentTrace } from './sent-trace.ts'
@@ -46,11 +46,12 @@ export const createTrace = endpoint('POST', '/traces', {
   description:
     'Safe to repeat: a trace_id that the project has already answers 200 with the stored trace, which stays as it is, unless it is `running` and the one sent is not: then it becomes the one sent, as a whole, also where that leaves out `agent_name` or `started_at` (`updated`; no quota is used, and scores and annotations that it was given stay). Members nobody knows are kept under metadata.extra when they are small. A faulty score, or a manifest_id that is none of the agent’s (kept as metadata.unknown_manifest_id), is a warning and the trace is stored.',
   access: 'key',
-  query: shape({}, { project: projectField }),
+  query: projectQuery,
   body,
   answers: { 200: storedBody, 201: storedBody, 402: quotaBody },
   async handle({ context, principal, query, body }) {
-    const project = body.project ?? query.project
+    // An empty name of a trace is none.
+    const project = query.project || undefined
     const stored = await storeTrace(context, { ...body, project, principal })
     if (stored instanceof Error) throw stored
     return new Answer(stored.created ? 201 : 200, viewAnswer(stored))

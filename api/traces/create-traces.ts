@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { listOf, shape } from '../../jobs/shape.ts'
+import { listOf } from '../../jobs/shape.ts'
 import { parseInPieces } from '../../jobs/rules/core/json-pieces.ts'
 import type { UnparsedJson } from '../../jobs/rules/core/json-pieces.ts'
 import { JsonScan, MAX_VALUES } from '../../jobs/rules/core/json-scan.ts'
@@ -8,7 +8,7 @@ import type { Fault } from '../../jobs/rules/core/reader.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import type { BodyReading, CheckedBody } from '../endpoint.ts'
 import { ApiError } from '../errors.ts'
-import { projectField, quotaBody } from '../fields.ts'
+import { projectField, projectQuery, quotaBody } from '../fields.ts'
 import { inTurns, openTurns } from '../in-turns.ts'
 import type { Pause } from '../../jobs/rules/core/in-steps.ts'
 import { MAX_BODY_BYTES } from '../read-body.ts'
@@ -27,9 +27,10 @@ const MAX_TRACES = 1000
 const body: CheckedBody<readonly Item[]> = {
   documented: Joi.alternatives(
     listOf(traceRequest).min(1).max(MAX_TRACES),
-    Joi.object({ traces: listOf(traceRequest).min(1).max(MAX_TRACES).required() }).label(
-      'TraceBatch',
-    ),
+    Joi.object({
+      traces: listOf(traceRequest).min(1).max(MAX_TRACES).required(),
+      project: projectField.description('Project id or name, of the traces that name none'),
+    }).label('TraceBatch'),
   ).example([{ agent_name: 'shop-agent', user_input_preview: 'Where is order 42?' }]),
   maxBytes: 50 << 20,
   maxValues: 2_000_000,
@@ -54,7 +55,7 @@ export const createTraces = endpoint('POST', '/traces/batch', {
   description:
     'A trace that is not as it should be costs only itself, and a faulty score of it only that score (warnings). Each may have what a single one may: 5 MiB and 300,000 values. Every trace of the request is one of count (stored now), updated (stored as `running`, and finished by this one), skipped (the project had it already) and errors. Where an id comes twice, the first is stored and the second is a repetition of it, so one that starts and ends in one request is stored and finished. Where the quota holds only some of them, X-Quota-Exceeded names the metric.',
   access: 'key',
-  query: shape({}, { project: projectField }),
+  query: projectQuery,
   body,
   answers: {
     200: Joi.object({

@@ -3,13 +3,11 @@ import type { Queryable } from '../../sql/core/db.ts'
 import { findTraces } from '../../sql/traces/traces.ts'
 import type { ShownTraceRow } from '../../sql/traces/traces.ts'
 import { badRequest, notFound } from '../errors.ts'
-import { projectField } from '../fields.ts'
 import type { Principal } from '../principal.ts'
 import { readableProjects } from '../projects.ts'
 
 /** Path of every operation on one trace. */
 export const tracePath = shape({ trace_id: textReference().description('May hold %2F') })
-export const traceQuery = shape({}, { project: projectField })
 
 /** A trace as clients see it, without its content. */
 export function viewTrace({ trace_id, started_at, ended_at, ...rest }: ShownTraceRow) {

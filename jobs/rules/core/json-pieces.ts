@@ -28,7 +28,8 @@ export interface ListApart {
  * the caller can do other things between them. Only a single text or number is never divided.
  * @param bytes well-formed JSON
  * @param apart the list of this name in the outermost object, or the outermost list itself, gets its items
- * as `UnparsedJson`, one more than `max` at most, and what is beside it is left out; undefined for none
+ * as `UnparsedJson`, one more than `max` at most. Of what is beside it in the object, members of up to
+ * `BESIDE_BYTES` are kept. Undefined for none
  */
 export function* parseInPieces(bytes: Buffer, apart?: ListApart): Generator<void, unknown> {
   // It would be one piece, without a search for its end.
@@ -52,6 +53,16 @@ export function* parseInPieces(bytes: Buffer, apart?: ListApart): Generator<void
     }
   }
 
+  /** Keeps the last member before an offset, beside a list whose items are apart. */
+  function keepBeside(container: Container, to: number) {
+    if (!apart || open.length > 1 || container.isList || to - container.child > BESIDE_BYTES) return
+    cut()
+    const { [apart.name]: _, ...beside } = JSON.parse(
+      `{${bytes.toString('utf8', container.child, to)}}`,
+    ) as Record<string, unknown>
+    for (const name in beside) put(container.value as Record<string, unknown>, name, beside[name])
+  }
+
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i] as number
     const top = open.at(-1)
@@ -73,6 +84,7 @@ export function* parseInPieces(bytes: Buffer, apart?: ListApart): Generator<void
         if (!top) break
         if (top.isApart) takeApart(top as Built, bytes, i, apart?.max)
         else if (top.from < 0) top.from = i + 1
+        keepBeside(top, i)
         top.child = i + 1
         if (i - pending < PIECE_BYTES) break
         pending = i
@@ -81,6 +93,7 @@ export function* parseInPieces(bytes: Buffer, apart?: ListApart): Generator<void
         break
       case CLOSE_BRACE:
       case CLOSE_BRACKET: {
+        if (top) keepBeside(top, i)
         open.pop()
         if (!top?.value) break
         if (top.isApart) takeApart(top as Built, bytes, i, apart?.max)
@@ -149,6 +162,7 @@ function endOfText(bytes: Buffer, from: number) {
 
 /** About a tenth of a millisecond. */
 const PIECE_BYTES = 64 << 10
+const BESIDE_BYTES = 1024
 /** There is nothing to take before the next child begins. */
 const TAKEN = -1
 

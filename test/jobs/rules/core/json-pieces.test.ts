@@ -54,12 +54,25 @@ t.test('a text parsed in pieces', async (t) => {
         items.map((item) => JSON.parse(item)),
       )
     }
-    t.same(parse('{"b":{"traces":[1]},"traces":[ ],"c":[2]}', 'traces'), {
-      traces: [],
-    })
-    t.same(parse(`{"b":[${'{},'.repeat(90_000)}1],"traces":[]}`, 'traces'), { traces: [] })
-    t.same(parse('{"b":1}', 'traces'), {})
     t.equal((parse(`[${'1,'.repeat(99)}1]`, 'traces') as unknown[]).length, 5, 'one too many')
+  })
+
+  t.test('keeps short members beside that list', async (t) => {
+    const long = `[${'{},'.repeat(90_000)}1]`
+    for (const [text, value] of [
+      ['{"b":{"traces":[1]},"traces":[ ],"c":[2]}', { b: { traces: [1] }, traces: [], c: [2] }],
+      [`{"b":${long},"c":"x","traces":[], "d" : {"e":1} }`, { c: 'x', traces: [], d: { e: 1 } }],
+      [`{"traces":[],"b":${long}}`, { traces: [] }],
+      ['{"b":1}', { b: 1 }],
+      [`{"b":${long}}`, {}],
+      ['{}', {}],
+    ] as const)
+      t.same(parse(text, 'traces'), value)
+    const { traces, ...beside } = parse('{"c":1,"traces":[1],"c":2}', 'traces') as Record<
+      string,
+      []
+    >
+    t.same([traces?.length, beside], [1, { c: 2 }])
   })
 
   t.test('yields often', async (t) => {
