@@ -1,5 +1,6 @@
 import Joi from 'joi'
 import { readTextReference, readUuidReference } from './rules/core/reference.ts'
+import { readTimeOrDay } from './rules/core/time.ts'
 
 /** The TypeScript type of the values a joi schema accepts. */
 export type Valid<S> = S extends Joi.AnySchema<infer T> ? T : never
@@ -85,8 +86,8 @@ export const int = (min: number, max: number) => Joi.number().integer().min(min)
 /** How many of something there are. */
 export const count = () => int(0, Number.MAX_SAFE_INTEGER)
 
-/** An RFC 3339 time; the value is a `Date`. */
-export const time = () => Joi.date().iso().min('0001-01-01T00:00:00Z').max('9999-12-31T23:59:59Z')
+/** An RFC 3339 time, or a day, which is its beginning in UTC (`readTimeOrDay`); the value is a `Date`. */
+export const time = () => (readingTimes.date() as Joi.DateSchema).iso()
 
 /** An object whose members may have any name and are all of one kind. */
 export function recordOf<S extends Joi.Schema>(member: S) {
@@ -113,6 +114,17 @@ const lengthFirst = Joi.extend((joi: Joi.Root) => ({
     if (!Array.isArray(value) || typeof limit !== 'number' || value.length <= limit)
       return undefined
     return { value, errors: [error('array.max', { limit, value })] }
+  },
+})) as Joi.Root
+
+/** joi reads times without an offset in the zone of the process, and the 31st of February as a day of March. */
+const readingTimes = Joi.extend((joi: Joi.Root) => ({
+  type: 'date',
+  base: joi.date(),
+  prepare(value: unknown, { error }: Joi.CustomHelpers) {
+    if (typeof value !== 'string') return undefined
+    const time = readTimeOrDay(value)
+    return time ? { value: time } : { value, errors: [error('date.format', { format: 'iso' })] }
   },
 })) as Joi.Root
 

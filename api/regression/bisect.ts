@@ -1,5 +1,5 @@
 import Joi from 'joi'
-import { int, listOf, text } from '../../jobs/shape.ts'
+import { int, listOf, text, time } from '../../jobs/shape.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import type { AgentKey } from '../../sql/manifests/manifests.ts'
 import { QUALITY_METRIC } from '../../sql/regression/activations.ts'
@@ -15,7 +15,7 @@ export const metricField = text()
 
 /** Parameters of the display. They do not affect the tests. */
 export const viewFields = {
-  since: Joi.date().iso().description('Leaves out versions activated before'),
+  since: time().description('Leaves out versions activated before'),
   min_samples: int(1, 1_000_000)
     .default(30)
     .description('Traces below which a version is not marked'),

@@ -1,4 +1,5 @@
 import { readTextReference } from './reference.ts'
+import { readTime, utcTime } from './time.ts'
 
 /** What is wrong with a value, and where. */
 export interface Fault {
@@ -74,8 +75,13 @@ export class Reader {
     return given ?? ''
   }
 
-  /** An id a client gave, 1 to 128 printable characters; a number stands for its digits. */
+  /** As `newId`, of what may be without one: an empty text is none. */
   id(key: string): string | null {
+    return this.value[key] === '' ? null : this.newId(key)
+  }
+
+  /** The id a client gives to what it sends, 1 to 128 printable characters; a number stands for its digits. */
+  newId(key: string): string | null {
     const given = this.value[key]
     if (given === undefined || given === null) return null
     const text = typeof given === 'number' ? String(given) : given
@@ -142,7 +148,7 @@ export class Reader {
   date(key: string): Date | null {
     const given = this.string(key)
     if (given === null) return null
-    return readDate(given) ?? this.fault(key, NO_TIME)
+    return readTime(given) ?? this.fault(key, NO_TIME)
   }
 
   object(key: string): Record<string, unknown> {
@@ -228,32 +234,8 @@ export function isClientId(value: unknown): value is string {
   return typeof value === 'string' && CLIENT_ID.test(value)
 }
 
-/** An RFC 3339 time in UTC with the digits it was given; undefined for a text that is none. */
-export function utcTime(text: string): string | undefined {
-  const digits = /\.\d+/.exec(text)?.[0] ?? ''
-  const time = readDate(text)
-  return time && `${time.toISOString().slice(0, 19)}${digits}Z`
-}
-
-function readDate(text: string): Date | undefined {
-  const time = RFC3339.test(text) ? parseTime(text) : undefined
-  return time && isStorableTime(time) ? time : undefined
-}
-
-/** A time that names no offset is UTC, wherever this process runs. */
-function parseTime(text: string) {
-  return new Date(HAS_OFFSET.test(text) ? text : `${text.replace(' ', 'T')}Z`)
-}
-
-function isStorableTime(time: Date) {
-  const year = time.getUTCFullYear()
-  return year >= 1 && year <= 9999
-}
-
 /** The fault of what is no time. */
 export const NO_TIME = 'must be an RFC 3339 time'
 const MAX_NAME = 256
 const PRINTABLE = /^[^\p{Cc}\p{Cs}]+$/u
 const CLIENT_ID = /^[^\p{Cc}\p{Cs}]{1,128}$/u
-const HAS_OFFSET = /(Z|[+-]\d\d:?\d\d)$/i
-const RFC3339 = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?$/i

@@ -1,6 +1,6 @@
 import { readHandoff, readModel, readOutput, readPolicy, readPrompt, readTool } from './contract.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
-import { contentHash } from './manifest-hash.ts'
+import { contentHash, oneForm } from './manifest-hash.ts'
 import type { Component } from './manifest.ts'
 import { modelFamily } from './model-name.ts'
 import { compareSchemas, relationOf } from './schema-change.ts'
@@ -194,5 +194,5 @@ function policyOf(contract: Component) {
 function tellsOutput(contract: Component) {
   const { format, schema, schemaHash } = readOutput(contract)
   if (schema !== null || (format !== null && schemaHash !== null)) return true
-  return format !== null && contract.content_hash === contentHash(contract)
+  return format !== null && oneForm(contract.content_hash) === contentHash(contract)
 }

@@ -1,5 +1,6 @@
 import type { Component, ComponentType, Manifest } from './manifest.ts'
 import { isObject } from '../core/reader.ts'
+import { oneForm } from './manifest-hash.ts'
 
 /** A manifest as the rules read it: every component by what it promises. */
 export interface Contract {
@@ -93,9 +94,9 @@ export function readTool(component: Component): ToolContract {
   return {
     name,
     input: input ?? (isSchema(tool) ? tool : null),
-    inputHash: firstText(tool, ['input_schema_hash', 'inputSchemaHash', 'parameters_hash']),
+    inputHash: firstHash(tool, ['input_schema_hash', 'inputSchemaHash', 'parameters_hash']),
     output: firstObject(tool, ['output_schema', 'outputSchema']),
-    outputHash: firstText(tool, ['output_schema_hash', 'outputSchemaHash']),
+    outputHash: firstHash(tool, ['output_schema_hash', 'outputSchemaHash']),
   }
 }
 
@@ -130,14 +131,14 @@ export function readOutput({ schema_json: given }: Component): OutputContract {
     format: format && (/json/i.test(format) ? 'json' : format.toLowerCase()),
     // {json_schema: {name, strict, schema}} is how OpenAI wraps it.
     schema: schema && isObject(schema['schema']) ? schema['schema'] : schema,
-    schemaHash: firstText(given, ['schema_hash', 'json_schema_hash', 'output_schema_hash']),
+    schemaHash: firstHash(given, ['schema_hash', 'json_schema_hash', 'output_schema_hash']),
     strict: given['strict'] === true || schema?.['strict'] === true,
   }
 }
 
 /** The manifest hash that a sub-agent component pins its agent to. */
 export function readPin({ schema_json }: Component): string | null {
-  return firstText(schema_json, ['manifest_hash', 'pinned_hash', 'ref', 'reference'])
+  return firstHash(schema_json, ['manifest_hash', 'pinned_hash', 'ref', 'reference'])
 }
 
 export function readHandoff(component: Component): HandoffContract {
@@ -145,7 +146,7 @@ export function readHandoff(component: Component): HandoffContract {
   return {
     pin: readPin(component),
     schema: firstObject(given, ['handoff_schema', 'input_schema', 'schema']),
-    schemaHash: firstText(given, ['handoff_schema_hash', 'input_schema_hash', 'schema_hash']),
+    schemaHash: firstHash(given, ['handoff_schema_hash', 'input_schema_hash', 'schema_hash']),
   }
 }
 
@@ -185,6 +186,12 @@ function firstText(given: Record<string, unknown>, keys: readonly string[]): str
     keys.map((key) => given[key]).find((value): value is string => isText(value) && value !== '') ??
     null
   )
+}
+
+/** Hashes are compared in one form, whether they were given with `sha256:` in front or without. */
+function firstHash(given: Record<string, unknown>, keys: readonly string[]) {
+  const text = firstText(given, keys)
+  return text === null ? null : oneForm(text)
 }
 
 function firstObject(given: Record<string, unknown>, keys: readonly string[]) {

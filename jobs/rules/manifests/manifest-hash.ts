@@ -30,6 +30,11 @@ export function readHash(text: string): string | undefined {
   return digits && `sha256:${digits.toLowerCase()}`
 }
 
+/** A hash as `readHash` writes it; any other text, such as the name of a version, as it is. */
+export function oneForm(hash: string): string {
+  return readHash(hash) ?? hash
+}
+
 /**
  * A model's settings as they are compared: temperature to 0.1, top_p to 0.05, and without
  * max_retries, timeout, rate_limit and batch_size, which say how it is called and not what it is.

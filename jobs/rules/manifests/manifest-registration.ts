@@ -1,5 +1,5 @@
 import { readComponents } from './manifest-components.ts'
-import { contractHash, manifestHash, readHash } from './manifest-hash.ts'
+import { contractHash, manifestHash, oneForm, readHash } from './manifest-hash.ts'
 import type { Component } from './manifest.ts'
 import { reader } from '../core/reader.ts'
 import type { Fault, Reader } from '../core/reader.ts'
@@ -82,7 +82,7 @@ export function differingComponents(
     component_name,
   })
   const text = (component: Component) =>
-    JSON.stringify([tell(component), component.component_version, component.content_hash])
+    JSON.stringify([tell(component), component.component_version, oneForm(component.content_hash)])
   const [known, told] = [new Set(stored.map(text)), new Set(given.map(text))]
   const changed = [
     ...given.filter((component) => !known.has(text(component))),

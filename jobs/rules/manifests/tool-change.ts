@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { readTool } from './contract.ts'
 import type { JsonSchema } from './contract.ts'
-import { contentHash } from './manifest-hash.ts'
+import { contentHash, oneForm } from './manifest-hash.ts'
 import type { Component } from './manifest.ts'
 import { isObject } from '../core/reader.ts'
 import { compareSchemas, relationOf } from './schema-change.ts'
@@ -54,9 +54,10 @@ export function compareTools(before: Component, after: Component): ToolChange | 
  * the other hash is ours, what was given of both decides.
  */
 export function sameContent(a: Component, b: Component) {
-  if (a.content_hash === b.content_hash) return true
+  const given = [a, b].map(({ content_hash }) => oneForm(content_hash))
+  if (given[0] === given[1]) return true
   const [ours, theirs] = [contentHash(a), contentHash(b)]
-  return ours === theirs && (ours === a.content_hash || ours === b.content_hash)
+  return ours === theirs && given.includes(ours)
 }
 
 /**

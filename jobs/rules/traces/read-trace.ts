@@ -28,8 +28,8 @@ export interface TraceDefaults {
 
 /**
  * Checks and normalises one trace as a client sent it, in one pass that copies no message. Members it
- * does not know go to `metadata.extra` when together they are at most 16 KiB as JSON; larger ones
- * are left out. A manifest_id that is not one of ours by its form goes to
+ * does not know go to `metadata.extra` when together they have at most 16,384 characters as JSON; larger
+ * ones are left out. A manifest_id that is not one of ours by its form goes to
  * `metadata.unknown_manifest_id`, with a warning.
  */
 export function readTrace(
@@ -101,7 +101,7 @@ function traceOf(
   const error_message = read.text('error_message', MAX_ERROR)
   const started_at = read.date('started_at') ?? defaults.now
   return {
-    trace_id: read.id('trace_id') ?? read.id('id') ?? defaults.traceId(),
+    trace_id: read.newId('trace_id') ?? read.newId('id') ?? defaults.traceId(),
     agent_name: read.name('agent_name') ?? defaults.agentName ?? DEFAULT_AGENT,
     manifest_id: named !== null && isUuid(named) ? named.toLowerCase() : null,
     manifest_hash: manifest_hash && (bareHash(manifest_hash) || null),
@@ -261,8 +261,12 @@ export function isMember(name: string) {
 function withExtra(metadata: Record<string, unknown>, value: Reader['value']) {
   const unknown = Object.keys(value).filter((key) => !isMember(key))
   if (unknown.length === 0) return metadata
+  let length = 0
+  for (const key of unknown) {
+    length += key.length + (JSON.stringify(value[key])?.length ?? 0)
+    if (length > MAX_EXTRA) return metadata
+  }
   const extra = Object.fromEntries(unknown.map((key) => [key, value[key]]))
-  if (JSON.stringify(extra).length > MAX_EXTRA_BYTES) return metadata
   return { ...metadata, extra: { ...(metadata['extra'] as object | undefined), ...extra } }
 }
 
@@ -285,4 +289,5 @@ const MAX_ERROR = 4000
 const MAX_MANIFEST_ID = 256
 const MAX_DURATION_MS = 100 * 365 * DAY_MS
 const LAST_TIME_MS = Date.parse('9999-12-31T23:59:59Z')
-const MAX_EXTRA_BYTES = 16 << 10
+/** Characters. */
+const MAX_EXTRA = 16 << 10

@@ -1,4 +1,4 @@
-import { utcTime } from '../../core/reader.ts'
+import { utcTime } from '../../core/time.ts'
 
 /**
  * A time as another platform writes it: ISO 8601 text, which means UTC where it names no offset, or the time

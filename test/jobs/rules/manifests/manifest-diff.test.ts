@@ -112,6 +112,27 @@ t.test('the difference of two manifests', async (t) => {
     t.match(diff([hashed('x')], [hashed('y')]), [{ state: 'changed', breaking: true }])
   })
 
+  t.test('takes a hash with sha256: in front for the same without', async (t) => {
+    const [bare, other] = ['a'.repeat(64), 'b'.repeat(64)]
+    const kinds = (hash: string) => [
+      { ...component('prompt', 'p', {}), content_hash: hash },
+      component('subagent', 's', { manifest_hash: hash, handoff_schema_hash: hash }),
+      component('tool', 't', { input_schema_hash: hash, output_schema_hash: hash }),
+      component('output_contract', 'o', { format: 'json', schema_hash: hash }),
+    ]
+    const same = diff(kinds(bare), kinds(`sha256:${bare.toUpperCase()}`))
+    t.same(
+      same.filter(({ breaking, details }) => breaking || details.length > 0),
+      [],
+    )
+    t.notOk(same.some(({ surface }) => surface === 'prompt:p'))
+    const told = diff(kinds(bare), kinds(`sha256:${other}`))
+    t.same(
+      told.filter(({ breaking }) => breaking).map(({ surface }) => surface),
+      ['output_contract:o', 'subagent:s', 'tool:t'],
+    )
+  })
+
   t.test('of models goes by configuration, family and provider', async (t) => {
     const model = (name: string, more: object = {}) =>
       component('model', 'main', { provider: 'openai', model: name, ...more })
