@@ -53,6 +53,20 @@ export function decodeNumberCursor(cursor: string | undefined, digits = 9): numb
 }
 
 /**
+ * The page of a short list that a query asks for. Its cursors stand for offsets.
+ * @throws ApiError 400 for a cursor that `pageMembers` did not make
+ */
+export function readPage({ limit, offset, cursor }: Page & { cursor?: string | undefined }): Page {
+  return { limit, offset: decodeNumberCursor(cursor) ?? offset }
+}
+
+/** The members of the answer of a short list, beside the list. */
+export function pageMembers({ limit, offset }: Page, total: number) {
+  const next = offset + limit
+  return { total, limit, offset, next_cursor: next < total ? encodeCursor([next]) : null }
+}
+
+/**
  * The version and the ordinal in a cursor of rows of several versions.
  * @throws ApiError 400 for a text that `encodeCursor([version_id, ordinal])` did not make
  */

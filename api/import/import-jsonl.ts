@@ -1,6 +1,8 @@
 import type { Request } from '@hapi/hapi'
 import Joi from 'joi'
+import { pipeline } from 'node:stream'
 import type { Readable } from 'node:stream'
+import { createInflate } from 'node:zlib'
 import { endpoint } from '../endpoint.ts'
 import { ApiError, badRequest } from '../errors.ts'
 import { errorBody, waitHeaders } from '../fields.ts'
@@ -44,20 +46,29 @@ export const importJsonl = endpoint('POST', '/import/jsonl', {
   async handle(call) {
     checkType(call.request)
     const announced = headerOf(call.request, 'content-length')
+    if (encodingOf(call.request) === 'deflate')
+      return receiveImport(call, readUpload(inflated(call.body)))
     return receiveImport(call, readUpload(call.body), announced ? Number(announced) : undefined)
   },
 })
 
 /** A body that is compressed in transfer may have any type: its first bytes show that it is gzip. */
 function checkType(request: Request) {
-  const encoding = headerOf(request, 'content-encoding')
-  if (encoding === 'gzip') return
-  if (encoding !== undefined && encoding !== 'identity') {
-    throw badRequest('Content-Encoding must be gzip or absent')
-  }
+  const encoding = encodingOf(request)
+  if (['gzip', 'x-gzip', 'deflate'].includes(encoding)) return
+  if (encoding !== 'identity') throw badRequest('Content-Encoding must be gzip or deflate')
   if (!TYPES.includes(request.mime ?? '')) {
     throw badRequest(`Content-Type must be one of ${TYPES.join(', ')}`)
   }
+}
+
+function encodingOf(request: Request) {
+  return headerOf(request, 'content-encoding')?.toLowerCase() ?? 'identity'
+}
+
+/** What is sent with gzip is stored so; deflate is no format of a file. */
+function inflated(body: Readable) {
+  return pipeline(body, createInflate(), () => undefined)
 }
 
 async function* readUpload(body: Readable): AsyncGenerator<Uint8Array> {

@@ -3,7 +3,8 @@ import { listOf, shape } from '../../jobs/shape.ts'
 import { listEdges } from '../../sql/traces/agent-edges.ts'
 import { listAgents as listKnownAgents } from '../../sql/manifests/agents.ts'
 import { endpoint } from '../endpoint.ts'
-import { offsetMembers, offsetQuery, projectField } from '../fields.ts'
+import { shortListMembers, pageQuery, projectField } from '../fields.ts'
+import { pageMembers, readPage } from '../pagination.ts'
 import { readableProjects } from '../projects.ts'
 import { agentFields, viewAgent } from './agent.ts'
 
@@ -16,7 +17,7 @@ export const listAgents = endpoint('GET', '/agents', {
     {
       project: projectField,
       include_fixtures: Joi.boolean().default(false).description('Agents of test harnesses, too'),
-      ...offsetQuery,
+      ...pageQuery,
     },
   ),
   answers: {
@@ -26,23 +27,23 @@ export const listAgents = endpoint('GET', '/agents', {
         .pattern(Joi.string(), listOf(Joi.string()))
         .required()
         .description('By agent: the agents it gives work to'),
-      ...offsetMembers,
+      ...shortListMembers,
     }).label('AgentList'),
   },
   async handle({ context: { sql }, principal, query }) {
-    const { limit, offset } = query
+    const page = readPage(query)
     const projectIds = await readableProjects(sql, principal, query.project)
     const { orgId } = principal
     const filter = { orgId, projectIds, includeFixtures: query.include_fixtures }
     const [{ agents, total }, edges] = await Promise.all([
-      listKnownAgents(sql, filter, limit, offset),
+      listKnownAgents(sql, filter, page.limit, page.offset),
       listEdges(sql, filter, MAX_EDGES),
     ])
     const children = Map.groupBy(edges, ({ parent }) => parent)
     const parent_child_map = Object.fromEntries(
       [...children].map(([parent, all]) => [parent, [...new Set(all.map(({ child }) => child))]]),
     )
-    return { agents: agents.map(viewAgent), parent_child_map, total, limit, offset }
+    return { agents: agents.map(viewAgent), parent_child_map, ...pageMembers(page, total) }
   },
 })
 

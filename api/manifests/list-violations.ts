@@ -1,6 +1,6 @@
 import Joi from 'joi'
 import { DAY_MS } from '../../jobs/rules/core/time.ts'
-import { int, listOf, oneOf, shape, time } from '../../jobs/shape.ts'
+import { count, int, listOf, oneOf, shape, time } from '../../jobs/shape.ts'
 import { VIOLATION_SEVERITY } from '../../jobs/rules/manifests/violation.ts'
 import type { ViolationKind } from '../../jobs/rules/manifests/violation.ts'
 import * as contractViolations from '../../sql/manifests/contract-violations.ts'
@@ -40,7 +40,7 @@ export const listViolations = endpoint('GET', '/agents/{agent_name}/violations',
       since: time().description('Traces started from then on; default 24 hours ago'),
       kind: oneOf(...KINDS),
       limit: int(1, 500).default(100),
-      offset: int(0, 1_000_000).default(0),
+      offset: count().default(0),
       project: projectField,
     },
   ),

@@ -2,7 +2,8 @@ import Joi from 'joi'
 import { listOf, shape } from '../../jobs/shape.ts'
 import { listAssignments } from '../../sql/skills/skill-assignments.ts'
 import { endpoint } from '../endpoint.ts'
-import { errorBody, offsetMembers, offsetQuery, projectField } from '../fields.ts'
+import { errorBody, shortListMembers, pageQuery, projectField } from '../fields.ts'
+import { pageMembers, readPage } from '../pagination.ts'
 import { readableProjects } from '../projects.ts'
 import {
   assignablePath,
@@ -16,20 +17,21 @@ export const listSubscriptions = endpoint('GET', '/skills/{skill_name}/subscript
   access: 'key',
   aliases: ['/skills/{skill_name}/subscribers'],
   params: assignablePath,
-  query: shape({}, { ...offsetQuery, project: projectField }),
+  query: shape({}, { ...pageQuery, project: projectField }),
   answers: {
     200: Joi.object({
       subscriptions: listOf(subscriptionBody).required(),
-      ...offsetMembers,
+      ...shortListMembers,
     }).label('SkillSubscriptionList'),
     404: errorBody,
   },
-  async handle({ context: { sql }, principal, params, query: { limit, offset, project } }) {
+  async handle({ context: { sql }, principal, params, query }) {
     const skill = await findSubscribed(sql, principal, params.skill_name)
-    const projectIds = await readableProjects(sql, principal, project)
+    const projectIds = await readableProjects(sql, principal, query.project)
     const filter = { skillId: skill.id, projectIds }
-    const { rows, total } = await listAssignments(sql, principal.orgId, filter, { limit, offset })
+    const page = readPage(query)
+    const { rows, total } = await listAssignments(sql, principal.orgId, filter, page)
     const subscriptions = rows.map((row) => viewSubscription(skill, row))
-    return { subscriptions, total, limit, offset }
+    return { subscriptions, ...pageMembers(page, total) }
   },
 })

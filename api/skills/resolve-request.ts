@@ -73,10 +73,12 @@ export async function answerResolve(
 const item = shape(
   {},
   {
-    ref: text().description('An id, a name, a registry name, a url_slug, or a folder of `taken`'),
-    skill_id: text(),
-    version: Joi.alternatives<string | number>(int(1, 999_999_999), text(16)).description(
-      'latest or a number; without it what the organization’s agents are held to, else the latest',
+    ref: textReference()
+      .min(1)
+      .description('An id, a name, a registry name, a url_slug, or a folder of `taken`'),
+    skill_id: textReference().min(1),
+    version: Joi.alternatives<string | number>(Joi.number().unsafe(), textReference()).description(
+      'latest or a number from 1; without it what the organization’s agents are held to, else the latest',
     ),
     version_id: uuidReference(),
     content_hash: textReference()

@@ -9,7 +9,7 @@ import {
   isTimely,
   readPaymentSignature,
 } from '../../jobs/rules/webhooks/signature.ts'
-import { bool, oneOf, shape } from '../../jobs/shape.ts'
+import { bool, shape, textReference } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { emitEvent } from '../../sql/transactions/emit-event.ts'
 import {
@@ -39,7 +39,7 @@ export const receivePayment = endpoint('POST', '/webhooks/{processor}', {
     'The signature is verified over the raw body. Requests that are not signed count against the limit of their address, and signed ones against none. An event counts once, however often it is sent; after a failure here it is free to be sent again.',
   access: 'open',
   aliases: ['/billing/webhook'],
-  params: shape({}, { processor: oneOf('stripe') }),
+  params: shape({}, { processor: textReference().description('stripe') }),
   // Read by the operation, of requests that may be signed alone.
   body: { stream: true, maxBytes: MAX_EVENT_BYTES, types: ['application/json'] },
   answers: {

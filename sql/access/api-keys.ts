@@ -3,6 +3,7 @@ import { LIVE_KEYS, ORGANIZATION_CEILING, PLANS, PLAN_RATES } from '../../jobs/r
 import type { Plan } from '../../jobs/rules/org/plan.ts'
 import { onlyRow } from '../core/db.ts'
 import type { Queryable } from '../core/db.ts'
+import { countUpTo, MAX_COUNTED } from '../core/pages.ts'
 
 export interface ApiKeyRow {
   id: string
@@ -160,11 +161,17 @@ export async function insertKey(
  * Newest first, revoked ones left out; an organization has few. `last_used_at` is that of a bucket, of the
  * key or of its sessions, when that is later than what `saveKeyUses` copied.
  */
-export async function listKeys(sql: Queryable, orgId: string, limit: number, offset: number) {
-  return sql<(ApiKeyRow & { total: number })[]>`
+export async function listKeys(
+  sql: Queryable,
+  orgId: string,
+  { limit, offset }: { limit: number; offset: number },
+) {
+  const valid = sql`api_keys k where k.org_id = ${orgId} and k.revoked_at is null`
+  const [rows, total] = await Promise.all([
+    sql<ApiKeyRow[]>`
     select k.id, k.org_id, k.key_prefix, k.label, k.scope, k.workspace_id, k.project_id,
       k.permissions, k.expires_at, k.revoked_at, greatest(k.last_used_at, u.last_used_at) as last_used_at,
-      k.created_at, count(*) over ()::int as total
+      k.created_at
     from api_keys k
     left join lateral (
       select max(b.last_used_at) as last_used_at from rate_buckets b
@@ -173,7 +180,10 @@ export async function listKeys(sql: Queryable, orgId: string, limit: number, off
         select s.id from sessions s where s.org_id = k.org_id and s.key_id = k.id)
     ) as u on true
     where k.org_id = ${orgId} and k.revoked_at is null
-    order by k.created_at desc, k.id desc limit ${limit} offset ${offset}`
+    order by k.created_at desc, k.id desc limit ${limit} offset ${offset}`,
+    countUpTo(sql, MAX_COUNTED, valid),
+  ])
+  return { rows, total }
 }
 
 /**

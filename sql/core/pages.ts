@@ -1,6 +1,9 @@
 import { isStatementTimeout, onlyRow, unprepared, withSettings } from './db.ts'
 import type { Fragment, Queryable, Sql } from './db.ts'
 
+/** Short lists are counted exactly up to this many rows. */
+export const MAX_COUNTED = 10_000
+
 /**
  * How many rows there are, counted no further than `limit`.
  * @param rows what follows `select 1 from`

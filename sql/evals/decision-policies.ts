@@ -2,6 +2,7 @@ import { policyHash } from '../../jobs/rules/evals/decision-policy.ts'
 import type { Policy, PolicySettings } from '../../jobs/rules/evals/decision-policy.ts'
 import type { Queryable } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
+import { countUpTo, MAX_COUNTED } from '../core/pages.ts'
 
 export interface PolicyRow extends Policy {
   content_hash: string
@@ -25,12 +26,15 @@ export async function listPolicyVersions(
   agentName: string,
   { limit, offset }: { limit: number; offset: number },
 ) {
-  return sql<(PolicyRow & { total: number })[]>`
-    select agent_name, version, settings, content_hash, created_by, created_at,
-      count(*) over ()::int as total
-    from decision_policies
-    where org_id = ${orgId} and project_id = ${projectId} and agent_name = ${agentName}
-    order by version desc limit ${limit} offset ${offset}`
+  const matching = sql`decision_policies
+    where org_id = ${orgId} and project_id = ${projectId} and agent_name = ${agentName}`
+  const [rows, total] = await Promise.all([
+    sql<PolicyRow[]>`
+      select agent_name, version, settings, content_hash, created_by, created_at from ${matching}
+      order by version desc limit ${limit} offset ${offset}`,
+    countUpTo(sql, MAX_COUNTED, matching),
+  ])
+  return { rows, total }
 }
 
 /**

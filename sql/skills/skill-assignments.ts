@@ -1,6 +1,6 @@
 import { onlyRow } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
-import { countUpTo } from '../core/pages.ts'
+import { countUpTo, MAX_COUNTED } from '../core/pages.ts'
 import { inProjects } from '../core/projects.ts'
 
 /** An agent's use of a skill, of its own organization or a published one of another. */
@@ -94,5 +94,3 @@ export async function findAssignedSkill(
 function columns(sql: Queryable) {
   return sql`project_id, agent_name, version_id, created_by_key_id, created_at`
 }
-
-const MAX_COUNTED = 10_000

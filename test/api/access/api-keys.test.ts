@@ -82,6 +82,24 @@ t.test('API keys', async (t) => {
     t.equal((await service.client(scoped.raw).get('/api-keys')).status, 403)
   })
 
+  t.test('are listed page by page, with their number', async (t) => {
+    const org = await service.makeOrganization()
+    for (let i = 0; i < 4; i++)
+      await makeTestKey(service.sql, org.orgId, { scope: 'global', permissions: 'read' })
+    const { get } = service.client(org.key)
+    const found = new Set<string>()
+    let path = '/api-keys?limit=2'
+    for (let page = 0; page < 3; page++) {
+      const { body } = await get(path)
+      t.equal(body.total, 5)
+      for (const { id } of body.api_keys) found.add(id)
+      t.equal(body.next_cursor === null, page === 2)
+      path = `/api-keys?limit=2&cursor=${body.next_cursor}`
+    }
+    t.equal(found.size, 5)
+    t.match((await get('/api-keys?offset=50')).body, { api_keys: [], total: 5, next_cursor: null })
+  })
+
   t.test('creating and revoking are audited', async (t) => {
     const org = await service.makeOrganization()
     const client = service.client(org.key)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
+import { deflateSync, gzipSync } from 'node:zlib'
 import { pack } from 'tar-stream'
 import t from 'tap'
 import { decodeContent } from '../../../jobs/rules/traces/content.ts'
@@ -270,6 +270,8 @@ t.test('imports', async (t) => {
       [JSON.stringify(record('c1'), null, 2), 1, { 'content-type': 'application/jsonl' }],
       [gzipSync(jsonl([record('d1'), record('d2')])), 2, { 'content-type': 'application/gzip' }],
       [gzipSync(jsonl([record('e1')])), 1, { 'content-type': 'a/b', 'content-encoding': 'gzip' }],
+      [gzipSync(jsonl([record('e2')])), 1, { 'content-type': 'a/b', 'content-encoding': 'X-GZip' }],
+      [deflateSync(jsonl([record('e3')])), 1, { ...LINES, 'content-encoding': 'deflate' }],
       [
         `\ufeff${JSON.stringify(record('f1'))}\r\n`,
         1,

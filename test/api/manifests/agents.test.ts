@@ -17,6 +17,7 @@ t.test('agents', async (t) => {
       total: 0,
       limit: 50,
       offset: 0,
+      next_cursor: null,
     })
     const { manifest_id } = await register([toolComponent('a')])
     await register([toolComponent('b')])
@@ -50,6 +51,8 @@ t.test('agents', async (t) => {
     const page = await client.get('/agents?limit=1&offset=1')
     t.match(page.body, { total: 4, agents: [{ agent_name: 'other' }] })
     t.equal(page.body.agents[0].total, undefined)
+    const next = await client.get(`/agents?limit=1&cursor=${page.body.next_cursor}`)
+    t.match(next.body, { offset: 2, agents: [{ agent_name: 'billing' }] })
     t.match((await client.get('/agents?offset=4')).body, { total: 4, agents: [] })
     await client.delete(`/traces/${last}`)
     const one = await client.get('/agents/support')
@@ -209,6 +212,8 @@ t.test('agents', async (t) => {
     t.equal((await client.get('/agents/nobody/violations')).status, 404)
     await client.post('/traces', { agent_name: 'quiet' })
     t.match(await client.get('/agents/quiet/violations'), { status: 200, body: { total: 0 } })
+    const beyond = await client.get('/agents/quiet/violations?offset=9007199254740991')
+    t.match(beyond, { status: 200, body: { violations: [] } })
   })
 
   t.test('show what the latest change did to their traffic', async (t) => {

@@ -311,6 +311,14 @@ t.test('resolving', async (t) => {
     t.equal(ended - begun - 1, 3, statements.join('\n'))
   })
 
+  t.test('answers for each item, also for one that cannot be read', async (t) => {
+    const versions = [0, 1.5, 1e30, '', 'v3', '01a20080-6a47-7000-8000-4f1d2a9c3b5e']
+    const sent = [...versions.map((version) => ({ ref: 'x', version })), { ref: 'x'.repeat(300) }]
+    const { resolve } = await setUp()
+    const codes = (await resolve(sent)).map(({ error }: { error: { code: string } }) => error.code)
+    t.same(codes, [...versions.map(() => 'invalid_item'), 'not_found'])
+  })
+
   t.test('refuses a whole request that it cannot read', async (t) => {
     const { post } = await setUp()
     const resolve = (body: object) => post('/registry/install/resolve', body)

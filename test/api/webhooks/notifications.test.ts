@@ -1,4 +1,5 @@
 import t from 'tap'
+import { insertDelivery } from '../../../sql/webhooks/deliveries.ts'
 import { makeTestKey, openService } from '../../support/service.ts'
 
 t.test('notification settings', async (t) => {
@@ -63,4 +64,21 @@ t.test('notification settings', async (t) => {
       t.equal((await service.client(raw).patch('/org/notifications', {})).status, 403)
     }
   })
+})
+
+t.test('deliveries of one transaction are on one page or another', async (t) => {
+  const service = await openService(t)
+  const org = await service.makeOrganization()
+  const { get } = service.client(org.key)
+  await service.sql.begin(async (tx) => {
+    const delivery = { event: 'usage.warning', body: Buffer.from('{}'), max_attempts: 1 }
+    for (let i = 0; i < 3; i++) await insertDelivery(tx, org.orgId, delivery)
+  })
+  const found = new Set<string>()
+  for (let cursor = ''; cursor !== 'null' && found.size < 4;) {
+    const { body } = await get(`/org/webhook-deliveries?limit=1${cursor && `&cursor=${cursor}`}`)
+    for (const { id } of body.deliveries) found.add(id)
+    cursor = String(body.next_cursor)
+  }
+  t.equal(found.size, 3)
 })

@@ -234,6 +234,12 @@ t.test('payment webhooks that are not signed', async (t) => {
   })
 })
 
+t.test('a processor that is not known has no path', async (t) => {
+  const service = await openService(t, { env: { PAYMENT_WEBHOOK_SECRET: SECRET } })
+  const sent = { method: 'POST', url: '/api/v1/webhooks/paddle', payload: '{}' } as const
+  t.equal((await service.server.inject(sent)).statusCode, 404)
+})
+
 t.test('without a configured secret the receivers answer 501', async (t) => {
   const service = await openService(t)
   for (const path of ['/webhooks/stripe', '/billing/webhook']) {
