@@ -26,11 +26,13 @@ export interface Storage {
   list(): AsyncIterable<StoredFile>
   /**
    * An address at which whoever has it may read the file for a while, by GET and in ranges; undefined
-   * where there is none, as for a folder. It is not looked whether the file is there.
+   * where there is none, as for a folder. Does not check that the file exists.
    */
   linkTo(key: string, options: LinkOptions): Promise<string | undefined>
   /** Why the storage cannot be used; undefined while it can. */
   findFault(): Promise<StorageAway | undefined>
+  /** Tries all that is done with a storage, for an operator who asks whether it works. */
+  examine(): Promise<void>
 }
 
 export interface StoredFile {

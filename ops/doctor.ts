@@ -6,6 +6,7 @@ import { isDivided } from '../sql/traces/divided.ts'
 import { listPeriods } from '../sql/traces/periods.ts'
 import type { StoredPeriod } from '../sql/traces/periods.ts'
 import { adminCommand } from './admin-command.ts'
+import { StorageAway } from '../jobs/storage.ts'
 import { POOLS } from '../workers/pool-names.ts'
 import { isQueueCurrent, listProcesses } from './boss.ts'
 import type { Config } from './config.ts'
@@ -64,7 +65,7 @@ export async function examine(
     })
     await check('queues', () => checkQueues(sql))
     await check('connections', () => checkConnections(config, sql, url))
-    if (config.DATABASE_READ_URL) await check('replica', () => warnOfReplica(config, sql))
+    if (config.DATABASE_READ_URL) await check('replica', () => checkReplica(config, sql))
   }
   await check('storage', () => checkStorage(config, sql))
   return { ok: checks.every(({ ok }) => ok), checks, ...(periods && { periods }) }
@@ -114,7 +115,7 @@ async function checkConnections(config: Config, sql: Sql, url: string) {
 }
 
 /** The primary serves without its replica, so nothing that is wrong with it is a failure. */
-async function warnOfReplica(config: Config, sql: Sql) {
+async function checkReplica(config: Config, sql: Sql) {
   const apis = (await listProcesses(sql)).filter((name) => name === 'api')
   return examineReplica(config, sql, Math.max(1, apis.length)).catch(
     (error: Error) => `The read replica does not answer (${error.message}): it is not read.`,
@@ -123,8 +124,9 @@ async function warnOfReplica(config: Config, sql: Sql) {
 
 async function checkStorage(config: Config, sql: Sql) {
   const storage = await openStorage(config, sql)
-  const fault = await storage.findFault()
-  if (fault) throw new OperatorError(`${fault.message}.`)
+  await storage.examine().catch((error: unknown) => {
+    throw error instanceof StorageAway ? new OperatorError(`${error.message}.`) : error
+  })
 }
 
 /** Of admin commands and of a migration. */

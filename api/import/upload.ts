@@ -4,6 +4,7 @@ import { restoreBackup } from '../../jobs/restore-backup.ts'
 import { FORMAT_NAMES } from '../../jobs/rules/import/detect.ts'
 import { oneOf, shape } from '../../jobs/shape.ts'
 import type { Valid } from '../../jobs/shape.ts'
+import { isConnectionLost } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { insertImport } from '../../sql/import/imports.ts'
 import type { NewImport } from '../../sql/import/imports.ts'
@@ -46,7 +47,8 @@ export async function receiveImport(
   const start = watchStart(parts)
   const room = withinRoom(context, principal, { id, announced, parts: start.parts })
   const jobId = await storeAndSubmit().catch(async (error: unknown) => {
-    // What is left of either is swept.
+    // What is left of either is swept. A transaction whose answer was lost may have been committed.
+    if (isConnectionLost(error)) throw error
     await releaseUpload(context.sql, principal.orgId, id).catch(() => undefined)
     await context.storage.delete(storage_key).catch(() => undefined)
     throw error

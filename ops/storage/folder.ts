@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { copyFile, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
+import type { Dir } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -37,7 +38,7 @@ export function openFolderStorage(
       const path = pathOf(key)
       const temporary = await prepare(path)
       return intoPart(guard, temporary, async () => {
-        const file = await guard.run(() => open(temporary, 'wx'))
+        const file = await openInTime(guard, () => open(temporary, 'wx'))
         const bytes = await closing(guard, file, () => writeAll(guard, file, source))
         await guard.run(() => rename(temporary, path))
         return bytes
@@ -54,7 +55,7 @@ export function openFolderStorage(
       const temporary = await prepare(path)
       await intoPart(guard, temporary, async () => {
         await guard.run(() => move(localPath, temporary), DURABLE_MS)
-        const file = await guard.run(() => open(temporary, 'r+'))
+        const file = await openInTime(guard, () => open(temporary, 'r+'))
         await closing(guard, file, () => guard.run(() => file.sync(), DURABLE_MS))
         await guard.run(() => rename(temporary, path))
       })
@@ -70,7 +71,22 @@ export function openFolderStorage(
     },
     linkTo: async () => undefined,
     findFault: guard.findFault,
+    // A look writes and deletes a file.
+    examine: () => guard.require('write'),
   }
+}
+
+/**
+ * Opens a file or a folder, which is closed again if it opens only after the deadline. Node ends a process
+ * that loses an open file.
+ */
+async function openInTime<T extends FileHandle | Dir>(guard: Guard, opening: () => Promise<T>) {
+  return guard.run(async (late) => {
+    const opened = await opening()
+    if (!late.aborted) return opened
+    await opened.close().catch(() => undefined)
+    throw late.reason
+  })
 }
 
 /** Runs the write of a part, and deletes the part if that fails. */
@@ -120,7 +136,7 @@ async function writeAll(guard: Guard, file: FileHandle, source: AsyncIterable<Ui
 }
 
 async function* readBytes(guard: Guard, path: string, start: number, end: number) {
-  const file = await guard.run(() => open(path))
+  const file = await openInTime(guard, () => open(path))
   try {
     for (let at = start; at < end;) {
       const buffer = Buffer.allocUnsafe(Math.min(STEP_BYTES, end - at))
@@ -157,7 +173,7 @@ async function move(from: string, to: string) {
 }
 
 async function* listFolder(guard: Guard, path: string, prefix: string): AsyncGenerator<StoredFile> {
-  const folder = await guard.run(() => opendir(path))
+  const folder = await openInTime(guard, () => opendir(path))
   try {
     for (;;) {
       const entry = await guard.run(() => folder.read())

@@ -36,12 +36,12 @@ export interface Guard {
   /** @throws StorageAway for a place without its mark */
   requireMark(): Promise<void>
   /**
-   * What `work` gives, which may use nothing but the place. Its signal is aborted at the deadline; where
-   * it cannot be ended, as by a folder that hangs, it goes on unheeded.
+   * What `work` gives. It may use nothing but the place. Its signal aborts at the deadline. Work that cannot
+   * be aborted, such as a call on a folder that hangs, continues, and its result is dropped.
    * @throws StorageAway after `ms`, by default `answerMs`, and for every error that is the place's
    */
   run<T>(work: Work<T>, ms?: number): Promise<T>
-  /** Like `run`, for what may be slow: it ends as soon as a look finds the place away. */
+  /** Like `run`, for what may be slow: it ends when two looks in a row find the place away. */
   runSlow<T>(work: Work<T>, ms: number): Promise<T>
 }
 
@@ -54,7 +54,7 @@ export function guardPlace(
 ): Guard {
   const mark = openMark(place, owner)
   let seen: Seen | undefined
-  /** Settled at the deadline, and there until its look has ended: each look would hold a thread of the process. */
+  /** Settles at the deadline, but stays set until its look has ended: a place that hangs then holds one thread. */
   let looking: Promise<void> | undefined
 
   async function findFault() {
@@ -112,7 +112,11 @@ export function guardPlace(
   function runSlow<T>(work: Work<T>, ms: number) {
     return run(async (late) => {
       const away = new AbortController()
-      const endIfAway = (fault?: StorageAway) => fault && away.abort(fault)
+      let faults = 0
+      const endIfAway = (fault?: StorageAway) => {
+        faults = fault ? faults + 1 : 0
+        if (faults === 2) away.abort(fault)
+      }
       const looking = setInterval(() => void findFault().then(endIfAway, () => {}), answerMs / 4)
       try {
         return await work(AbortSignal.any([late, away.signal]))

@@ -8,8 +8,14 @@ export function openS3Client(pathStyle: boolean): S3Client {
   return new S3Client({
     forcePathStyle: pathStyle,
     retryMode: 'standard',
-    maxAttempts: 3,
-    requestHandler: { connectionTimeout: CONNECT_MS, httpAgent: agent, httpsAgent: agent },
+    maxAttempts: MAX_TRIES,
+    requestHandler: {
+      connectionTimeout: CONNECT_MS,
+      requestTimeout: TRY_MS,
+      throwOnRequestTimeout: true,
+      httpAgent: agent,
+      httpsAgent: agent,
+    },
     // It would open a connection for each part, to save sending one that is refused.
     expectContinueHeader: false,
     // Each body is signed with its SHA-256, which every server checks. Some know no checksums besides.
@@ -69,4 +75,8 @@ function statusOf(error: unknown) {
   return (error as Partial<S3ServiceException>).$metadata?.httpStatusCode
 }
 
+/** With the waits between them, some 1.5 s of answers of 500 or 503. */
+const MAX_TRIES = 6
 const CONNECT_MS = 3000
+/** Until an answer begins. A request whose connection is dead is sent again over another one. */
+const TRY_MS = 5000

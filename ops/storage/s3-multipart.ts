@@ -44,7 +44,7 @@ export async function beginMultipart(bucket: Bucket, guard: Guard, key: string) 
       const next = { ...upload, PartNumber: sent.length + 1, Body }
       const answer = guard.runSlow((late) => {
         const abortSignal = AbortSignal.any([late, stop.signal])
-        return client.send(new UploadPartCommand(next), { abortSignal })
+        return client.send(new UploadPartCommand(next), { abortSignal, requestTimeout: TRY_MS })
       }, SENT_MS)
       sending = answer
       const { ETag } = await answer
@@ -58,7 +58,10 @@ export async function beginMultipart(bucket: Bucket, guard: Guard, key: string) 
         (abortSignal) =>
           unless(
             isRefused,
-            client.send(new CompleteMultipartUploadCommand(whole), { abortSignal }),
+            client.send(new CompleteMultipartUploadCommand(whole), {
+              abortSignal,
+              requestTimeout: TRY_MS,
+            }),
           ),
         SENT_MS,
       )
@@ -76,3 +79,5 @@ export async function beginMultipart(bucket: Bucket, guard: Guard, key: string) 
 
 /** A part may be slow while the storage answers others, and ends at last after this. */
 export const SENT_MS = 300_000
+/** Of each try to send it. */
+export const TRY_MS = SENT_MS / 3

@@ -41,29 +41,30 @@ export async function readObject(
 
 async function* readOn(
   guard: Guard,
-  { body: opened, bytes, etag }: Opened,
+  first: Opened,
   start: number,
   open: (from: number, etag?: string) => Promise<Opened | undefined>,
   gone: AbortSignal,
 ): AsyncGenerator<Buffer, undefined> {
-  const end = start + bytes
-  let [body, at, breaks] = [opened, start, 0]
+  const end = start + first.bytes
+  let opened: Opened | undefined = first
+  let [at, breaks] = [start, 0]
   for (;;) {
     try {
-      for await (const chunk of inTime(guard, body, gone)) {
+      opened ??= await open(at, first.etag)
+      if (!opened) throw new StorageAway(BROKEN)
+      for await (const chunk of inTime(guard, opened.body, gone)) {
         breaks = 0
         at += chunk.length
         yield chunk
       }
     } catch (cause) {
-      if (++breaks > MAX_BREAKS) throw new StorageAway(BROKEN, { cause })
+      if (++breaks > MAX_BREAKS) throw opened ? new StorageAway(BROKEN, { cause }) : cause
     } finally {
-      body.destroy()
+      opened?.body.destroy()
+      opened = undefined
     }
     if (at >= end || gone.aborted) return
-    const resumed = await open(at, etag)
-    if (!resumed) throw new StorageAway(BROKEN)
-    body = resumed.body
   }
 }
 

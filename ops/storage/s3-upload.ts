@@ -5,7 +5,7 @@ import { PART_BYTES } from './parts.ts'
 import type { Part } from './parts.ts'
 import { isRefused, unless } from './s3-client.ts'
 import type { Bucket } from './s3-client.ts'
-import { beginMultipart, SENT_MS } from './s3-multipart.ts'
+import { beginMultipart, SENT_MS, TRY_MS } from './s3-multipart.ts'
 import type { Condition } from './s3-multipart.ts'
 
 /** What uploads into a bucket, for all requests and jobs of the process. */
@@ -25,7 +25,11 @@ export function openUploader(bucket: Bucket, guard: Guard) {
   async function putWhole(key: string, part: Part, buffer: Buffer, condition?: Condition) {
     const put = { ...at(key), ...condition, Body: await part.read(buffer) }
     const done = await guard.runSlow(
-      (abortSignal) => unless(isRefused, client.send(new PutObjectCommand(put), { abortSignal })),
+      (abortSignal) =>
+        unless(
+          isRefused,
+          client.send(new PutObjectCommand(put), { abortSignal, requestTimeout: TRY_MS }),
+        ),
       SENT_MS,
     )
     return done && part.bytes

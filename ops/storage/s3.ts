@@ -10,6 +10,7 @@ import type { StorageOwner } from './mark.ts'
 import { fileParts, spoolParts } from './parts.ts'
 import { openS3Client } from './s3-client.ts'
 import type { Bucket } from './s3-client.ts'
+import { examineBucket } from './s3-examine.ts'
 import { listObjects } from './s3-list.ts'
 import { deleteObject, fileMissing, findObject } from './s3-object.ts'
 import { s3Place } from './s3-place.ts'
@@ -103,14 +104,21 @@ export function openS3Storage(
         ResponseContentType: contentType,
         ResponseContentDisposition: contentDisposition,
       })
-      return guard.run(() => getSignedUrl(client, get, { expiresIn: seconds }))
+      // As other requests are signed: by the clock of the server, where that of this machine is wrong.
+      const signingDate = new Date(Date.now() + client.config.systemClockOffset)
+      return guard.run(() => getSignedUrl(client, get, { expiresIn: seconds, signingDate }))
     },
 
     findFault: guard.findFault,
+
+    async examine() {
+      await guard.require('write')
+      await examineBucket(bucket, guard)
+    },
   }
 }
 
-/** A look is three requests, so that it holds longer than one at a folder. */
+/** A look is four requests, so its result holds longer than that of one at a folder. */
 const LIMITS: GuardLimits = { seenMs: 10_000, lookMs: 10_000, answerMs: 10_000 }
 /** Far from the day after which files are swept that nobody needs. */
 const YOUNG_MS = 3_600_000

@@ -12,7 +12,8 @@ export interface WalPosition {
 }
 
 /**
- * Up to where a primary has written its log durably: what anybody has been told is committed is before it.
+ * Up to where a primary has written its log: what anybody has been told is committed is before it. With
+ * `synchronous_commit = off` that may not be durable yet.
  * @throws on a standby
  */
 export async function readWritten(sql: Queryable): Promise<WalPosition> {
@@ -20,7 +21,8 @@ export async function readWritten(sql: Queryable): Promise<WalPosition> {
     await sql<WalPosition[]>`
       select c.system_identifier::text as system, (l.position - '0/0')::int8 as bytes,
         ('x' || substr(pg_walfile_name(l.position), 1, 8))::bit(32)::int as timeline
-      from pg_control_system() c, pg_current_wal_flush_lsn() as l (position)`,
+      from pg_control_system() c, (select case current_setting('synchronous_commit') when 'off'
+        then pg_current_wal_insert_lsn() else pg_current_wal_flush_lsn() end) as l (position)`,
   )
 }
 

@@ -74,6 +74,21 @@ t.test('a storage folder', async (t) => {
     await t.rejects(storage.write('a/c', bytes('small')), AWAY)
   })
 
+  t.test('that opens a file too late closes it again', async (t) => {
+    const folder = await makeFolder(t)
+    const storage = openTestStorage(folder, { ...ANEW, answerMs: 200 })
+    await storage.write('a/b', bytes('kept'))
+    const path = join(folder, 'a/b')
+    await rm(path)
+    // To open it takes until somebody opens its other end.
+    spawnSync('mkfifo', [path])
+    await t.rejects(Array.fromAsync(await storage.read('a/b', { end: 1 })), AWAY)
+    const other = await open(path, 'w')
+    const hasNoReader = (error: NodeJS.ErrnoException) => error.code === 'EPIPE'
+    await until(() => other.write('x').then(() => false, hasNoReader))
+    await other.close()
+  })
+
   t.test('that does not answer holds nobody up, and is looked at by one at a time', async (t) => {
     const { folder } = await openMarked(t)
     const [mark, pipe] = [join(folder, '.storage'), `${folder}.pipe`]

@@ -220,6 +220,19 @@ t.test('a look leaves nothing behind, and holds for a while', async (t) => {
   t.equal(s3.calls.length, asked + 1, 'a write of little is one request')
 })
 
+t.test('an examination names what a look leaves out', async (t) => {
+  const { s3, storage } = await openTestS3(t, ANEW)
+  await storage.examine()
+  t.same([...s3.objects().keys()], [`${PREFIX}/.storage`])
+  t.equal(s3.uploads.size, 0)
+  const denied = { status: 403, code: 'AccessDenied' }
+  for (const each of ['ListObjectsV2', 'ListMultipartUploads', 'ListParts', 'DeleteObject']) {
+    s3.interfere = ({ operation }) => (operation === each ? denied : undefined)
+    t.equal(await storage.findFault(), undefined)
+    await t.rejects(storage.examine(), /AccessDenied/, each)
+  }
+})
+
 t.test('lists thousands of objects', async (t) => {
   const { s3, storage } = await openTestS3(t)
   await storage.findFault()

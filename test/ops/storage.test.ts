@@ -133,6 +133,14 @@ for (const [kind, open] of Object.entries({ folder: openInFolder, bucket: openIn
       t.equal((await read(storage, 'a/b')).toString(), '12345')
     })
 
+    t.test('is examined without a trace', async (t) => {
+      const { storage } = await open(t)
+      await storage.write('a/b', bytes('kept'))
+      const before = await Array.fromAsync(storage.list())
+      await storage.examine()
+      t.same(await Array.fromAsync(storage.list()), before)
+    })
+
     t.test('tells a missing file from a storage that is away', async (t) => {
       const { storage, takeAway } = await open(t)
       t.equal(await storage.findFault(), undefined)

@@ -11,21 +11,25 @@ import type { Run } from '../runtime/handler.ts'
  * and files of versions that were deleted or never became ready. Files appear before their rows, so one
  * is left alone until a day after its last change, which is longer than any write takes and than clocks
  * differ. It is deleted only if it has not changed since it was looked at. Files of other names are
- * not ours. A file that cannot be deleted keeps no other from it.
+ * not ours. A file that cannot be deleted does not stop the others.
  */
 export const sweepStorageHandler = handler(sweepStorage, async (_, run) => {
   const unchangedSince = new Date(run.now().getTime() - KEPT_MS)
   const swept: Swept = { files: 0, failed: 0, part: 0, upload: 0, dataset: 0 }
   let batch: StoredFile[] = []
-  for await (const file of run.storage.list()) {
-    run.signal.throwIfAborted()
-    if (kindOf(file) && file.changedAt < unchangedSince) batch.push(file)
-    if (batch.length < BATCH) continue
+  try {
+    for await (const file of run.storage.list()) {
+      run.signal.throwIfAborted()
+      if (kindOf(file) && file.changedAt < unchangedSince) batch.push(file)
+      if (batch.length < BATCH) continue
+      await sweep(run, batch, swept)
+      batch = []
+    }
+  } finally {
+    // Also where the rest could not be listed.
     await sweep(run, batch, swept)
-    batch = []
+    await deleteDeadReservations(run.sql)
   }
-  await sweep(run, batch, swept)
-  await deleteDeadReservations(run.sql)
   const { files, failed, ...bytes } = swept
   run.log.info({ files, failed, bytes }, 'stored files that nothing needs deleted')
 })
@@ -49,7 +53,7 @@ async function tryToDelete({ storage, log }: Run, { key, changedAt }: StoredFile
     return await storage.delete(key, changedAt)
   } catch (err) {
     if (await storage.findFault()) throw err
-    // One is told of all, which may be thousands with the same cause.
+    // Only the first is logged: there may be thousands with the same cause.
     if (swept.failed++ === 0) log.warn({ key, err }, 'a stored file cannot be deleted')
     return false
   }

@@ -31,6 +31,14 @@ t.test('what is committed is before what a primary has written', async (t) => {
   >`select (pg_current_wal_insert_lsn() - '0/0')::int8 as bytes`
   const after = await readWritten(sql)
   t.ok(after.bytes >= before.bytes && after.bytes <= Number(row?.bytes) + 2 ** 24)
+  await sql.reserve().then(async (one) => {
+    await one`set synchronous_commit = off`
+    await one`insert into a values (1)`
+    const [{ committed }] = await one<[{ committed: number }]>`
+      select (pg_current_wal_insert_lsn() - '0/0')::int8 as committed`
+    t.ok((await readWritten(one)).bytes >= committed, 'also where it is not durable yet')
+    one.release()
+  })
   t.equal(compareHistories(before, after), undefined)
   t.equal(await readReplayed(sql), undefined, 'and a primary is no standby')
 })
