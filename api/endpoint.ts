@@ -33,6 +33,8 @@ export interface Endpoint<A = unknown> {
    * own. Default false.
    */
   readonly aggregates?: boolean
+  /** Of a GET that is no list: a read replica may answer it. Default false. */
+  readonly replicated?: boolean
   /** Further paths of the same operation. */
   readonly aliases?: readonly (string | OperationPath)[]
   /** Takes a key as the password of Basic credentials too, whose user name is ignored. Default false. */

@@ -19,7 +19,7 @@ export function inTurns<Result>(
   return inSteps(work, pause)
 }
 
-/** Works that wait for their turn, first come first. */
+/** Work that waits for its turn, first come, first served. */
 const waiting: (() => void)[] = []
 
 /** One turn each time the event loop comes around: of many long works, others wait for no more than one. */

@@ -8,8 +8,9 @@ import { headerOf } from './header.ts'
 import { describedOf } from './joi-description.ts'
 
 /**
- * Up to where a client has seen, or written, what there is. An answer has it where the request has: a client
- * that sends it back with each request sees all that it has seen before, whoever answers.
+ * How far a client has read and written, as a position in the log of the primary. An answer has the header
+ * when its request had it. A client that sends it back sees everything it saw before, whichever server
+ * answers.
  */
 export const READ_POSITION = 'Read-Position'
 
@@ -21,10 +22,9 @@ export interface Source {
 }
 
 /**
- * The pools for a request. What may be read from the replica is, once the replica shows all that was
- * committed before the request came, or before the position that it names. Which client committed it, over
- * which process, makes no difference. A malformed position is none, and one that the primary has not
- * reached yet stands for all that there is.
+ * The pools for a request. A request that a replica may answer goes there once the replica shows everything
+ * that was committed before the request came, or before the position it names. A malformed position is
+ * ignored. A position that the primary has not reached means everything committed so far.
  * @param orgId on whose behalf
  */
 export async function chooseSource(
@@ -33,7 +33,7 @@ export async function chooseSource(
   request: Request,
   orgId: string,
 ): Promise<Source> {
-  if (!replica) return { pools, findHeaders: async () => ({}) }
+  if (!replica || operation.access === 'open') return { pools, findHeaders: async () => ({}) }
   const { standby, reads } = replica
   const header = headerOf(request, READ_POSITION.toLowerCase()) || undefined
   const primary = {
@@ -62,14 +62,14 @@ export async function chooseSource(
 }
 
 /**
- * Whether the replica may answer an operation: lists, and what goes over many rows. It has no tables that are
- * not logged and knows none of the primary's transactions, which operations of administrators need; and an
- * operation that answers 202 writes a job and reads what becomes of it.
+ * Whether the replica may answer an operation: lists, and operations that read many rows. A standby has no
+ * unlogged tables and does not know the transaction ids of the primary, which operations of administrators
+ * need. An operation that answers 202 writes a job.
  */
 export function isReplicated(operation: Endpoint): boolean {
-  const { method, access, answers, aggregates = false } = operation
+  const { method, access, answers, aggregates, replicated } = operation
   if (method !== 'GET' || access !== 'key' || '202' in answers) return false
-  return aggregates || isList(operation)
+  return aggregates === true || replicated === true || isList(operation)
 }
 
 function isList(operation: Endpoint) {

@@ -73,12 +73,13 @@ export interface NewQueueRow {
 /** Puts jobs into queues. Made once a process by `openQueue`. */
 export interface Queue {
   /**
-   * Adds a job in the caller's transaction, which `transaction` has begun: workers see it when that commits,
-   * and never if it rolls back. Given the pool, it commits by itself and wakes them. Returns the queue row's
-   * id, or null where the queue's policy already holds one for the key.
+   * Adds a job. In a transaction that `transaction` has begun, workers see it after the commit. Given the pool,
+   * it commits by itself and wakes the workers. In any other transaction workers are woken before the commit,
+   * and find the job only when they poll next. Returns the queue row's id, or null where the queue's policy
+   * already holds one for the key.
    */
   enqueue<T extends object>(
-    tx: Executor,
+    sql: Executor,
     job: Job<T>,
     payload: T,
     options: EnqueueOptions,

@@ -46,8 +46,8 @@ export async function warnOfReplica(replica: Replica | undefined): Promise<strin
 }
 
 /**
- * Why the server of DATABASE_READ_URL cannot be read, or too few of its connections are there for the API processes;
- * undefined where it can, or there is none.
+ * Why the server of DATABASE_READ_URL cannot be used: it is no standby of this primary, or it admits too few
+ * connections for the API processes. Undefined where it can, and without DATABASE_READ_URL.
  */
 export async function examineReplica(
   config: Config,

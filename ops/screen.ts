@@ -53,7 +53,7 @@ function curlLines({ address, key, dataset }: Screen & { key: string }) {
     ['Build a version of a dataset', `${make}${post(`/datasets/${id}/build`, '{}')}`],
     [
       'Download it as Parquet',
-      `${curl} "${base}/datasets/${id}/versions/latest/export?format=parquet" -o ${file}`,
+      `${curl} -L "${base}/datasets/${id}/versions/latest/export?format=parquet" -o ${file}`,
     ],
   ] as const
 }

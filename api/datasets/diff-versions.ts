@@ -47,7 +47,7 @@ export const diffVersions = endpoint('GET', '/datasets/{dataset_id}/diff', {
   description:
     'Rows are the same when their trace and their text are. `added` counts the rows of traces that only `to` has, `removed` those of traces that only `from` has, `unchanged` the rows of both, and `changed` the traces of both with other rows: `rows_from` and `rows_to` of them are in one version only. `split_moves` counts the traces that are in another split; with equal seed and fractions (`same_splits`) it is 0. A version that came from a backup has no rows: 409 `not_built`. Answers 503 where the comparison takes longer than 60 seconds.',
   access: 'key',
-  aggregates: true,
+  replicated: true,
   params: datasetPath,
   query: shape(
     {},

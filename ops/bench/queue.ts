@@ -41,7 +41,7 @@ await withBenchDatabase('queue', async ({ url }) => {
   }
 })
 
-/** Row and job in one transaction, against the job alone of two libraries. */
+/** Row and job in one statement, against the job alone of two libraries. */
 async function measureEnqueue(bench: Bench) {
   const declared = await bench.declare()
   const owner = await bench.makeOrganization()
@@ -52,7 +52,7 @@ async function measureEnqueue(bench: Bench) {
   const graphile = await perSecond(() => utils.addJob('bare', { ms: 0 }))
   await utils.release()
   report({
-    what: `the queue: row and job in one transaction, ${CLIENTS} clients, to pg-boss`,
+    what: `the queue: row and job in one statement, ${CLIENTS} clients, to pg-boss`,
     ratio: round(ours / pgBoss),
     figures: `${whole(ours)} against ${whole(pgBoss)} a second, graphile-worker ${whole(graphile)}`,
   })
@@ -237,7 +237,7 @@ async function openBench(url: string) {
       const { owner } = await makeOrganization(sql)
       return owner.org_id
     },
-    /** As the API does: the row that clients poll and the job, in one transaction. */
+    /** As the API does: the row that clients poll and its job, in one statement. */
     async submit(declared: Declared, orgId: string) {
       const submission = { orgId, projectId: null, createdBy: null }
       await submitJob(sql, queue, declared, { ms: 0 }, submission)

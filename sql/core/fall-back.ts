@@ -2,10 +2,10 @@ import { isConnectionLost, isServerError, isStatementTimeout, NoConnection } fro
 import type { Sql } from './db.ts'
 
 /**
- * Pools for one request. What it asks goes to the `first` ones until something there fails, or `signal` says
- * that they are gone. That statement or transaction is then sent anew to its pool of the `second` ones, and so is
- * all that follows. A limit of time or of connections is no such failure: it would be met there once more. What
- * is given to them only reads, and without cursors, so that nobody sees that it ran twice.
+ * Pools for one request. Statements go to `first` until one fails there, or until `signal` says that its
+ * connections are gone. The failed statement or transaction is sent again to `second`, and so are all later
+ * ones. A timeout or a missing connection is not retried: it would happen again. Callers only read, without
+ * cursors, so running twice has no effect.
  * @param onFall called once, with the error
  */
 export function fallBack<Name extends string>(
@@ -13,36 +13,36 @@ export function fallBack<Name extends string>(
   second: Readonly<Record<Name, Sql>>,
   { signal, onFall }: { signal: AbortSignal; onFall: (error: unknown) => void },
 ): Record<Name, Sql> {
-  const turn: Turn = {
+  const state: FallState = {
     signal,
     hasFallen: false,
     fall(error) {
-      if (!turn.hasFallen) onFall(error)
-      turn.hasFallen = true
+      if (!state.hasFallen) onFall(error)
+      state.hasFallen = true
     },
   }
   const pairs = Object.entries<Sql>(first).map(([name, pool]) => {
-    return [name, eitherPool(pool, second[name as Name], turn)]
+    return [name, eitherPool(pool, second[name as Name], state)]
   })
   return Object.fromEntries(pairs) as Record<Name, Sql>
 }
 
-function eitherPool(first: Sql, second: Sql, turn: Turn): Sql {
+function eitherPool(first: Sql, second: Sql, state: FallState): Sql {
   const ask = (send: (pool: Sql) => unknown) =>
-    turn.hasFallen ? send(second) : asked(send(first), () => send(second), turn)
+    state.hasFallen ? send(second) : asked(send(first), () => send(second), state)
   const pool = (...given: unknown[]) => ask((to) => (to as Callable)(...given))
   Object.setPrototypeOf(pool, second)
   return Object.assign(pool, {
     unsafe: (...given: unknown[]) => ask((to) => (to.unsafe as Callable)(...given)),
     async begin(...given: unknown[]) {
       const begin = (to: Sql) => (to.begin as Callable)(...given)
-      if (turn.hasFallen) return begin(second)
+      if (state.hasFallen) return begin(second)
       try {
-        return await untilGone(begin(first), turn.signal)
+        return await untilGone(begin(first), state.signal)
       } catch (error) {
         const isOfServer = isServerError(error) || isConnectionLost(error)
-        if (!turn.signal.aborted && (!isOfServer || isLimit(error))) throw error
-        turn.fall(error)
+        if (!state.signal.aborted && (!isOfServer || isLimit(error))) throw error
+        state.fall(error)
         return begin(second)
       }
     },
@@ -52,11 +52,10 @@ function eitherPool(first: Sql, second: Sql, turn: Turn): Sql {
 const isLimit = (error: unknown) => isStatementTimeout(error) || error instanceof NoConnection
 
 /**
- * The driver hands a query to its pool by the `handler`, and rejects it where it has failed. Instead a new one
- * is made and settles it. What is no query, such as a name, has no handler, and what becomes a part of another
- * is never handed over.
+ * The driver passes a query to its pool by `handler` and calls `reject` when it fails. Here `reject` sends a
+ * new query to the second pool, which settles the first one. Fragments and names are never passed to a pool.
  */
-function asked(made: unknown, again: () => unknown, turn: Turn): unknown {
+function asked(made: unknown, again: () => unknown, state: FallState): unknown {
   const query = made as DriverQuery
   const { handler, resolve, reject } = query
   if (handler === undefined) return made
@@ -64,7 +63,7 @@ function asked(made: unknown, again: () => unknown, turn: Turn): unknown {
   function end() {
     const isFirst = !isOver
     isOver = true
-    turn.signal.removeEventListener('abort', leave)
+    state.signal.removeEventListener('abort', leave)
     return isFirst
   }
   const leave = () => query.reject(new Error('The connections were given up'))
@@ -73,16 +72,16 @@ function asked(made: unknown, again: () => unknown, turn: Turn): unknown {
   }
   query.reject = (error) => {
     if (!end()) return
-    if (!turn.signal.aborted && isLimit(error)) return reject(error)
-    turn.fall(error)
+    if (!state.signal.aborted && isLimit(error)) return reject(error)
+    state.fall(error)
     const next = again() as DriverQuery
     Object.assign(next.options, query.options)
     if (query.isRaw) next.isRaw = query.isRaw
     next.then(resolve, reject)
   }
   query.handler = (handed) => {
-    if (turn.signal.aborted) return leave()
-    turn.signal.addEventListener('abort', leave)
+    if (state.signal.aborted) return leave()
+    state.signal.addEventListener('abort', leave)
     return handler(handed)
   }
   return made
@@ -101,7 +100,7 @@ async function untilGone(work: unknown, signal: AbortSignal) {
   }
 }
 
-interface Turn {
+interface FallState {
   readonly signal: AbortSignal
   hasFallen: boolean
   fall(error: unknown): void

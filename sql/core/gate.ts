@@ -89,8 +89,8 @@ export function openGate({ max, maxEach = max, waitMs }: GateOptions): Gate {
 
   return {
     async enter(owner, { places = 1, signal } = {}) {
-      if (waiting.filter((each) => each.owner === owner).length >= MAX_WAITING)
-        throw new NoConnection()
+      const isFull = waiting.filter((each) => each.owner === owner).length >= MAX_WAITING
+      if (isFull || signal?.aborted) throw new NoConnection()
       const { promise, resolve, reject } = Promise.withResolvers<Leave>()
       const one = { owner, places, since: performance.now(), enter: resolve }
       waiting.push(one)

@@ -216,11 +216,11 @@ async function answerOf<T>(asking: Promise<T>): Promise<T> {
 
 /** How long an answer of the standby is waited for. */
 const LOOK_MS = 2000
-/** How long is known what it has replayed, and that it is the primary's; and between looks at one that is not. */
+/** How long an answer of the standby counts as current, and the time between looks at one that cannot be used. */
 const KNOWN_MS = 1000
 const isRecent = (time: number) => performance.now() - time < KNOWN_MS
 const BEAT_MS = 500
-/** A lag that is told of. */
+/** From this lag on, the log and readiness warn. */
 const LAGS_MS = 10_000
 
 interface Log {

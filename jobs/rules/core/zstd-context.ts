@@ -3,10 +3,10 @@ import type { ZstdOptions } from 'node:zlib'
 import type { Transform } from 'node:stream'
 
 /**
- * A compressor that keeps one native context for all texts: to make one takes longer than to compress some kB in
- * it. Its frames are those of `zstdCompressSync`. It gives undefined for a text of more than 65,536 characters; as
- * for any after an error of the context, and in a Node whose streams are built differently: there is no public way
- * to keep a context.
+ * Compresses short texts in one native context that is kept: making a context takes longer than compressing a
+ * few kB. The frames equal those of `zstdCompressSync`. The function returns undefined for texts of more than
+ * 65,536 characters, after an error, and where the streams of Node lack the internals used here: Node has no
+ * public way to keep a context.
  */
 export function openCompressor(
   options: ZstdOptions,

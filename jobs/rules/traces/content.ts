@@ -221,7 +221,8 @@ async function bytesOf(texts: readonly string[], pause: Pause): Promise<Buffer> 
   const parts: Buffer[] = []
   for (const text of texts) {
     parts.push(Buffer.from(text))
-    await pause()
+    const paused = pause()
+    if (paused) await paused
   }
   return Buffer.concat(parts)
 }
