@@ -214,8 +214,13 @@ export async function publishVersion(
       funnel = ${jsonText(facts.funnel)}::text::jsonb, lengths = ${jsonText(facts.lengths)}::text::jsonb
     where org_id = ${orgId} and id = ${id} and ready_at is null`
   if (updated.count === 0) return false
-  const rows = files.map((file) => ({ ...file, org_id: orgId, version_id: id }))
-  await tx`insert into dataset_files ${tx(rows)}`
+  // One parameter for all: a statement has at most 65,535.
+  await tx`
+    insert into dataset_files (org_id, version_id, format, split, shard, path, storage_key, row_count,
+      size_bytes, sha256)
+    select ${orgId}, ${id}, f.*
+    from jsonb_to_recordset(${jsonText(files)}::text::jsonb) as f (format text, split text, shard int, path text,
+      storage_key text, row_count int8, size_bytes int8, sha256 text)`
   return true
 }
 

@@ -53,6 +53,14 @@ t.test('a write names its project in its body or in its query', async (t) => {
     t.equal((await client.get(`/traces/${other}?project=x`)).status, 200)
   })
 
+  t.test('an empty name of a trace is none', async (t) => {
+    const [one, other] = [randomUUIDv7(), randomUUIDv7()]
+    await client.post('/traces', trace(one, { project: '' }))
+    await client.post('/traces/batch', { traces: [trace(other)], project: '' })
+    for (const id of [one, other])
+      t.equal((await client.get(`/traces/${id}?project=default`)).status, 200)
+  })
+
   const score = { name: 'solved', score: 1 }
   t.test('scores and annotations of a trace', async (t) =>
     inEither(t, async (id, query, project) => {
