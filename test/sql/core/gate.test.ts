@@ -66,6 +66,13 @@ t.test('a gate', async (t) => {
     t.same(gate.state(), { busy: 0, free: 1, waiting: 0 })
     t.equal(waits.length, 3, 'each wait is told once')
   })
+
+  t.test('turns away at once who has given up before', async (t) => {
+    const gate = openGate({ max: 1, waitMs: 60_000 })
+    await gate.enter()
+    await t.rejects(gate.enter('gone', { signal: AbortSignal.abort() }), REFUSED)
+    t.equal(gate.state().waiting, 0)
+  })
 })
 
 const REFUSED = { code: 'NO_CONNECTION' }
