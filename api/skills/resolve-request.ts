@@ -77,7 +77,7 @@ const item = shape(
       .min(1)
       .description('An id, a name, a registry name, a url_slug, or a folder of `taken`'),
     skill_id: textReference().min(1),
-    version: Joi.alternatives<string | number>(Joi.number().unsafe(), textReference()).description(
+    version: Joi.alternatives<string | number>(Joi.number(), textReference()).description(
       'latest or a number from 1; without it what the organization’s agents are held to, else the latest',
     ),
     version_id: uuidReference(),

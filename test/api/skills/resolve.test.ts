@@ -312,7 +312,7 @@ t.test('resolving', async (t) => {
   })
 
   t.test('answers for each item, also for one that cannot be read', async (t) => {
-    const versions = [0, 1.5, 1e30, '', 'v3', '01a20080-6a47-7000-8000-4f1d2a9c3b5e']
+    const versions = [0, 1.5, '', 'v3', '01a20080-6a47-7000-8000-4f1d2a9c3b5e']
     const sent = [...versions.map((version) => ({ ref: 'x', version })), { ref: 'x'.repeat(300) }]
     const { resolve } = await setUp()
     const codes = (await resolve(sent)).map(({ error }: { error: { code: string } }) => error.code)
