@@ -90,9 +90,13 @@ export function expectedBytes({ headers }: IncomingMessage, maxBytes: number): n
   return Math.min(maxBytes, isInflated ? UNMEASURED_BYTES + MAX_RATIO * sentBytes : sentBytes)
 }
 
+/** The Content-Encoding of a request, in lower case. */
+export function encodingOf({ headers }: IncomingMessage) {
+  return headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
+}
+
 function inflater(req: IncomingMessage) {
-  const encoding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
-  switch (encoding) {
+  switch (encodingOf(req)) {
     case 'identity':
       return undefined
     case 'gzip':

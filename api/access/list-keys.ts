@@ -2,7 +2,7 @@ import Joi from 'joi'
 import { listOf, shape } from '../../jobs/shape.ts'
 import * as apiKeys from '../../sql/access/api-keys.ts'
 import { endpoint } from '../endpoint.ts'
-import { nullable, shortListMembers, pageQuery, times } from '../fields.ts'
+import { nullable, pageQuery, shortListMembers, times } from '../fields.ts'
 import { pageMembers, readPage } from '../pagination.ts'
 import { keyFields } from './key.ts'
 

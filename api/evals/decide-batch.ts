@@ -53,8 +53,7 @@ export const decideBatch = endpoint('POST', '/traces/batch-decision', {
   answers: { 200: batchBody, 202: batchBody, 404: errorBody },
   async handle(call) {
     const { context, principal, body, query } = call
-    const named = query.project
-    const visible = await readableProjects(context.sql, principal, named)
+    const visible = await readableProjects(context.sql, principal, query.project)
     const { trace_ids, manifest_id: manifestId } = body
     if (manifestId === undefined) {
       return decideNow(context, principal, visible, [...new Set(trace_ids)])

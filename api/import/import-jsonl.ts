@@ -3,6 +3,7 @@ import Joi from 'joi'
 import { pipeline } from 'node:stream'
 import type { Readable } from 'node:stream'
 import { createInflate } from 'node:zlib'
+import { encodingOf } from '../body-bytes.ts'
 import { endpoint } from '../endpoint.ts'
 import { ApiError, badRequest } from '../errors.ts'
 import { errorBody, waitHeaders } from '../fields.ts'
@@ -46,7 +47,7 @@ export const importJsonl = endpoint('POST', '/import/jsonl', {
   async handle(call) {
     checkType(call.request)
     const announced = headerOf(call.request, 'content-length')
-    if (encodingOf(call.request) === 'deflate')
+    if (encodingOf(call.request.raw.req) === 'deflate')
       return receiveImport(call, readUpload(inflated(call.body)))
     return receiveImport(call, readUpload(call.body), announced ? Number(announced) : undefined)
   },
@@ -54,16 +55,12 @@ export const importJsonl = endpoint('POST', '/import/jsonl', {
 
 /** A body that is compressed in transfer may have any type: its first bytes show that it is gzip. */
 function checkType(request: Request) {
-  const encoding = encodingOf(request)
+  const encoding = encodingOf(request.raw.req)
   if (['gzip', 'x-gzip', 'deflate'].includes(encoding)) return
   if (encoding !== 'identity') throw badRequest('Content-Encoding must be gzip or deflate')
   if (!TYPES.includes(request.mime ?? '')) {
     throw badRequest(`Content-Type must be one of ${TYPES.join(', ')}`)
   }
-}
-
-function encodingOf(request: Request) {
-  return headerOf(request, 'content-encoding')?.toLowerCase() ?? 'identity'
 }
 
 /** What is sent with gzip is stored so; deflate is no format of a file. */

@@ -37,7 +37,8 @@ export async function assignProjects(tx: Transaction, arrivals: readonly Arrival
 
 async function findProjectId(tx: Transaction, { principal, project }: Arrival) {
   try {
-    return (await writableProject(tx, principal, project)).id
+    // An empty name is none.
+    return (await writableProject(tx, principal, project || undefined)).id
   } catch (error) {
     if (error instanceof ApiError) return error
     throw error

@@ -50,9 +50,7 @@ export const createTrace = endpoint('POST', '/traces', {
   body,
   answers: { 200: storedBody, 201: storedBody, 402: quotaBody },
   async handle({ context, principal, query, body }) {
-    // An empty name of a trace is none.
-    const project = query.project || undefined
-    const stored = await storeTrace(context, { ...body, project, principal })
+    const stored = await storeTrace(context, { ...body, project: query.project, principal })
     if (stored instanceof Error) throw stored
     return new Answer(stored.created ? 201 : 200, viewAnswer(stored))
   },

@@ -85,11 +85,9 @@ export const createTraces = endpoint('POST', '/traces/batch', {
   },
   async handle({ context, principal, query, body }) {
     const sent = body.flatMap((item, index) => ('value' in item ? [{ ...item.value, index }] : []))
-    // An empty name is none, as that of a trace.
-    const named = query.project || undefined
     const taken = await Promise.all(
       sent.map(async ({ index, ...each }) => {
-        const arrival = { ...each, project: each.project ?? named, principal }
+        const arrival = { ...each, project: each.project ?? query.project, principal }
         const outcome = await storeTrace(context, arrival)
         return { index, trace_id: each.row.trace_id, outcome }
       }),

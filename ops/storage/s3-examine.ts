@@ -1,16 +1,12 @@
-import {
-  AbortMultipartUploadCommand,
-  CreateMultipartUploadCommand,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3'
+import { CreateMultipartUploadCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { randomUUID } from 'node:crypto'
 import { StorageAway } from '../../jobs/storage.ts'
 import type { Guard } from './guard.ts'
-import { isConflict, isMissing, unless } from './s3-client.ts'
+import { isConflict, unless } from './s3-client.ts'
 import type { Bucket } from './s3-client.ts'
 import { listObjects } from './s3-list.ts'
 import { deleteObject } from './s3-object.ts'
-import { listUploads } from './s3-unfinished.ts'
+import { abortUpload, listUploads } from './s3-unfinished.ts'
 
 /**
  * Tries what a look leaves out: to list objects and unfinished uploads, to write on a condition, and to
@@ -33,17 +29,16 @@ export async function examineBucket(bucket: Bucket, guard: Guard) {
 /** With an unfinished upload there, whose parts are listed too. */
 async function listBoth(bucket: Bucket, guard: Guard) {
   const { client, at } = bucket
-  const object = at('look')
-  const { UploadId } = await guard.run((abortSignal) =>
-    client.send(new CreateMultipartUploadCommand(object), { abortSignal }),
+  const key = 'look'
+  const { UploadId = '' } = await guard.run((abortSignal) =>
+    client.send(new CreateMultipartUploadCommand(at(key)), { abortSignal }),
   )
   try {
     for (const list of [listObjects, listUploads]) {
       for await (const _ of list(bucket, guard)) break
     }
   } finally {
-    const abort = new AbortMultipartUploadCommand({ ...object, UploadId })
-    await guard.run((abortSignal) => unless(isMissing, client.send(abort, { abortSignal })))
+    await abortUpload(bucket, guard, { key, UploadId }, undefined)
   }
 }
 

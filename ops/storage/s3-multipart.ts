@@ -44,7 +44,10 @@ export async function beginMultipart(bucket: Bucket, guard: Guard, key: string) 
       const next = { ...upload, PartNumber: sent.length + 1, Body }
       const answer = guard.runSlow((late) => {
         const abortSignal = AbortSignal.any([late, stop.signal])
-        return client.send(new UploadPartCommand(next), { abortSignal, requestTimeout: TRY_MS })
+        return client.send(new UploadPartCommand(next), {
+          abortSignal,
+          requestTimeout: SEND_TRY_MS,
+        })
       }, SENT_MS)
       sending = answer
       const { ETag } = await answer
@@ -60,7 +63,7 @@ export async function beginMultipart(bucket: Bucket, guard: Guard, key: string) 
             isRefused,
             client.send(new CompleteMultipartUploadCommand(whole), {
               abortSignal,
-              requestTimeout: TRY_MS,
+              requestTimeout: SEND_TRY_MS,
             }),
           ),
         SENT_MS,
@@ -80,4 +83,4 @@ export async function beginMultipart(bucket: Bucket, guard: Guard, key: string) 
 /** A part may be slow while the storage answers others, and ends at last after this. */
 export const SENT_MS = 300_000
 /** Of each try to send it. */
-export const TRY_MS = SENT_MS / 3
+export const SEND_TRY_MS = SENT_MS / 3

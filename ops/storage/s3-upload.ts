@@ -5,7 +5,7 @@ import { PART_BYTES } from './parts.ts'
 import type { Part } from './parts.ts'
 import { isRefused, unless } from './s3-client.ts'
 import type { Bucket } from './s3-client.ts'
-import { beginMultipart, SENT_MS, TRY_MS } from './s3-multipart.ts'
+import { beginMultipart, SENT_MS, SEND_TRY_MS } from './s3-multipart.ts'
 import type { Condition } from './s3-multipart.ts'
 
 /** What uploads into a bucket, for all requests and jobs of the process. */
@@ -28,7 +28,7 @@ export function openUploader(bucket: Bucket, guard: Guard) {
       (abortSignal) =>
         unless(
           isRefused,
-          client.send(new PutObjectCommand(put), { abortSignal, requestTimeout: TRY_MS }),
+          client.send(new PutObjectCommand(put), { abortSignal, requestTimeout: SEND_TRY_MS }),
         ),
       SENT_MS,
     )

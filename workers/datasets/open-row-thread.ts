@@ -9,7 +9,7 @@ export interface RowThread {
   make(traces: readonly RawTrace[], tools: ManifestTools): Promise<MadeRows>
   /** Makes the rows of what the thread held back for traces that might have come. */
   finish(): Promise<MadeRows>
-  /** Returns the buffer of used lines, so that a later batch can reuse it: the garbage would be as large as all rows. */
+  /** Gives the buffer of used lines to a later batch: as garbage all of them would be as large as all rows. */
   release(made: MadeRows): void
   close(): Promise<void>
 }
