@@ -3,7 +3,7 @@ import { listOf, shape } from '../../jobs/shape.ts'
 import * as versions from '../../sql/datasets/versions.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, listMembers, pageQuery } from '../fields.ts'
-import { decodeNumberCursor, listAnswer } from '../pagination.ts'
+import { decodeNumberCursor, encodeCursor, listAnswer } from '../pagination.ts'
 import { datasetPath, findVisibleDataset } from './dataset.ts'
 import { versionBody, viewVersions } from './version.ts'
 
@@ -26,14 +26,19 @@ export const listVersions = endpoint('GET', '/datasets/{dataset_id}/versions', {
       offset: page.offset,
       limit: page.limit + 1,
     })
-    const shown = await viewVersions(context, principal.orgId, rows)
-    return listAnswer(
-      'versions',
-      page,
-      shown,
-      dataset.version_count,
-      (version) => version,
-      ({ version_number }) => [version_number],
-    )
+    const shown = await viewVersions(context, principal.orgId, rows.slice(0, page.limit))
+    const last = shown.at(-1)
+    return {
+      ...listAnswer(
+        'versions',
+        page,
+        shown,
+        dataset.version_count,
+        (version) => version,
+        ({ version_number }) => [version_number],
+      ),
+      // A page ends early where its versions have very many files.
+      next_cursor: last && shown.length < rows.length ? encodeCursor([last.version_number]) : null,
+    }
   },
 })

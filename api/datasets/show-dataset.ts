@@ -13,7 +13,9 @@ export const showDataset = endpoint('GET', '/datasets/{dataset_id}', {
   answers: {
     200: Joi.object({
       ...datasetFields,
-      versions: listOf(versionBody).required().description('Newest first, 50 at most'),
+      versions: listOf(versionBody)
+        .required()
+        .description('Newest first, 50 at most, and fewer where they have more than 10,000 files'),
     }).label('DatasetWithVersions'),
     404: errorBody,
   },

@@ -4,7 +4,7 @@ import { listOf, shape, textReference, uuidReference } from '../../jobs/shape.ts
 import { DATASET_TYPES, SPLITS } from '../../jobs/rules/datasets/recipe.ts'
 import { findStaleReasons } from '../../sql/datasets/staleness.ts'
 import type { StaleReason } from '../../sql/datasets/staleness.ts'
-import { findVersion, listFiles } from '../../sql/datasets/versions.ts'
+import { countFitting, findVersion, listFiles } from '../../sql/datasets/versions.ts'
 import type { FileRow, VersionReference, VersionRow } from '../../sql/datasets/versions.ts'
 import type { ApiContext } from '../context.ts'
 import { ApiError, conflict, notFound } from '../errors.ts'
@@ -131,18 +131,26 @@ export async function viewVersion(context: ApiContext, orgId: string, version: V
   return view as NonNullable<typeof view>
 }
 
+/** The first of some versions: as many as have `MAX_FILES` files together, and one in any case. */
 export async function viewVersions(
   { sql }: ApiContext,
   orgId: string,
   versions: readonly VersionRow[],
 ) {
-  const ids = versions.map(({ id }) => id)
+  const fitting = await countFitting(
+    sql,
+    orgId,
+    versions.map(({ id }) => id),
+    MAX_FILES,
+  )
+  const shown = versions.slice(0, Math.max(1, fitting))
+  const ids = shown.map(({ id }) => id)
   const [allFiles, reasons] = await Promise.all([
     listFiles(sql, orgId, ids),
-    findStaleReasons(sql, orgId, versions),
+    findStaleReasons(sql, orgId, shown),
   ])
   const files = Map.groupBy(allFiles, ({ version_id }) => version_id)
-  return versions.map((version) =>
+  return shown.map((version) =>
     describe(version, files.get(version.id) ?? [], reasons.get(version.id)),
   )
 }
@@ -208,6 +216,8 @@ function pick<T, K extends keyof T>(row: T, members: readonly K[]) {
   return Object.fromEntries(members.map((name) => [name, row[name]])) as Pick<T, K>
 }
 
+/** Of one answer: 3 MB. */
+const MAX_FILES = 10_000
 const VERSION_MEMBERS = [
   'dataset_id',
   'dataset_name',

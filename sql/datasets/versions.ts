@@ -160,6 +160,25 @@ export async function listUnfinished(sql: Queryable, orgId: string, datasetId: s
   return rows.map(({ id }) => id)
 }
 
+/** How many of the versions, in the order given, have no more than `maxFiles` files together. */
+export async function countFitting(
+  sql: Queryable,
+  orgId: string,
+  versionIds: readonly string[],
+  maxFiles: number,
+) {
+  const [row] = await sql<[{ n: number }]>`
+    select count(*)::int as n from (
+      select sum(files) over (order by place) as together
+      from unnest(${versionIds}::uuid[]) with ordinality as v (id, place), lateral (
+        select count(*) as files from dataset_files
+        where org_id = ${orgId} and version_id = v.id
+      ) as counted
+    ) as summed
+    where together <= ${maxFiles}`
+  return row.n
+}
+
 /** In the order of the rows. */
 export async function listFiles(sql: Queryable, orgId: string, versionIds: readonly string[]) {
   return sql<(FileRow & { version_id: string })[]>`

@@ -186,6 +186,31 @@ t.test('datasets', async (t) => {
     t.match(next.body, { versions: [{ id: first.id }], next_cursor: null })
   })
 
+  t.test('an answer has no more versions than have 10,000 files together', async (t) => {
+    const { body: dataset } = await api.post('/datasets', { name: 'shards', dataset_type: 'sft' })
+    const addFiles = (version: string, n: number) => service.sql`
+      insert into dataset_files
+        (org_id, version_id, format, split, shard, path, storage_key, row_count, size_bytes, sha256)
+      select org_id, id, 'jsonl', 'train', n, n, n, 1, 1, '' from dataset_versions,
+        generate_series(1000, 999 + ${n}) n where id = ${version}`
+    for (const files of [6000, 3000, 5000, 10_001]) {
+      await addFiles((await buildVersion(api, dataset.id)).id, files)
+    }
+    const pages = []
+    let cursor = ''
+    do {
+      const { body } = await api.get(
+        `/datasets/${dataset.id}/versions${cursor && `?cursor=${cursor}`}`,
+      )
+      t.match(body, { total: 4, limit: 50 })
+      pages.push(body.versions.map((version: { version_label: string }) => version.version_label))
+      cursor = body.next_cursor
+    } while (cursor)
+    t.same(pages, [['v4'], ['v3', 'v2'], ['v1']])
+    const { body } = await api.get(`/datasets/${dataset.id}`)
+    t.match(body.versions, { length: 1 })
+  })
+
   t.test('changed members change, and null empties one', async (t) => {
     const made = {
       name: 'change',
