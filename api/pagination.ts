@@ -1,3 +1,4 @@
+import { readTime } from '../jobs/rules/core/time.ts'
 import { isUuid } from '../jobs/rules/core/uuid.ts'
 import type { RegistryPlace } from '../sql/skills/registry.ts'
 import { badRequest, validationError } from './errors.ts'
@@ -108,7 +109,7 @@ export function decodeTextCursor(cursor: string | undefined): string | undefined
 function readKey(cursor: string): Key {
   const [time, ...texts] = readList(cursor)
   if (texts.length === 0 || !texts.every(isText)) throw notCursor()
-  return [readTime(time), ...(texts as [string])]
+  return [timeOf(time), ...(texts as [string])]
 }
 
 function readList(cursor: string): unknown[] {
@@ -121,12 +122,9 @@ function readList(cursor: string): unknown[] {
   throw notCursor()
 }
 
-/** JavaScript turns the 31st of February into a day of March; written out again it shows. */
-function readTime(text: unknown): Date {
-  const time = new Date(typeof text === 'string' && TIME.test(text) ? text : Number.NaN)
-  const isTime =
-    !Number.isNaN(time.getTime()) && time.toISOString().slice(0, 19) === String(text).slice(0, 19)
-  if (isTime) return time
+function timeOf(text: unknown): Date {
+  const time = typeof text === 'string' ? readTime(text) : undefined
+  if (time) return time
   throw validationError([{ field: 'query.cursor', message: 'must name a time that there is' }])
 }
 
@@ -171,5 +169,3 @@ type Key = readonly [at: Date, id: string, ...more: string[]]
 
 /** A number as the database writes it. */
 const SORT_KEY = /^(-?\d{1,12}(\.\d{1,12})?|Infinity)$/
-/** PostgreSQL knows no year 0. */
-const TIME = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
