@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { connectionAddress } from './client-address.ts'
 import type { AddressRange } from './client-address.ts'
-import { ApiError } from './errors.ts'
+import { limitReached } from './rate-limit.ts'
 
 /** How many connections a process holds open. */
 export interface ConnectionLimits {
@@ -80,9 +80,8 @@ export function limitConnections(
     refusals,
     check({ socket }) {
       if (!refused.has(socket)) return
-      throw new ApiError(429, 'too_many_connections', 'Too many connections from this address', {
-        headers: { 'Retry-After': '5', Connection: 'close' },
-      })
+      const detail = 'Too many connections from this address'
+      throw limitReached('connections', 5, 'too_many_connections', detail, { Connection: 'close' })
     },
   }
 }

@@ -110,9 +110,15 @@ function tooManyRequests(waitSeconds: number) {
  * @param limit names the limit
  * @param seconds after which another try may pass
  */
-export function limitReached(limit: string, seconds: number, code: string, detail: string) {
+export function limitReached(
+  limit: string,
+  seconds: number,
+  code: string,
+  detail: string,
+  headers: Record<string, string> = {},
+) {
   return new ApiError(429, code, detail, {
-    headers: { 'Retry-After': String(seconds), 'X-Quota-Exceeded': limit },
+    headers: { 'Retry-After': String(seconds), 'X-Quota-Exceeded': limit, ...headers },
     members: { resets_in_seconds: seconds },
   })
 }

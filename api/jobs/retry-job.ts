@@ -1,11 +1,13 @@
+import { deleteTraces } from '../../jobs/delete-traces.ts'
 import { jobs } from '../../jobs/index.ts'
+import { restoreBackup } from '../../jobs/restore-backup.ts'
 import { bool, shape } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { findSecret } from '../../sql/jobs/job-secrets.ts'
 import { restartJob } from '../../sql/jobs/jobs.ts'
 import type { JobError } from '../../sql/jobs/jobs.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { ApiError, conflict } from '../errors.ts'
+import { ApiError, conflict, forbidden } from '../errors.ts'
 import { errorBody } from '../fields.ts'
 import { requireJobRoom } from '../admit-job.ts'
 import { findVisibleJob, jobBody, jobPath, viewJob } from './job.ts'
@@ -22,6 +24,9 @@ export const retryJob = endpoint('POST', '/jobs/{job_id}/retry', {
   answers: { 202: jobBody, 404: errorBody, 409: errorBody },
   async handle({ context, principal, params, body }) {
     const found = await findVisibleJob(context, principal, params.job_id)
+    if (ADMIN_KINDS.has(found.kind) && principal.permissions !== 'admin') {
+      throw forbidden(`Only an admin key may have ${found.kind} tried again`)
+    }
     const declared = jobs.find(({ name }) => name === found.kind)
     if (found.state !== 'failed' || !declared) throw conflict('Only a failed job can be retried')
     const secret = await findSecret(context.sql, principal.orgId, found.id)
@@ -41,6 +46,9 @@ export const retryJob = endpoint('POST', '/jobs/{job_id}/retry', {
     return new Answer(202, viewJob(job), { Location: `/api/v1/jobs/${job.id}`, 'Retry-After': '1' })
   },
 })
+
+/** Kinds that only an admin key may ask for. */
+const ADMIN_KINDS: ReadonlySet<string> = new Set([deleteTraces.name, restoreBackup.name])
 
 function notRetryable({ code }: JobError) {
   const detail = `The job failed with ${code}, which another try does not mend; \`force\` tries it nevertheless`

@@ -26,7 +26,7 @@ export const attachFile = endpoint('POST', '/skills/{skill_name}/attachments', {
     422: unprocessableBody,
   },
   async handle({ context, principal, params, body }) {
-    const target = { skillName: params.skill_name, versionId: body.skill_version_id ?? null }
+    const target = { skillName: params.skill_name, versionIds: [body.skill_version_id] }
     const sent = readSentFiles([body], () => 'body')
     const { version, files, isAnyNew } = await putFiles(context, principal, target, sent)
     const attached = { ...viewAttachment(onlyRow(files)), ...viewVersionOf(version) }

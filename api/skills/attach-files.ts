@@ -27,7 +27,8 @@ export const attachFiles = endpoint('POST', '/skills/{skill_name}/attachments/bu
     422: unprocessableBody,
   },
   async handle({ context, principal, params, body }) {
-    const target = { skillName: params.skill_name, versionId: body.skill_version_id ?? null }
+    const versionIds = [body, ...body.files].map(({ skill_version_id: id }) => id)
+    const target = { skillName: params.skill_name, versionIds }
     const sent = readSentFiles(body.files, (i) => `body.files.${i}`)
     const { version, files, isAnyNew } = await putFiles(context, principal, target, sent)
     const attached = { attachments: files.map(viewAttachment), ...viewVersionOf(version) }

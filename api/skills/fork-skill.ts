@@ -9,7 +9,9 @@ import { findServed } from './public-skill.ts'
 import { referenceOf, skillPath } from './skill.ts'
 
 const members = {
-  new_name: nameField.description('Default its name, or its name with -2, -3 and so on'),
+  new_name: nameField
+    .empty(['', null])
+    .description('Default its name, or its name with -2, -3 and so on'),
 }
 
 export const forkSkill = endpoint('POST', '/skills/{skill_name}/fork', {

@@ -15,8 +15,8 @@ import { lockVisibleSkill, newestVersion, requireNext, skillConflict } from './s
 
 export interface FilesTarget {
   readonly skillName: string
-  /** A version that has the body the files belong to; null when nothing is said of that. */
-  readonly versionId: string | null
+  /** Versions that have the body which the files belong to; undefined where nothing is said of that. */
+  readonly versionIds: readonly (string | undefined)[]
 }
 
 /**
@@ -26,16 +26,18 @@ export interface FilesTarget {
 export async function putFiles(
   { sql, queue }: ApiContext,
   principal: Principal,
-  { skillName, versionId }: FilesTarget,
+  { skillName, versionIds }: FilesTarget,
   sent: readonly SentFile[],
 ) {
   const { orgId, keyLabel: author } = principal
   return queue.transaction(sql, async (tx: Transaction) => {
     const skill = await lockVisibleSkill(tx, principal, skillName)
     const newest = await newestVersion(tx, orgId, skill.id)
-    const named = versionId === null ? newest : await findNamed(tx, orgId, skill.id, versionId)
-    if (!named.body_sha256.equals(newest.body_sha256)) {
-      throw skillConflict('The newest version of the skill has another body', skill, newest)
+    for (const id of new Set(versionIds)) {
+      const named = id === undefined ? newest : await findNamed(tx, orgId, skill.id, id)
+      if (!named.body_sha256.equals(newest.body_sha256)) {
+        throw skillConflict('The newest version of the skill has another body', skill, newest)
+      }
     }
     const present = await listFiles(tx, orgId, [newest.id])
     const plan = planFiles(present, sent)

@@ -20,7 +20,7 @@ export const routeSkills = endpoint('POST', '/skills/route', {
       top_k: int(1, 50).default(5),
       include_attachments: bool().default(false),
       agent_name: textReference().description('Whose assignments count; default any agent'),
-      category: text(64),
+      category: text(64).empty(['', null]),
     },
   )
     .label('SkillRouteRequest')

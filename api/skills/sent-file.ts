@@ -34,15 +34,17 @@ const members = {
     .description('Default text/plain for UTF-8, else application/octet-stream'),
   mode: oneOf(...MODES).default('0644'),
 }
-/** Said beside the files. */
+/** Said in each file, or once beside several. */
 const skill_version_id = uuidReference().description(
   'Refused with 409 when the newest version has another body than this one',
 )
 
 /** A file as clients send it, in the words of the interface or in those of older clients. */
-const sentFile = oneOfEach(shape({}, members)).label('SkillFile')
 export const sentFileBody = oneOfEach(shape({}, { ...members, skill_version_id }))
-export const sentFilesBody = shape({ files: listOf(sentFile).min(1).max(50) }, { skill_version_id })
+export const sentFilesBody = shape(
+  { files: listOf(sentFileBody.label('SkillFile')).min(1).max(50) },
+  { skill_version_id },
+)
 
 /**
  * @param fieldOf the name of the item's field in the request
@@ -106,4 +108,4 @@ function checkBase64(text: string, { message }: Joi.CustomHelpers) {
   return isBase64 ? text : message({ custom: '{#label} must be padded base64' })
 }
 
-type SentItem = Valid<typeof sentFile>
+type SentItem = Valid<typeof sentFileBody>

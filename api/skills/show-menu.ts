@@ -16,7 +16,7 @@ export const showMenu = endpoint('GET', '/skills/menu', {
       {},
       {
         agent_name: textReference().description('Whose assignments count; default any agent'),
-        category: text(64),
+        category: text(64).empty(['', null]),
         project: projectField.description('Project id or name; whose assignments count'),
         limit: int(1, 200).default(100),
       },

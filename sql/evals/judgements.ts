@@ -48,31 +48,40 @@ export async function lockJudged(
  * traces that are the oldest themselves, also lists the copies whose verdict does not name them yet:
  * these may have been judged before the older one was there, or not at all. Those that are judged by a
  * correction name none, whichever is the oldest.
+ * @param maxCopies how many copies are listed; a conversation may have a million
  */
 export async function listOldest(
   sql: Queryable,
   orgId: string,
   projectId: string,
   traces: readonly (HashedConversation & { trace_id: string })[],
+  maxCopies: number,
 ) {
-  const list = hashList(traces)
-  const ids = traces.map(({ trace_id }) => trace_id)
+  const hashed = traces.filter(({ content_hash }) => content_hash !== null)
+  const ids = hashed.map(({ trace_id }) => trace_id)
   return sql<{ trace_id: string; oldest: string }[]>`
-    with copies as materialized (
-      select period, trace_id, first_value(trace_id) over (
-        partition by content_hash order by started_at, created_at, trace_id) as oldest
-      from traces
-      where org_id = ${orgId} and project_id = ${projectId} and status <> 'running'
-        and content_hash = any((select ${list}::text::bytea[])::bytea[])
+    with given as materialized (
+      select * from unnest(${ids}::text[], ${hashList(hashed)}::text::bytea[])
+        as g (trace_id, content_hash)
+    ), firsts as materialized (
+      select h.content_hash, first.trace_id as oldest
+      from (select distinct content_hash from given) as h
+      cross join lateral (${oldestOf(sql, orgId, projectId)}) as first
     )
-    select trace_id, oldest from copies where trace_id = any(${ids}::text[])
+    select trace_id, oldest from given join firsts using (content_hash)
     union all
-    select c.trace_id, c.oldest from copies c
-    left join verdicts v on v.org_id = ${orgId} and v.project_id = ${projectId}
-      and v.period = c.period and v.trace_id = c.trace_id
-    where c.oldest = any(${ids}::text[]) and c.trace_id <> all(${ids}::text[])
-      and v.duplicate_of is distinct from c.oldest
-      and (v.reasons @> ${jsonText([{ code: OUTPUT_CORRECTED }])}::text::jsonb) is not true`
+    (select copy.trace_id, f.oldest
+    from firsts f cross join lateral (
+      select t.trace_id from traces t
+      left join verdicts v on v.org_id = t.org_id and v.project_id = t.project_id
+        and v.period = t.period and v.trace_id = t.trace_id
+      where t.org_id = ${orgId} and t.project_id = ${projectId} and t.status <> 'running'
+        and t.content_hash = f.content_hash and t.trace_id <> all(${ids}::text[])
+        and v.duplicate_of is distinct from f.oldest
+        and (v.reasons @> ${jsonText([{ code: OUTPUT_CORRECTED }])}::text::jsonb) is not true
+      limit ${maxCopies}) as copy
+    where f.oldest = any(${ids}::text[])
+    limit ${maxCopies})`
 }
 
 /**
@@ -104,12 +113,17 @@ export async function listFirst(
   const rows = await sql<{ trace_id: string }[]>`
     select first.trace_id
     from unnest(${hashList(conversations)}::text::bytea[]) as h (content_hash)
-    cross join lateral (
-      select trace_id from traces t
-      where org_id = ${orgId} and project_id = ${projectId} and status <> 'running'
-        and t.content_hash = h.content_hash
-      order by started_at, created_at, trace_id limit 1) as first`
+    cross join lateral (${oldestOf(sql, orgId, projectId)}) as first`
   return rows.map(({ trace_id }) => trace_id)
+}
+
+/** The oldest trace of a conversation `h`, by the index `traces_content`. */
+function oldestOf(sql: Queryable, orgId: string, projectId: string) {
+  return sql`
+    select trace_id from traces t
+    where org_id = ${orgId} and project_id = ${projectId} and status <> 'running'
+      and t.content_hash = h.content_hash
+    order by started_at, created_at, trace_id limit 1`
 }
 
 /** The scores of traces, with what judging needs of them; those that rate a skill are not judged by. */

@@ -15,7 +15,7 @@ import { upsertVerdicts } from '../evals/verdicts.ts'
 import type { VerdictRow } from '../evals/verdicts.ts'
 import { markScoresDue } from '../skills/scores-due.ts'
 import { indexTraces } from '../traces/trace-search.ts'
-import { judge, readEvidence } from './trace-evidence.ts'
+import { judge, MAX_COPIES, readEvidence } from './trace-evidence.ts'
 import type { TraceEvidence, TraceJudgement } from './trace-evidence.ts'
 
 /**
@@ -47,6 +47,11 @@ export async function judgeTraces(
   const own = new Set(judged)
   const copies = evidence.family.map(({ trace_id }) => trace_id).filter((id) => !own.has(id))
   await enqueueTraces(queue, tx, judgeJob, orgId, projectId, copies)
+  // There may be further copies, which are found when those listed have been judged.
+  if (copies.length === MAX_COPIES) {
+    const options = { startAfterSeconds: COPIES_SECONDS }
+    await enqueueTraces(queue, tx, judgeJob, orgId, projectId, judged, options)
+  }
   await judgeOrphansLater(tx, queue, orgId, projectId, evidence)
   await noteSkills(tx, orgId, projectId, locked, evidence)
   const isAnyMarked = stored.first.length + stored.moved.length > 0
@@ -137,5 +142,7 @@ function copiedFrom({ reasons }: Decision) {
   return reasons.find(({ code }) => code === COPY)?.subject ?? null
 }
 
+/** Within which `MAX_COPIES` have usually been judged. */
+const COPIES_SECONDS = 60
 /** Within which a deletion has usually ended. */
 const DELETION_SECONDS = 1

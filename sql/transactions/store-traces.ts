@@ -72,8 +72,8 @@ export async function chargeTraces(
 
 /**
  * Completes and counts the few traces of requests, and has the drafts activated that these and the finished
- * ones run under, as imported traces never do. All statements are sent at once, which saves round trips; the server runs
- * them one after the other.
+ * ones run under, as imported traces never do. Statements are sent together, which saves round trips; the server
+ * runs them one after the other.
  * @returns as `chargeTraces` does
  */
 export async function acceptTraces(
@@ -85,13 +85,13 @@ export async function acceptTraces(
   // In one order, so that two transactions never wait for each other.
   const ordered = traces.toSorted((a, b) => order(a.projectId, b.projectId))
   const n = traces.reduce((sum, { traceIds }) => sum + traceIds.length, 0)
-  const [, , , over] = await allEnded([
+  await allEnded([
     completeTraces(tx, queue, charge.orgId, ordered.map(withoutOpen)),
     noteUse(tx, queue, charge.orgId, ordered),
     awaitSettling(tx, queue, charge.orgId, ordered),
-    chargeTraces(tx, queue, charge, n),
   ])
-  return over
+  // Whoever holds the counter waits for nobody who may wait for it.
+  return chargeTraces(tx, queue, charge, n)
 }
 
 function withoutOpen({ openIds = [], ...traces }: AcceptedTraces): NewTraces {

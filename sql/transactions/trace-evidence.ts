@@ -23,7 +23,7 @@ export async function readEvidence(
   const ids = locked.map(({ trace_id }) => trace_id)
   const [family, given, decided, checks, policies, fits, broken, flagged, corrected] =
     await Promise.all([
-      listOldest(sql, orgId, projectId, locked),
+      listOldest(sql, orgId, projectId, locked, MAX_COPIES),
       listJudgedScores(sql, orgId, projectId, ids),
       listDecided(sql, orgId, projectId, ids),
       listChecks(sql, orgId, projectId),
@@ -34,7 +34,7 @@ export async function readEvidence(
       listCorrected(sql, orgId, projectId, ids),
     ])
   return {
-    /** The traces, and the copies that are to be judged anew. */
+    /** The traces, and `MAX_COPIES` at most of the copies that are to be judged anew. */
     family,
     /** What they were decided before. */
     decided,
@@ -83,6 +83,9 @@ export async function judge(
   }
   return judgements
 }
+
+/** Copies that are to be judged anew, of all the traces together. */
+export const MAX_COPIES = 5000
 
 export type TraceJudgement = Judgement & { trace: JudgedTrace }
 export type TraceEvidence = Omit<Awaited<ReturnType<typeof readEvidence>>, 'policies'> & {

@@ -20,10 +20,12 @@ t.test('connections', async (t) => {
     t.match(answer, /^HTTP\/1\.1 429 /)
     t.match(answer, /^retry-after: 5\r$/im)
     t.match(answer, /^connection: close\r$/im)
+    t.match(answer, /^x-quota-exceeded: connections\r$/im)
     t.match(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))), {
       code: 'too_many_connections',
       detail: String,
       request_id: String,
+      resets_in_seconds: 5,
     })
     t.match(await ask(await open(t, port, '127.0.0.2')), /^HTTP\/1\.1 200 /)
     t.match(await ask(held[0] as Socket), /^HTTP\/1\.1 200 /, 'and those within stay')

@@ -281,6 +281,15 @@ t.test('attachments', async (t) => {
       status: 409,
       body: { detail: { resource: { type: 'skill', name: 'deploy', version: 3 } } },
     })
+    const { body: newest } = await client.get('/skills/deploy')
+    const bulk = (...ids: (string | undefined)[]) => {
+      const files = ids.map((id, i) => ({ path: `${i}.md`, content: '', skill_version_id: id }))
+      return client.post('/skills/deploy/attachments/bulk', { files })
+    }
+    const { id: current } = newest.latest_version
+    t.equal((await bulk(undefined, current, skill_version_id)).status, 409, 'said in one file')
+    t.equal((await bulk(current, skill.id)).status, 404)
+    t.equal((await bulk(undefined, current, current)).status, 201)
   })
 
   t.test('that many send at once are all there, in one version', async (t) => {

@@ -170,6 +170,7 @@ t.test('deployed clients', async (t) => {
     t.equal(await fork('', { new_name: 'of-body' }), 'of-body')
     t.equal(await fork('', { new_name: null }), 's-2')
     t.equal(await fork(''), 's-3')
+    t.equal(await fork('?new_name=', { new_name: '' }), 's-4')
   })
 
   t.test('preview what is public of a fork, and take it', async (t) => {

@@ -38,6 +38,7 @@ t.test('skills', async (t) => {
     })
     t.match(all.prompt_fragment, /\n- a-skill: Does a\n- b-skill: Does - a: fake line$/)
     t.same(namesOf(await menu('category=x')), ['a-skill'])
+    t.same(namesOf(await menu('category=')), namesOf(all), 'none is said')
     t.same(namesOf(await menu('limit=1')), ['a-skill'])
     await sql`
       insert into skill_scans (org_id, version_id, revision, scanner_version, band, reason_codes,

@@ -6,6 +6,7 @@ import { restoreBackupHandler } from '../../../workers/import/backup/restore-bac
 import { makeDeleteHandler } from '../../../workers/maintenance/delete-traces.ts'
 import { openBackups } from '../../support/backup/backups.ts'
 import { makeTestKey, openService } from '../../support/service.ts'
+import { setJobState } from '../../support/job-state.ts'
 import { hello, storeJudged } from '../../support/stored-traces.ts'
 import type { JudgedTrace } from '../../support/stored-traces.ts'
 import { until } from '../../support/until.ts'
@@ -217,6 +218,20 @@ t.test('DELETE /traces', async (t) => {
     t.same(one.body, two.body)
     t.equal(two.headers['idempotent-replayed'], 'true')
     t.match(await org.remove('agent_name=other', once), { status: 409 })
+  })
+
+  await t.test('is tried again by an admin key only', async (t) => {
+    const org = await open({ trace_id: '1' })
+    const { body } = await org.remove('agent_name=agent')
+    await setJobState(sql, body.job_id, 'failed')
+    const writer = await makeTestKey(sql, org.orgId, { scope: 'global', permissions: 'write' })
+    const retry = `/jobs/${body.job_id}/retry`
+    t.match(await service.client(writer.raw).post(retry, { force: true }), {
+      status: 403,
+      body: { code: 'forbidden', detail: /admin/ },
+    })
+    t.equal((await org.client.get(`/jobs/${body.job_id}`)).body.state, 'failed')
+    t.equal((await org.client.post(retry, { force: true })).status, 202)
   })
 
   await t.test('has copies judged again, and cells added up', async (t) => {

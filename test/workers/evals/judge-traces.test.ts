@@ -6,6 +6,7 @@ import type { Trial } from '../../support/tau-bench.ts'
 import { until } from '../../support/until.ts'
 import { markCellsDirty } from '../../../sql/evals/cell-marks.ts'
 import { judgeTraces } from '../../../sql/transactions/judge-traces.ts'
+import { MAX_COPIES } from '../../../sql/transactions/trace-evidence.ts'
 import { aggregateScoresHandler } from '../../../workers/evals/aggregate-scores.ts'
 import { judgeTracesHandler } from '../../../workers/evals/judge-traces.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
@@ -86,6 +87,34 @@ t.test('the judge', async (t) => {
     t.same(outcomes[2], outcomes[0])
     const dropped = outcomes[0]?.filter(({ duplicate_of }) => duplicate_of !== null)
     t.equal(dropped?.length, 18, 'of 24 traces with 6 conversations')
+  })
+
+  t.test('of very many copies has some judged, and then further ones', async (t) => {
+    const org = await service.makeOrganization()
+    const client = service.client(org.key)
+    const trace = { agent_name: 'a', user_input_preview: 'ping', final_output_preview: 'pong' }
+    await client.post('/traces', { ...trace, id: 'oldest', started_at: '2026-01-01T00:00:00Z' })
+    await sql`
+      with ids as (
+        insert into trace_ids select org_id, project_id, 'copy ' || n, period
+        from trace_ids, generate_series(0, ${MAX_COPIES}) n where org_id = ${org.orgId}
+      )
+      insert into traces
+      select (jsonb_populate_record(t, jsonb_build_object('trace_id', 'copy ' || n,
+        'started_at', t.started_at + interval '1 day'))).*
+      from traces t, generate_series(0, ${MAX_COPIES}) n where org_id = ${org.orgId}`
+    const judge = (id: string) =>
+      sql.begin((tx) => judgeTraces(tx, queue, org.orgId, org.projectId, [id]))
+    const { judged, copies } = await judge('oldest')
+    t.same([judged, copies.length], [['oldest'], MAX_COPIES])
+    const later = await sql`
+      select data -> 'payload' -> 'trace_ids' as ids from pgboss.job
+      where name = 'evals.judge' and start_after > now() + interval '30 seconds'`
+    t.match(later, [{ ids: ['oldest'] }], 'when those have been judged')
+    t.match(await judge('copy 0'), { judged: ['copy 0'], copies: [] })
+    const [copy] = await sql`
+      select duplicate_of from verdicts where org_id = ${org.orgId} and trace_id = 'copy 0'`
+    t.match(copy, { duplicate_of: 'oldest' })
   })
 
   t.test('skips what is gone and leaves running traces undecided', async (t) => {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { SKILL_RATER_CONFIG } from '../../../jobs/rules/skills/skill-rater.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
 import { updateScore } from '../../../sql/skills/registry-scores.ts'
 import type { RegistryScore } from '../../../sql/skills/registry-scores.ts'
@@ -170,7 +171,12 @@ t.test('scores of public skills', async (t) => {
     await rate(owner, { traceId, versionId: current, value: 0.75 })
     await rate(owner, { traceId: other, versionId: before, value: 0.25, source: 'human' })
     t.match(await score(skill), { rating_count: 2, avg_rating: 0.5, rating: 0.0945 })
-    await rate(owner, { traceId: third, versionId: current, value: 0.5 })
+    const [trace] = await sql<{ hash: string }[]>`
+      select upper('sha256:' || encode(content_hash, 'hex')) as hash from traces
+      where org_id = ${owner.orgId} and trace_id = ${third}`
+    const prompt_sha256 = `sha256:${SKILL_RATER_CONFIG.prompt_sha256}`
+    const metadata = { prompt_sha256, trace_hash: trace?.hash ?? '' }
+    await rate(owner, { traceId: third, versionId: current, value: 0.5, metadata })
     t.match(await score(skill), { rating_count: 3, avg_rating: 0.5 })
   })
 

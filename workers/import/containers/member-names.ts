@@ -4,14 +4,17 @@ export function namesOf(text: string, from: number): string[] {
   let depth = 0
   TOKEN.lastIndex = from
   for (let token; (token = TOKEN.exec(text));) {
-    const [{ length }] = token
-    if (length > 1) {
-      if (depth === 1 && token[1] !== undefined) names.push(token[1])
-    } else if (token[0] === '{' || token[0] === '[') depth++
+    const [whole, name, colon] = token
+    if (name !== undefined) {
+      if (depth === 1 && colon !== undefined) names.push(name)
+    } else if (whole === '{' || whole === '[') depth++
     else if (--depth <= 0) break
   }
   return names
 }
 
-/** A bracket, or a string; `1` is the string where it is the name of a member. */
-const TOKEN = /[{}[\]]|"([^"\\]*(?:\\.[^"\\]*)*)"(?=\s*:)|"[^"\\]*(?:\\.[^"\\]*)*"/g
+/**
+ * A bracket, or a string, which may be cut off; `2` is there where the string is the name of a member. From
+ * each quotation mark on it matches, so that none is looked at twice.
+ */
+const TOKEN = /[{}[\]]|"([^"\\]*(?:\\[^][^"\\]*)*)(?:"(\s*:)?|\\?$)/g
