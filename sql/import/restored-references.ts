@@ -10,7 +10,7 @@ export interface RestoreScope {
   readonly projectId: string | null
 }
 
-/** What the key may write that asked for a restore; undefined for one that is gone. */
+/** What the key may write that asked for a restore; undefined for one that was revoked. */
 export async function findRestoreScope(
   sql: Queryable,
   orgId: string,
@@ -21,7 +21,7 @@ export async function findRestoreScope(
   >`
     select scope = 'global' and permissions = 'admin' as "isAdmin",
       case when scope = 'workspace' then workspace_id end as "workspaceId", project_id as "projectId"
-    from api_keys where org_id = ${orgId} and id = ${keyId}`
+    from api_keys where org_id = ${orgId} and id = ${keyId} and revoked_at is null`
   return key && { orgId, ...key }
 }
 

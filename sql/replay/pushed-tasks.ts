@@ -7,6 +7,8 @@ export interface PushBatch {
   readonly max_in_flight: number
   /** Neither canceled nor expired nor paused, and the job is the one that sends it. */
   readonly is_open: boolean
+  /** The key on whose behalf it is sent was revoked. */
+  readonly is_revoked: boolean
   /** Tasks that the runner has: they were sent, and their leases hold. */
   readonly in_flight: number
   /** Tasks that anybody has, leases that have run out included. */
@@ -37,6 +39,9 @@ export async function lockPushBatch(
     select b.runner_url, b.max_in_flight,
       b.canceled_at is null and b.expires_at > now() and b.paused_reason is null
         and b.dispatch_job_id = ${jobId} as is_open,
+      exists (select from jobs j join api_keys a on a.org_id = j.org_id and a.id = j.created_by
+        where j.org_id = b.org_id and j.id = b.dispatch_job_id
+          and a.revoked_at is not null) as is_revoked,
       k.in_flight, k.leased, k.next_end_seconds
     from replay_batches b, lateral (
       select count(*)::int as leased,

@@ -70,25 +70,33 @@ async function dispatchSlice(dispatch: Dispatch): Promise<Ending> {
 
 /** Sends what may be sent now, or says how the run ends once what is under way has ended. */
 async function takeStep(dispatch: Dispatch): Promise<Step> {
-  const { run, batchId, jobId, state, sending } = dispatch
+  const { run, state } = dispatch
   const reason = findPauseReason(state)
-  if (reason !== undefined) {
-    // One of the requests under way may succeed.
-    if (sending.count() > 0) return 'wait'
-    const isPaused = await pauseBatch(run.sql, run.orgId, { batchId, jobId, reason })
-    if (isPaused) return { outcome: { status: 'paused', reason } }
-  }
+  const paused = reason === undefined ? undefined : await pause(dispatch, reason)
+  if (paused) return paused
   const waitMs = state.notBefore - run.now().getTime()
   if (waitMs > 0) return { outcome: waitFor(waitMs / 1000) }
   const claimed = await claim(dispatch)
-  if (!claimed) return { outcome: { status: 'stopped' } }
+  if (!claimed) return STOPPED
   const { batch, tasks } = claimed
+  if (batch.is_revoked) return (await pause(dispatch, 'key_revoked')) ?? STOPPED
   if (tasks.length > 0) {
     noteNews(state, run.now())
     await sendTasks(dispatch, batch, tasks)
     return 'sent'
   }
   return batch.leased > 0 ? waitForRunner(dispatch, batch) : { outcome: { status: 'completed' } }
+}
+
+/** Undefined when nothing is left to be sent. */
+async function pause(
+  { run, batchId, jobId, sending }: Dispatch,
+  reason: string,
+): Promise<Step | undefined> {
+  // One of the requests under way may succeed.
+  if (sending.count() > 0) return 'wait'
+  const isPaused = await pauseBatch(run.sql, run.orgId, { batchId, jobId, reason })
+  return isPaused ? { outcome: { status: 'paused', reason } } : undefined
 }
 
 /** Undefined when nothing of the batch is to be sent any more. */
@@ -98,7 +106,7 @@ async function claim({ run, batchId, jobId }: Dispatch) {
     const batch = await lockPushBatch(tx, orgId, { batchId, jobId })
     if (!batch?.is_open) return undefined
     const max = Math.min(batch.max_in_flight - batch.in_flight, CLAIMED_TOGETHER)
-    if (max <= 0) return { batch, tasks: [] }
+    if (max <= 0 || batch.is_revoked) return { batch, tasks: [] }
     const lease = { leaseSeconds: LEASE_SECONDS, leasedBy: null }
     return {
       batch,
@@ -131,6 +139,7 @@ async function saveState({ run, batchId, state }: Dispatch) {
   )
 }
 
+const STOPPED: Step = { outcome: { status: 'stopped' } }
 /** How long a runner may hold a task that it took. */
 const LEASE_SECONDS = 600
 /** Each has an input of up to 1 MiB. */

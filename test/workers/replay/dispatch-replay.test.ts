@@ -45,7 +45,8 @@ t.test('tasks sent to a runner', async (t) => {
     await sql`
       update replay_batches set runner_url = ${runner.url}, max_in_flight = ${maxInFlight}
       where id = ${batchId}`
-    const batch = { orgId: org.orgId, projectId: org.projectId, batchId, createdBy: null }
+    const { orgId, projectId, keyId: createdBy } = org
+    const batch = { orgId, projectId, batchId, createdBy }
     const inTransaction = <T>(work: (tx: Transaction) => Promise<T>) => queue.transaction(sql, work)
     let jobId = ''
     const show = async () => {
@@ -66,7 +67,7 @@ t.test('tasks sent to a runner', async (t) => {
       async start() {
         jobId = await inTransaction((tx) => startDispatch(tx, queue, batch))
       },
-      resume: () => inTransaction((tx) => resumeDispatch(tx, queue, batch)),
+      resume: () => inTransaction((tx) => resumeDispatch(tx, queue, { ...batch, createdBy: null })),
       cancelDispatch: () => inTransaction((tx) => cancelJob(tx, queue, org.orgId, jobId)),
       /** The job's result, once it has ended. */
       ended: () =>
@@ -324,6 +325,32 @@ t.test('tasks sent to a runner', async (t) => {
     ])
     t.equal(await batch.resume(), false, 'there is nothing left')
   })
+
+  t.test(
+    'are paused when the key that asked for them is revoked, until another one resumes',
+    async (t) => {
+      let revoke = async () => {}
+      const batch = await prepare(
+        async (received, response) => {
+          await revoke()
+          await answer(200, DONE)(received, response)
+        },
+        3,
+        { maxInFlight: 1 },
+      )
+      revoke = async () => {
+        t.equal((await batch.client.delete(`/api-keys/${batch.keyId}`)).status, 200)
+        revoke = async () => {}
+      }
+      await batch.start()
+      const paused = { result: { status: 'paused', reason: 'key_revoked' } }
+      t.match(await batch.ended(), { ...paused, paused_reason: 'key_revoked' })
+      t.same(sentOf(batch.runner.received), ['t0:1'])
+      t.equal(await batch.resume(), true)
+      t.match(await batch.ended(), { result: { status: 'completed' }, paused_reason: null })
+      t.same(sentOf(batch.runner.received), ['t0:1', 't1:1', 't2:1'])
+    },
+  )
 
   t.test('that have all ended pause nothing', async (t) => {
     const batch = await begin(answer(200, DONE))

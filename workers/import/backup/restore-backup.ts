@@ -42,8 +42,7 @@ function operatorOf({ org_id: orgId }: ImportRow): RestoreAccess {
 async function accessOf({ sql }: Run, item: ImportRow): Promise<RestoreAccess> {
   const { org_id: orgId, created_by: keyId } = item
   const found = keyId === null ? undefined : await findRestoreScope(sql, orgId, keyId)
-  if (!found)
-    throw new GiveUp('key_gone', 'The key that asked for the restore is not there any more')
+  if (!found) throw new GiveUp('key_gone', 'The key that asked for the restore was revoked')
   const { isAdmin, ...scope } = found
   return { scope, isAdmin, isCharged: true }
 }

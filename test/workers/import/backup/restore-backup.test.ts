@@ -4,6 +4,7 @@ import { backupOf, scoreLine, traceLine, verdictLine } from '../../../support/ba
 import type { TestLine } from '../../../support/backup-lines.ts'
 import { openImports } from '../../../support/imports.ts'
 import { makeTestKey, openService } from '../../../support/service.ts'
+import { until } from '../../../support/until.ts'
 import { restoreHandler } from '../../../../workers/import/backup/restore-backup.ts'
 
 t.test('restoring traces', async (t) => {
@@ -12,7 +13,7 @@ t.test('restoring traces', async (t) => {
   })
   const { sql } = service
   const { submit } = openImports(t, service)
-  await service.startWorkers([restoreHandler()])
+  const { stop } = await service.startWorkers([restoreHandler()])
 
   const restore = async (file: string | Buffer, query = '', org?: Parameters<typeof submit>[2]) => {
     const submitted = await submit(file, query, org)
@@ -217,5 +218,20 @@ t.test('restoring traces', async (t) => {
     const { shown, orgId } = await restore(backupOf(lines), '?dry_run=true')
     t.match(shown, { status: 'succeeded', imported_count: 2 })
     t.same(await rows(orgId), [])
+  })
+
+  await t.test('ends when the key that asked for it was revoked', async (t) => {
+    await stop()
+    const org = await service.makeOrganization()
+    const other = await makeTestKey(sql, org.orgId, { scope: 'global', permissions: 'admin' })
+    const submitted = await submit(backupOf(lines), '', org)
+    t.equal((await submitted.delete(`/api-keys/${org.keyId}`)).status, 200)
+    await service.startWorkers([restoreHandler()])
+    const job = await until(async () => {
+      const { body } = await service.client(other.raw).get(`/jobs/${submitted.jobId}`)
+      return body.state === 'failed' && body
+    })
+    t.match(job, { error: { code: 'key_gone' } })
+    t.same(await rows(org.orgId), [])
   })
 })
