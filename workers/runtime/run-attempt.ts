@@ -33,11 +33,11 @@ export async function runAttempt(attempt: Attempt): Promise<AttemptOutcome> {
 }
 
 async function claimAndWork(attempt: Attempt): Promise<AttemptOutcome> {
-  const { context, queued, worker } = attempt
+  const { context, queued, worker, abort } = attempt
   const { org_id: orgId, job_id: id } = queued.data
   if (!id || orgId === null) return work(attempt, undefined, undefined)
   const queueClaim = { orgId, id, queueJobId: queued.id, queueAttempt: queued.retryCount, worker }
-  const claimed = await persistently(attempt, () => claimJob(context.sql, queueClaim))
+  const claimed = await persistently(abort.signal, () => claimJob(context.sql, queueClaim))
   if (!claimed) {
     await attempt.complete(queued)
     return 'dropped'

@@ -37,7 +37,7 @@ export async function settleDone(
   claim: Claim | undefined,
   result: object,
 ): Promise<AttemptOutcome> {
-  return persistently(attempt, async () => {
+  return persistently(attempt.abort.signal, async () => {
     if (claim) return settleWith(attempt, claim, async () => result)
     await attempt.complete(attempt.queued)
     return 'done'

@@ -8,21 +8,21 @@ import { ClaimLost, GiveUp, OutsideFault } from './give-up.ts'
 
 /** Runs `work` in a transaction, however often the database goes away meanwhile. */
 export async function inTransaction(attempt: Attempt, work: (tx: Transaction) => Promise<void>) {
-  const { context } = attempt
-  await persistently(attempt, () => context.queue.transaction(context.sql, work))
+  const { context, abort } = attempt
+  await persistently(abort.signal, () => context.queue.transaction(context.sql, work))
 }
 
 /**
  * Tries again for as long as the database is away, so that neither its restart nor a longer outage makes
  * a finished job run again. A transaction may have committed before its connection was lost. The claim
- * is gone then, and the next try ends with ClaimLost.
+ * is gone then, and the next try ends with ClaimLost; what is no settlement has to be the same when done twice.
  */
-export async function persistently<T>({ abort }: Attempt, settle: () => Promise<T>): Promise<T> {
+export async function persistently<T>(signal: AbortSignal, settle: () => Promise<T>): Promise<T> {
   for (let waitMs = 50; ; waitMs = Math.min(2 * waitMs, 1000)) {
     try {
       return await settle()
     } catch (error) {
-      if (abort.signal.reason === 'claim_lost' || !isDatabaseAway(error)) throw error
+      if (signal.reason === 'claim_lost' || !isDatabaseAway(error)) throw error
       // A process that was stopped meanwhile does not wait for it.
       await setTimeout(waitMs, undefined, { ref: false })
     }

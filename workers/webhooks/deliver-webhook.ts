@@ -7,6 +7,7 @@ import type { AttemptResult, EndedAttempt } from '../../sql/webhooks/delivery-at
 import { eventHeaders } from '../outbound/event-headers.ts'
 import { handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
+import { persistently } from '../runtime/settlement.ts'
 import { postWebhook } from './post-webhook.ts'
 
 /**
@@ -22,10 +23,11 @@ export const deliverWebhookHandler = handler(deliverWebhook, async ({ delivery_i
   run.meter.webhookAttempted(event, result.error, result.duration_ms / 1000)
   const ended = { orgId, id, number, result }
   if (result.error === null || number === max_attempts) {
-    await finish(sql, { ...ended, state: result.error === null ? 'delivered' : 'failed' })
+    const state = result.error === null ? 'delivered' : 'failed'
+    await persistently(run.signal, () => finish(sql, { ...ended, state }))
     return
   }
-  await run.queue.transaction(sql, async (tx: Transaction) => {
+  const waitForNext = async (tx: Transaction) => {
     const finished = await finishAttempts(tx, [{ ...ended, state: 'retry_wait' }])
     if (!finished.has(id)) return
     const { retrySchedule } = run.outbound
@@ -43,7 +45,8 @@ export const deliverWebhookHandler = handler(deliverWebhook, async ({ delivery_i
         ),
       },
     )
-  })
+  }
+  await persistently(run.signal, () => run.queue.transaction(sql, waitForNext))
 })
 
 /** How many attempts begin, or end, in one statement: those that gather while the last one runs. */

@@ -8,6 +8,7 @@ import { settleLostAttempts, startAttempts } from '../../../sql/webhooks/deliver
 import { setWebhookSecret } from '../../../sql/webhooks/notifications.ts'
 import { deliverWebhook } from '../../../jobs/deliver-webhook.ts'
 import { deliverWebhookHandler } from '../../../workers/webhooks/deliver-webhook.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
@@ -71,6 +72,31 @@ t.test('webhook deliveries', async (t) => {
       of: (path_: string) => receiver.received.filter((r) => r.path === path_),
     }
   }
+
+  t.test('how an attempt ended is stored though its connection is lost meanwhile', async (t) => {
+    const org = await makeReceiver('/slow-headers', ['manifest.changed', 'regression.detected'])
+    const [once, again] = [
+      await org.emit('manifest.changed'),
+      await org.emit('regression.detected'),
+    ]
+    const shown = async (id: string | undefined) =>
+      (await org.client.get(`/org/webhook-deliveries/${id}`)).body
+    await until(async () => org.of('/slow-headers').length === 2)
+    await sql.begin(async (tx) => {
+      await tx`select from deliveries where org_id = ${org.orgId} for update`
+      await until(async () => (await countLockWaits(sql)) === 2)
+      await sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`
+    })
+    const timedOut = { number: 1, error: 'timeout' }
+    t.match(await org.ended(once), { status: 'failed', error: 'timeout', attempts: [timedOut] })
+    const next = await until(async () => {
+      const { attempt_count, attempts } = await shown(again)
+      return attempt_count > 1 && attempts
+    })
+    t.match(next, [timedOut, { number: 2 }])
+  })
 
   t.test('an event reaches the receiver with envelope, headers and signature', async (t) => {
     const org = await makeReceiver('/200/envelope')
