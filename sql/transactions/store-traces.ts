@@ -72,8 +72,8 @@ export async function chargeTraces(
 
 /**
  * Completes and counts the few traces of requests, and has the drafts activated that these and the finished
- * ones run under, as imported traces never do. Statements are sent together, which saves round trips; the server
- * runs them one after the other.
+ * ones run under, as imported traces never do. Statements are sent together where they may be, which saves round
+ * trips; the server runs them one after the other.
  * @returns as `chargeTraces` does
  */
 export async function acceptTraces(
@@ -85,13 +85,15 @@ export async function acceptTraces(
   // In one order, so that two transactions never wait for each other.
   const ordered = traces.toSorted((a, b) => order(a.projectId, b.projectId))
   const n = traces.reduce((sum, { traceIds }) => sum + traceIds.length, 0)
-  await allEnded([
+  const others = allEnded([
     completeTraces(tx, queue, charge.orgId, ordered.map(withoutOpen)),
     noteUse(tx, queue, charge.orgId, ordered),
     awaitSettling(tx, queue, charge.orgId, ordered),
   ])
-  // Whoever holds the counter waits for nobody who may wait for it.
-  return chargeTraces(tx, queue, charge, n)
+  // Who waits for another's request to settle must not hold the counter, which that one may wait for.
+  if (traces.some(({ openIds = [] }) => openIds.length > 0)) await others
+  const [over] = await allEnded([chargeTraces(tx, queue, charge, n), others])
+  return over
 }
 
 function withoutOpen({ openIds = [], ...traces }: AcceptedTraces): NewTraces {
