@@ -127,30 +127,29 @@ export const versionPath = shape({
 
 /** A version as clients see it, with its files. */
 export async function viewVersion(context: ApiContext, orgId: string, version: VersionRow) {
-  const [view] = await viewVersions(context, orgId, [version])
+  const [view] = await describeAll(context, orgId, [version])
   return view as NonNullable<typeof view>
 }
 
 /** The first of some versions: as many as have `MAX_FILES` files together, and one in any case. */
 export async function viewVersions(
-  { sql }: ApiContext,
+  context: ApiContext,
   orgId: string,
   versions: readonly VersionRow[],
 ) {
-  const fitting = await countFitting(
-    sql,
-    orgId,
-    versions.map(({ id }) => id),
-    MAX_FILES,
-  )
-  const shown = versions.slice(0, Math.max(1, fitting))
-  const ids = shown.map(({ id }) => id)
+  const ids = versions.map(({ id }) => id)
+  const fitting = await countFitting(context.sql, orgId, ids, MAX_FILES)
+  return describeAll(context, orgId, versions.slice(0, Math.max(1, fitting)))
+}
+
+async function describeAll({ sql }: ApiContext, orgId: string, versions: readonly VersionRow[]) {
+  const ids = versions.map(({ id }) => id)
   const [allFiles, reasons] = await Promise.all([
     listFiles(sql, orgId, ids),
-    findStaleReasons(sql, orgId, shown),
+    findStaleReasons(sql, orgId, versions),
   ])
   const files = Map.groupBy(allFiles, ({ version_id }) => version_id)
-  return shown.map((version) =>
+  return versions.map((version) =>
     describe(version, files.get(version.id) ?? [], reasons.get(version.id)),
   )
 }

@@ -47,7 +47,7 @@ export const retryJob = endpoint('POST', '/jobs/{job_id}/retry', {
   },
 })
 
-/** Kinds that only an admin key may ask for. */
+/** A deletion, and a restore, which has the rights of the key that asked for it. */
 const ADMIN_KINDS: ReadonlySet<string> = new Set([deleteTraces.name, restoreBackup.name])
 
 function notRetryable({ code }: JobError) {

@@ -47,15 +47,13 @@ export async function lockJudged(
  * Lists for each trace the oldest one that has the same conversation, by start, arrival and id. For
  * traces that are the oldest themselves, also lists the copies whose verdict does not name them yet:
  * these may have been judged before the older one was there, or not at all. Those that are judged by a
- * correction name none, whichever is the oldest.
- * @param maxCopies how many copies are listed; a conversation may have a million
+ * correction name none, whichever is the oldest. Of all copies together `MAX_COPIES` are listed.
  */
 export async function listOldest(
   sql: Queryable,
   orgId: string,
   projectId: string,
   traces: readonly (HashedConversation & { trace_id: string })[],
-  maxCopies: number,
 ) {
   const hashed = traces.filter(({ content_hash }) => content_hash !== null)
   const ids = hashed.map(({ trace_id }) => trace_id)
@@ -79,9 +77,9 @@ export async function listOldest(
         and t.content_hash = f.content_hash and t.trace_id <> all(${ids}::text[])
         and v.duplicate_of is distinct from f.oldest
         and (v.reasons @> ${jsonText([{ code: OUTPUT_CORRECTED }])}::text::jsonb) is not true
-      limit ${maxCopies}) as copy
+      limit ${MAX_COPIES}) as copy
     where f.oldest = any(${ids}::text[])
-    limit ${maxCopies})`
+    limit ${MAX_COPIES})`
 }
 
 /**
@@ -194,6 +192,9 @@ function hashList(conversations: readonly HashedConversation[]) {
     conversations.flatMap(({ content_hash: hash }) => (hash === null ? [] : byteaText(hash))),
   )
 }
+
+/** A conversation may have a million copies. */
+export const MAX_COPIES = 5000
 
 interface HashedConversation {
   content_hash: Buffer | null

@@ -1,4 +1,4 @@
-import type { Queryable, Transaction } from '../core/db.ts'
+import type { Fragment, Queryable, Transaction } from '../core/db.ts'
 import { ofTraces } from '../traces/traces.ts'
 import { isSkillRating } from './skill-ratings.ts'
 
@@ -66,12 +66,17 @@ function skillsOf(sql: Queryable) {
           case when length(hex) = 64 and translate(hex, '0123456789abcdef', '') = '' then hex else '' end
             as hash
         from jsonb_array_elements(t.active_skills) each
-          cross join lateral replace(lower(each ->> 'hash'), 'sha256:', '') hex
+          cross join lateral ${bareHash(sql, sql`each ->> 'hash'`)} hex
         union
         select loaded, '' from unnest(t.skills_loaded_by_agent) loaded) told
       where length(name) <= 64 and name ~ '^[a-z0-9]+(-[a-z0-9]+)*$') named
     where hash <> '' or known = ''
     order by name, hash limit ${SKILLS_OF_A_TRACE}`
+}
+
+/** A hash as clients write it, also in capitals or with its algorithm in front, as we do. */
+export function bareHash(sql: Queryable, hash: Fragment) {
+  return sql`replace(lower(${hash}), 'sha256:', '')`
 }
 
 const UUID = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'

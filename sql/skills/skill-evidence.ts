@@ -3,6 +3,7 @@ import type { LiveEvidence, RatingEvidence } from '../../jobs/rules/skills/skill
 import type { Queryable } from '../core/db.ts'
 import { onlyRow } from '../core/db.ts'
 import { isSkillRating } from '../evals/skill-ratings.ts'
+import { bareHash } from '../evals/trace-skills.ts'
 import { isSameTrace } from '../traces/traces.ts'
 import { mayBeTold, scoredVersions } from './scored-versions.ts'
 import type { Dated, ScoredSkill } from './scored-versions.ts'
@@ -69,8 +70,8 @@ export async function findRatingEvidence(
         join traces t on ${isSameTrace(sql, sql`t`, sql`s`)}
       where ${isSkillRating(sql, sql`s`)} and s.value is not null
         and t.started_at > ${skill.since} and t.started_at <= ${skill.until}
-        and ${bareHash(sql, 'prompt_sha256')} = ${SKILL_RATER_CONFIG.prompt_sha256}
-        and ${bareHash(sql, 'trace_hash')} = encode(t.content_hash, 'hex')
+        and ${bareHash(sql, sql`s.metadata ->> 'prompt_sha256'`)} = ${SKILL_RATER_CONFIG.prompt_sha256}
+        and ${bareHash(sql, sql`s.metadata ->> 'trace_hash'`)} = encode(t.content_hash, 'hex')
       order by s.org_id, s.project_id, s.trace_id, s.metadata ->> 'rater_model', s.updated_at desc,
         s.score_id desc
     )
@@ -80,11 +81,6 @@ export async function findRatingEvidence(
       select count(*) as ratings, sum(value) as total, max(started_at) as newest_at
       from ratings r group by r.is_own ${mayBeTold(sql, sql`r`)}) as legs`
   return onlyRow(rows)
-}
-
-/** A hash in the metadata of a score `s`, as raters write it: also in capitals, and with its algorithm in front. */
-function bareHash(sql: Queryable, member: string) {
-  return sql`replace(lower(s.metadata ->> ${member}), 'sha256:', '')`
 }
 
 /** Observations that are looked at of the owner, and of each install: no organization outweighs all others. */

@@ -23,7 +23,7 @@ export async function readEvidence(
   const ids = locked.map(({ trace_id }) => trace_id)
   const [family, given, decided, checks, policies, fits, broken, flagged, corrected] =
     await Promise.all([
-      listOldest(sql, orgId, projectId, locked, MAX_COPIES),
+      listOldest(sql, orgId, projectId, locked),
       listJudgedScores(sql, orgId, projectId, ids),
       listDecided(sql, orgId, projectId, ids),
       listChecks(sql, orgId, projectId),
@@ -83,9 +83,6 @@ export async function judge(
   }
   return judgements
 }
-
-/** Copies that are to be judged anew, of all the traces together. */
-export const MAX_COPIES = 5000
 
 export type TraceJudgement = Judgement & { trace: JudgedTrace }
 export type TraceEvidence = Omit<Awaited<ReturnType<typeof readEvidence>>, 'policies'> & {

@@ -45,5 +45,5 @@ const MEMORY_DIR = join(
   SHARED_MEMORY,
   `adl-test-${createHash('sha256').update(CLUSTER_DIR).digest('hex').slice(0, 12)}`,
 )
-/** Twenty times what a run was seen to use. */
+/** Thirty times what a run was seen to use. */
 const MIN_MEMORY = 8 * 2 ** 30

@@ -15,7 +15,7 @@ export async function inTransaction(attempt: Attempt, work: (tx: Transaction) =>
 /**
  * Tries again for as long as the database is away, so that neither its restart nor a longer outage makes
  * a finished job run again. A transaction may have committed before its connection was lost. The claim
- * is gone then, and the next try ends with ClaimLost; what is no settlement has to be the same when done twice.
+ * is gone then, and the next try ends with ClaimLost; anything else has to be idempotent.
  */
 export async function persistently<T>(signal: AbortSignal, settle: () => Promise<T>): Promise<T> {
   for (let waitMs = 50; ; waitMs = Math.min(2 * waitMs, 1000)) {
