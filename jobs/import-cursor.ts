@@ -35,3 +35,9 @@ export const stagingMembers = {
   /** Set with the last chunk or trace. `fault`: why the file could not be read, or not to its end. */
   end: shape({}, { fault: importFault }),
 }
+
+/** What became of an import that is retried after what it had staged was deleted. */
+export const partsGone = {
+  code: 'parts_gone',
+  message: 'What was read is not there any more: import it again',
+} as const

@@ -24,8 +24,11 @@ export const retryJob = endpoint('POST', '/jobs/{job_id}/retry', {
   answers: { 202: jobBody, 404: errorBody, 409: errorBody },
   async handle({ context, principal, params, body }) {
     const found = await findVisibleJob(context, principal, params.job_id)
-    if (ADMIN_KINDS.has(found.kind) && principal.permissions !== 'admin') {
-      throw forbidden(`Only an admin key may have ${found.kind} tried again`)
+    const isOwn = found.created_by === principal.keyId
+    if (ADMIN_KINDS.has(found.kind) && principal.permissions !== 'admin' && !isOwn) {
+      throw forbidden(
+        `Only an admin key, or the one that asked for it, may have ${found.kind} tried again`,
+      )
     }
     const declared = jobs.find(({ name }) => name === found.kind)
     if (found.state !== 'failed' || !declared) throw conflict('Only a failed job can be retried')

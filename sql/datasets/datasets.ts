@@ -112,7 +112,7 @@ export async function updateDataset(
   return updated.count === 1
 }
 
-/** Deletes a dataset with its versions, and returns where their files are kept. */
+/** Deletes a dataset with its versions, whose rows go later, and returns where their files are kept. */
 export async function deleteDataset(sql: Queryable, orgId: string, id: string) {
   const files = await sql<{ storage_key: string }[]>`
     select f.storage_key from dataset_files f

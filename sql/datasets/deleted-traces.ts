@@ -62,11 +62,29 @@ export async function awaitDeletions(sql: Sql, projectId: string) {
   await awaitSharers(sql, projectId, 'deletions')
 }
 
-/** Forgets the deleted traces of which a version, whose rows are all stored, has no row. */
-export async function forgetUnused(tx: Transaction, orgId: string, versionId: string) {
-  await tx`
-    delete from dataset_deleted_traces e
-    where e.org_id = ${orgId} and e.version_id = ${versionId} and not ${hasRow(tx)}`
+/**
+ * Forgets the deleted traces of which a version, whose rows are all stored, has no row, among the next `limit`
+ * behind one.
+ * @returns the last of them; undefined when there is no next one
+ */
+export async function forgetUnused(
+  tx: Transaction,
+  orgId: string,
+  versionId: string,
+  { after, limit }: { after: string; limit: number },
+) {
+  const [row] = await tx<[{ last: string | null }]>`
+    with page as materialized (
+      select org_id, version_id, trace_id from dataset_deleted_traces
+      where org_id = ${orgId} and version_id = ${versionId} and trace_id > ${after}
+      order by trace_id limit ${limit}
+    ), forgotten as (
+      delete from dataset_deleted_traces d using page e
+      where d.org_id = e.org_id and d.version_id = e.version_id and d.trace_id = e.trace_id
+        and not ${hasRow(tx)}
+    )
+    select max(trace_id) as last from page`
+  return row.last ?? undefined
 }
 
 /** The traces of a version's rows that are gone. */

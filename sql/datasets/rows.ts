@@ -1,5 +1,5 @@
 import type { Split } from '../../jobs/rules/datasets/recipe.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Queryable, Sql, Transaction } from '../core/db.ts'
 
 /** A row of a version and where it stands in the JSONL file of its split and shard. */
 export interface RowPosition {
@@ -49,11 +49,52 @@ export async function insertRows(
         rejected_trace_id, tokens, messages, span_id)`
 }
 
-/** Deletes rows of a version that is not ready, and what was noted of their traces. */
-export async function deleteRows(sql: Queryable, orgId: string, versionId: string) {
+/**
+ * Deletes the rows of a version that is not ready or not there any more, and what was noted of their traces, in
+ * transactions of at most `DELETED_TOGETHER` rows and one for the notes.
+ * @param hold what each transaction does last
+ */
+export async function deleteRows(
+  sql: Sql,
+  orgId: string,
+  versionId: string,
+  hold: (tx: Transaction) => Promise<void> = async () => {},
+) {
   const ofVersion = sql`org_id = ${orgId} and version_id = ${versionId}`
-  await sql`delete from dataset_version_rows where ${ofVersion}`
-  await sql`delete from dataset_deleted_traces where ${ofVersion}`
+  const [last] = await sql<{ ordinal: number }[]>`
+    select ordinal from dataset_version_rows where ${ofVersion} order by ordinal desc limit 1`
+  // By ordinals, because a search for rows that are left would begin with all those that are gone.
+  for (let from = 0; last && from <= last.ordinal; from += DELETED_TOGETHER) {
+    await sql.begin(async (tx: Transaction) => {
+      await tx`
+        delete from dataset_version_rows
+        where ${ofVersion} and ordinal >= ${from} and ordinal < ${from + DELETED_TOGETHER}`
+      await hold(tx)
+    })
+  }
+  await sql.begin(async (tx: Transaction) => {
+    await tx`delete from dataset_deleted_traces where ${ofVersion}`
+    await hold(tx)
+  })
+}
+
+/**
+ * Versions that are not there any more but for their rows, which do not go with them: they may be millions, and
+ * whoever deletes a dataset does not wait for them.
+ */
+export async function listOrphanedRows(sql: Queryable, limit: number) {
+  return sql<{ org_id: string; version_id: string }[]>`
+    with recursive having_rows as (
+      (select org_id, version_id from dataset_version_rows order by org_id, version_id limit 1)
+      union all
+      select n.org_id, n.version_id from having_rows h, lateral (
+        select org_id, version_id from dataset_version_rows r
+        where (r.org_id, r.version_id) > (h.org_id, h.version_id)
+        order by r.org_id, r.version_id limit 1) as n)
+    select org_id, version_id from having_rows h
+    where not exists (
+      select from dataset_versions v where v.org_id = h.org_id and v.id = h.version_id)
+    limit ${limit}`
 }
 
 /** Rows from an ordinal on and before another, in their order, of the lengths asked for. */
@@ -99,4 +140,6 @@ export function readRowHashes(sql: Queryable, orgId: string, versionId: string, 
     where org_id = ${orgId} and version_id = ${versionId}`.cursor(batch)
 }
 
+/** Some tenths of a second's work. */
+const DELETED_TOGETHER = 50_000
 const MAX_INT = 2 ** 31 - 1

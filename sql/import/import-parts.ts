@@ -203,6 +203,24 @@ export async function deleteParts(
 }
 
 /**
+ * Ends an import that has staged what nobody will put together, before that is deleted: whoever retries it
+ * is told.
+ * @returns false when it was retried meanwhile and needs what is staged
+ */
+export async function endLeftImport(
+  sql: Queryable,
+  { orgId, importId }: ImportKey,
+  fault: { readonly code: string; readonly message: string },
+) {
+  const ended = await sql`
+    update jobs j set checkpoint = jsonb_set(j.checkpoint, '{end}', ${jsonText({ fault })}::text::jsonb)
+    from imports i
+    where i.org_id = ${orgId} and i.id = ${importId} and j.org_id = i.org_id and j.id = i.job_id
+      and ${isLeft(sql)}`
+  return ended.count === 1
+}
+
+/**
  * Imports that have staged parts which nobody will put together: they ended, or failed and were not
  * retried for a week.
  */
@@ -218,9 +236,13 @@ export async function listLeftStaging(sql: Queryable, limit: number) {
     select s.org_id, s.import_id from staged s
     left join imports i on i.org_id = s.org_id and i.id = s.import_id
     left join jobs j on j.org_id = i.org_id and j.id = i.job_id
-    where j.id is null or j.state in ('succeeded', 'canceled')
-      or j.state = 'failed' and j.finished_at < now() - interval '7 days'
+    where j.id is null or ${isLeft(sql)}
     limit ${limit}`
+}
+
+function isLeft(sql: Queryable) {
+  return sql`(j.state in ('succeeded', 'canceled')
+    or j.state = 'failed' and j.finished_at < now() - interval '7 days')`
 }
 
 /** The tables with the rest of their keys; the last one tells that an import has staged something. */

@@ -159,11 +159,10 @@ function countDropped() {
 
 /** Deletes the rows that a cut-off run has stored. */
 async function clearRows({ version, run }: Building) {
-  await run.sql.begin(async (tx: Transaction) => {
-    await deleteRows(tx, run.orgId, version.id)
-    // The checkpoint comes last: from it to the end of the transaction nobody can cancel the job.
-    await run.checkpoint(tx, { done: 0, unit: 'traces', note: 'selecting' })
-  })
+  // From the checkpoint to the end of its transaction nobody can cancel the job.
+  const hold = (tx: Transaction) =>
+    run.checkpoint(tx, { done: 0, unit: 'traces', note: 'selecting' })
+  await deleteRows(run.sql, run.orgId, version.id, hold)
 }
 
 async function refuseLeaks(list: RowList, { id, recipe }: VersionRow) {

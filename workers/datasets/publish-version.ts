@@ -36,11 +36,12 @@ export async function publish(finished: Finished, run: Run) {
   run.signal.throwIfAborted()
   for (const { localPath, row } of stored) await storage.adopt(row.storage_key, localPath)
   const rows = stored.map(({ row }) => row)
+  const hold = (tx: Transaction) => run.checkpoint(tx, buildProgress('converting', 1, traceCount))
   try {
+    await forgetDeleted(versionId, run, hold)
     await run.queue.transaction(run.sql, async (tx: Transaction) => {
-      await run.checkpoint(tx, buildProgress('converting', 1, traceCount))
+      await hold(tx)
       if (!(await publishVersion(tx, orgId, versionId, facts, rows))) throw versionGone()
-      await forgetUnused(tx, orgId, versionId)
       await chargeRows(tx, finished, run)
     })
   } catch (error) {
@@ -51,6 +52,16 @@ export async function publish(finished: Finished, run: Run) {
 
 export function versionGone() {
   return new GiveUp('version_gone', 'The dataset version has been deleted')
+}
+
+/** Forgets the traces that were deleted meanwhile and gave no row. */
+async function forgetDeleted(versionId: string, { sql, orgId }: Run, hold: Hold) {
+  const forgetPage = (after: string): Promise<string | undefined> =>
+    sql.begin(async (tx: Transaction) => {
+      await hold(tx)
+      return forgetUnused(tx, orgId, versionId, { after, limit: NOTES_TOGETHER })
+    })
+  for (let last: string | undefined = ''; last !== undefined;) last = await forgetPage(last)
 }
 
 /**
@@ -100,3 +111,6 @@ function describeFile(
   const storage_key = `${folder}/${sha256}.${format}`
   return { format, split, shard, path, storage_key, row_count, size_bytes, sha256 }
 }
+
+const NOTES_TOGETHER = 10_000
+type Hold = (tx: Transaction) => Promise<void>

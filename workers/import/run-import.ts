@@ -1,3 +1,4 @@
+import { partsGone } from '../../jobs/import-cursor.ts'
 import { findImport, forgetUpload } from '../../sql/import/imports.ts'
 import { deleteParts, hasParts } from '../../sql/import/import-parts.ts'
 import type { ImportRow } from '../../sql/import/imports.ts'
@@ -93,7 +94,7 @@ async function clearedUp<T>(run: Run, item: ImportRow, work: Promise<T>): Promis
 /** A job that failed may be tried again when what it had staged was deleted. */
 async function checkParts({ sql, orgId }: Run, { id }: ImportRow, from: PartsCursor | undefined) {
   if (from?.chunk_no === undefined || (await hasParts(sql, { orgId, importId: id }))) return
-  throw new GiveUp('parts_gone', 'What was read is not there any more: import it again')
+  throw new GiveUp(partsGone.code, partsGone.message)
 }
 
 async function resultOf(run: Run, id: string) {

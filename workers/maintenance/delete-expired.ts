@@ -1,8 +1,10 @@
 import { deleteExpired } from '../../jobs/delete-expired.ts'
+import { partsGone } from '../../jobs/import-cursor.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { deleteEndedBuckets } from '../../sql/access/api-keys.ts'
 import { deleteOldIdempotencyKeys } from '../../sql/core/idempotency-keys.ts'
-import { deleteParts, listLeftStaging } from '../../sql/import/import-parts.ts'
+import { deleteRows, listOrphanedRows } from '../../sql/datasets/rows.ts'
+import { deleteParts, endLeftImport, listLeftStaging } from '../../sql/import/import-parts.ts'
 import { findImport, forgetUpload, listLeftUploads } from '../../sql/import/imports.ts'
 import {
   deleteEndedSessions,
@@ -43,6 +45,7 @@ export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
     previews: await inChunks(run, () => deleteOldPreviews(sql, CHUNK)),
     dataset_pushes: await inChunks(run, () => deleteOldPushes(sql, CHUNK)),
     dataset_staleness: await inChunks(run, () => deleteOldStaleness(sql, CHUNK)),
+    dataset_rows: await deleteOrphanedRows(run),
     deliveries: await inChunks(run, () => deleteOldDeliveries(sql, CHUNK)),
     replay_tasks: await inChunks(run, () => expireTasks(sql, CHUNK)),
     mails: await inChunks(run, () => deleteOldMails(sql, CHUNK)),
@@ -77,6 +80,14 @@ async function deleteOldVersions({ sql, signal }: Run) {
   }
 }
 
+/** Of versions that were deleted with their datasets; counts the versions. */
+async function deleteOrphanedRows({ sql, signal }: Run) {
+  const orphaned = await listOrphanedRows(sql, CHUNK)
+  const hold = async () => signal.throwIfAborted()
+  for (const { org_id, version_id } of orphaned) await deleteRows(sql, org_id, version_id, hold)
+  return orphaned.length
+}
+
 async function deleteLeftUploads({ sql, storage, signal }: Run) {
   let count = 0
   for (const orgId of await listUploadOwners(sql, CHUNK)) {
@@ -95,11 +106,13 @@ async function deleteLeftUploads({ sql, storage, signal }: Run) {
 async function deleteLeftParts(run: Run) {
   let count = 0
   for (const { org_id: orgId, import_id: importId } of await listLeftStaging(run.sql, CHUNK)) {
+    const key = { orgId, importId }
     const item = await findImport(run.sql, orgId, importId)
+    if (item && !(await endLeftImport(run.sql, key, partsGone))) continue
     if (item?.source === 'backup') await followRestore(run.sql, run.queue, item)
     for (let deleted = 1; deleted > 0; count += deleted) {
       run.signal.throwIfAborted()
-      deleted = await deleteParts(run.sql, { orgId, importId }, PARTS_TOGETHER)
+      deleted = await deleteParts(run.sql, key, PARTS_TOGETHER)
     }
   }
   return count

@@ -220,7 +220,7 @@ t.test('DELETE /traces', async (t) => {
     t.match(await org.remove('agent_name=other', once), { status: 409 })
   })
 
-  await t.test('is tried again by an admin key only', async (t) => {
+  await t.test('is tried again by an admin key, or by the one that asked for it', async (t) => {
     const org = await open({ trace_id: '1' })
     const { body } = await org.remove('agent_name=agent')
     await setJobState(sql, body.job_id, 'failed')
@@ -232,6 +232,10 @@ t.test('DELETE /traces', async (t) => {
     })
     t.equal((await org.client.get(`/jobs/${body.job_id}`)).body.state, 'failed')
     t.equal((await org.client.post(retry, { force: true })).status, 202)
+    // As of a restore, which other keys than those of admins may ask for.
+    await setJobState(sql, body.job_id, 'failed')
+    await sql`update jobs set created_by = ${writer.id} where id = ${body.job_id}`
+    t.equal((await service.client(writer.raw).post(retry, { force: true })).status, 202)
   })
 
   await t.test('has copies judged again, and cells added up', async (t) => {

@@ -2,7 +2,9 @@ import { once } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { pack } from 'tar-stream'
 import t from 'tap'
+import { partsGone } from '../../../jobs/import-cursor.ts'
 import { importTraces } from '../../../jobs/import-traces.ts'
+import { deleteParts, endLeftImport } from '../../../sql/import/import-parts.ts'
 import { handler } from '../../../workers/runtime/handler.ts'
 import { deleteExpiredHandler } from '../../../workers/maintenance/delete-expired.ts'
 import { importHandler } from '../../../workers/import/import-traces.ts'
@@ -406,4 +408,29 @@ t.test('importing pieces of traces', async (t) => {
     await sweep()
     t.equal(await countStaged(), 0)
   })
+
+  await t.test(
+    'one that is retried while that is deleted makes no traces of the rest',
+    async (t) => {
+      const late = await submit(file)
+      const key = { orgId: late.orgId, importId: late.importId }
+      const child = startProcess(BYTES)
+      await until(async () => (await phaseOf(late)).assembled > 0)
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+      await sql`delete from pgboss.job using jobs j where job.id = j.queue_job_id and j.id = ${late.jobId}`
+      await sql`update jobs set state = 'failed', finished_at = now() - interval '8 days',
+        error = '{"code": "x", "message": "x", "retryable": true}' where id = ${late.jobId}`
+      const stored = (await stateOf(late)).traces.length
+      t.ok(await endLeftImport(sql, key, partsGone))
+      t.equal(await deleteParts(sql, key, 1), 1, 'the deletion has begun')
+      t.equal((await late.post(`/jobs/${late.jobId}/retry`)).status, 202)
+      t.notOk(await endLeftImport(sql, key, partsGone), 'nothing more is deleted under the retry')
+      const workers = await startWorkers()
+      t.match(await late.ended(), { status: 'failed', error: { code: 'parts_gone' } })
+      t.equal((await stateOf(late)).traces.length, stored)
+      t.equal(await countStaged(), 0)
+      await workers.stop()
+    },
+  )
 })

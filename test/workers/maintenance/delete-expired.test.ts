@@ -238,6 +238,34 @@ t.test('retention', async (t) => {
     t.equal(left.length, 1)
   })
 
+  t.test('deletes the rows of versions that went with their datasets', async (t) => {
+    const owner = await service.makeOrganization()
+    const other = await service.makeOrganization()
+    const [gone, kept] = [await storeVersion(sql, owner, 60_000), await storeVersion(sql, other, 3)]
+    const counts = [
+      [owner.orgId, gone, 60_000],
+      [other.orgId, kept, 3],
+    ] as const
+    for (const [orgId, version, n] of counts) {
+      await sql`
+        insert into dataset_version_rows (org_id, version_id, ordinal, trace_id, row_hash,
+          score_fingerprint, split, shard, byte_offset, byte_length)
+        select ${orgId}, ${version}, n, 't' || n, sha256('x'), 'y', 'train', 0, 0, 1
+        from generate_series(0, ${n - 1}) n`
+    }
+    const left = async () => {
+      const rows = await sql<{ version_id: string; n: number }[]>`
+        select version_id, count(*)::int as n from dataset_version_rows group by version_id`
+      return new Map(rows.map(({ version_id, n }) => [version_id, n]))
+    }
+    const client = service.client(owner.key)
+    const { body } = await client.get('/datasets')
+    t.equal((await client.delete(`/datasets/${body.datasets[0].id}`)).status, 204)
+    t.equal((await left()).get(gone), 60_000, 'nobody waits for them')
+    await run()
+    t.same(await left(), new Map([[kept, 3]]))
+  })
+
   t.test('deletes deliveries and mails after 90 days, and sessions that are over', async (t) => {
     await sql`
       insert into deliveries (org_id, id, event, body, state, max_attempts, created_at, finished_at)
