@@ -80,9 +80,12 @@ t.test('the document on imports explains every word that an import knows', async
 
 /** Codes that the sources of an import give records and files. Kinds of a backup's lines give none. */
 function refusalCodes() {
-  const sources = globSync(['jobs/rules/import/**/*.ts', 'workers/import/**/*.ts'], {
-    exclude: ['jobs/rules/import/backup/*-kinds.ts'],
-  })
+  const sources = globSync(
+    ['jobs/rules/import/**/*.ts', 'jobs/import-cursor.ts', 'workers/import/**/*.ts'],
+    {
+      exclude: ['jobs/rules/import/backup/*-kinds.ts'],
+    },
+  )
   const given = sources.flatMap((file) => {
     const codes = file.includes('/pull') ? GIVEN_BY_PULLS : GIVEN
     return [...readFileSync(file, 'utf8').matchAll(codes)]

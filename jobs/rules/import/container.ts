@@ -16,6 +16,7 @@ export const RECORD_LISTS: readonly string[] = [
   'batch',
   'spans',
   'resourceSpans',
+  'resource_spans',
 ]
 
 /**

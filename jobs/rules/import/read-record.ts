@@ -31,7 +31,13 @@ export function readRecord(
   const agent = agentName ?? format.agentName
   const read = readTrace(
     { ...mapped.trace, trace_id: traceId },
-    { traceId: () => '', now, sourceType: 'imported', ...(agent && { agentName: agent }) },
+    {
+      traceId: () => '',
+      now,
+      sourceType: 'imported',
+      keepsAnswered: true,
+      ...(agent && { agentName: agent }),
+    },
   )
   const rename = renamer(format)
   if ('faults' in read) {

@@ -24,6 +24,8 @@ export interface TraceDefaults {
   readonly now: Date
   readonly sourceType?: Trace['source_type']
   readonly agentName?: string
+  /** Whether members that only our answers have are kept like unknown ones. */
+  readonly keepsAnswered?: boolean
 }
 
 /**
@@ -122,7 +124,7 @@ function traceOf(
     error_code: read.name('error_code'),
     error_message,
     tags: read.names('tags', MAX_ITEMS.tags),
-    metadata: withExtra(read.object('metadata'), read.value),
+    metadata: withExtra(read.object('metadata'), read.value, defaults),
     session_metadata: read.object('session_metadata'),
     active_skills: read.list('active_skills', readSkill, MAX_ITEMS.skills),
     skills_offered_in_prompt: read.names('skills_offered_in_prompt', MAX_ITEMS.skills),
@@ -258,8 +260,14 @@ export function isMember(name: string) {
   return TRACE_MEMBERS.has(name)
 }
 
-function withExtra(metadata: Record<string, unknown>, value: Reader['value']) {
-  const unknown = Object.keys(value).filter((key) => !isMember(key))
+function withExtra(
+  metadata: Record<string, unknown>,
+  value: Reader['value'],
+  { keepsAnswered = false }: TraceDefaults,
+) {
+  const unknown = Object.keys(value).filter(
+    (key) => !isMember(key) && (keepsAnswered || !ANSWERED.has(key)),
+  )
   if (unknown.length === 0) return metadata
   let length = 0
   for (const key of unknown) {
@@ -279,9 +287,12 @@ const TRACE_MEMBERS = new Set(
   `id trace_id agent_name manifest_id manifest_hash session_id turn_index task_id parent_trace_id routing_id
   user_id environment release status source_type started_at ended_at duration_ms user_input_preview
   final_output_preview error_code error_message tags metadata session_metadata active_skills
-  skills_offered_in_prompt skills_loaded_by_agent skills_delivered spans llm_calls eval_scores scores project
-  project_id eval_verdict eval_score verdict created_at`.split(/\s+/),
+  skills_offered_in_prompt skills_loaded_by_agent skills_delivered spans llm_calls eval_scores scores`.split(
+    /\s+/,
+  ),
 )
+/** What clients send back of an answer, and a trace is not told by. */
+const ANSWERED = new Set('project project_id eval_verdict eval_score verdict created_at'.split(' '))
 /** The agent of traces that name none. */
 const DEFAULT_AGENT = 'default'
 const MAX_ERROR = 4000

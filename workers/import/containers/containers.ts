@@ -46,7 +46,7 @@ export function detectText(head: Buffer): { container: TextContainer; offset: nu
 
 /** Whether a file begins with spans of OpenTelemetry, as collectors write them: a request a line. */
 export function beginsAsRequest(head: Buffer) {
-  return ENVELOPE.exec(textOf(head))?.[2] === 'resourceSpans'
+  return REQUEST_LISTS.includes(ENVELOPE.exec(textOf(head))?.[2] ?? '')
 }
 
 /** In latin1 each byte is one character, so offsets in the text are offsets in the file. */
@@ -112,4 +112,6 @@ const MULTIPART_BYTES = 4096
 const ENVELOPE = new RegExp(
   String.raw`^\s*\{\s*((?:"[^"\\]*"\s*:\s*(?:"[^"\\]*"|[-\d.eE+]+|true|false|null)\s*,\s*)*)"(${RECORD_LISTS.join('|')})"\s*:\s*\[`,
 )
+/** The list of a request, in JSON's name and in that of protobuf. */
+const REQUEST_LISTS = ['resourceSpans', 'resource_spans']
 const TRACE_OF_SPAN = ['trace_id', 'traceId', 'context', 'dotted_order']

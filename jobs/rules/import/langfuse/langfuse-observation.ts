@@ -3,6 +3,7 @@ import { millisecondsBetween } from '../foreign/foreign-time.ts'
 import { parsedJson } from '../foreign/foreign-value.ts'
 import type { Loss, MappedSpan, Members } from '../format.ts'
 import { takeGeneration } from './langfuse-call.ts'
+import { openMetadata } from './langfuse-metadata.ts'
 import { isKnownMember, OBSERVATION_TYPES } from './langfuse-rows.ts'
 import type { MembersLeft } from '../foreign/members-left.ts'
 import {
@@ -33,10 +34,11 @@ export function mapObservation(row: Members): MappedSpan & { losses: readonly Lo
   })
   const type = take(left, ['type'], asText) ?? 'SPAN'
   const level = take(left, ['level'], asText)
+  const metadata = openMetadata(take(left, ['metadata'], (value) => value))
   const span = {
     id: row['id'],
     parent_span_id: take(left, ['parentObservationId'], asId),
-    span_type: spanTypeOf(type, left),
+    span_type: spanTypeOf(type, left, metadata),
     name: take(left, ['name'], asText) ?? '',
     started_at: takeTime(left, 'startTime', losses),
     ended_at: takeTime(left, 'endTime', losses),
@@ -44,7 +46,6 @@ export function mapObservation(row: Members): MappedSpan & { losses: readonly Lo
     input_preview: previewOf(left.get('input')),
     output_preview: previewOf(left.get('output')),
   }
-  const metadata = membersOf(parsedJson(take(left, ['metadata'], (value) => value)))
   const facts = factsOf(left, metadata, { type, level, name: span.name })
   const latency = latencyOf(left, span)
   const call = type === 'GENERATION' ? takeGeneration(left, metadata, losses) : null
@@ -74,10 +75,9 @@ function isKept(name: string, row: Members) {
 }
 
 /** A plain span may be more by what its instrumentation reported, or by what it gave back. */
-function spanTypeOf(type: string, left: MembersLeft): string {
+function spanTypeOf(type: string, left: MembersLeft, metadata: MembersLeft): string {
   if (type !== 'SPAN') return OBSERVATION_TYPES.get(type) ?? 'other'
   if (toolMessageIn(left)) return 'tool'
-  const metadata = membersOf(parsedJson(left.get('metadata')))
   const reported = membersOf(metadata.get('attributes'))
   const words = KIND_NAMES.map((name) => asText(reported.get(name))?.toLowerCase())
   const word = words.find((each) => each !== undefined && REPORTED_KINDS.has(each))

@@ -57,7 +57,10 @@ function downloadedIn(record: Members): readonly Item[] {
 
 function partOf({ row: given, kind }: Item): ReadParts | Refusal {
   if (kind === undefined) {
-    return { code: 'invalid_record', message: 'A session of Langfuse is no trace' }
+    const message = isSession(given)
+      ? 'A session of Langfuse is no trace'
+      : 'Only traces, observations and scores of Langfuse are read'
+    return { code: 'invalid_record', message }
   }
   const row = camelRow(isEvent(given) ? (given['body'] as Members) : given)
   const trace_id = asId(kind === 'trace' ? row['id'] : (row['traceId'] ?? scoredTrace(row)))
@@ -83,7 +86,8 @@ function kindOf(row: Members): Part['kind'] | undefined {
   }
   if (isScoreRow(row)) return 'score'
   if (isObservationRow(row)) return 'span'
-  return isSession(row) ? undefined : 'trace'
+  const isOtherEvent = isObject(row['body'])
+  return isSession(row) || isOtherEvent ? undefined : 'trace'
 }
 
 /** A score of a session or of a run over a dataset. */

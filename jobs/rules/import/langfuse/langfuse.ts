@@ -1,9 +1,11 @@
 import type { Assembled, Members, Part, PartsFormat } from '../format.ts'
+import { metadataOfTrace } from './langfuse-metadata.ts'
 import { mapObservation } from './langfuse-observation.ts'
 import { langfuseParts } from './langfuse-parts.ts'
 import { isLangfuse, mergedParts } from './langfuse-rows.ts'
 import { readLangfuseScores } from './langfuse-scores.ts'
 import { langfuseTrace } from './langfuse-trace.ts'
+import { isTold } from '../foreign/members-left.ts'
 import { partsById } from '../foreign/parts-by-id.ts'
 
 /**
@@ -18,7 +20,7 @@ function assemble(parts: readonly Part[]): Assembled {
     ...mergedParts(told),
     id,
   }))
-  const { told, origin, losses } = langfuseTrace(traces[0] ?? {}, observations)
+  const { told, origin, losses } = langfuseTrace(traces[0] ?? impliedBy(observations), observations)
   const spans = observations.map(mapObservation)
   const scored = readLangfuseScores({
     traces,
@@ -30,9 +32,20 @@ function assemble(parts: readonly Part[]): Assembled {
     told,
     scores: scored.scores,
     corrections: scored.corrections,
-    losses: [...losses, ...spans.flatMap((each) => each.losses), ...scored.losses],
+    // What of a root's metadata the trace has no room for is still in its span.
+    losses: [
+      ...(traces[0] ? losses : []),
+      ...spans.flatMap((each) => each.losses),
+      ...scored.losses,
+    ],
     origin: { ...projectOf([...traces, ...observations]), ...origin },
   }
+}
+
+/** What the root observation says of a trace that has no row. */
+function impliedBy(observations: readonly Members[]): Members {
+  const root = observations.find((each) => !isTold(each['parentObservationId']))
+  return root ? { name: root['traceName'], metadata: metadataOfTrace(root['metadata']) } : {}
 }
 
 function projectOf(rows: readonly Members[]): Members {

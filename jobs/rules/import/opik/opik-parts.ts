@@ -16,12 +16,42 @@ export function holdsOpikScores(record: Members) {
   )
 }
 
+/** Whether a record is a file of a trace and its spans, as `opik export` writes them. */
+export function isExport({ trace, spans }: Members) {
+  return isObject(trace) && typeof trace['id'] === 'string' && Array.isArray(spans)
+}
+
 /**
- * The trace or the span that a record holds, and the scores in it, or its scores alone. Scores are parts
- * of their own, because a trace that is known already takes nothing else.
+ * The trace or the span that a record holds, and the scores in it, or its scores alone; of a file of
+ * `opik export` the trace with all its spans. Scores are parts of their own, because a trace that is known
+ * already takes nothing else.
  */
 export function opikParts(record: Members): ReadParts | Refusal {
   if (holdsOpikScores(record)) return pushedParts(record['scores'] as readonly unknown[])
+  return isExport(record) ? exportedParts(record) : partsOf(record)
+}
+
+function exportedParts(record: Members): ReadParts | Refusal {
+  const trace = record['trace'] as Members
+  const project_name = record['project_name'] ?? trace['project_name']
+  const read = partsOf({ ...trace, project_name })
+  if ('code' in read) return read
+  const parts = [...read.parts]
+  const losses: Loss[] = []
+  for (const [i, span] of (record['spans'] as readonly unknown[]).entries()) {
+    const told = isObject(span)
+      ? partsOf({ ...span, trace_id: span['trace_id'] ?? trace['id'] })
+      : NAMELESS
+    if ('code' in told) {
+      losses.push({ code: 'member_invalid', message: `spans.${i}: ${told.message}` })
+    } else for (const part of told.parts) parts.push(part)
+  }
+  const { attachments } = record
+  for (const _ of Array.isArray(attachments) ? attachments : []) losses.push(ATTACHMENT)
+  return { parts, losses }
+}
+
+function partsOf(record: Members): ReadParts | Refusal {
   const id = asId(record['id'])
   const isSpan = record['trace_id'] !== undefined && record['trace_id'] !== null
   const trace_id = isSpan ? asId(record['trace_id']) : id
@@ -86,6 +116,7 @@ const TOO_MANY = {
   code: 'too_many_scores',
   message: `The record holds more than ${MAX_SCORES} scores`,
 }
+const ATTACHMENT: Loss = { code: 'attachment_dropped', message: 'An attachment was left out' }
 const NAMELESS = {
   code: 'invalid_record',
   message: 'id and, of a span, trace_id must be 1 to 128 printable characters',

@@ -1,17 +1,20 @@
 import { isUuid } from '../../core/uuid.ts'
 import type { Members, PartsFormat } from '../format.ts'
 import { asId } from '../foreign/members-left.ts'
-import { holdsOpikScores, isToldInside, mergedOpik, opikParts } from './opik-parts.ts'
+import { holdsOpikScores, isExport, isToldInside, mergedOpik, opikParts } from './opik-parts.ts'
 import { opikScores } from './opik-scores.ts'
 import { mapOpikSpan, mapOpikTrace } from './opik-spans.ts'
 
 /**
- * Opik: traces and spans as batches and exports have them, with their feedback scores, and bodies
- * `{scores: [score]}`. A trace becomes the span that all its spans are below.
+ * Opik: traces and spans as batches and searches have them, with their feedback scores, files
+ * `{trace, spans}` of its command line, and bodies `{scores: [score]}`. A trace becomes the span that all its
+ * spans are below.
  */
 export const opik: PartsFormat = {
   matches: (record) =>
-    holdsOpikScores(record) || (isOfProject(record) && TOLD.some((name) => name in record)),
+    holdsOpikScores(record) ||
+    isExport(record) ||
+    (isOfProject(record) && TOLD.some((name) => name in record)),
   read: opikParts,
   assemble(parts) {
     const [spans, traces, scores] = (['span', 'trace', 'score'] as const).map((kind) =>

@@ -38,7 +38,7 @@ export interface RejectedSpan {
 /**
  * The spans of an ExportTraceServiceRequest, each mapped when it is asked for. One that is so large that
  * mapping it would keep others waiting is rejected.
- * @param request its JSON encoding, or one of its ResourceSpans or ScopeSpans alone
+ * @param request its JSON encoding, or one of its ResourceSpans or spans alone
  */
 export function* spansOfRequest(request: Members): Generator<TakenSpan | RejectedSpan, void> {
   let known: SpanOrigin | undefined
@@ -68,10 +68,21 @@ export function* spansOfRequest(request: Members): Generator<TakenSpan | Rejecte
 
 /** The same as they were sent. */
 export function* sentSpans(request: Members): Generator<SentSpan | RejectedSpan, void> {
+  if (isLoneSpan(request)) yield identified({ message: request, path: '' }, UNKNOWN)
   for (const resource of resourcesIn(request)) {
     if ('rejected' in resource) yield resource
     else yield* spansOfResource(resource)
   }
+}
+
+/** Whether a record is a span by itself. */
+export function isLoneSpan(record: Members): boolean {
+  const has = (name: string) => memberOf(record, name) !== undefined
+  return (
+    has('traceId') &&
+    has('spanId') &&
+    (has('startTimeUnixNano') || Array.isArray(record['attributes']))
+  )
 }
 
 function resourcesIn(request: Members): Iterable<Placed | RejectedSpan> {
@@ -129,6 +140,8 @@ function rejected(path: string, id: string | null | undefined, bytes: number): R
 
 /** Of values as many as 5,000 attributes have that are texts. */
 const MAX_SPAN = { values: 20_000, characters: 8 << 20 }
+/** Nothing tells who made a span that is by itself. */
+const UNKNOWN: SpanOrigin = { resource: {}, scope: {}, losses: [] }
 const TOO_LARGE = `span_too_large: a span has at most ${MAX_SPAN.values} values and ${MAX_SPAN.characters >> 20} MiB`
 
 interface Placed {

@@ -88,12 +88,13 @@ function valueOf(value: unknown, key: string, losses: Loss[], depth: number): un
   return read ?? null
 }
 
+/** A member that is null is not set: some write all kinds that a value may have. */
 function kindOf(value: Members): readonly [Kind | null | undefined, unknown] {
   for (const kind of KIND_NAMES) {
     const given = memberOf(value, kind)
-    if (given !== undefined) return [kind, given]
+    if (given !== undefined && given !== null) return [kind, given]
   }
-  return [Object.keys(value).length === 0 ? null : undefined, undefined]
+  return [Object.values(value).every((each) => each === null) ? null : undefined, undefined]
 }
 
 const textOf = (given: unknown) => (typeof given === 'string' ? given : undefined)

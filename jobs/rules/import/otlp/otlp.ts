@@ -3,17 +3,18 @@ import { fingerprint } from '../format.ts'
 import type { SpanOrigin } from './otlp-origin.ts'
 import { mapOtlpSpan } from './otlp-span.ts'
 import type { MappedOtlpSpan } from './otlp-span.ts'
-import { sentSpans } from './otlp-spans.ts'
+import { isLoneSpan, sentSpans } from './otlp-spans.ts'
 import type { SentSpan } from './otlp-spans.ts'
 import { memberOf } from './otlp-values.ts'
 
 /**
- * Requests of OpenTelemetry, `{resourceSpans: [...]}`, as its file exporter writes one a line, or one of
- * their ResourceSpans alone, `{resource, scopeSpans: [...]}`. What a request says of all spans of a scope is a
- * part of its own in each of their traces.
+ * Requests of OpenTelemetry, `{resourceSpans: [...]}`, as its file exporter writes one a line, one of
+ * their ResourceSpans alone, `{resource, scopeSpans: [...]}`, or one of their spans alone, as Phoenix lists
+ * them. What a request says of all spans of a scope is a part of its own in each of their traces.
  */
 export const otlp: PartsFormat = {
-  matches: (record) => NAMES.some((name) => memberOf(record, name) !== undefined),
+  matches: (record) =>
+    NAMES.some((name) => memberOf(record, name) !== undefined) || isLoneSpan(record),
   read(record) {
     const losses: Loss[] = []
     const parts: Part[] = []

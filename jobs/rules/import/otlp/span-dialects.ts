@@ -1,3 +1,4 @@
+import { isObject } from '../../core/reader.ts'
 import { impliedGenAiType, mapGenAi, statedGenAiType } from '../attributes/gen-ai.ts'
 import type { MappedGenAi } from '../attributes/gen-ai.ts'
 import { evaluationScores } from '../attributes/gen-ai-evaluations.ts'
@@ -40,7 +41,11 @@ function united(
   events: readonly SpanEvent[],
 ): MappedGenAi {
   const calls = read.flatMap(({ call }) => (call ? [call] : []))
-  const call = Object.assign({}, ...calls.toReversed()) as Members
+  const usage = calls.map((call) => call['usage']).filter(isObject)
+  const call = {
+    ...(Object.assign({}, ...calls.toReversed()) as Members),
+    ...(usage.length > 0 && { usage: usage.reduce(unitedUsage) }),
+  }
   return {
     ...read[0],
     events,
@@ -50,6 +55,15 @@ function united(
     scores: read.flatMap(({ scores }) => scores),
     losses: read.flatMap(({ losses }) => losses),
   }
+}
+
+/** All counts of both, and of a count that both tell the first one's; those of details too. */
+function unitedUsage(first: Members, other: Members): Members {
+  const details = Object.entries(first).flatMap(([name, own]) => {
+    const others = other[name]
+    return isObject(own) && isObject(others) ? [[name, { ...others, ...own }] as const] : []
+  })
+  return { ...other, ...first, ...Object.fromEntries(details) }
 }
 
 function firstGiven(texts: readonly (string | null)[]) {

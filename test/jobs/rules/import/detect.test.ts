@@ -49,11 +49,13 @@ const RECORDS: Readonly<Record<FormatName, readonly Members[]>> = {
   otlp: [
     { resourceSpans: [{ resource: { attributes: [] }, scopeSpans: [] }] },
     { resource: { attributes: [] }, scopeSpans: [{ scope: { name: 's' }, spans: [] }] },
+    { trace_id: 't', span_id: 's', start_time_unix_nano: 1, attributes: [] },
   ],
   opik: [
     { id: 't', project_name: 'p', name: 'n', start_time: '2026-01-01T00:00:00Z', input: {} },
     { id: 's', trace_id: 't', project_name: 'p', type: 'llm', name: 'n', input: { messages: [] } },
     { scores: [{ id: 't', name: 'helpful', value: 1, source: 'ui' }] },
+    { trace: { id: 't', input: {} }, spans: [{ id: 's', trace_id: 't' }], attachments: [] },
   ],
   tau_bench: [{ traj: [], task_id: 1, trial: 0, reward: 1, info: {} }],
 }

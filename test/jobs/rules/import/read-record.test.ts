@@ -72,6 +72,24 @@ t.test('reading records', async (t) => {
     })
   })
 
+  t.test('what only answers of ours say of a trace is kept or told as lost', async (t) => {
+    const answered = {
+      project: 'shop',
+      project_id: 'p',
+      eval_verdict: 'pass',
+      eval_score: 0.9,
+      verdict: 'keep',
+      created_at: '2026-03-01T10:00:00Z',
+    }
+    const line = { trace_id: 't1', agent_name: 'a', ...answered, unheard_of: 1 }
+    const result = read('traces', line)
+    t.match(result, { losses: [], trace: { metadata: { extra: { ...answered, unheard_of: 1 } } } })
+    t.match(read('traces', { ...line, verdict: 'x'.repeat(20_000) }), {
+      losses: ['members_dropped'],
+      trace: { metadata: { import: { warnings: [/verdict/] } } },
+    })
+  })
+
   t.test('a line without an id has one that all it says decides', async (t) => {
     const id = formats.traces.traceIdOf({ agent_name: 'a' })
     t.match(id, /^trace-[0-9a-f]{32}$/)

@@ -121,9 +121,13 @@ t.test('envelopes', async (t) => {
     const pretty = JSON.stringify({ resourceSpans: [{ n: 1 }, { n: 2 }] }, null, 1)
     t.strictSame(normal((await read(pretty)).records), [{ n: 1 }, { n: 2 }])
     const elements = Array.from({ length: 20 }, (_, n) => ({ n, text: 'x'.repeat(1 << 20) }))
-    const large = await read(JSON.stringify({ resourceSpans: elements }), { chunkBytes: 8 << 20 })
-    t.match(large, { container: 'envelope', faults: [] })
-    t.equal(large.records.length, 20, 'one that is larger than a record is cut')
+    for (const name of ['resourceSpans', 'resource_spans']) {
+      const large = await read(JSON.stringify({ [name]: elements }), { chunkBytes: 8 << 20 })
+      t.match(large, { container: 'envelope', faults: [] })
+      t.equal(large.records.length, 20, 'one that is larger than a record is cut')
+      const line = JSON.stringify({ [name]: [{ n: 1 }, { n: 2 }] })
+      t.equal((await read(`${line}\n${line}\n`)).container, 'lines')
+    }
   })
 
   t.test('what is read does not depend on how the file is cut into chunks', async (t) => {

@@ -406,6 +406,31 @@ t.test('what the conventions do not tell is taken from other dialects', (t) => {
   t.end()
 })
 
+t.test('tokens that one dialect alone counts are counted', (t) => {
+  const { mapped } = read({
+    attributes: {
+      ...CHAT,
+      'ai.operationId': 'ai.generateText.doGenerate',
+      'ai.usage.inputTokens': 60,
+      'ai.usage.outputTokens': 85,
+      'ai.usage.totalTokens': 147,
+      'ai.usage.cachedInputTokens': 12,
+      'ai.usage.reasoningTokens': 64,
+      'gen_ai.usage.input_tokens': 62,
+      'gen_ai.usage.output_tokens': 85,
+      'gen_ai.usage.cache_creation_input_tokens': 3,
+    },
+  })
+  t.strictSame(mapped.call?.['usage'], {
+    prompt_tokens: 62,
+    completion_tokens: 85,
+    total_tokens: 147,
+    prompt_tokens_details: { cached_tokens: 12, cache_creation_tokens: 3 },
+    completion_tokens_details: { reasoning_tokens: 64 },
+  })
+  t.end()
+})
+
 t.test('more messages than a call may have stay an attribute and are a loss', (t) => {
   const messages = Array.from({ length: 10_001 }, () => ({ role: 'user', content: 'Hi' }))
   const attributes = { ...CHAT, 'gen_ai.input.messages': JSON.stringify(messages) }

@@ -214,6 +214,75 @@ t.test('plain spans are tools and agents where their instrumentation says so', a
   })
 })
 
+t.test('what came by OpenTelemetry is the same, however its objects are written', async (t) => {
+  const attributes = {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': 'find',
+    'gen_ai.tool.call.id': 'c1',
+    'user.id': 'user-4',
+    'app.manifest_id': 'm-1',
+  }
+  const sent = { attributes, scope: { name: 'ai' }, resourceAttributes: { 'service.name': 'desk' } }
+  const told = { ...sent, region: 'eu' }
+  const texts = Object.entries(sent).map(([name, value]) => [name, JSON.stringify(value)])
+  const flat = Object.entries(sent).flatMap(([name, value]) =>
+    Object.entries(value).map(([key, each]) => [`${name}.${key}`, each]),
+  )
+  const spanOf = (metadata: unknown) =>
+    assemble([{ id: 'o', traceId: 'trace-1', type: 'SPAN', name: 'step', metadata }]).spans[0]?.span
+  const span = spanOf(told)
+  t.match(span, {
+    span_type: 'tool',
+    attributes: {
+      'gen_ai.tool.name': 'find',
+      'gen_ai.tool.call.id': 'c1',
+      'user.id': 'user-4',
+      'app.manifest_id': 'm-1',
+      scope: { name: 'ai' },
+      resource: { 'service.name': 'desk' },
+      'langfuse.observation.metadata': { region: 'eu', attributes },
+    },
+  })
+  for (const members of [texts, flat]) {
+    const metadata = { ...Object.fromEntries(members), region: 'eu' } as Members
+    t.same(spanOf(metadata), span)
+    t.same(spanOf(JSON.stringify(metadata)), span)
+  }
+  t.match(spanOf({ scope: 'billing', 'scope.name': 'ai' })?.['attributes'], {
+    'langfuse.observation.metadata': { scope: 'billing', 'scope.name': 'ai' },
+  })
+  const call = { id: 'o', traceId: 'trace-1', type: 'GENERATION' }
+  const metadata = { 'attributes.gen_ai.provider.name': 'openai' }
+  t.match(assemble([{ ...call, metadata }]).spans, [{ call: { provider: 'openai' } }])
+})
+
+t.test('a trace without a row tells what its root observation says of it', async (t) => {
+  const root = {
+    id: 'o',
+    trace_id: 'trace-1',
+    type: 'AGENT',
+    name: 'step',
+    trace_name: 'parcels',
+    metadata: { agent_name: 'desk', task_id: 'task-7', region: 'eu', 'attributes.a': 1 },
+  }
+  const child = {
+    id: 'c',
+    traceId: 'trace-1',
+    type: 'SPAN',
+    parentObservationId: 'o',
+    metadata: { agent_name: 'other' },
+  }
+  const { told, origin, losses } = assemble([child, root])
+  const metadata = { agent_name: 'desk', task_id: 'task-7', region: 'eu' }
+  t.same([told, losses], [{ agent_name: 'desk', task_id: 'task-7', metadata }, []])
+  t.match(origin, { name: 'parcels' })
+  const row = { id: 'trace-1', bookmarked: false, timestamp: '2026-03-01T10:00:00Z' }
+  t.same(assemble([row, child, root]).told, {}, 'a row says all there is')
+  t.same(assemble([child]).told, {})
+  const large = { ...root, metadata: { agent_name: 'desk', text: 'x'.repeat(20_000) } }
+  t.match(assemble([large]), { told: { agent_name: 'desk' }, losses: [] })
+})
+
 t.test('a correction of one step is a score of that step', async (t) => {
   const row = {
     id: 'c',
@@ -269,6 +338,12 @@ t.test(
     })
     t.match(langfuse.read({ batch: [{ type: 'span-update', body: { id: 'a' } }] }), {
       message: /body\.traceId/,
+    })
+    const log = { id: 'e1', type: 'sdk-log', timestamp: '2026-03-01T10:00:00Z', body: { log: {} } }
+    const batch = [log, event('trace-create', '2026-03-01T10:00:00Z', { id: 't' })]
+    t.match(langfuse.read({ batch }), {
+      parts: [{ kind: 'trace', trace_id: 't' }],
+      losses: [{ code: 'member_invalid', message: /Only traces, observations and scores/ }],
     })
   },
 )

@@ -174,6 +174,32 @@ t.test('traces of Opik', async (t) => {
     ])
   })
 
+  t.test('and files of opik export hold one with its spans', async (t) => {
+    const { project_name, ...bare } = trace
+    const { trace_id: _, ...child } = span
+    const feedback_scores = [{ name: 'quality', value: 0.9, source: 'sdk' }]
+    const file = {
+      trace: { ...bare, feedback_scores },
+      spans: [span],
+      attachments: [],
+      downloaded_at: '2026-03-02T00:00:00',
+      project_name,
+    }
+    t.ok(opik.matches(file))
+    t.same(assembled(file), assembled({ ...trace, feedback_scores }, span))
+    t.same(assembled({ ...file, spans: [child] }).spans, assembled(file).spans)
+    t.match(opik.read({ ...file, spans: [7, { ...span, id: null }], attachments: [{}] }), {
+      parts: [{ kind: 'trace' }, { kind: 'score' }],
+      losses: [
+        { code: 'member_invalid', message: /^spans\.0: / },
+        { code: 'member_invalid', message: /^spans\.1: / },
+        { code: 'attachment_dropped' },
+      ],
+    })
+    t.match(opik.read({ ...file, trace: { ...bare, id: '' } }), { code: 'invalid_record' })
+    t.notOk(opik.matches({ trace: { trace_id: 't' }, spans: [] }))
+  })
+
   t.test('without an id are refused', async (t) => {
     t.match(opik.read({ ...trace, id: null }), { code: 'invalid_record' })
     t.match(opik.read({ ...span, trace_id: { a: 1 } }), { code: 'invalid_record' })

@@ -224,6 +224,19 @@ t.test('a member that is not of its type is a loss and nothing else', (t) => {
   t.end()
 })
 
+t.test('of a value that names all kinds the one that is not null counts', (t) => {
+  const unset = { array_value: null, bool_value: null, int_value: null, string_value: null }
+  const attributes = [
+    { key: 'count', value: { ...unset, int_value: 3 } },
+    { key: 'flag', value: { ...unset, bool_value: false } },
+    { key: 'none', value: unset },
+  ]
+  const { mapped, losses } = only(requestOf([{ ...otlpSpan(), attributes }]))
+  t.strictSame(losses, [])
+  t.match(mapped.span['attributes'], { count: 3, flag: false, none: null })
+  t.end()
+})
+
 t.test('a whole number that a double cannot hold keeps its digits as a text', (t) => {
   const attributes = [
     { key: 'safe', value: { intValue: '9007199254740991' } },

@@ -50,12 +50,16 @@ const OTHER = otlpSpan({ traceId: '5b8efff798038103d269b633813fc60c' })
 const RESOURCE = { 'service.name': 'demo', 'service.version': '1.2.3', fixture: 'weather' }
 const REQUEST = requestOf([CALL, TOOL, ROOT], { resource: RESOURCE })
 
-t.test('a record is a request, a ResourceSpans or a ScopeSpans, by either names', (t) => {
+t.test('a record is a request, a ResourceSpans or a span, by either names', (t) => {
   const [resourceSpans] = REQUEST['resourceSpans'] as [Members]
   t.ok(otlp.matches(REQUEST))
   t.ok(otlp.matches(resourceSpans))
   t.ok(otlp.matches({ resource_spans: [] }))
   t.ok(otlp.matches({ scope_spans: [] }))
+  t.ok(otlp.matches(ROOT))
+  t.ok(otlp.matches({ trace_id: TRACE_ID, span_id: 'x', start_time_unix_nano: 1 }))
+  t.ok(otlp.matches({ trace_id: TRACE_ID, span_id: 'x', attributes: [] }))
+  t.notOk(otlp.matches({ trace_id: TRACE_ID, span_id: 'x', attributes: {} }))
   t.notOk(otlp.matches({ spans: [] }))
   t.notOk(otlp.matches({ context: { trace_id: TRACE_ID } }))
   t.end()
@@ -110,6 +114,27 @@ t.test(
     t.end()
   },
 )
+
+t.test('spans one by one, as Phoenix lists them, are the trace of their request', (t) => {
+  const plain = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(plain)
+    if (typeof value !== 'object' || value === null) return value
+    const named = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [named(name), plain(each)]),
+    )
+  }
+  const scopeSpans = [{ spans: [CALL, TOOL, ROOT] }]
+  const expected = textOf(partsOf({ resourceSpans: [{ scopeSpans }] }))
+  for (const spans of [
+    [ROOT, CALL, TOOL],
+    [ROOT, CALL, TOOL].map((span) => plain(span) as Members),
+  ]) {
+    t.equal(textOf(spans.flatMap(partsOf)), expected)
+  }
+  t.match(otlp.read({ ...ROOT, spanId: 'x' }), { message: /^spanId must be 8 bytes/ })
+  t.end()
+})
 
 t.test('parts in any order, and told twice, are the same trace', (t) => {
   const unended = { ...CALL, endTimeUnixNano: '0' }
