@@ -2,7 +2,7 @@ import { TRACE_WINDOW_DAYS } from '../../jobs/rules/manifests/compat-policy.ts'
 import { findLatestTransition } from '../../sql/manifests/manifest-activations.ts'
 import { findActiveManifest, findManifest } from '../../sql/manifests/manifests.ts'
 import type { AgentKey, ManifestRow } from '../../sql/manifests/manifests.ts'
-import { findNewestReport } from '../../sql/manifests/compat-reports.ts'
+import { findUsualReport } from '../../sql/manifests/compat-reports.ts'
 import type { ApiContext } from '../context.ts'
 import { badRequest, notFound } from '../errors.ts'
 import type { Principal } from '../principal.ts'
@@ -37,8 +37,8 @@ export async function findTransition(
 }
 
 /**
- * The newest analysis of a transition, complete or in progress, which the activation usually started;
- * else a new one.
+ * The newest analysis of a transition over the usual window, complete or in progress, which the
+ * activation usually started; else a new one.
  * @param again start a new one in any case
  */
 export async function findAnalysis(
@@ -49,7 +49,7 @@ export async function findAnalysis(
 ) {
   const known = again
     ? undefined
-    : await findNewestReport(context.sql, principal.orgId, before.id, after.id)
+    : await findUsualReport(context.sql, principal.orgId, before.id, after.id)
   return known ?? admitAnalysis(context, principal, before, after, TRACE_WINDOW_DAYS)
 }
 

@@ -1,6 +1,7 @@
 import {
   COMPAT_ENGINE_VERSION,
   DEFAULT_COMPAT_POLICY,
+  TRACE_WINDOW_DAYS,
 } from '../../jobs/rules/manifests/compat-policy.ts'
 import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
@@ -65,8 +66,8 @@ export async function findReport(sql: Queryable, orgId: string, id: string) {
   return row
 }
 
-/** The newest report of a pair that is complete or being made. */
-export async function findNewestReport(
+/** The newest report of a pair over the usual window that is complete or being made. */
+export async function findUsualReport(
   sql: Queryable,
   orgId: string,
   oldManifestId: string,
@@ -75,7 +76,7 @@ export async function findNewestReport(
   const [row] = await sql<CompatReportRow[]>`
     select ${columns(sql)} from ${withJob(sql)}
     where r.org_id = ${orgId} and r.new_manifest_id = ${newManifestId}
-      and r.old_manifest_id = ${oldManifestId}
+      and r.old_manifest_id = ${oldManifestId} and r.trace_window_days = ${TRACE_WINDOW_DAYS}
       and (r.computed_at is not null or j.finished_at is null and j.id is not null)
     order by r.created_at desc, r.id desc limit 1`
   return row

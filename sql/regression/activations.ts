@@ -1,6 +1,7 @@
-import type { Queryable } from '../core/db.ts'
+import type { Fragment, Queryable } from '../core/db.ts'
+import { countUpTo } from '../core/pages.ts'
 import type { AgentKey } from '../manifests/manifests.ts'
-import { isSameTrace } from '../traces/traces.ts'
+import { isSameTrace, ofUntied } from '../traces/traces.ts'
 
 /** One activation: a version became the active one of its agent. */
 export interface ActivationRow {
@@ -28,9 +29,6 @@ export interface SessionRow {
 /** The metric that stands for an agent as a whole: the fused quality of its decisions. */
 export const QUALITY_METRIC = 'quality_avg'
 
-/** Traces of real use; replays and synthetic traces say nothing about traffic. */
-export const OBSERVED: readonly string[] = ['production', 'imported', 'manual']
-
 /** The newest `MAX_ACTIVATIONS` of the window, oldest first. */
 export async function listActivations(sql: Queryable, agent: AgentKey, since: Date) {
   const rows = await sql<ActivationRow[]>`
@@ -48,8 +46,8 @@ export async function listActivations(sql: Queryable, agent: AgentKey, since: Da
 
 /**
  * Sessions of observed traces, by activation and time: the newest `MAX_SESSIONS` of each activation,
- * made of its newest `MAX_TRACES`. A trace belongs to the last activation of its manifest before it,
- * else to the first one.
+ * made of those of its newest `MAX_TRACES` that have a value. A trace belongs to the last activation of its
+ * manifest before it, else to the first one.
  */
 export async function listSessions(
   sql: Queryable,
@@ -57,8 +55,7 @@ export async function listSessions(
   metric: string,
   { fromOrdinal, since }: { fromOrdinal: number; since: Date },
 ) {
-  const traffic = sql`t.org_id = ${agent.orgId} and t.project_id = ${agent.projectId}
-    and t.agent_name = ${agent.agentName} and t.started_at >= ${since}`
+  const traffic = isObserved(sql, agent, since)
   return sql<SessionRow[]>`
     with own as (
       select ordinal, manifest_id,
@@ -88,7 +85,7 @@ export async function listSessions(
       join traces t on t.org_id = ${agent.orgId} and t.project_id = ${agent.projectId}
         and t.period = n.period and t.trace_id = n.trace_id
       ${metricValues(sql, metric)}
-      where n.position <= ${MAX_TRACES} and t.source_type = any(${OBSERVED}::text[])
+      where n.position <= ${MAX_TRACES}
     ), sessions as (
       select ordinal, (array_agg(trace_id order by value, trace_id))[1] as trace_id,
         max(session_id) as session_id,
@@ -102,6 +99,35 @@ export async function listSessions(
     )
     select ordinal, trace_id, session_id, task_id, value, n, passed from ranked
     where position <= ${MAX_SESSIONS} order by ordinal, started_at, trace_id`
+}
+
+/**
+ * How many traces `listSessions` takes of an agent's newest activation, which begins then and is one of
+ * this manifest, counted no further than `limit`.
+ */
+export async function countMeasured(
+  sql: Queryable,
+  agent: AgentKey,
+  metric: string,
+  { manifestId, begins, limit }: { manifestId: string; begins: Date; limit: number },
+) {
+  // Tied and untied ones apart: each has an index in this order, of which no more is read than counts.
+  const newest = (isOfManifest: Fragment) => sql`
+    (select t.org_id, t.project_id, t.period, t.trace_id, t.started_at from traces t
+    where ${isObserved(sql, agent, begins)} and ${isOfManifest}
+    order by t.started_at desc, t.trace_id desc limit ${MAX_TRACES})`
+  const measured = sql`(
+      ${newest(sql`t.manifest_id = ${manifestId}`)}
+      union all ${newest(ofUntied(sql, agent.orgId, manifestId))}
+      order by started_at desc, trace_id desc limit ${MAX_TRACES}) t
+    ${metricValues(sql, metric)}`
+  return countUpTo(sql, limit, measured)
+}
+
+/** The condition that trace `t` is one of an agent's observed ones since then. */
+function isObserved(sql: Queryable, { orgId, projectId, agentName }: AgentKey, since: Date) {
+  return sql`t.org_id = ${orgId} and t.project_id = ${projectId} and t.agent_name = ${agentName}
+    and t.started_at >= ${since} and t.source_type = any(${OBSERVED}::text[])`
 }
 
 /** Joins the value `v` of a metric to trace `t`; for a score, the mean of all values under its name. */
@@ -131,3 +157,5 @@ const MAX_SESSIONS = 2000
 const MAX_TRACES = 10_000
 /** Where a score does not say whether it passed. */
 const PASS_AT = 0.7
+/** Traces of real use; replays and synthetic traces say nothing about traffic. */
+const OBSERVED: readonly string[] = ['production', 'imported', 'manual']

@@ -2,8 +2,7 @@ import type { Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { ofAgent } from '../manifests/manifests.ts'
 import type { AgentKey } from '../manifests/manifests.ts'
-import { isSameTrace, ofManifest } from '../traces/traces.ts'
-import { OBSERVED, QUALITY_METRIC } from './activations.ts'
+import { QUALITY_METRIC } from './activations.ts'
 
 /** One version of a series, for display. Means are over sessions; null without any. */
 export interface SeriesVersion {
@@ -56,52 +55,44 @@ export async function updateSeries(
     where ${isSeries(tx, agent, metric)}`
 }
 
-/** A metric whose newest version has reached a look that was not done yet. */
-export interface DueSeries {
+/** A metric whose newest version is still to be looked at. */
+export interface OpenSeries {
   org_id: string
   project_id: string
   agent_name: string
   metric: string
+  manifest_id: string
+  /** From when on the traces of the version are looked at. */
+  begins: Date
+  /** How many looks at the version were done; null when it was activated since the last one. */
+  looks: number | null
 }
 
 /**
- * Series to bisect anew: a version was activated since, or the newest one has reached a further look.
- * Covers the quality of every agent with versions, and each metric that somebody asked about, in all
- * organizations; for the sweep only.
- * @param looks ascending numbers of traces
+ * The quality of every agent with versions, and each metric that somebody asked about, in all
+ * organizations, those bisected longest ago first; for the sweep only. Not those whose newest version has
+ * had this many looks.
+ * @param since no earlier traces are looked at
  */
-export async function listDueSeries(sql: Queryable, looks: readonly number[], limit: number) {
-  return sql<DueSeries[]>`
+export async function listOpenSeries(sql: Queryable, since: Date, looks: number) {
+  return sql<OpenSeries[]>`
     with newest as (
       -- To the first activation of a manifest belong its earlier traces too.
       select distinct on (org_id, project_id, agent_name)
         org_id, project_id, agent_name, ordinal, manifest_id,
-        case when kind <> 'reactivated' then '-infinity' else activated_at end as begins
+        case when kind <> 'reactivated' then ${since} else greatest(activated_at, ${since}) end as begins
       from manifest_activations
       order by org_id, project_id, agent_name, ordinal desc
     ), wanted as (
       select org_id, project_id, agent_name, metric from regression_series
       union select org_id, project_id, agent_name, ${QUALITY_METRIC} from newest
     )
-    select w.org_id, w.project_id, w.agent_name, w.metric
+    select w.org_id, w.project_id, w.agent_name, w.metric, n.manifest_id, n.begins,
+      case when s.ordinal = n.ordinal then s.looks end as looks
     from wanted w join newest n using (org_id, project_id, agent_name)
     left join regression_series s using (org_id, project_id, agent_name, metric)
-    cross join lateral (
-      select count(*) as n from (
-        select from traces t
-        where t.org_id = n.org_id and t.project_id = n.project_id and t.agent_name = n.agent_name
-          and ${ofManifest(sql, sql`n.org_id`, sql`n.manifest_id`)} and t.started_at >= n.begins
-          and t.source_type = any(${OBSERVED}::text[])
-          and case when w.metric = ${QUALITY_METRIC} then exists (
-              select from verdicts v where ${isSameTrace(sql, sql`v`, sql`t`)} and v.quality_avg is not null)
-            else exists (
-              select from eval_scores e where ${isSameTrace(sql, sql`e`, sql`t`)} and e.name = w.metric and e.span_id = ''
-                and e.value is not null) end
-        limit ${Math.max(...looks)}) counted) measured
-    where n.ordinal <> coalesce(s.ordinal, 0) or coalesce(s.looks, 0) < (
-      select count(*) from unnest(${looks}::int[]) look where look <= measured.n)
-    order by s.computed_at nulls first, w.org_id, w.project_id, w.agent_name, w.metric
-    limit ${limit}`
+    where s.ordinal is distinct from n.ordinal or s.looks < ${looks}
+    order by s.computed_at nulls first, w.org_id, w.project_id, w.agent_name, w.metric`
 }
 
 function isSeries(sql: Queryable, agent: AgentKey, metric: string) {

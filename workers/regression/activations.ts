@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import type { Activation } from '../../jobs/rules/regression/bisect.ts'
 import { smallestVisibleDrop } from '../../jobs/rules/regression/bisect.ts'
 import { interval, summarize } from '../../jobs/rules/regression/statistics.ts'
@@ -8,6 +9,11 @@ import type { SeriesVersion } from '../../sql/regression/series.ts'
 export interface OrderedActivation extends Activation {
   readonly ordinal: number
   readonly sessions: readonly SessionRow[]
+}
+
+/** No earlier traces are bisected. */
+export function bisectedSince(now: Date) {
+  return new Date(now.getTime() - WINDOW_MS)
 }
 
 export function toActivations(
@@ -43,3 +49,5 @@ export function describeVersions(activations: readonly OrderedActivation[]): Ser
     }
   })
 }
+
+const WINDOW_MS = 180 * DAY_MS

@@ -7,7 +7,6 @@ import {
   looksDue,
   prepareActivations,
 } from '../../jobs/rules/regression/bisect.ts'
-import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import type { Activation, Suspect } from '../../jobs/rules/regression/bisect.ts'
 import { worstTraces } from '../../jobs/rules/regression/metric-check.ts'
 import { adjustForCount } from '../../jobs/rules/regression/statistics.ts'
@@ -19,13 +18,13 @@ import { insertFinding, listFindings, resolveFinding } from '../../sql/regressio
 import type { FindingRow, Resolution } from '../../sql/regression/findings.ts'
 import { lockSeries, updateSeries } from '../../sql/regression/series.ts'
 import { handler } from '../runtime/handler.ts'
-import { describeVersions, toActivations } from './activations.ts'
+import { bisectedSince, describeVersions, toActivations } from './activations.ts'
 import type { OrderedActivation } from './activations.ts'
 
 export const bisectRegressionHandler = handler(bisectRegression, async (payload, run) => {
   const { sql, orgId, queue, now } = run
   const agent = { orgId, projectId: payload.project_id, agentName: payload.agent_name }
-  const since = new Date(now().getTime() - WINDOW_MS)
+  const since = bisectedSince(now())
   const rows = await listActivations(sql, agent, since)
   const fromOrdinal = rows[0]?.ordinal ?? 0
   const sessions = await listSessions(sql, agent, payload.metric, { fromOrdinal, since })
@@ -132,8 +131,6 @@ function seedOf(activations: readonly Activation[]) {
   }
   return hash.digest().readInt32BE()
 }
-
-const WINDOW_MS = 180 * DAY_MS
 
 interface Bisection {
   readonly agent: AgentKey

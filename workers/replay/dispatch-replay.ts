@@ -85,7 +85,10 @@ async function takeStep(dispatch: Dispatch): Promise<Step> {
     await sendTasks(dispatch, batch, tasks)
     return 'sent'
   }
-  return batch.leased > 0 ? waitForRunner(dispatch, batch) : { outcome: { status: 'completed' } }
+  if (batch.leased > 0) return waitForRunner(dispatch, batch)
+  // A task that was given back meanwhile may have been passed over.
+  const { total, ended } = await countTasks(run.sql, run.orgId, dispatch.batchId)
+  return { outcome: ended < total ? continueAfter(1) : { status: 'completed' } }
 }
 
 /** Undefined when nothing is left to be sent. */

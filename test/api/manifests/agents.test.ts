@@ -257,6 +257,9 @@ t.test('agents', async (t) => {
       component_impact: { a: { replay: 1 } },
     })
     await store([['a', {}]], { manifest_id: first.manifest_id })
+    const short = { old_manifest_id: first.manifest_id, trace_window_days: 1 }
+    const run = await client.post(`/manifests/${second.manifest_id}/compatibility/run`, short)
+    t.equal(run.body.status, 'completed')
     t.equal((await client.get('/agents/support/compat-summary')).body.total_traces, 2)
     const anew = await client.get('/agents/support/compat-summary?recompute=true')
     t.match(anew, { status: 200, body: { status: 'ok', total_traces: 3, replay: 2 } })

@@ -1,5 +1,8 @@
 import t from 'tap'
+import { DAY_MS } from '../../../jobs/rules/core/time.ts'
 import { sweepRegressions } from '../../../jobs/sweep-regressions.ts'
+import { openWorkerContext } from '../../../ops/context.ts'
+import { openDatabase } from '../../../sql/core/db.ts'
 import { bisectRegressionHandler } from '../../../workers/regression/bisect-regression.ts'
 import { sweepRegressionsHandler } from '../../../workers/regression/sweep-regressions.ts'
 import { registeredAgent } from '../../support/registered-agent.ts'
@@ -116,6 +119,18 @@ t.test('a score that somebody asked about is tested by its name', async (t) => {
   t.match((await client.get('/agents/agent/bisect')).body, { findings: [], computed_at: null })
 })
 
+t.test('replays and synthetic traces do not stand in the way of what was measured', async (t) => {
+  const { client, version, traces } = await open()
+  await version(90, 0.9)
+  const v2 = await version(60, 0.6)
+  const more = (i: number) => ({ source_type: i % 2 ? 'replayed' : 'synthetic' })
+  await traces(v2, 10_001, { tool: 'search', quality: null, more })
+  t.match((await client.post('/agents/agent/bisect')).body, {
+    versions: [{ n: 90 }, { n: 60 }],
+    findings: [{ manifest_id: v2 }],
+  })
+})
+
 t.test('the sweep bisects what reached a look since, and nothing else', async (t) => {
   const { client, version, orgId } = await open()
   await version(90, 0.9)
@@ -140,6 +155,57 @@ t.test('the sweep bisects what reached a look since, and nothing else', async (t
   await sweep()
   await until(async () => (await countWaiting()) === 0)
   t.equal(await countBisections(orgId), before)
+})
+
+t.test('the sweep looks no further back than a bisection', async (t) => {
+  const { client, register, traces, orgId } = await open()
+  const started_at = new Date(Date.now() - 181 * DAY_MS).toISOString()
+  const v1 = await register([{ component_type: 'tool', component_name: 'a' }])
+  await traces(v1, 30, { tool: 'search', more: () => ({ started_at }) })
+  t.match((await client.post('/agents/agent/bisect')).body, { versions: [{ n: 0 }] })
+  const before = await countBisections(orgId)
+  await sweep()
+  t.equal(await countBisections(orgId), before)
+})
+
+t.test('a metric whose traces take too long to count holds up no other one', async (t) => {
+  const { client, version, orgId } = await open()
+  await version(29, 0.9)
+  await client.post('/agents/agent/bisect', { metric: 'reward' })
+  await client.post('/agents/agent/bisect')
+  await version(1, 0.9, 'more')
+  const before = await countBisections(orgId)
+  const hasty = openDatabase(service.url, { max: 2, statementTimeoutMs: 500 })
+  t.teardown(() => hasty.end())
+  const told: string[] = []
+  const warn = ({ orgId: org, metric }: { orgId?: string; metric?: string }) =>
+    void told.push(`${org} ${metric}`)
+  const log = { info: () => undefined, warn, error: () => undefined }
+  const worker = await openWorkerContext(service.config, service.url, {
+    slots: 1,
+    supervise: false,
+  })
+  t.teardown(() => worker.close())
+  await service.sql.begin(async (tx) => {
+    await tx`lock table eval_scores in access exclusive mode`
+    await sweepRegressionsHandler.work(
+      {},
+      {
+        ...worker.context,
+        sql: hasty,
+        log,
+        orgId,
+        jobId: undefined,
+        attempt: 1,
+        checkpointed: undefined,
+        signal: new AbortController().signal,
+        progress: () => undefined,
+        checkpoint: async () => undefined,
+      },
+    )
+  })
+  t.ok(told.includes(`${orgId} reward`))
+  t.equal(await countBisections(orgId), (before ?? 0) + 1)
 })
 
 t.test('an agent nobody knows is 404, one without scores has no means', async (t) => {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Test } from 'tap'
+import { DAY_MS } from '../../../jobs/rules/core/time.ts'
 import { registeredAgent } from '../../support/registered-agent.ts'
 import type { RegisteredAgent } from '../../support/registered-agent.ts'
 import { openService } from '../../support/service.ts'
@@ -278,6 +279,33 @@ t.test('replays are compared with what they replay', async (t) => {
   const { body } = await client.post('/regression-check', check(v2))
   const metric = body.metrics.find((each: { metric: string }) => each.metric === 'reward')
   t.match(metric, { design: 'paired_replay', verdict: 'regressed', n_candidate: 25 })
+})
+
+t.test('what is replayed is of the baseline however old it is', async (t) => {
+  const { client, register, traces } = await open(t)
+  const started_at = new Date(Date.now() - 60 * DAY_MS).toISOString()
+  const v1 = await register(V1)
+  const sources = await traces(v1, 25, {
+    tool: 'refund',
+    quality: (i) => 0.5 + 0.02 * i,
+    more: () => ({ started_at }),
+  })
+  const v2 = await register(WITHOUT_SEARCH)
+  await traces(v2, 25, {
+    tool: 'refund',
+    quality: (i) => 0.42 + 0.02 * i + 0.001 * (i % 3),
+    more: (i) => ({ source_type: 'replayed', parent_trace_id: sources[i] }),
+  })
+  const measured = async () => {
+    const { body } = await client.post('/regression-check', check(v2))
+    t.match(body.data_fingerprint, /^[0-9a-f]{64}$/)
+    return body.metrics.find((each: { metric: string }) => each.metric === 'reward')
+  }
+  const paired = { design: 'paired_replay', verdict: 'regressed', n_baseline: 25, n_candidate: 25 }
+  const alone = await measured()
+  t.match(alone, paired)
+  await traces(v1, 40, { tool: 'refund', quality: 0.1 })
+  t.same(await measured(), alone, 'other traffic changes nothing')
 })
 
 t.test('an accepted candidate is what later checks compare with', async (t) => {

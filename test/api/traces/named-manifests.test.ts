@@ -7,8 +7,7 @@ import { toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
 import { copyTraces, encodeTraces } from '../../../sql/traces/trace-copy.ts'
 import { insertTied, tieLate } from '../../../sql/transactions/store-traces.ts'
 import { listMetricValues } from '../../../sql/regression/metric-values.ts'
-import { listSessions } from '../../../sql/regression/activations.ts'
-import { listDueSeries, lockSeries, updateSeries } from '../../../sql/regression/series.ts'
+import { countMeasured, listSessions } from '../../../sql/regression/activations.ts'
 import { countClosedTraces, listClosedTraces } from '../../../sql/manifests/closed-traces.ts'
 import { linkNamedTraces } from '../../../sql/manifests/manifest-links.ts'
 import { findManifest, insertManifest, lockAgent } from '../../../sql/manifests/manifests.ts'
@@ -207,28 +206,16 @@ t.test('every reader of a manifest’s traces takes those not tied yet', async (
   t.equal(decided.status, 202)
 })
 
-t.test('a series is due by traces that are not tied yet', async (t) => {
+t.test('traces that are not tied yet bring a series to its next look', async (t) => {
   const { org, register, store } = await makeAgent(service)
-  const { manifest_hash } = await register([toolComponent('a')])
-  await store([], { manifest_hash, scores: { reward: 1 } })
+  const { manifest_id, manifest_hash } = await register([toolComponent('a')])
   const agent = { orgId: org.orgId, projectId: org.projectId, agentName: 'support' }
-  await sql.begin(async (tx) => {
-    await lockSeries(tx, agent, 'reward')
-    await updateSeries(tx, agent, 'reward', {
-      ordinal: 1,
-      looks: 0,
-      versions: [],
-      computed_at: null,
-    })
-  })
-  const due = async () => {
-    const listed = await listDueSeries(sql, [2], 1000)
-    return listed.some(({ org_id, metric }) => org_id === org.orgId && metric === 'reward')
+  const newest = { manifestId: manifest_id, begins: new Date(0), limit: 2 }
+  for (let n = 1; n <= 3; n++) {
+    await store([], { manifest_hash, scores: { reward: 1 } })
+    t.equal(await countMeasured(sql, agent, 'reward', newest), Math.min(n, 2))
+    await sql`update traces set manifest_id = null where org_id = ${org.orgId}`
   }
-  t.notOk(await due())
-  await store([], { manifest_hash, scores: { reward: 1 } })
-  await sql`update traces set manifest_id = null where org_id = ${org.orgId}`
-  t.ok(await due())
 })
 
 t.test('traces stored by earlier releases name manifests in the same way', async (t) => {

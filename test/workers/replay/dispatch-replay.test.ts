@@ -201,6 +201,24 @@ t.test('tasks sent to a runner', async (t) => {
     t.equal(new Set(ids).size, 3)
   })
 
+  t.test('that are changing hands when a runner has none are waited for', async (t) => {
+    const batch = await prepare(answer(200, DONE))
+    await sql.begin(async (tx) => {
+      await tx`select from replay_tasks where batch_id = ${batch.batchId} for update`
+      await batch.start()
+      await until(async () => {
+        const [row] = await sql`
+          select from pgboss.job where name = 'replay.dispatch'
+            and data -> 'payload' ->> 'batch_id' = ${batch.batchId}
+            and (start_after > created_on or state = 'completed')`
+        return row !== undefined
+      })
+    })
+    await batch.skipTime()
+    t.match(await batch.ended(), { state: 'succeeded', result: { status: 'completed' } })
+    t.match(await batch.tasks(), [{ status: 'completed', attempt: 1 }])
+  })
+
   t.test('that a runner declines are skipped', async (t) => {
     for (const status of [409, 410]) {
       const batch = await begin(answer(status))
