@@ -10,6 +10,7 @@ import { insertVersion } from '../../sql/datasets/versions.ts'
 import type { VersionRow } from '../../sql/datasets/versions.ts'
 import { admitJob } from '../admit-job.ts'
 import type { ApiContext } from '../context.ts'
+import { notFound } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import { quotaExceeded, requireQuota } from '../quota.ts'
 import { answerLongWork } from '../wait.ts'
@@ -52,7 +53,7 @@ async function submitBuild(
   const jobId = await context.queue.transaction(context.sql, async (tx: Transaction) => {
     const payload = payloadOfBuild(id, recipe)
     const job_id = await admitJob(context, tx, principal, buildDataset, payload, submission)
-    await insertVersion(tx, {
+    const inserted = await insertVersion(tx, {
       id,
       org_id: principal.orgId,
       dataset_id: dataset.id,
@@ -61,6 +62,7 @@ async function submitBuild(
       filter_hash: hashFilters(recipe.filters),
       created_by: principal.keyId,
     })
+    if (!inserted) throw notFound('Dataset')
     return job_id
   })
   return { id, jobId }

@@ -130,16 +130,14 @@ function withinBytes(positions: readonly RowPosition[]) {
   return end < 0 ? positions : positions.slice(0, Math.max(1, end))
 }
 
-/** Neighbouring rows are read as one range of their file. */
 async function readRows(
   storage: Storage,
   files: readonly FileRow[],
   positions: readonly RowPosition[],
 ) {
-  const byFile = Map.groupBy(positions, ({ split, shard }) => `${split}-${shard}`)
   const read: ReadRow[] = []
-  for (const group of byFile.values()) {
-    const [first, last] = [group[0], group.at(-1)]
+  for (const range of rangesOf(positions)) {
+    const [first, last] = [range[0], range.at(-1)]
     const file = files.find(
       ({ format, split, shard }) =>
         format === 'jsonl' && split === first?.split && shard === first.shard,
@@ -150,13 +148,30 @@ async function readRows(
     const bytes = Buffer.concat(
       await Array.fromAsync(await storage.read(file.storage_key, { start, end })),
     )
-    for (const { ordinal, split, byte_offset, byte_length, tokens, span_id } of group) {
+    for (const { ordinal, split, byte_offset, byte_length, tokens, span_id } of range) {
       const line = bytes.subarray(byte_offset - start, byte_offset - start + byte_length)
       const row = JSON.parse(line.toString()) as RowContent
       read.push({ ordinal, split, token_estimate: tokens, span_id, ...row })
     }
   }
   return read
+}
+
+/** Rows that are read together: of one file, with little between them that a filter has left out. */
+function rangesOf(positions: readonly RowPosition[]) {
+  const ranges: RowPosition[][] = []
+  for (const row of positions) {
+    const range = ranges.at(-1)
+    const last = range?.at(-1)
+    if (range && last && isNear(last, row)) range.push(row)
+    else ranges.push([row])
+  }
+  return ranges
+}
+
+function isNear(one: RowPosition, next: RowPosition) {
+  if (one.split !== next.split || one.shard !== next.shard) return false
+  return next.byte_offset - one.byte_offset - one.byte_length <= MAX_GAP_BYTES
 }
 
 /** The members of a row of any type and format. */
@@ -198,5 +213,7 @@ export type ReadRow = RowContent &
   Pick<RowPosition, 'ordinal' | 'split' | 'span_id'> & { readonly token_estimate: number | null }
 
 const MAX_PAGE_BYTES = 8 << 20
+/** So much that is not shown is read rather than asked for in another request. */
+const MAX_GAP_BYTES = 64 << 10
 /** Rows of one version stand side by side, so that these take some tens of milliseconds. */
 const MAX_LOOKED_AT = 100_000

@@ -12,7 +12,7 @@ import { admitJob } from '../admit-job.ts'
 import { audit } from '../audit.ts'
 import type { ApiContext } from '../context.ts'
 import { Answer, endpoint } from '../endpoint.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, notFound } from '../errors.ts'
 import { errorBody } from '../fields.ts'
 import { findVisibleJob, jobBody, viewJob } from '../jobs/job.ts'
 import type { Principal } from '../principal.ts'
@@ -73,7 +73,7 @@ async function submitPush(
   return context.queue.transaction(context.sql, async (tx: Transaction) => {
     const job_id = await admitJob(context, tx, principal, pushDataset, { push_id: id }, submission)
     if (sealed) await putSecret(tx, orgId, job_id, sealed)
-    await insertPush(tx, {
+    const inserted = await insertPush(tx, {
       org_id: orgId,
       id,
       dataset_id,
@@ -87,6 +87,7 @@ async function submitPush(
       hub_url: context.hub.url,
       created_at: context.now(),
     })
+    if (!inserted) throw notFound('Dataset version')
     await audit(tx, principal, 'dataset.pushed', dataset_id, {
       version_id,
       repo_id,

@@ -215,6 +215,11 @@ export function isRowRefused(error: unknown): boolean {
   return /^(22...|54...|23502|23514)$/.test(codeOf(error))
 }
 
+/** Another row has the key already. */
+export function isKeyTaken(error: unknown): boolean {
+  return codeOf(error) === '23505'
+}
+
 /** A row names another one that is not there. */
 export function isReferenceRefused(error: unknown): boolean {
   return codeOf(error) === '23503'

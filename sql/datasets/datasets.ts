@@ -1,5 +1,6 @@
 import type { DatasetType } from '../../jobs/rules/datasets/recipe.ts'
-import type { Queryable } from '../core/db.ts'
+import { isKeyTaken } from '../core/db.ts'
+import type { Queryable, Sql } from '../core/db.ts'
 import { countUpTo, isOlder } from '../core/pages.ts'
 import type { AgeKey } from '../core/pages.ts'
 import { inProjects } from '../core/projects.ts'
@@ -97,19 +98,14 @@ export type DatasetChange = Partial<
 >
 
 /** Changes the members that are given; false when another dataset of the project has the name. */
-export async function updateDataset(
-  sql: Queryable,
-  orgId: string,
-  id: string,
-  change: DatasetChange,
-) {
-  const updated = await sql`
-    update datasets d set ${sql({ ...change })}
-    where org_id = ${orgId} and id = ${id} and not exists (
-      select 1 from datasets other
-      where other.org_id = d.org_id and other.project_id = d.project_id and other.id <> d.id
-        and other.name = ${change.name ?? null})`
-  return updated.count === 1
+export async function updateDataset(sql: Sql, orgId: string, id: string, change: DatasetChange) {
+  try {
+    await sql`update datasets set ${sql({ ...change })} where org_id = ${orgId} and id = ${id}`
+    return true
+  } catch (error) {
+    if (isKeyTaken(error)) return false
+    throw error
+  }
 }
 
 /** Deletes a dataset with its versions, whose rows go later, and returns where their files are kept. */

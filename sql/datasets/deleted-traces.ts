@@ -43,6 +43,8 @@ export async function noteDeletions(
       join datasets d on d.org_id = v.org_id and d.id = v.dataset_id
       where v.org_id = ${orgId} and v.id in (select version_id from used)
         and d.project_id = ${projectId} and (v.ready_at is null or ${hasRoom})
+      -- One that is deleted meanwhile needs no note.
+      for key share of v
     )
     insert into dataset_deleted_traces (org_id, version_id, trace_id, period, while_built)
     select t.org_id, v.id, t.trace_id, t.period, v.ready_at is null

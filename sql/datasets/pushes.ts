@@ -1,5 +1,5 @@
 import type { JobState } from '../../jobs/rules/jobs/job-state.ts'
-import type { Queryable } from '../core/db.ts'
+import type { Queryable, Transaction } from '../core/db.ts'
 import { countUpTo, isOlder } from '../core/pages.ts'
 import type { AgeKey } from '../core/pages.ts'
 import type { JobError } from '../jobs/jobs.ts'
@@ -41,9 +41,17 @@ export type NewPush = Pick<
   | 'created_at'
 > & { org_id: string; dataset_id: string }
 
-/** The caller gives the time, to the millisecond, because cursors of lists contain it. */
-export async function insertPush(sql: Queryable, push: NewPush) {
-  await sql`insert into dataset_pushes ${sql(push)}`
+/**
+ * The caller gives the time, to the millisecond, because cursors of lists contain it.
+ * @returns false when the version is not there any more
+ */
+export async function insertPush(tx: Transaction, push: NewPush) {
+  const locked = await tx`
+    select from dataset_versions where org_id = ${push.org_id} and id = ${push.version_id}
+    for key share`
+  if (locked.length === 0) return false
+  await tx`insert into dataset_pushes ${tx(push)}`
+  return true
 }
 
 export async function findPush(sql: Queryable, orgId: string, id: string) {

@@ -58,5 +58,5 @@ function rowsOf(sql: Queryable, { org_id, project_id, trace_id, created_at }: St
       offset 0) r
     join dataset_versions v on v.org_id = r.org_id and v.id = r.version_id
     join datasets d on d.org_id = v.org_id and d.id = v.dataset_id
-    where d.project_id = ${project_id} and v.ready_at > ${created_at}`
+    where d.project_id = ${project_id} and v.ready_at > ${created_at} and not v.restored`
 }

@@ -1,5 +1,5 @@
 import type { Split } from '../../jobs/rules/datasets/recipe.ts'
-import type { Queryable, Sql, Transaction } from '../core/db.ts'
+import type { Fragment, Queryable, Sql, Transaction } from '../core/db.ts'
 
 /** A row of a version and where it stands in the JSONL file of its split and shard. */
 export interface RowPosition {
@@ -50,40 +50,31 @@ export async function insertRows(
 }
 
 /**
- * Deletes the rows of a version that is not ready or not there any more, and what was noted of their traces, in
- * transactions of at most `DELETED_TOGETHER` rows and one for the notes.
+ * Deletes the rows of a version that is not ready, and what was noted of their traces.
  * @param hold what each transaction does last
  */
 export async function deleteRows(
   sql: Sql,
   orgId: string,
   versionId: string,
-  hold: (tx: Transaction) => Promise<void> = async () => {},
+  hold?: (tx: Transaction) => Promise<void>,
 ) {
-  const ofVersion = sql`org_id = ${orgId} and version_id = ${versionId}`
-  const [last] = await sql<{ ordinal: number }[]>`
-    select ordinal from dataset_version_rows where ${ofVersion} order by ordinal desc limit 1`
-  // By ordinals, because a search for rows that are left would begin with all those that are gone.
-  for (let from = 0; last && from <= last.ordinal; from += DELETED_TOGETHER) {
-    await sql.begin(async (tx: Transaction) => {
-      await tx`
-        delete from dataset_version_rows
-        where ${ofVersion} and ordinal >= ${from} and ordinal < ${from + DELETED_TOGETHER}`
-      await hold(tx)
-    })
-  }
-  await sql.begin(async (tx: Transaction) => {
-    await tx`delete from dataset_deleted_traces where ${ofVersion}`
-    await hold(tx)
-  })
+  await deleteInRanges(sql, { org_id: orgId, version_id: versionId }, { hold })
+}
+
+/** What names the rows of a version. */
+interface RowsKey {
+  readonly org_id: string
+  readonly version_id: string
 }
 
 /**
- * Versions that are not there any more but for their rows, which do not go with them: they may be millions, and
- * whoever deletes a dataset does not wait for them.
+ * Versions with rows that nobody needs. Rows do not go with their version: they may be millions, and whoever
+ * deletes a dataset does not wait for them. Nor do they go with a build that failed, or died before it was
+ * canceled.
  */
 export async function listOrphanedRows(sql: Queryable, limit: number) {
-  return sql<{ org_id: string; version_id: string }[]>`
+  return sql<RowsKey[]>`
     with recursive having_rows as (
       (select org_id, version_id from dataset_version_rows order by org_id, version_id limit 1)
       union all
@@ -91,10 +82,50 @@ export async function listOrphanedRows(sql: Queryable, limit: number) {
         select org_id, version_id from dataset_version_rows r
         where (r.org_id, r.version_id) > (h.org_id, h.version_id)
         order by r.org_id, r.version_id limit 1) as n)
-    select org_id, version_id from having_rows h
-    where not exists (
-      select from dataset_versions v where v.org_id = h.org_id and v.id = h.version_id)
-    limit ${limit}`
+    select org_id, version_id from having_rows h where ${isOrphaned(sql, sql`h`)} limit ${limit}`
+}
+
+/** Deletes the rows of a version that `listOrphanedRows` found, as long as they are that: a build that is tried again needs its own. */
+export async function deleteOrphanedRows(sql: Sql, rows: RowsKey, signal: AbortSignal) {
+  const hold = async () => signal.throwIfAborted()
+  await deleteInRanges(sql, rows, { only: sql`and ${isOrphaned(sql, sql`r`)}`, hold })
+}
+
+/** Its version is not there, was restored, which has none, or will not be ready unless its build is tried again. */
+function isOrphaned(sql: Queryable, row: Fragment) {
+  return sql`not exists (
+    select from dataset_versions v join jobs j on j.org_id = v.org_id and j.id = v.job_id
+    where v.org_id = ${row}.org_id and v.id = ${row}.version_id
+      and not v.restored and (v.ready_at is not null or j.finished_at is null))`
+}
+
+/** Deletes rows in transactions of at most `DELETED_TOGETHER`, and the notes in one. */
+async function deleteInRanges(
+  sql: Sql,
+  { org_id, version_id }: RowsKey,
+  { only = sql``, hold }: DeletionOptions,
+) {
+  const ofVersion = sql`r.org_id = ${org_id} and r.version_id = ${version_id}`
+  const [last] = await sql<{ ordinal: number }[]>`
+    select ordinal from dataset_version_rows r where ${ofVersion} order by ordinal desc limit 1`
+  // By ordinals, because a search for rows that are left would begin with all those that are gone.
+  for (let from = 0; last && from <= last.ordinal; from += DELETED_TOGETHER) {
+    await sql.begin(async (tx: Transaction) => {
+      await tx`
+        delete from dataset_version_rows r
+        where ${ofVersion} and ordinal >= ${from} and ordinal < ${from + DELETED_TOGETHER} ${only}`
+      await hold?.(tx)
+    })
+  }
+  await sql.begin(async (tx: Transaction) => {
+    await tx`delete from dataset_deleted_traces r where ${ofVersion} ${only}`
+    await hold?.(tx)
+  })
+}
+
+interface DeletionOptions {
+  readonly only?: Fragment
+  readonly hold: ((tx: Transaction) => Promise<void>) | undefined
 }
 
 /** Rows from an ordinal on and before another, in their order, of the lengths asked for. */

@@ -81,7 +81,10 @@ export interface FileRow extends FileFacts {
   row_count: number
 }
 
-/** Inserts a version under the next number of its dataset, its parent being the newest ready one. */
+/**
+ * Inserts a version under the next number of its dataset, its parent being the newest ready one.
+ * @returns false when the dataset is not there any more
+ */
 export async function insertVersion(
   tx: Transaction,
   version: Pick<
@@ -92,8 +95,9 @@ export async function insertVersion(
   },
 ) {
   // The lock makes builds of one dataset take their numbers one after the other.
-  await tx`
-    select 1 from datasets where org_id = ${version.org_id} and id = ${version.dataset_id} for update`
+  const locked = await tx`
+    select from datasets where org_id = ${version.org_id} and id = ${version.dataset_id} for update`
+  if (locked.length === 0) return false
   await tx`
     insert into dataset_versions (org_id, dataset_id, id, job_id, recipe, filter_hash, created_by,
       manifest_ids, version_number, parent_version_id)
@@ -103,6 +107,7 @@ export async function insertVersion(
       coalesce(max(version_number), 0) + 1,
       (array_agg(id order by version_number desc) filter (where ready_at is not null))[1]
     from dataset_versions where org_id = ${version.org_id} and dataset_id = ${version.dataset_id}`
+  return true
 }
 
 /** A reference to a version: its id, its number, or the newest one that is ready, else the newest. */

@@ -42,7 +42,7 @@ export async function countDatasetRows(
     select v.id as version_id, d.name, count(*) as rows
     from dataset_version_rows r
     join dataset_versions v on v.org_id = r.org_id and v.id = r.version_id
-      and v.ready_at is not null
+      and v.ready_at is not null and not v.restored
     join datasets d on d.org_id = v.org_id and d.id = v.dataset_id
     where r.org_id = ${orgId} and d.project_id = ${projectId}
       and r.trace_id = any(${traceIds}::text[])

@@ -1,7 +1,7 @@
 import { order } from '../../jobs/rules/core/order.ts'
 import { arrayText, byteaText } from '../core/array-text.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
-import { aboutTrace, ofTrace, ofTraces } from '../traces/traces.ts'
+import { aboutTrace, aboutTraces, ofTrace, ofTraces } from '../traces/traces.ts'
 import type { TraceKey } from '../traces/traces.ts'
 
 /** A trace patched to fit a manifest. */
@@ -67,6 +67,22 @@ export async function upsertRevisions(
     where (r.trace_revision, r.content_hash, r.rules)
       is distinct from (excluded.trace_revision, excluded.content_hash, excluded.rules)`
   return same
+}
+
+/**
+ * Deletes what earlier batches made of traces for the same manifest, with rules that this one leaves out. What
+ * another batch changes at this moment stays as that makes it.
+ */
+export async function withdrawRevisions(
+  tx: Transaction,
+  { orgId, projectId, targetManifestId }: RepairTarget,
+  traceIds: readonly string[],
+) {
+  const isOfTarget = tx`
+    ${aboutTraces(tx, orgId, projectId, traceIds)} and target_manifest_id = ${targetManifestId}`
+  await tx`
+    delete from trace_revisions where ${isOfTarget} and trace_id in (
+      select trace_id from trace_revisions where ${isOfTarget} for update skip locked)`
 }
 
 /** The repaired contents of a trace that were made of it as it is now, newest first, at most `limit`. */

@@ -34,6 +34,15 @@ export async function settlePaymentEvent(
   await sql`update payment_events set org_id = ${orgId}, ignored = ${ignored} where id = ${id}`
 }
 
+/** Deletes at most `limit` events that were received 90 days ago. Their processor sends none again by then. */
+export async function deleteOldPaymentEvents(sql: Queryable, limit: number) {
+  const deleted = await sql`
+    delete from payment_events where id in (
+      select id from payment_events where received_at < now() - interval '90 days'
+      order by received_at limit ${limit} for update skip locked)`
+  return deleted.count
+}
+
 /**
  * Applies an event to the processor's object it is about, unless a newer one was applied: the greater
  * `created` wins; at a tie, the final state does. False when this event is superseded.

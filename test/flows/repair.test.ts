@@ -11,7 +11,10 @@ t.test('traces of an older version become training rows of the newer one', async
   const service = await openAgentService(t)
   await service.startWorkers([previewRepairHandler, applyRepairHandler, buildDatasetHandler])
   const { client, register, store, settled, decision } = await makeAgent(service)
-  const before = await register([toolComponent('refund', { order: string }, ['order'])])
+  const before = await register([
+    toolComponent('refund', { order: string }, ['order']),
+    toolComponent('unused', { n: { type: 'integer' } }),
+  ])
   const call = {
     model_name: 'gpt-4o',
     rendered_input: [{ role: 'user', content: 'Give me back my money for o1' }],
@@ -30,7 +33,10 @@ t.test('traces of an older version become training rows of the newer one', async
     scores: [{ name: 'helpful', score: 1 }],
   })
   await settled()
-  const components = [toolComponent('refund', { order_id: string }, ['order_id'])]
+  const components = [
+    toolComponent('refund', { order_id: string }, ['order_id']),
+    toolComponent('unused', { n: string }),
+  ]
   const after = await register(components)
   await settled()
   const verdict = await decision(traceId)
@@ -61,7 +67,7 @@ t.test('traces of an older version become training rows of the newer one', async
     repair: {
       batch_id,
       target_manifest_id: after.manifest_id,
-      rules: approved_rule_indices,
+      rules: [0],
     },
   })
 
@@ -76,4 +82,12 @@ t.test('traces of an older version become training rows of the newer one', async
     { target_manifest_id: next.manifest_id },
     { target_manifest_id: after.manifest_id, batch_id },
   ])
+
+  const fewer = { ...again, approved_rule_indices: [1] }
+  const narrowed = await client.post('/repair/apply-selective', fewer)
+  t.match(narrowed, { status: 200, body: { repaired_count: 0, skipped_count: 1 } })
+  t.match((await client.get(`/traces/${traceId}`)).body.revisions, [
+    { target_manifest_id: after.manifest_id },
+  ])
+  t.match(await build(), { row_count: 0, dropped_counts: { unrepaired: 1 } })
 })

@@ -3,7 +3,7 @@ import { partsGone } from '../../jobs/import-cursor.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { deleteEndedBuckets } from '../../sql/access/api-keys.ts'
 import { deleteOldIdempotencyKeys } from '../../sql/core/idempotency-keys.ts'
-import { deleteRows, listOrphanedRows } from '../../sql/datasets/rows.ts'
+import { deleteOrphanedRows, listOrphanedRows } from '../../sql/datasets/rows.ts'
 import { deleteParts, endLeftImport, listLeftStaging } from '../../sql/import/import-parts.ts'
 import { findImport, forgetUpload, listLeftUploads } from '../../sql/import/imports.ts'
 import {
@@ -26,6 +26,7 @@ import { expireTasks } from '../../sql/replay/replay-tasks.ts'
 import { deleteReleasedBlobs } from '../../sql/skills/skill-blobs.ts'
 import { deleteEmptyCounts } from '../../sql/traces/count-changes.ts'
 import { followRestore } from '../../sql/transactions/follow-restore.ts'
+import { deleteOldPaymentEvents } from '../../sql/webhooks/payments.ts'
 import { handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
 import { keepPeriods } from './keep-periods.ts'
@@ -45,8 +46,8 @@ export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
     previews: await inChunks(run, () => deleteOldPreviews(sql, CHUNK)),
     dataset_pushes: await inChunks(run, () => deleteOldPushes(sql, CHUNK)),
     dataset_staleness: await inChunks(run, () => deleteOldStaleness(sql, CHUNK)),
-    dataset_rows: await deleteOrphanedRows(run),
     deliveries: await inChunks(run, () => deleteOldDeliveries(sql, CHUNK)),
+    payment_events: await inChunks(run, () => deleteOldPaymentEvents(sql, CHUNK)),
     replay_tasks: await inChunks(run, () => expireTasks(sql, CHUNK)),
     mails: await inChunks(run, () => deleteOldMails(sql, CHUNK)),
     client_installs: await inChunks(run, () => deleteOldInstalls(sql, CHUNK)),
@@ -59,6 +60,8 @@ export const deleteExpiredHandler = handler(deleteExpired, async (_, run) => {
   }
   run.log.info(deleted, 'expired rows deleted')
   await keepPeriods(run)
+  // Last, because they may be hundreds of millions: what follows would wait for them.
+  await deleteLeftRows(run)
 })
 
 /** Each chunk in a transaction of its own, so that nobody waits long for a lock or for vacuum. */
@@ -80,12 +83,10 @@ async function deleteOldVersions({ sql, signal }: Run) {
   }
 }
 
-/** Of versions that were deleted with their datasets; counts the versions. */
-async function deleteOrphanedRows({ sql, signal }: Run) {
-  const orphaned = await listOrphanedRows(sql, CHUNK)
-  const hold = async () => signal.throwIfAborted()
-  for (const { org_id, version_id } of orphaned) await deleteRows(sql, org_id, version_id, hold)
-  return orphaned.length
+async function deleteLeftRows({ sql, signal, log }: Run) {
+  const versions = await listOrphanedRows(sql, CHUNK)
+  for (const rows of versions) await deleteOrphanedRows(sql, rows, signal)
+  log.info({ versions: versions.length }, 'rows of versions that nobody needs deleted')
 }
 
 async function deleteLeftUploads({ sql, storage, signal }: Run) {

@@ -18,7 +18,7 @@ import {
   updateRepairCounts,
 } from '../../sql/manifests/repair-batches.ts'
 import type { RepairBatchRow } from '../../sql/manifests/repair-batches.ts'
-import { upsertRevisions } from '../../sql/manifests/trace-revisions.ts'
+import { upsertRevisions, withdrawRevisions } from '../../sql/manifests/trace-revisions.ts'
 import type { RepairedTrace } from '../../sql/manifests/trace-revisions.ts'
 import type { Repair } from '../examination/repair.ts'
 import { repairTraces } from '../examination/examiner.ts'
@@ -82,9 +82,11 @@ async function writePage(
   const { project_id: projectId, id: batchId, new_manifest_id: targetManifestId } = batch
   const room = Math.max(0, MAX_REPAIR_FAILURES - next.tally.failed)
   const repaired = traces.flatMap((trace, i) => repairedTrace(trace, repairs[i]))
+  const leftOut = traces.flatMap(({ trace_id }, i) => (isLeftOut(repairs[i]) ? [trace_id] : []))
   await sql.begin(async (tx: Transaction) => {
     const target = { orgId, projectId, batchId, targetManifestId }
     const stored = await upsertRevisions(tx, target, repaired)
+    await withdrawRevisions(tx, target, leftOut)
     const failures = tallyPage(next.tally, { traces, repairs, stored })
     await insertRepairFailures(tx, orgId, batchId, failures.slice(0, room))
     await updateRepairCounts(tx, orgId, batchId, next.tally)
@@ -104,6 +106,11 @@ function tallyPage(
     const code = tallyRepair(tally, isLost ? TRACE_CHANGED : repair)
     return code === undefined ? [] : [{ trace_id, code }]
   })
+}
+
+/** By the rules of this batch the trace does not fit. */
+function isLeftOut(repair: Repair | undefined) {
+  return repair?.kind === 'skipped' || repair?.kind === 'failed'
 }
 
 function repairedTrace(

@@ -1,10 +1,17 @@
 import { randomUUIDv7 } from 'node:crypto'
 import t from 'tap'
-import { buildVersion, openDatasetService, pathOf } from '../../support/built-dataset.ts'
+import {
+  buildDataset,
+  buildVersion,
+  openDatasetService,
+  pathOf,
+} from '../../support/built-dataset.ts'
 import type { Row } from '../../support/built-dataset.ts'
 import { makeTestKey } from '../../support/service.ts'
 import { storeVersion } from '../../support/stored-version.ts'
 import { hello } from '../../support/stored-traces.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
+import { until } from '../../support/until.ts'
 
 t.test('datasets', async (t) => {
   const { service, openOrganization } = await openDatasetService(t)
@@ -317,6 +324,30 @@ t.test('datasets', async (t) => {
     )
   })
 
+  t.test('of a file, little is read between the rows of a length', async (t) => {
+    const other = await openOrganization(
+      Array.from({ length: 40 }, (_, n) => ({
+        trace_id: `t-${n}`,
+        messages: hello(n % 39 === 0 ? `${n}` : `${n}`.repeat(10_000)),
+      })),
+    )
+    const version = await buildDataset(other.api, 'sft')
+    const { storage } = service.context
+    const { read } = storage
+    let bytes = 0
+    t.teardown(() => Object.assign(storage, { read }))
+    Object.assign(storage, {
+      read(key: string, range: { start: number; end: number }) {
+        bytes += range.end - range.start
+        return read.call(storage, key, range)
+      },
+    })
+    const { body } = await other.api.get(`${pathOf(version)}/rows?max_tokens=100`)
+    const ids = body.rows.map(({ provenance }: Row) => provenance.trace_id)
+    t.same(new Set(ids), new Set(['t-0', 't-39']))
+    t.ok(bytes < 200_000, `${bytes}`)
+  })
+
   t.test('a page looks at 100,000 rows for those of a length, and leads to the next', async (t) => {
     const other = await service.makeOrganization()
     const version = await storeVersion(service.sql, other, 150_000)
@@ -416,6 +447,33 @@ t.test('datasets', async (t) => {
       }
     }
     t.equal((await api.get(`/datasets/${dataset.id}`)).body.name, 'seen')
+  })
+
+  t.test('404: a build of a dataset that is deleted meanwhile', async (t) => {
+    const doomed = await api.post('/datasets', { name: 'doomed', dataset_type: 'sft' })
+    const path = `/datasets/${doomed.body.id}`
+    const building = await service.sql.begin(async (tx) => {
+      await tx`delete from datasets where id = ${doomed.body.id}`
+      const building = api.post(`${path}/build`, {})
+      await until(async () => (await countLockWaits(service.sql)) > 0)
+      return [building] as const
+    })
+    t.match(await building[0], { status: 404, body: { code: 'not_found' } })
+  })
+
+  t.test('409: a name that another dataset takes at the same time', async (t) => {
+    const one = await api.post('/datasets', { name: 'one', dataset_type: 'sft' })
+    const two = await api.post('/datasets', { name: 'two', dataset_type: 'sft' })
+    const renaming = await service.sql.begin(async (tx) => {
+      await tx`update datasets set name = 'three' where id = ${two.body.id}`
+      const renaming = api.patch(`/datasets/${one.body.id}`, { name: 'three' })
+      await until(async () => (await countLockWaits(service.sql)) > 0)
+      return [renaming] as const
+    })
+    t.match(await renaming[0], {
+      status: 409,
+      body: { detail: { resource: { type: 'dataset', id: two.body.id } } },
+    })
   })
 
   t.test('403: a key that may only read builds nothing', async (t) => {

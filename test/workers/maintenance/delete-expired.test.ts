@@ -238,32 +238,47 @@ t.test('retention', async (t) => {
     t.equal(left.length, 1)
   })
 
-  t.test('deletes the rows of versions that went with their datasets', async (t) => {
-    const owner = await service.makeOrganization()
-    const other = await service.makeOrganization()
-    const [gone, kept] = [await storeVersion(sql, owner, 60_000), await storeVersion(sql, other, 3)]
-    const counts = [
-      [owner.orgId, gone, 60_000],
-      [other.orgId, kept, 3],
-    ] as const
-    for (const [orgId, version, n] of counts) {
+  t.test('deletes the rows of versions that nobody needs', async (t) => {
+    const owners = await Promise.all(Array.from({ length: 5 }, () => service.makeOrganization()))
+    async function storeRows(n: number, rowCount: number) {
+      const owner = owners[n] as (typeof owners)[number]
+      const version = await storeVersion(sql, owner, rowCount)
       await sql`
         insert into dataset_version_rows (org_id, version_id, ordinal, trace_id, row_hash,
           score_fingerprint, split, shard, byte_offset, byte_length)
-        select ${orgId}, ${version}, n, 't' || n, sha256('x'), 'y', 'train', 0, 0, 1
-        from generate_series(0, ${n - 1}) n`
+        select ${owner.orgId}, ${version}, n, 't' || n, sha256('x'), 'y', 'train', 0, 0, 1
+        from generate_series(0, ${rowCount - 1}) n`
+      return { version, client: service.client(owner.key) }
     }
+    const deleted = await storeRows(0, 60_000)
+    const { version: ready } = await storeRows(1, 3)
+    const { version: failed } = await storeRows(2, 3)
+    const { version: running } = await storeRows(3, 3)
+    const { version: restored } = await storeRows(4, 3)
+    await sql`
+      update dataset_versions set ready_at = null, content_hash = null, row_count = null
+      where id = any(${[failed, running]}::uuid[])`
+    await sql`
+      update jobs set state = 'failed', started_at = now(), finished_at = now(),
+        error = '{"code": "x", "message": "x", "retryable": true}'
+      where id in (select job_id from dataset_versions where id = ${failed})`
+    await sql`update dataset_versions set restored = true where id = ${restored}`
+    const { body } = await deleted.client.get('/datasets')
     const left = async () => {
       const rows = await sql<{ version_id: string; n: number }[]>`
         select version_id, count(*)::int as n from dataset_version_rows group by version_id`
       return new Map(rows.map(({ version_id, n }) => [version_id, n]))
     }
-    const client = service.client(owner.key)
-    const { body } = await client.get('/datasets')
-    t.equal((await client.delete(`/datasets/${body.datasets[0].id}`)).status, 204)
-    t.equal((await left()).get(gone), 60_000, 'nobody waits for them')
+    t.equal((await deleted.client.delete(`/datasets/${body.datasets[0].id}`)).status, 204)
+    t.equal((await left()).get(deleted.version), 60_000, 'nobody waits for them')
     await run()
-    t.same(await left(), new Map([[kept, 3]]))
+    t.same(
+      await left(),
+      new Map([
+        [ready, 3],
+        [running, 3],
+      ]),
+    )
   })
 
   t.test('deletes deliveries and mails after 90 days, and sessions that are over', async (t) => {
@@ -297,6 +312,19 @@ t.test('retention', async (t) => {
       await count('rate_buckets'),
       2,
       'the token buckets of the key and of the session that is left',
+    )
+  })
+
+  t.test('deletes payment events 90 days after they came', async (t) => {
+    await sql`
+      insert into payment_events (id, type, created, livemode, payload, received_at)
+      select 'evt_' || n, 'invoice.paid', 0, false, '{}', now() - n * interval '1 day'
+      from generate_series(80, 1200) n`
+    await run()
+    const left = await sql<{ id: string }[]>`select id from payment_events order by id`
+    t.same(
+      left.map(({ id }) => id),
+      Array.from({ length: 10 }, (_, n) => `evt_${80 + n}`),
     )
   })
 
