@@ -1,4 +1,5 @@
 import { createWriteStream, mkdirSync, renameSync, statSync } from 'node:fs'
+import type { WriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
@@ -10,24 +11,25 @@ export interface ChildLog {
   read(stream: Readable): void
 }
 
-/** @param show called with a readable line for each log entry of at least `minLevel` */
+/**
+ * @param show called with a readable line for each log entry of at least `minLevel`
+ * @param maxBytes of the file, beyond which another one is begun and this one kept as `.1`
+ */
 export function openChildLog(
   folder: string,
   name: string,
   minLevel: number,
   show: (line: string) => void,
+  maxBytes = MAX_LOG_BYTES,
 ): ChildLog {
   mkdirSync(folder, { recursive: true })
   const path = join(folder, `${name}.log`)
-  keepBelowLimit(path)
-  const file = createWriteStream(path, { flags: 'a' })
-  // A full disk must not stop the service: the log then ends, the screen goes on.
-  file.on('error', () => undefined)
+  const append = openFile(path, maxBytes)
   return {
     path,
     read(stream) {
       createInterface({ input: stream, crlfDelay: Infinity }).on('line', (line) => {
-        file.write(`${line}\n`)
+        append(`${line}\n`)
         const shown = readable(line, minLevel)
         if (shown) show(`${name}: ${shown}`)
       })
@@ -35,9 +37,34 @@ export function openChildLog(
   }
 }
 
-function keepBelowLimit(path: string) {
-  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
-  if (size > MAX_LOG_BYTES) renameSync(path, `${path}.1`)
+function openFile(path: string, maxBytes: number) {
+  let size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  let file: WriteStream | undefined
+  return (text: string) => {
+    // Before it is open, a renamed file would not be the one that it writes to.
+    if (size >= maxBytes && !file?.pending) {
+      file?.end()
+      rename(path)
+      size = 0
+      file = undefined
+    }
+    file ??= openStream(path)
+    size += Buffer.byteLength(text)
+    file.write(text)
+  }
+}
+
+/** A full disk must not stop the service: the log then ends, the screen goes on. */
+function openStream(path: string) {
+  return createWriteStream(path, { flags: 'a' }).on('error', () => undefined)
+}
+
+function rename(path: string) {
+  try {
+    renameSync(path, `${path}.1`)
+  } catch {
+    // Somebody took the file away.
+  }
 }
 
 /** A log entry as people read it; undefined for what is below `minLevel` or no log entry. */
@@ -62,5 +89,4 @@ interface LogEntry {
   readonly err: { readonly message?: string }
 }
 
-/** Beyond it the next start begins a new file and keeps this one as `.1`. */
 const MAX_LOG_BYTES = 16 << 20

@@ -1,6 +1,7 @@
 import type { PgBoss } from 'pg-boss'
 import { jobs } from '../jobs/index.ts'
 import { deadLetterName } from '../jobs/job.ts'
+import type { Job } from '../jobs/job.ts'
 import { bossDatabase } from '../jobs/pg-boss.ts'
 import type { Queue } from '../jobs/queue.ts'
 import type { Queryable, Sql, Transaction } from '../sql/core/db.ts'
@@ -41,43 +42,47 @@ export async function listDeadLetters(
 /**
  * Puts dead letters back into their queue, each in a transaction with its job resource, which starts
  * over from its last checkpoint. A letter whose job resource is no longer failed, because somebody
- * retried it meanwhile, is thrown away. With `dryRun` only counts. `left` are those that match beyond the
- * limit.
+ * retried it meanwhile, is thrown away. One whose job resource was deleted is left: nothing could show how it
+ * ends. With `dryRun` only counts. `left` are those that match beyond the limit.
  */
 export async function redriveDeadLetters(
-  { boss, sql, queue: sender }: { boss: PgBoss; sql: Sql; queue: Queue },
+  by: Redriver,
   queue: string,
   { dryRun, ...filter }: DeadLetterFilter & { readonly dryRun: boolean },
 ) {
+  const { sql } = by
   const job = findJobOf(queue)
   const letters = await listDeadLetters(sql, queue, filter)
   const matching = await countDeadLetters(sql, deadLetterName(queue), filter)
   const left = Math.max(0, matching - letters.length)
-  const counts = { queue, found: letters.length, left, redriven: 0, obsolete: 0 }
-  if (dryRun) return { ...counts, dry_run: true }
+  const counts = { queue, found: letters.length, left, redriven: 0, obsolete: 0, gone: 0 }
   for (const letter of letters) {
-    const redriven = await sender.transaction(sql, async (tx: Transaction) => {
-      await boss.deleteJob(deadLetterName(queue), letter.id, { db: bossDatabase(tx) })
-      if (!(await isStillFailed(tx, letter))) return false
-      const id = await sender.enqueue(tx, job, letter.payload, {
-        orgId: letter.org_id,
-        ...(letter.job_id && { jobId: letter.job_id, key: letter.job_id }),
-      })
-      if (letter.job_id && letter.org_id && id) {
-        await restartJob(tx, letter.org_id, letter.job_id, id)
-        await auditOperator(tx, letter.org_id, 'job.redriven', letter.job_id, { label: queue })
-      }
-      return true
-    })
-    counts[redriven ? 'redriven' : 'obsolete']++
+    if ((await findState(sql, letter)) === undefined) counts.gone++
+    else if (!dryRun) counts[(await redrive(by, job, letter)) ? 'redriven' : 'obsolete']++
   }
-  return counts
+  return { ...counts, ...(dryRun && { dry_run: true }) }
 }
 
-/** An internal job has nothing that could say otherwise. */
-async function isStillFailed(tx: Transaction, { org_id, job_id }: DeadLetter) {
-  if (!job_id || !org_id) return true
-  return (await findJob(tx, org_id, job_id))?.state === 'failed'
+async function redrive({ boss, sql, queue }: Redriver, job: Job, letter: DeadLetter) {
+  return queue.transaction(sql, async (tx: Transaction) => {
+    await boss.deleteJob(deadLetterName(job.name), letter.id, { db: bossDatabase(tx) })
+    if ((await findState(tx, letter)) !== 'failed') return false
+    const id = await queue.enqueue(tx, job, letter.payload, {
+      orgId: letter.org_id,
+      ...(letter.job_id && { jobId: letter.job_id, key: letter.job_id }),
+    })
+    if (letter.job_id && letter.org_id && id) {
+      await restartJob(tx, letter.org_id, letter.job_id, id)
+      await auditOperator(tx, letter.org_id, 'job.redriven', letter.job_id, { label: job.name })
+    }
+    return true
+  })
+}
+
+/** That of the job resource; undefined when it was deleted. An internal job has none that could say otherwise. */
+async function findState(sql: Queryable, { org_id, job_id }: DeadLetter) {
+  if (!job_id || !org_id) return 'failed'
+  return (await findJob(sql, org_id, job_id))?.state
 }
 
 /** The job of a queue. @throws OperatorError for a queue there is not */
@@ -87,4 +92,10 @@ export function findJobOf(queue: string) {
   throw new OperatorError(
     `There is no queue ${queue}; the queues are ${jobs.map(({ name }) => name).join(', ')}.`,
   )
+}
+
+interface Redriver {
+  readonly boss: PgBoss
+  readonly sql: Sql
+  readonly queue: Queue
 }

@@ -112,7 +112,7 @@ export const environment = shape(
       .default('svc_')
       .description('API keys begin with this, followed by sk_'),
     INIT_API_KEY: Joi.string().description(
-      'Raw global admin key of the first organization; generated when absent',
+      'Raw global admin key of an organization that is made where there is none; without it npm start makes one with a generated key, and other processes make none',
     ),
     SEED: oneOf('demo', 'none').description(
       'demo fills the first organization with sample data for every page of the console; default demo on an empty embedded database, else none',
@@ -188,9 +188,16 @@ export const environment = shape(
     PAYMENT_PROCESSOR: oneOf('stripe')
       .default('stripe')
       .description('Whose payment webhooks are received, under /api/v1/webhooks/<name>'),
-    PAYMENT_WEBHOOK_SECRET: Joi.string().description(
-      'Signing secrets of the payment webhooks, separated by commas; without one they answer 501',
-    ),
+    PAYMENT_WEBHOOK_SECRET: Joi.string()
+      .pattern(/^[^\s,]+(,[^\s,]+)*$/)
+      // The usual message repeats the value. With an empty secret anybody could sign.
+      .messages({
+        'string.pattern.base':
+          '{{#label}} must be secrets separated by commas, without spaces and none of them empty',
+      })
+      .description(
+        'Signing secrets of the payment webhooks, separated by commas; without one they answer 501',
+      ),
     PAYMENT_LIVEMODE: Joi.boolean()
       .default(false)
       .description('Payment events of the other mode are stored and ignored'),

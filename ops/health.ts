@@ -36,7 +36,8 @@ export async function startHealth(config: Config): Promise<HealthListener> {
   }
   if (port === undefined) return { show, close: async () => {} }
   const server = createServer((request, response) => {
-    const url = new URL(request.url ?? '/', 'http://internal')
+    const url = URL.parse(request.url ?? '/', 'http://internal')
+    if (!url) return send(response, 404, { status: 'not found' })
     answer(health, url, response).catch((error: unknown) => {
       send(response, 500, { status: 'failed', reasons: [String(error)] })
     })

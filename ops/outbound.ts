@@ -1,5 +1,6 @@
-import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { sealSecret } from '../jobs/rules/core/secret-box.ts'
@@ -7,6 +8,7 @@ import { parseNetworks } from '../jobs/rules/core/outbound-address.ts'
 import type { OutboundSettings } from '../workers/runtime/context.ts'
 import { guardedAgents } from '../workers/outbound/guarded-agent.ts'
 import type { Config } from './config.ts'
+import { OperatorError } from './operator-error.ts'
 
 export async function openOutbound(config: Config): Promise<OutboundSettings> {
   const { OUTBOUND_CA_FILE: caFile } = config
@@ -25,6 +27,12 @@ export async function openOutbound(config: Config): Promise<OutboundSettings> {
   }
 }
 
+/** Why runners of replays in push mode cannot reach the API by what they are told; undefined where they can. */
+export function findPublicUrlFault({ HOST, PUBLIC_URL }: Config): string | undefined {
+  if (PUBLIC_URL !== undefined || !WILDCARDS.has(HOST)) return undefined
+  return `HOST is ${HOST}, by which no runner of replays in push mode reaches the API: set PUBLIC_URL to the address that it is reached at.`
+}
+
 /** Seals a secret for storage. */
 export async function seal(config: Config, secret: string): Promise<Buffer> {
   return sealSecret(await readMasterKey(config), randomBytes(12), secret)
@@ -37,18 +45,34 @@ export async function readMasterKeys(config: Config): Promise<Buffer[]> {
 }
 
 /**
- * The key that stored secrets are sealed with: MASTER_KEY, or one that is made once and kept in
+ * The key that stored secrets are sealed with, of 32 bytes: MASTER_KEY, or one that is made once and kept in
  * DATA_DIR, which is enough while one machine runs everything.
+ * @throws OperatorError where what is kept is no such key
  */
 export async function readMasterKey({ MASTER_KEY, DATA_DIR }: Config): Promise<Buffer> {
   if (MASTER_KEY) return Buffer.from(MASTER_KEY, 'hex')
   const path = join(DATA_DIR, 'master-key')
-  await mkdir(DATA_DIR, { recursive: true })
-  // When two processes make it at once, one wins and both read what it wrote.
-  await writeFile(path, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx' }).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error
-    },
+  if (!existsSync(path)) await makeMasterKey(DATA_DIR, path)
+  const key = Buffer.from(await readFile(path, 'utf8'), 'hex')
+  if (key.length === 32) return key
+  throw new OperatorError(
+    `${path} is not a key of 32 bytes as hex. Bring it back from a backup: nothing else opens what was sealed with it.`,
   )
-  return Buffer.from(await readFile(path, 'utf8'), 'hex')
 }
+
+/** It gets its name when it is whole. When two processes make it at once, one wins and both read what it wrote. */
+async function makeMasterKey(folder: string, path: string) {
+  const made = `${path}.${randomUUID()}`
+  await mkdir(folder, { recursive: true })
+  await writeFile(made, randomBytes(32).toString('hex'), { mode: 0o600, flush: true })
+  try {
+    await link(made, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    await rm(made)
+  }
+}
+
+/** Listened on, they are every address of the machine. */
+const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])

@@ -21,6 +21,7 @@ import {
 } from './metrics.ts'
 import { runProcess } from './process.ts'
 import { OperatorError } from './operator-error.ts'
+import { findPublicUrlFault } from './outbound.ts'
 import { workerHealth } from './worker-health.ts'
 
 await runProcess('workers', async (config, databaseUrl, listener) => {
@@ -40,6 +41,8 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
   const options = { slots, supervise, name, meter: meterWorkers(metrics, queues) }
   const opened = await openWorkerContext(config, databaseUrl, options)
   const { log, sql, now } = opened.context
+  const fault = names.includes('replay') && findPublicUrlFault(config)
+  if (fault) log.warn({}, fault)
   const running = await startWorkers(opened.context, opened.boss, handlers)
   showSlots(metrics, running)
   showPools(metrics, opened.pools)

@@ -55,7 +55,8 @@ export function signInForm(next: string, fault = ''): Markup {
       <button class="button primary">Sign in</button>
     </form>
     <p class="quiet">
-      The first key is printed when the service first starts.
+      The first key is printed by <code>npm start</code>, or by
+      <code>node ops/admin.ts org create</code>.
       <a class="link" href="/docs">Documentation</a>
     </p>
     <noscript><p class="error">Signing in needs JavaScript.</p></noscript>

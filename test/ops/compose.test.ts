@@ -49,6 +49,7 @@ t.test('each pool is a service that starts after the schema is there', async (t)
   t.same(migrate?.depends_on, { postgres: { condition: 'service_healthy' } })
   for (const service of [api, ...Object.values(workers)]) {
     t.same(service?.depends_on, { migrate: { condition: 'service_completed_successfully' } })
+    t.equal(service?.environment?.['PUBLIC_URL'], '${PUBLIC_URL:-}')
     t.match(service, { read_only: true, tmpfs: ['/tmp'], cap_drop: ['ALL'] })
   }
   t.ok(postgres?.volumes)

@@ -86,6 +86,25 @@ t.test('HUB_TOKEN must fit into a header, and no message repeats it', async (t) 
   }
 })
 
+t.test('an empty secret of payment webhooks is refused, and no message repeats one', async (t) => {
+  for (const secrets of ['whsec_a', 'whsec_a,whsec_b']) {
+    const env = { PAYMENT_WEBHOOK_SECRET: secrets }
+    t.equal(readConfig(env).PAYMENT_WEBHOOK_SECRET, secrets)
+  }
+  for (const secrets of [
+    'whsec_a,',
+    ',whsec_a',
+    'whsec_a,,whsec_b',
+    'whsec_a, whsec_b',
+    ' ',
+    ',',
+  ]) {
+    const message =
+      'Environment: PAYMENT_WEBHOOK_SECRET must be secrets separated by commas, without spaces and none of them empty.'
+    t.throws(() => readConfig({ PAYMENT_WEBHOOK_SECRET: secrets }), { message })
+  }
+})
+
 t.test('INIT_API_KEY must be well-formed, and the message says how to make one', async (t) => {
   const key = makeKey('svc_', randomBytes(64))
   t.equal(readConfig({ INIT_API_KEY: key }).INIT_API_KEY, key)

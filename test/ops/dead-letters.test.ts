@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { admitJob } from '../../api/admit-job.ts'
 import type { Principal } from '../../api/principal.ts'
 import { buildDataset } from '../../jobs/build-dataset.ts'
+import { deadLetterName } from '../../jobs/job.ts'
 import { listDeadLetters, redriveDeadLetters } from '../../ops/dead-letters.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { findJob } from '../../sql/jobs/jobs.ts'
@@ -95,6 +96,15 @@ t.test('dead letters', async (t) => {
     await sql`update jobs set state = 'queued', finished_at = null where id = ${id}`
     t.match(await redrive(), { found: 1, redriven: 0, obsolete: 1 })
     t.equal((await listDeadLetters(sql, buildDataset.name, { limit: 10 })).length, 0)
+  })
+
+  t.test('of a job that was deleted are left and told', async (t) => {
+    const id = await makeDead()
+    await sql`delete from jobs where id = ${id}`
+    t.match(await redrive(true), { found: 1, redriven: 0, gone: 1, dry_run: true })
+    t.match(await redrive(), { found: 1, redriven: 0, obsolete: 0, gone: 1 })
+    t.match(await listDeadLetters(sql, buildDataset.name, { limit: 10 }), [{ job_id: id }])
+    await sql`delete from pgboss.job where name = ${deadLetterName(buildDataset.name)}`
   })
 
   t.test('beyond the limit are told', async (t) => {

@@ -1,3 +1,5 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import type { Job } from '../../jobs/job.ts'
 import { job } from '../../jobs/job.ts'
@@ -117,6 +119,18 @@ t.test('the internal listener of a worker process', async (t) => {
     t.equal((await get('/livez')).status, 200)
     stopping = false
   })
+})
+
+t.test('a request for what is no address is answered, and the listener goes on', async (t) => {
+  const port = await findFreePort()
+  const listener = await startHealth(readConfig({ HEALTH_PORT: String(port) }))
+  t.teardown(listener.close)
+  for (const target of ['//', 'http://', 'http://[/livez']) {
+    const socket = connect(port, '127.0.0.1')
+    socket.end(`GET ${target} HTTP/1.1\r\nHost: internal\r\nConnection: close\r\n\r\n`)
+    t.match(await text(socket), /^HTTP\/1\.1 404 /, target)
+  }
+  t.equal((await fetch(`http://127.0.0.1:${port}/livez`)).status, 200)
 })
 
 t.test('a run that ignores its signal costs the process its life after a minute', async (t) => {

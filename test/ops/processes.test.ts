@@ -52,6 +52,15 @@ t.test('a process on its own', async (t) => {
     t.equal(await other.stop('SIGINT'), 0)
   })
 
+  t.test('warns where runners of replays are told no address', async (t) => {
+    for (const pool of ['replay', 'skills']) {
+      const workers = launch(t, 'start-workers.ts', { DATABASE_URL, HOST: '0.0.0.0', POOL: pool })
+      await until(() => workers.stderr().includes(`"pools":["${pool}"]`))
+      t.equal(/"level":40.*set PUBLIC_URL/.test(workers.stderr()), pool === 'replay', pool)
+      t.equal(await workers.stop('SIGTERM'), 0)
+    }
+  })
+
   t.test('shows whether its storage is there, where it needs it', async (t) => {
     const DATA_DIR = await makeFolder(t)
     const storage = join(DATA_DIR, 'shared')
