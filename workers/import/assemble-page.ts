@@ -72,16 +72,20 @@ function assembleOne(trace: PageTrace, settings: PageSettings): Made {
 }
 
 function addToKnown(trace: PageTrace, parts: readonly StagedPart[], settings: PageSettings): Made {
-  const scores = parts.filter(({ kind }) => kind === 'score')
-  const joined = join(trace, scores)
+  const joined = join(trace, parts)
   if (!joined) return { isSkipped: true, lost: [] }
   const read = readScoresOf(joined.scores)
+  // What its spans lose was told when the trace came.
+  const told = join(
+    trace,
+    parts.filter(({ kind }) => kind === 'score'),
+  )
   const corrected = correctionsOf(trace, joined, settings)
   return {
     isSkipped: true,
     laterScores: read.scores.map((score) => ({ ...score, trace_id: trace.traceId })),
     corrections: corrected.rows,
-    lost: [...[...joined.losses, ...read.losses].map(({ code }) => code), ...corrected.lost],
+    lost: [...[...(told?.losses ?? []), ...read.losses].map(({ code }) => code), ...corrected.lost],
   }
 }
 

@@ -1,6 +1,7 @@
 import { box, unbox } from '../../jobs/rules/import/box.ts'
 import type { FormatName } from '../../jobs/rules/import/detect.ts'
 import type { Part, SpanScore } from '../../jobs/rules/import/format.ts'
+import { tellsScores } from '../../jobs/rules/import/trace-parts.ts'
 import type { PartsRow, PiecedTrace } from '../../sql/import/import-parts.ts'
 import { measureJson } from './containers/measure-json.ts'
 import type { LineFault } from './containers/upload-fault.ts'
@@ -26,7 +27,7 @@ export interface PartsByTrace {
 
 /**
  * Joins the parts of each trace into a row, and scores that name only a span into one for each span. Of
- * traces that the project has only the scores are kept: nothing else of them can change.
+ * traces that the project has only what tells scores is kept: nothing else of them can change.
  * @param records the parts of one record each
  */
 export function joinParts(
@@ -90,7 +91,7 @@ function textsOf(parts: readonly FoundPart[], known: ReadonlySet<string>) {
   let length = 0
   for (const { format, part } of parts) {
     const { trace_id, kind, id, value } = part
-    const isKept = kind === 'score' || !known.has(trace_id)
+    const isKept = trace_id === null || !known.has(trace_id) || tellsScores(format, part)
     const staged: StagedPart = { format, kind, id, value }
     const text = isKept ? JSON.stringify(staged) : undefined
     length += text?.length ?? 0

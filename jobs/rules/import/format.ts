@@ -34,6 +34,11 @@ export interface PartsFormat extends FormatBase {
    * known trace is not read any further.
    */
   readonly read: (record: Members) => ReadParts | Refusal
+  /**
+   * Whether a part that is no score holds scores, of which some may be newer than its trace. Without it no
+   * part does.
+   */
+  readonly holdsScores?: (value: Members) => boolean
   /** Makes spans and scores of all parts of one trace. Their order, and parts that come twice, change nothing. */
   readonly assemble: (parts: readonly Part[]) => Assembled
 }

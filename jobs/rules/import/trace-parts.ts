@@ -28,6 +28,13 @@ export function joinFormats(
   return joined
 }
 
+/** Whether a part of a format says something new of a trace that is there: it is a score, or holds some. */
+export function tellsScores(name: FormatName, { kind, value }: Pick<Part, 'kind' | 'value'>) {
+  if (kind === 'score') return true
+  const format = formats[name]
+  return hasParts(format) && (format.holdsScores?.(value) ?? false)
+}
+
 /** The id of the annotation that a correction becomes: the same whenever it is imported. */
 export function annotationIdOf(source: FormatName, traceId: string, correctionId: string): string {
   const hash = createHash('sha256').update(JSON.stringify([source, traceId, correctionId]))

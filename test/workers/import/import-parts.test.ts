@@ -247,6 +247,7 @@ t.test('importing pieces of traces', async (t) => {
         ...recordsOf(TRACES),
         annotation(3, 0.9, '2026-01-03'),
         { ...annotation(4, 1), id: 'new' },
+        span(5, 'ask', 'run', { annotations: [{ ...annotation(5, 1), id: 'inside' }] }),
       ]
       const later = await submit(linesOf(records), '', undisturbed)
       const shown = await later.ended()
@@ -254,9 +255,9 @@ t.test('importing pieces of traces', async (t) => {
       const { scores, judged } = await stateOf(later)
       const known = new Set(expected.scores.map((each) => JSON.stringify(each)))
       const changed = scores.filter((each) => !known.has(JSON.stringify(each)))
-      t.same(new Set(changed.map(({ trace_id }) => trace_id)), new Set(['t3', 't4']))
+      t.same(new Set(changed.map(({ trace_id }) => trace_id)), new Set(['t3', 't4', 't5']))
       t.equal(shown.scores_imported, changed.length)
-      t.equal(judged.length, TRACES + 2)
+      t.equal(judged.length, TRACES + 3)
       await workers.stop()
     },
   )

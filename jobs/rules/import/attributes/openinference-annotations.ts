@@ -34,6 +34,11 @@ export function takeAnnotations(flat: FlatAttributes, spanId: string | null, los
   )
 }
 
+/** Whether an attribute holds annotations, or an item of a list of them. */
+export function isAnnotationName(name: string) {
+  return LISTS.some(([list]) => name === list || name.startsWith(`${list}.`))
+}
+
 /** The score that an annotation stands for; none when it says nothing. */
 export function annotationScore(annotation: Annotation, losses: Loss[]): Members[] {
   const { id, platform, spanId, said, at } = annotation

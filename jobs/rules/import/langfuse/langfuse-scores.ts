@@ -3,7 +3,7 @@ import { foreignScore } from '../foreign/foreign-score.ts'
 import { parsedJson, textFrom } from '../foreign/foreign-value.ts'
 import type { Correction, Loss, Members } from '../format.ts'
 import { readTime } from '../foreign/foreign-time.ts'
-import { isKnownMember } from './langfuse-rows.ts'
+import { camelRow, isKnownMember } from './langfuse-rows.ts'
 import { asNumber, asText, isTold } from '../foreign/members-left.ts'
 
 /** Scores and corrections of a trace of Langfuse: rows of their own, and columns of exported rows. */
@@ -83,6 +83,11 @@ function textOf({ stringValue, longStringValue, value }: Members): string | null
 function spanIdOf({ observationId, subject }: Members): unknown {
   if (isObject(subject)) return subject['kind'] === 'observation' ? subject['id'] : null
   return observationId ?? null
+}
+
+/** Whether a row that is no score has columns of scores. */
+export function holdsColumns(row: Members): boolean {
+  return columnsOf(camelRow(row), null).length > 0
 }
 
 /**

@@ -3,7 +3,7 @@ import { metadataOfTrace } from './langfuse-metadata.ts'
 import { mapObservation } from './langfuse-observation.ts'
 import { langfuseParts } from './langfuse-parts.ts'
 import { isLangfuse, mergedParts } from './langfuse-rows.ts'
-import { readLangfuseScores } from './langfuse-scores.ts'
+import { holdsColumns, readLangfuseScores } from './langfuse-scores.ts'
 import { langfuseTrace } from './langfuse-trace.ts'
 import { isTold } from '../foreign/members-left.ts'
 import { partsById } from '../foreign/parts-by-id.ts'
@@ -12,7 +12,12 @@ import { partsById } from '../foreign/parts-by-id.ts'
  * Langfuse: downloads of a trace, rows of exports in the names of the UI and of the blob storage, pages
  * of its API, and bodies of its ingestion endpoint.
  */
-export const langfuse: PartsFormat = { matches: isLangfuse, read: langfuseParts, assemble }
+export const langfuse: PartsFormat = {
+  matches: isLangfuse,
+  read: langfuseParts,
+  holdsScores: holdsColumns,
+  assemble,
+}
 
 function assemble(parts: readonly Part[]): Assembled {
   const traces = [...partsById(parts, 'trace').values()].map(mergedParts)

@@ -1,6 +1,6 @@
 import { isObject } from '../../core/reader.ts'
 import { foreignScore } from '../foreign/foreign-score.ts'
-import { textFrom } from '../foreign/foreign-value.ts'
+import { parsedJson, textFrom } from '../foreign/foreign-value.ts'
 import { asCount, asNumber } from '../foreign/members-left.ts'
 import type { Loss, Members, Part } from '../format.ts'
 import { fingerprint } from '../format.ts'
@@ -29,6 +29,12 @@ export function readStats(
         return [{ scores: [score], losses }]
       }),
   )
+}
+
+/** Whether the part of a run has statistics of feedback. */
+export function holdsStats({ run }: Members): boolean {
+  const stats = isObject(run) ? parsedJson(run['feedback_stats']) : undefined
+  return isObject(stats) && Object.keys(stats).length > 0
 }
 
 /** Of several labels none is that of the run. */

@@ -3,7 +3,7 @@ import type { Members, PartsFormat } from '../format.ts'
 import { readFeedback } from './langsmith-feedback.ts'
 import { langsmithParts, mergedRun } from './langsmith-parts.ts'
 import { mapRun } from './langsmith-run.ts'
-import { readStats } from './langsmith-stats.ts'
+import { holdsStats, readStats } from './langsmith-stats.ts'
 import { partsById } from '../foreign/parts-by-id.ts'
 
 /**
@@ -18,6 +18,7 @@ export const langsmith: PartsFormat = {
     Array.isArray(record['patch']) ||
     ('run_id' in record && 'key' in record),
   read: langsmithParts,
+  holdsScores: holdsStats,
   assemble(parts) {
     const runs = [...partsById(parts, 'span')].map(([id, told]) => ({ ...mergedRun(told), id }))
     const traceId = parts[0]?.trace_id ?? ''

@@ -1,7 +1,9 @@
 import { isClientId, isObject } from '../../core/reader.ts'
 import { instantOf, readTime } from '../foreign/foreign-time.ts'
+import { parsedJson } from '../foreign/foreign-value.ts'
 import { fingerprint } from '../format.ts'
 import type { Members } from '../format.ts'
+import { isAnnotationName } from '../attributes/openinference-annotations.ts'
 import type { Annotation } from '../attributes/openinference-annotations.ts'
 
 /** The annotations that stand inside of a span's record. */
@@ -12,6 +14,15 @@ export function annotationsIn(record: Members, spanId: string): Annotation[] {
       ? list.filter(isObject).map((each) => annotationIn(each, spanId))
       : []
   })
+}
+
+/** Whether a span's record has annotations, beside its attributes or among them. */
+export function holdsAnnotations(record: Members): boolean {
+  if (LISTS.some((name) => Array.isArray(record[name]) && record[name].length > 0)) return true
+  const attributes = parsedJson(record['attributes'])
+  const names = Object.keys(isObject(attributes) ? attributes : {})
+  const flat = Object.keys(record).map((name) => name.replace(/^attributes\./, ''))
+  return [...names, ...flat].some(isAnnotationName)
 }
 
 /**

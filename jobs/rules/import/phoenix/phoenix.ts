@@ -1,7 +1,7 @@
 import { isClientId } from '../../core/reader.ts'
 import { fingerprint } from '../format.ts'
 import type { Loss, Members, Part, PartsFormat, ReadParts, Refusal } from '../format.ts'
-import { annotationIn, annotationsIn, latestOf } from './phoenix-annotations.ts'
+import { annotationIn, annotationsIn, holdsAnnotations, latestOf } from './phoenix-annotations.ts'
 import { annotationScore } from '../attributes/openinference-annotations.ts'
 import { mapPhoenixSpan, phoenixIds } from './phoenix-span.ts'
 
@@ -12,6 +12,7 @@ import { mapPhoenixSpan, phoenixIds } from './phoenix-span.ts'
 export const phoenix: PartsFormat = {
   matches: (record) => isAnnotation(record) || isClientId(phoenixIds(record).traceId),
   read: (record) => (isAnnotation(record) ? readAnnotation(record) : readSpan(record)),
+  holdsScores: holdsAnnotations,
   assemble(parts) {
     const known = inOrder(parts)
     const spans = known
