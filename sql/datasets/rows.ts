@@ -1,5 +1,6 @@
 import type { Split } from '../../jobs/rules/datasets/recipe.ts'
 import type { Fragment, Queryable, Sql, Transaction } from '../core/db.ts'
+import { distinctKeys } from '../core/distinct-keys.ts'
 
 /** A row of a version and where it stands in the JSONL file of its split and shard. */
 export interface RowPosition {
@@ -75,17 +76,15 @@ interface RowsKey {
  */
 export async function listOrphanedRows(sql: Queryable, limit: number) {
   return sql<RowsKey[]>`
-    with recursive having_rows as (
-      (select org_id, version_id from dataset_version_rows order by org_id, version_id limit 1)
-      union all
-      select n.org_id, n.version_id from having_rows h, lateral (
-        select org_id, version_id from dataset_version_rows r
-        where (r.org_id, r.version_id) > (h.org_id, h.version_id)
-        order by r.org_id, r.version_id limit 1) as n)
-    select org_id, version_id from having_rows h where ${isOrphaned(sql, sql`h`)} limit ${limit}`
+    with recursive ${distinctKeys(sql, 'dataset_version_rows', 'version_id')}
+    select * from distinct_keys r (org_id, version_id)
+    where ${isOrphaned(sql, sql`r`)} limit ${limit}`
 }
 
-/** Deletes the rows of a version that `listOrphanedRows` found, as long as they are that: a build that is tried again needs its own. */
+/**
+ * Deletes the rows of a version that `listOrphanedRows` found, as long as they are that: a build that is tried
+ * again needs its own.
+ */
 export async function deleteOrphanedRows(sql: Sql, rows: RowsKey, signal: AbortSignal) {
   const hold = async () => signal.throwIfAborted()
   await deleteInRanges(sql, rows, { only: sql`and ${isOrphaned(sql, sql`r`)}`, hold })

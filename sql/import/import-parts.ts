@@ -2,6 +2,8 @@ import { copyRows, openRowWriter } from '../core/copy-rows.ts'
 import type { CopyRows } from '../core/copy-rows.ts'
 import { jsonText, onlyRow } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
+import { distinctKeys } from '../core/distinct-keys.ts'
+import { isLeft } from './imports.ts'
 
 /** What names an import. */
 export interface ImportKey {
@@ -226,23 +228,12 @@ export async function endLeftImport(
  */
 export async function listLeftStaging(sql: Queryable, limit: number) {
   return sql<{ org_id: string; import_id: string }[]>`
-    with recursive staged as (
-      (select org_id, import_id from import_chunks order by org_id, import_id limit 1)
-      union all
-      select n.org_id, n.import_id from staged s, lateral (
-        select org_id, import_id from import_chunks t
-        where (t.org_id, t.import_id) > (s.org_id, s.import_id)
-        order by t.org_id, t.import_id limit 1) as n)
-    select s.org_id, s.import_id from staged s
-    left join imports i on i.org_id = s.org_id and i.id = s.import_id
+    with recursive ${distinctKeys(sql, 'import_chunks', 'import_id')}
+    select s.org_id, s.id as import_id from distinct_keys s
+    left join imports i on i.org_id = s.org_id and i.id = s.id
     left join jobs j on j.org_id = i.org_id and j.id = i.job_id
     where j.id is null or ${isLeft(sql)}
     limit ${limit}`
-}
-
-function isLeft(sql: Queryable) {
-  return sql`(j.state in ('succeeded', 'canceled')
-    or j.state = 'failed' and j.finished_at < now() - interval '7 days')`
 }
 
 /** The tables with the rest of their keys; the last one tells that an import has staged something. */

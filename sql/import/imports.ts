@@ -189,9 +189,14 @@ export async function listLeftUploads(sql: Queryable, orgId: string, limit: numb
   return sql<{ id: string; storage_key: string }[]>`
     select i.id, i.storage_key from imports i join jobs j on j.org_id = i.org_id and j.id = i.job_id
     where i.org_id = ${orgId} and i.storage_key is not null
-      and (j.state in ('succeeded', 'canceled')
-        or j.state = 'failed' and j.finished_at < now() - interval '7 days')
+      and ${isLeft(sql)}
     limit ${limit}`
+}
+
+/** The condition that an import with job `j` will not go on: it ended, or failed and was not retried for a week. */
+export function isLeft(sql: Queryable) {
+  return sql`(j.state in ('succeeded', 'canceled')
+    or j.state = 'failed' and j.finished_at < now() - interval '7 days')`
 }
 
 function joined(sql: Queryable) {

@@ -75,11 +75,9 @@ function addToKnown(trace: PageTrace, parts: readonly StagedPart[], settings: Pa
   const joined = join(trace, parts)
   if (!joined) return { isSkipped: true, lost: [] }
   const read = readScoresOf(joined.scores)
+  const scores = parts.filter(({ kind }) => kind === 'score')
   // What its spans lose was told when the trace came.
-  const told = join(
-    trace,
-    parts.filter(({ kind }) => kind === 'score'),
-  )
+  const told = scores.length === parts.length ? joined : join(trace, scores)
   const corrected = correctionsOf(trace, joined, settings)
   return {
     isSkipped: true,
