@@ -148,7 +148,7 @@ async function adopt(clusterDir: string, say: Say): Promise<Postmaster | undefin
   const postmaster = await findPostmaster(clusterDir)
   if (!postmaster) return undefined
   say(`The database in ${clusterDir} is running already, as process ${postmaster.pid}; using it.`)
-  return untilReady(postmaster.pid, clusterDir)
+  return untilReady(postmaster.pid, clusterDir, () => serves(postmaster.pid, clusterDir))
 }
 
 /** Undefined when no live postmaster serves the folder, whatever its pid file says. */
@@ -175,9 +175,13 @@ async function serves(pid: number, clusterDir: string): Promise<boolean> {
 }
 
 /** Undefined when the postmaster ends before it is ready. */
-async function untilReady(pid: number, clusterDir: string): Promise<Postmaster | undefined> {
+async function untilReady(
+  pid: number,
+  clusterDir: string,
+  isAlive: () => boolean | Promise<boolean>,
+): Promise<Postmaster | undefined> {
   const state = await until(READY_MS, async () => {
-    if (!(await serves(pid, clusterDir))) return 'ended'
+    if (!(await isAlive())) return 'ended'
     const postmaster = await readPidFile(clusterDir)
     return postmaster?.pid === pid && postmaster.ready ? postmaster : undefined
   })
@@ -193,8 +197,10 @@ async function launch(cluster: Cluster): Promise<Postmaster> {
   say(`Starting the database in ${clusterDir} on port ${port}.`)
   const log = await openLog(clusterDir)
   try {
-    const pid = await spawnPostmaster(cluster, port, log.file.fd)
-    const postmaster = await untilReady(pid, clusterDir)
+    const child = await spawnPostmaster(cluster, port, log.file.fd)
+    // Not by `serves`: until the system has finished its exec, a new process has no command line.
+    const isAlive = () => child.exitCode === null && child.signalCode === null
+    const postmaster = await untilReady(Number(child.pid), clusterDir, isAlive)
     if (postmaster) return postmaster
   } finally {
     await log.file.close()
@@ -246,7 +252,7 @@ async function openLog(clusterDir: string) {
   return { path, file, sizeBytes: (await file.stat()).size }
 }
 
-async function spawnPostmaster(cluster: Cluster, port: number, log: number): Promise<number> {
+async function spawnPostmaster(cluster: Cluster, port: number, log: number) {
   const { clusterDir, program, user } = cluster
   const settings = Object.entries({ ...DEFAULT_SETTINGS, ...cluster.settings })
   const options = settings.map(([name, value]) => `--${name}=${value}`)
@@ -267,7 +273,7 @@ async function spawnPostmaster(cluster: Cluster, port: number, log: number): Pro
   )
   await once(postmaster, 'spawn')
   postmaster.unref()
-  return Number(postmaster.pid)
+  return postmaster
 }
 
 async function urlOf(clusterDir: string, port: number): Promise<string> {
