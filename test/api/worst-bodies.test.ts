@@ -1,7 +1,7 @@
 import t from 'tap'
 import { driveBodies } from '../support/drive-bodies.ts'
 
-// test/faults/worst-bodies.ts sends all of them.
+// test/faults/long/worst-bodies.test.ts sends all of them.
 t.test('the worst body of an operation holds nobody up and takes little memory', (t) =>
   driveBodies(t, (path, name) => TRIED.test(name) && (isFirst(path) || !OF_EACH.test(name))),
 )

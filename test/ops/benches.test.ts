@@ -4,8 +4,7 @@ import { basename } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { BENCHES, commandOf } from '../../ops/bench/benches.ts'
-import { readFigures } from '../../ops/bench/figures.ts'
-import { serverUrl } from '../support/cluster.ts'
+import { checkFigures } from '../support/bench-figures.ts'
 
 /** Programs with options that are no benches. */
 const OTHERS = {
@@ -28,23 +27,11 @@ t.test('every bench has a name and a command of its own', async (t) => {
   t.equal(new Set(BENCHES.map(commandOf)).size, BENCHES.length)
 })
 
-t.test('every bench runs and reports figures', { jobs: 2 }, async (t) => {
-  const DATABASE_URL = await serverUrl()
-  for (const { name, file, args } of BENCHES) {
-    // Without an address, a bench starts a server of its own; one shows that it can.
-    const { DATABASE_URL: _, ...bare } = process.env
-    const env = name === 'webhooks' ? bare : { ...bare, DATABASE_URL }
-    t.test(name, { buffered: true }, async (t) => {
-      const command = [`ops/bench/${file}.ts`, ...args, '--smoke']
-      const { stdout } = await promisify(execFile)(process.execPath, command, { env })
-      const figures = readFigures(stdout)
-      t.not(figures.length, 0, stdout)
-      for (const { what, ratio, figures: text } of figures) {
-        t.ok(ratio === null || Number.isFinite(ratio), `${what}: ${ratio}`)
-        t.notMatch(text, /NaN|undefined|Infinity/, what)
-      }
-    })
-  }
+// test/faults/long/benches.test.ts runs all of them.
+t.test('a bench without an address starts a server of its own', async (t) => {
+  const { DATABASE_URL: _, ...env } = process.env
+  const [bench] = BENCHES.filter(({ name }) => name === 'webhooks')
+  if (bench) await checkFigures(t, bench, env)
 })
 
 t.test('a bench refuses a size that is no number', async (t) => {

@@ -2,23 +2,22 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import type { Test } from 'tap'
 import postgres from 'postgres'
-import { makeKey } from '../../jobs/rules/access/api-key.ts'
-import { openDatabase } from '../../sql/core/db.ts'
-import type { Sql } from '../../sql/core/db.ts'
-import { checkSchema } from '../../sql/core/migrate.ts'
-import { serverUrl } from '../support/cluster.ts'
-import { checkOutPreviousRelease, noPreviousRelease } from '../support/previous-release.ts'
-import { launch } from '../support/program.ts'
-import { until } from '../support/until.ts'
-import { openFleet } from './fleet.ts'
-import { LONG } from './stage.ts'
-import { startTraffic } from './traffic.ts'
-import type { Traffic } from './traffic.ts'
+import { makeKey } from '../../../jobs/rules/access/api-key.ts'
+import { openDatabase } from '../../../sql/core/db.ts'
+import type { Sql } from '../../../sql/core/db.ts'
+import { checkSchema } from '../../../sql/core/migrate.ts'
+import { serverUrl } from '../../support/cluster.ts'
+import { checkOutPreviousRelease, noPreviousRelease } from '../../support/previous-release.ts'
+import { launch } from '../../support/program.ts'
+import { until } from '../../support/until.ts'
+import { openFleet } from '../fleet.ts'
+import { startTraffic } from '../traffic.ts'
+import type { Traffic } from '../traffic.ts'
 
 const NEW = '.'
-const ROUNDS = LONG ? 2 : 1
+const ROUNDS = 2
 /** Requests that are answered between two steps. */
-const SOME = LONG ? 150 : 30
+const SOME = 150
 /** Traces that are read at a time, of those that are stored. */
 const SAMPLES = 20
 /** The balancer learns from /readyz alone that a process of the new release stops. */

@@ -1,14 +1,11 @@
 import t from 'tap'
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
-import { effectJob, ioJob } from './jobs.ts'
-import { openStage } from './stage.ts'
-import type { Stage, Worker } from './stage.ts'
+import { effectJob, ioJob } from '../jobs.ts'
+import { openStage } from '../stage.ts'
+import type { Stage, Worker } from '../stage.ts'
 
-/**
- * Half an hour, which only `npm run test:faults` takes. Below about 5 minutes, a half has hardly a pass
- * of autovacuum, and says nothing.
- */
+/** Below about 5 minutes, a half has hardly a pass of autovacuum, and says nothing. */
 const MINUTES = Number(process.env['SOAK_MINUTES'] ?? 30)
 const SAMPLES = 60
 const TO_MEASURE = 1500

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { checkInvariants } from './invariants.ts'
-import { effectJob, stepsJob } from './jobs.ts'
-import { LONG, openStage } from './stage.ts'
-import type { Worker } from './stage.ts'
+import { checkInvariants } from '../invariants.ts'
+import { effectJob, stepsJob } from '../jobs.ts'
+import { openStage } from '../stage.ts'
+import type { Worker } from '../stage.ts'
 
-const ROUNDS = LONG ? 5 : 2
+const ROUNDS = 5
 const BOTH = [effectJob, stepsJob]
 
 t.test('F3: a rolling restart under load', async (t) => {
@@ -13,7 +13,7 @@ t.test('F3: a rolling restart under load', async (t) => {
   const maintenance = await stage.startWorker([], { supervise: true })
   let workers: Worker[] = []
   for (let i = 0; i < 3; i++) workers.push(await stage.startWorker(BOTH, { graceMs: 10_000 }))
-  const load = stage.load(LONG ? 20 : 30, (n) => (n % 4 === 0 ? stepsJob : effectJob))
+  const load = stage.load(20, (n) => (n % 4 === 0 ? stepsJob : effectJob))
 
   for (let round = 0; round < ROUNDS; round++) {
     const restarted: Worker[] = []

@@ -1,16 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
-import { openInstallation } from '../support/backup/backups.ts'
-import type { Installation, Owner } from '../support/backup/backups.ts'
-import { firstDifference } from '../support/backup/first-difference.ts'
-import { fillOrganization } from '../support/backup/full-organization.ts'
-import { settled } from '../support/settled.ts'
-import { until } from '../support/until.ts'
-import { LONG } from './stage.ts'
+import { openInstallation } from '../../support/backup/backups.ts'
+import type { Installation, Owner } from '../../support/backup/backups.ts'
+import { firstDifference } from '../../support/backup/first-difference.ts'
+import { fillOrganization } from '../../support/backup/full-organization.ts'
+import { settled } from '../../support/settled.ts'
+import { until } from '../../support/until.ts'
 
-const TRACES = LONG ? 2000 : 200
-const KILLS = LONG ? 20 : 2
+const TRACES = 2000
+const KILLS = 20
 const CHUNK_BYTES = 20_000
 
 t.test(

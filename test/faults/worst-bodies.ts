@@ -1,7 +1,0 @@
-import t from 'tap'
-import { driveBodies } from '../support/drive-bodies.ts'
-
-// Only `npm run test:faults` takes the time; test/api/worst-bodies.test.ts sends some of them.
-t.test('every operation with each of the worst bodies that its limits admit', (t) =>
-  driveBodies(t, () => true),
-)
