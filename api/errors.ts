@@ -123,7 +123,7 @@ function asApiError(thrown: unknown, request: Request, log: ErrorLog): ApiError 
     log.warn({ request_id: request.info.id, err: thrown }, 'the database is away')
     return unavailable('The service is temporarily unavailable', 5)
   }
-  if (isLockRefused(thrown) || isSerializationFailure(thrown)) {
+  if (isOutrun(thrown)) {
     log.warn({ request_id: request.info.id, err: thrown }, 'another transaction was in the way')
     return unavailable('The service is busy; try again', 1)
   }
@@ -145,6 +145,11 @@ function asApiError(thrown: unknown, request: Request, log: ErrorLog): ApiError 
   }
   log.error({ ...whichOf(request), err: thrown }, 'operation failed')
   return new ApiError(500, 'internal_error', 'Internal server error')
+}
+
+/** Another transaction was in the way; a request that is sent again may succeed. */
+export function isOutrun(error: unknown): error is Error {
+  return isLockRefused(error) || isSerializationFailure(error)
 }
 
 /** Names a request in the log without its path: in that of a sign-in link stands a secret. */

@@ -7,7 +7,7 @@ import { describeFault, isObject } from '../../jobs/rules/core/reader.ts'
 import type { Fault } from '../../jobs/rules/core/reader.ts'
 import { Answer, endpoint } from '../endpoint.ts'
 import type { BodyReading, CheckedBody } from '../endpoint.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, isOutrun } from '../errors.ts'
 import { projectField, projectQuery, quotaBody } from '../fields.ts'
 import { inTurns, openTurns } from '../in-turns.ts'
 import type { Pause } from '../../jobs/rules/core/in-steps.ts'
@@ -95,6 +95,8 @@ export const createTraces = endpoint('POST', '/traces/batch', {
     const first = taken[0]?.outcome
     const isAll = taken.length === body.length
     if (isAll && first instanceof ApiError && taken.every(isSame(first))) throw first
+    // Sent again, those that were stored are skipped.
+    for (const { outcome } of taken) if (isOutrun(outcome)) throw outcome
     return new Answer(200, viewBatch(body, taken, context.log), quotaHeader(taken))
   },
 })

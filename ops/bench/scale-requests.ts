@@ -90,7 +90,9 @@ export const SCALE_REQUESTS: readonly string[] = [
   ),
   ...['', 'agent_name={agent_name}'].map((query) => asked('/skills/analytics/leaderboard', query)),
   '/import',
-  '/jobs',
+  ...['', 'state=failed', 'state=running', 'kind=datasets.build'].map((query) =>
+    asked('/jobs', query),
+  ),
   '/jobs/stats',
   '/decision-policy/preview',
   '/replay/export',

@@ -203,8 +203,16 @@ function matching(sql: Queryable, orgId: string, filter: JobFilter) {
   return sql`org_id = ${orgId}
     ${isVisibleWork(sql, filter)}
     ${filter.kind ? sql`and kind = ${filter.kind}` : sql``}
-    ${filter.state ? sql`and state = ${filter.state}` : sql``}
+    ${filter.state ? sql`and state = ${filter.state} ${indexedStates(sql, filter.state)}` : sql``}
     ${filter.createdAfter ? sql`and created_at > ${filter.createdAfter}` : sql``}`
+}
+
+/** Names the partial index of a state, which the planner cannot choose for a parameter. */
+function indexedStates(sql: Queryable, state: JobState) {
+  if (state === 'succeeded') return sql``
+  if (state === 'queued') return sql`and state = 'queued'`
+  if (state === 'failed' || state === 'canceled') return sql`and state in ('failed', 'canceled')`
+  return sql`and state in ('running', 'cancelling')`
 }
 
 const JOBS_MEASURED = 20

@@ -17,7 +17,20 @@ export async function activateUsedDrafts(
   projectId: string,
   traceIds: readonly string[],
 ) {
-  for (const { id } of await listUsedDrafts(tx, orgId, projectId, traceIds)) {
+  await activateDrafts(tx, queue, orgId, await listUsedDrafts(tx, orgId, projectId, traceIds))
+}
+
+/**
+ * Enqueues their activation.
+ * @param drafts in one order for everybody: enqueueing waits for others that have enqueued the same ones
+ */
+export async function activateDrafts(
+  tx: Transaction,
+  queue: Queue,
+  orgId: string,
+  drafts: readonly { readonly id: string }[],
+) {
+  for (const { id } of drafts) {
     await queue.enqueue(tx, jobs.activateDraft, { manifest_id: id }, { orgId, key: id })
   }
 }

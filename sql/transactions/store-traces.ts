@@ -6,13 +6,13 @@ import type { Queue } from '../../jobs/queue.ts'
 import type { Transaction } from '../core/db.ts'
 import { upsertScores } from '../evals/eval-scores.ts'
 import type { TraceScore } from '../evals/eval-scores.ts'
-import { listRegistered, tieTraces } from '../manifests/manifest-links.ts'
+import { listRegistered, listUsedDrafts, tieTraces } from '../manifests/manifest-links.ts'
 import { holdAgents } from '../manifests/manifests.ts'
 import type { Charge } from '../org/usage.ts'
 import { insertTraces } from '../traces/trace-inserts.ts'
 import type { InsertedTrace } from '../traces/trace-inserts.ts'
 import { indexTraces } from '../traces/trace-search.ts'
-import { activateUsedDrafts } from './activate-draft.ts'
+import { activateDrafts } from './activate-draft.ts'
 import { chargeUsage } from './charge-usage.ts'
 
 /**
@@ -87,12 +87,14 @@ export async function acceptTraces(
   const n = traces.reduce((sum, { traceIds }) => sum + traceIds.length, 0)
   const others = allEnded([
     completeTraces(tx, queue, charge.orgId, ordered.map(withoutOpen)),
-    noteUse(tx, queue, charge.orgId, ordered),
     awaitSettling(tx, queue, charge.orgId, ordered),
+    listUsed(tx, charge.orgId, ordered),
   ])
   // Who waits for another's request to settle must not hold the counter, which that one may wait for.
   if (traces.some(({ openIds = [] }) => openIds.length > 0)) await others
-  const [over] = await allEnded([chargeTraces(tx, queue, charge, n), others])
+  const [over, [, , drafts]] = await allEnded([chargeTraces(tx, queue, charge, n), others])
+  // After the counter for all: who holds an activation that another one waits for waits for no counter.
+  await activateDrafts(tx, queue, charge.orgId, drafts)
   return over
 }
 
@@ -170,16 +172,11 @@ export async function storeByHalves<R>(
   }
 }
 
-/** The drafts of a project in one go: enqueueing waits for others that have enqueued the same ones. */
-async function noteUse(
-  tx: Transaction,
-  queue: Queue,
-  orgId: string,
-  traces: readonly AcceptedTraces[],
-) {
-  for (const { projectId, traceIds, finishedIds } of traces) {
-    await activateUsedDrafts(tx, queue, orgId, projectId, [...traceIds, ...finishedIds])
-  }
+async function listUsed(tx: Transaction, orgId: string, traces: readonly AcceptedTraces[]) {
+  const used = traces.map(({ projectId, traceIds, finishedIds }) =>
+    listUsedDrafts(tx, orgId, projectId, [...traceIds, ...finishedIds]),
+  )
+  return (await allEnded(used)).flat()
 }
 
 async function storeScores(tx: Transaction, orgId: string, traces: readonly NewTraces[]) {

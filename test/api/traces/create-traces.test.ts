@@ -12,6 +12,18 @@ t.test('POST /traces/batch', async (t) => {
     t.match(named, { status: 200, body: { count: 1, trace_ids: ['b2'] } })
   })
 
+  t.test('is to be sent again when another transaction was in the way', async (t) => {
+    const sent = [{ agent_name: 'a', id: 'again' }]
+    const deadlock = Object.assign(new Error('deadlock detected'), { code: '40P01' })
+    const { restore } = t.intercept(service.context.queue, 'transaction', {
+      value: () => Promise.reject(deadlock),
+    })
+    const refused = { status: 503, headers: { 'retry-after': '1' }, body: { code: 'unavailable' } }
+    t.match(await client.post('/traces/batch', sent), refused)
+    restore()
+    t.match(await client.post('/traces/batch', sent), { status: 200, body: { count: 1 } })
+  })
+
   t.test('stores the good ones of a list and says what is wrong with the others', async (t) => {
     const { status, body } = await client.post('/traces/batch', [
       { agent_name: 'a', id: 'good-1' },

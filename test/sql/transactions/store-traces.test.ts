@@ -61,6 +61,30 @@ t.test('drafts of new and of finished traces are activated in one order', async 
   }
 })
 
+t.test('who has enqueued an activation waits for no counter', async (t) => {
+  const { orgId, projectId, key } = await makeOrganization()
+  const client = clientOf(key)
+  for (const name of ['a', 'b']) {
+    const manifest = { agent_name: 'agent', components: [{ type: 'tool', name }] }
+    const { manifest_id } = (await client.post('/manifests', manifest)).body
+    await storeJudged(sql, { orgId, projectId }, [{ trace_id: name, manifest_id }])
+  }
+  await client.post('/traces', { agent_name: 'agent' })
+  const counters = () => sql`select from usage where org_id = ${orgId} for update skip locked`
+  t.equal((await counters()).length, 1)
+  const free: number[] = []
+  t.intercept(context.queue, 'enqueue', {
+    value: async (_tx: unknown, { name }: { name: string }) => {
+      if (name === 'manifests.activate') free.push((await counters()).length)
+      return null
+    },
+  })
+  const charge = { orgId, quotas: DEFAULT_QUOTAS, at: new Date() }
+  const open = { projectId, traceIds: ['b'], openIds: ['b'], finishedIds: [], scores: [] }
+  await sql.begin((tx: Transaction) => acceptTraces(tx, context.queue, charge, [open]))
+  t.same(free, [0], 'it is locked by then')
+})
+
 /** The manifests whose activation is enqueued meanwhile, in order; no job is. */
 async function listActivated(t: Test, work: () => Promise<unknown>) {
   const activated: unknown[] = []
