@@ -150,9 +150,13 @@ async function readInput(
   return input
 }
 
-/** The query of a request. A write names its project in its body or in its query, and here its handler finds it. */
+/**
+ * The query of a request. A write names its project in its body or in its query, and here its handler finds it:
+ * an empty name in the body leaves that of the query.
+ */
 function queryOf({ method, payload, query }: Request): object {
   const project = method !== 'get' && isObject(payload) && payload['project']
+  if (project === '') return { project, ...query }
   return typeof project === 'string' ? { ...query, project } : query
 }
 

@@ -27,6 +27,7 @@ import { examine } from './doctor.ts'
 import { jobCommands } from './job-commands.ts'
 import { deletionCommands } from './deletion-commands.ts'
 import { createKey, createOrganization } from './organizations.ts'
+import { paymentCommands } from './payment-commands.ts'
 import { queueCommands } from './queue-commands.ts'
 import { noOrganization, OperatorError } from './operator-error.ts'
 import { rewriteCommands } from './rewrite-commands.ts'
@@ -123,6 +124,7 @@ export const commands: readonly Command[] = [
     run: ({ org }, access) => suspend(org, false, access),
   }),
 
+  ...paymentCommands,
   ...deletionCommands,
 
   command('key create', {

@@ -50,7 +50,8 @@ export const createTrace = endpoint('POST', '/traces', {
   body,
   answers: { 200: storedBody, 201: storedBody, 402: quotaBody },
   async handle({ context, principal, query, body }) {
-    const stored = await storeTrace(context, { ...body, project: query.project, principal })
+    const project = body.project ?? query.project
+    const stored = await storeTrace(context, { ...body, project, principal })
     if (stored instanceof Error) throw stored
     return new Answer(stored.created ? 201 : 200, viewAnswer(stored))
   },

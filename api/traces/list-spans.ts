@@ -1,20 +1,24 @@
 import Joi from 'joi'
 import { decodeContentInSteps } from '../../jobs/rules/traces/content.ts'
+import type { Span } from '../../jobs/rules/traces/trace.ts'
 import { int, listOf, shape, text } from '../../jobs/shape.ts'
 import { findTraceContent } from '../../sql/traces/traces.ts'
 import { endpoint } from '../endpoint.ts'
-import { notFound } from '../errors.ts'
+import { conflict, notFound } from '../errors.ts'
 import { errorBody, projectField } from '../fields.ts'
 import { openTurns } from '../in-turns.ts'
-import { decodeNumberCursor, encodeCursor } from '../pagination.ts'
+import { decodeSpanCursor, encodeCursor } from '../pagination.ts'
+import type { SpanPlace } from '../pagination.ts'
 import { spanBody } from './trace-body.ts'
 import { findVisibleTrace, tracePath } from './trace.ts'
 
 export const listSpans = endpoint('GET', '/traces/{trace_id}/spans', {
-  summary: 'Read the spans of a trace by page, in the order they were sent',
+  summary: 'Read the spans of a trace by page',
+  description:
+    'In the order in which they were sent with the trace; those of a trace that is made of spans (OpenTelemetry, imports) by their start. While such a trace receives spans, a page begins after the last span of the page before: one that comes later and started earlier is in none of the pages that follow, and `total` has grown. 409 where the trace was replaced meanwhile and does not have that span.',
   access: 'key',
   params: tracePath,
-  query: shape({}, { project: projectField, limit: int(1, 2000).default(500), cursor: text(512) }),
+  query: shape({}, { project: projectField, limit: int(1, 2000).default(500), cursor: text(1024) }),
   answers: {
     200: Joi.object({
       trace_id: Joi.string().required(),
@@ -23,20 +27,32 @@ export const listSpans = endpoint('GET', '/traces/{trace_id}/spans', {
       next_cursor: Joi.string().allow(null).required(),
     }).label('SpanList'),
     404: errorBody,
+    409: errorBody,
   },
   async handle({ context: { sql }, principal, params, query: { project, limit, cursor } }) {
-    // A trace never changes, so an index into its spans serves as a cursor.
-    const from = decodeNumberCursor(cursor) ?? 0
+    const last = decodeSpanCursor(cursor)
     const trace = await findVisibleTrace(sql, principal, params.trace_id, project)
     const content = await findTraceContent(sql, trace)
     if (!content) throw notFound('Trace')
     const { spans } = await decodeContentInSteps(content, openTurns())
-    const to = from + limit
+    const from = last ? placeAfter(last, spans) : 0
+    const shown = spans.slice(from, from + limit)
+    const to = from + shown.length
+    const end = shown.at(-1)
     return {
       trace_id: trace.trace_id,
-      spans: spans.slice(from, to),
+      spans: shown,
       total: spans.length,
-      next_cursor: to < spans.length ? encodeCursor([to]) : null,
+      next_cursor: end && to < spans.length ? encodeCursor([end.id, to]) : null,
     }
   },
 })
+
+/** How many spans go up to the last one of a page, before which others may have come since then. */
+function placeAfter({ id, place }: SpanPlace, spans: readonly Span[]) {
+  // Spans that were sent with a trace may have the same id.
+  if (spans[place - 1]?.id === id) return place
+  const at = spans.findIndex((span) => span.id === id)
+  if (at === -1) throw conflict('The trace was replaced: read its spans from the first page')
+  return at + 1
+}

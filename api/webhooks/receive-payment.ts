@@ -1,8 +1,5 @@
 import type { Request } from '@hapi/hapi'
 import Joi from 'joi'
-import { DAY_MS } from '../../jobs/rules/core/time.ts'
-import { readPaymentEvent } from '../../jobs/rules/webhooks/payment-event.ts'
-import type { PaymentFacts } from '../../jobs/rules/webhooks/payment-event.ts'
 import { isObject } from '../../jobs/rules/core/reader.ts'
 import {
   isSignedPayment,
@@ -11,18 +8,9 @@ import {
 } from '../../jobs/rules/webhooks/signature.ts'
 import { bool, shape, textReference } from '../../jobs/shape.ts'
 import type { Transaction } from '../../sql/core/db.ts'
-import { emitEvent } from '../../sql/transactions/emit-event.ts'
-import {
-  advancePaymentObject,
-  claimPaymentEvent,
-  clearGracePeriod,
-  confirmInvoice,
-  findPayingOrganization,
-  settlePaymentEvent,
-  startGracePeriod,
-} from '../../sql/webhooks/payments.ts'
+import { applyPayment } from '../../sql/transactions/apply-payment.ts'
+import { claimPaymentEvent, settlePaymentEvent } from '../../sql/webhooks/payments.ts'
 import type { PaymentEvent } from '../../sql/webhooks/payments.ts'
-import { updatePlan } from '../../sql/org/organizations.ts'
 import type { ApiContext } from '../context.ts'
 import { endpoint } from '../endpoint.ts'
 import { ApiError, badRequest, notFound, unauthorized } from '../errors.ts'
@@ -52,7 +40,7 @@ export const receivePayment = endpoint('POST', '/webhooks/{processor}', {
     501: errorBody,
   },
   async handle({ context, params, request }) {
-    const { payments } = context
+    const { sql, queue, payments, now } = context
     if (params.processor && params.processor !== payments.processor) {
       throw refused(request, notFound('Path'))
     }
@@ -61,11 +49,11 @@ export const receivePayment = endpoint('POST', '/webhooks/{processor}', {
       throw refused(request, error)
     }
     const event = await readVerified(context, request)
-    const claimed = await context.queue.transaction(context.sql, async (tx: Transaction) => {
+    const claimed = await queue.transaction(sql, async (tx: Transaction) => {
       await tx`select set_config('lock_timeout', '3s', true), set_config('statement_timeout', '8s', true)`
       if (!(await claimPaymentEvent(tx, event))) return false
-      const { orgId, ignored } = await apply(context, tx, event)
-      await settlePaymentEvent(tx, event.id, orgId, ignored)
+      if (event.livemode === payments.livemode) await applyPayment(tx, queue, event, now())
+      else await settlePaymentEvent(tx, event.id, null, 'livemode')
       return true
     })
     return { received: true, duplicate: !claimed }
@@ -108,69 +96,6 @@ function readEvent(raw: Buffer): PaymentEvent {
   return { ...value, livemode: value.livemode ?? false, payload: event }
 }
 
-/** Does what the event says. Returns whose it was and, when it had no effect, why. */
-async function apply(
-  context: ApiContext,
-  tx: Transaction,
-  event: PaymentEvent,
-): Promise<{ orgId: string | null; ignored: string | null }> {
-  if (event.livemode !== context.payments.livemode) return { orgId: null, ignored: 'livemode' }
-  const data = event.payload['data']
-  const facts = readPaymentEvent(event.type, isObject(data) ? data['object'] : undefined)
-  if (!facts || facts.meaning.kind === 'not_handled') return { orgId: null, ignored: 'not_handled' }
-  const orgId = await findPayingOrganization(tx, facts.organization, facts.customerId)
-  if (!orgId) return { orgId: null, ignored: 'no_organization' }
-  const newest = await advancePaymentObject(tx, facts.objectId, event.created, facts.terminal)
-  if (!newest) return { orgId, ignored: 'superseded' }
-  await applyMeaning(context, tx, orgId, facts)
-  return { orgId, ignored: null }
-}
-
-async function applyMeaning(
-  { queue, now }: ApiContext,
-  tx: Transaction,
-  orgId: string,
-  { objectId, meaning }: PaymentFacts,
-) {
-  switch (meaning.kind) {
-    case 'plan':
-      return updatePlan(tx, orgId, meaning.plan)
-    case 'payment_failed': {
-      const ends = await startGracePeriod(tx, orgId, new Date(now().getTime() + GRACE_MS))
-      return emitEvent(
-        tx,
-        queue,
-        orgId,
-        'payment.failed',
-        moneyData(objectId, meaning, ends),
-        now(),
-      )
-    }
-    case 'payment_confirmed': {
-      await clearGracePeriod(tx, orgId)
-      if (!(await confirmInvoice(tx, objectId))) return undefined
-      const data = moneyData(objectId, meaning, null)
-      return emitEvent(tx, queue, orgId, 'payment.confirmed', data, now())
-    }
-    case 'unchanged':
-    case 'not_handled':
-      return undefined
-  }
-}
-
-function moneyData(
-  payment_invoice_id: string,
-  { amount, currency }: { amount: number; currency: string },
-  graceEnds: Date | null,
-) {
-  return {
-    payment_invoice_id,
-    amount,
-    currency,
-    grace_period_ends: graceEnds?.toISOString() ?? null,
-  }
-}
-
 const envelope = shape(
   {
     id: Joi.string().max(255),
@@ -179,5 +104,3 @@ const envelope = shape(
   },
   { livemode: bool() },
 )
-/** How long an organization keeps its plan after a failed payment. */
-const GRACE_MS = 7 * DAY_MS

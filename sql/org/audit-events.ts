@@ -19,6 +19,7 @@ export interface AuditEvent {
     | 'organization.resumed'
     | 'organization.renamed'
     | 'webhook_secret.changed'
+    | 'payment_customer.changed'
     | 'trace_period.dropped'
     | 'trace_retention.changed'
     | 'traces.deleted'

@@ -70,25 +70,61 @@ export async function confirmInvoice(sql: Transaction, id: string) {
 }
 
 /**
- * The organization of a payment: the one the event names by id, which is thereby bound to the
- * customer, or the one bound to the customer.
+ * The organization that has a customer of the processor. Until the transaction ends, others neither apply
+ * events of the customer nor give it to an organization.
  */
-export async function findPayingOrganization(
-  sql: Transaction,
-  named: string | null,
-  customerId: string | null,
-) {
-  const [row] = await sql<{ id: string }[]>`
-    select id from organizations
-    where id::text = ${named} or payment_customer_id = ${customerId}
-    order by id::text = ${named} desc nulls last limit 1`
-  if (row && customerId) {
-    await sql`
-      update organizations set payment_customer_id = ${customerId}
-      where id = ${row.id} and payment_customer_id is null
-        and not exists (select 1 from organizations where payment_customer_id = ${customerId})`
-  }
+export async function lockPaymentCustomer(tx: Transaction, customerId: string) {
+  await tx`
+    select pg_advisory_xact_lock(hashtextextended('payment customer ' || ${customerId}::text, 0))`
+  const [row] = await tx<{ id: string }[]>`
+    select id from organizations where payment_customer_id = ${customerId}`
   return row?.id
+}
+
+/** Gives an organization a customer, whom no other one has, in the place of its last one. */
+export async function setPaymentCustomer(sql: Queryable, orgId: string, customerId: string) {
+  await sql`update organizations set payment_customer_id = ${customerId} where id = ${orgId}`
+}
+
+/** Gives an organization a customer, whom none has, unless it has one already. False when it has. */
+export async function addPaymentCustomer(sql: Queryable, orgId: string, customerId: string) {
+  const updated = await sql`
+    update organizations set payment_customer_id = ${customerId}
+    where id = ${orgId} and payment_customer_id is null`
+  return updated.count === 1
+}
+
+/** Events of a customer that came when no organization had it: the newest `limit`, oldest first. */
+export async function listEventsOfNobody(sql: Queryable, customerId: string, limit: number) {
+  const newest = await sql<PaymentEvent[]>`
+    select id, type, created, livemode, payload from payment_events
+    where ignored = 'no_organization'
+      and coalesce(payload #>> '{data,object,customer,id}', payload #>> '{data,object,customer}')
+        = ${customerId}
+    order by created desc, received_at desc limit ${limit}`
+  return newest.reverse()
+}
+
+/** Sets the plan that a subscription gives, unless a newer subscription gave the one that holds. */
+export async function givePlan(
+  sql: Queryable,
+  orgId: string,
+  plan: Plan,
+  subscription: { readonly id: string; readonly created: number },
+) {
+  const { id, created } = subscription
+  await sql`
+    update organizations
+    set plan = ${plan}, plan_subscription_id = ${id}, plan_subscription_created = ${created}
+    where id = ${orgId} and coalesce(plan_subscription_created <= ${created}, true)`
+}
+
+/** Sets the free plan when the subscription that gave the plan has ended, or when none is known. */
+export async function endPlan(sql: Queryable, orgId: string, subscriptionId: string) {
+  await sql`
+    update organizations
+    set plan = 'free', plan_subscription_id = null, plan_subscription_created = null
+    where id = ${orgId} and coalesce(plan_subscription_id = ${subscriptionId}, true)`
 }
 
 /** Begins the grace period, or leaves one that runs; returns its end. */

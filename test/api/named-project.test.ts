@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import t from 'tap'
 import type { Test } from 'tap'
-import { openService } from '../support/service.ts'
+import { makeTestKey, openService } from '../support/service.ts'
 
 t.test('a write names its project in its body or in its query', async (t) => {
   const service = await openService(t)
@@ -51,6 +51,32 @@ t.test('a write names its project in its body or in its query', async (t) => {
     t.match((await client.post('/traces/batch', { traces, project: 'x' })).body, { count: 2 })
     t.equal((await client.get(`/traces/${one}?project=z`)).status, 200)
     t.equal((await client.get(`/traces/${other}?project=x`)).status, 200)
+  })
+
+  t.test('by the id that answers tell it by, alone and in a batch', async (t) => {
+    const told = { name: 'told', workspace_id: org.workspaceId }
+    const { id: project_id } = (await client.post('/projects', told)).body
+    const [one, other] = [randomUUIDv7(), randomUUIDv7()]
+    await client.post('/traces', trace(one, { project_id }))
+    await client.post('/traces/batch', { traces: [trace(other, { project_id })] })
+    for (const id of [one, other])
+      t.match((await client.get(`/traces/${id}?project=told`)).body, { project_id })
+    const { raw } = await makeTestKey(service.sql, org.orgId, {
+      scope: 'project',
+      permissions: 'write',
+      workspace_id: org.workspaceId,
+      project_id: org.projectId,
+    })
+    const foreign = trace(randomUUIDv7(), { project_id })
+    t.equal((await service.client(raw).post('/traces', foreign)).status, 403)
+  })
+
+  t.test('an empty name in the body leaves that of the query', async (t) => {
+    const ids = [randomUUIDv7(), randomUUIDv7(), randomUUIDv7()] as const
+    await client.post('/traces?project=x', trace(ids[0], { project: '' }))
+    await client.post('/traces/batch?project=x', { traces: [trace(ids[1], { project: '' })] })
+    await client.post('/traces/batch?project=x', { traces: [trace(ids[2])], project: '' })
+    for (const id of ids) t.equal((await client.get(`/traces/${id}?project=x`)).status, 200)
   })
 
   t.test('an empty name of a trace is none', async (t) => {

@@ -74,6 +74,35 @@ t.test('the admin command line', async (t) => {
     t.equal((await client.get('/jobs')).status, 200)
   })
 
+  t.test('org set-payment-customer binds a customer, and applies what came before', async (t) => {
+    const [payer, other] = [await service.makeOrganization(), await service.makeOrganization()]
+    const subscription = {
+      id: 'sub_1',
+      customer: 'cus_1',
+      status: 'active',
+      metadata: { plan: 'enterprise' },
+    }
+    await service.sql`
+      insert into payment_events (id, type, created, livemode, ignored, payload)
+      values ('evt_1', 'customer.subscription.created', 1, false, 'no_organization',
+        ${JSON.stringify({ data: { object: subscription } })}::text::jsonb)`
+    const set = (id: string, customer: string) =>
+      admin('org', 'set-payment-customer', '--org', id, '--customer', customer)
+    const bound = { org_id: payer.orgId, payment_customer_id: 'cus_1', applied_events: 1 }
+    t.match(await set(payer.orgId, 'cus_1'), { code: 0, printed: bound })
+    t.match((await service.client(payer.key).get('/billing')).body, { plan: 'enterprise' })
+    t.match(await set(payer.orgId.toUpperCase(), 'cus_1'), { printed: { applied_events: 0 } })
+    const taken = `The organization ${payer.orgId} has the customer cus_1.\n`
+    t.match(await set(other.orgId, 'cus_1'), { code: 1, stderr: taken })
+    t.match(await set(payer.orgId, 'cus_2'), { code: 0 })
+    t.match(await set(other.orgId, 'cus_1'), { code: 0 })
+    t.match(await set(randomUUIDv7(), 'cus_3'), { code: 1, stderr: /^There is no organization/ })
+    const audited = await service.sql`
+      select data->>'name' as name from audit_events
+      where org_id = ${payer.orgId} and action = 'payment_customer.changed' order by id`
+    t.match(audited, [{ name: 'cus_1' }, { name: 'cus_1' }, { name: 'cus_2' }])
+  })
+
   t.test('org set-webhook-secret reads the secret where nobody else sees it', async (t) => {
     const set = ['org', 'set-webhook-secret', '--org', String(org['org_id'])]
     const isSet = { code: 0, stderr: '', printed: { signing_secret_configured: true } }

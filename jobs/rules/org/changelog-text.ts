@@ -151,6 +151,7 @@ const WHAT: Readonly<Record<string, string>> = {
   job: 'Job',
   organization: 'Organization',
   webhook_secret: 'Webhook secret',
+  payment_customer: 'Payment customer',
   trace_period: 'Month of traces',
   skill: 'Skill',
   dataset: 'Dataset',

@@ -1,19 +1,22 @@
 import { PLANS } from '../org/plan.ts'
 import type { Plan } from '../org/plan.ts'
 import { isObject } from '../core/reader.ts'
+import { isUuid } from '../core/uuid.ts'
 
 /** What an event of the payment processor means to us. */
 export type PaymentMeaning =
   | { kind: 'payment_failed' | 'payment_confirmed'; amount: number; currency: string }
-  | { kind: 'plan'; plan: Plan }
+  /** `created`: when the subscription was made, in seconds since 1970; 0 where it does not say. */
+  | { kind: 'plan'; plan: Plan; created: number }
+  | { kind: 'plan_ended' }
   | { kind: 'unchanged' }
   | { kind: 'not_handled' }
 
 export interface PaymentFacts {
-  /** The processor's object the event is about: an invoice or a subscription. */
+  /** The processor's object the event is about: an invoice, a subscription or a checkout. */
   readonly objectId: string
   readonly customerId: string | null
-  /** The organization the object names, if any. */
+  /** The id of an organization that the object names, if any. */
   readonly organization: string | null
   /** Nothing comes after this state of the object. */
   readonly terminal: boolean
@@ -27,7 +30,7 @@ export function readPaymentEvent(type: string, object: unknown): PaymentFacts | 
   return {
     objectId: object['id'],
     customerId: idOf(object['customer']),
-    organization: textOf(object['client_reference_id']) ?? textOf(metadata['org_id']),
+    organization: uuidOf(object['client_reference_id']) ?? uuidOf(metadata['org_id']),
     terminal: TERMINAL.has(type),
     meaning: meaningOf(type, object, metadata),
   }
@@ -45,13 +48,17 @@ function meaningOf(
     case 'invoice.payment_succeeded':
       return { kind: 'payment_confirmed', ...moneyOf(object, 'amount_paid') }
     case 'customer.subscription.deleted':
-      return { kind: 'plan', plan: 'free' }
+      return { kind: 'plan_ended' }
     case 'customer.subscription.created':
     case 'customer.subscription.updated': {
       const plan = planOf(object, metadata)
       const holds = object['status'] === 'active' || object['status'] === 'trialing'
-      return plan && holds ? { kind: 'plan', plan } : { kind: 'unchanged' }
+      if (!plan || !holds) return { kind: 'unchanged' }
+      return { kind: 'plan', plan, created: integerOf(object['created']) }
     }
+    // It alone names an organization by `client_reference_id`; what was bought comes in events of its own.
+    case 'checkout.session.completed':
+      return { kind: 'unchanged' }
     default:
       return { kind: 'not_handled' }
   }
@@ -68,17 +75,24 @@ function planOf(object: Record<string, unknown>, metadata: Record<string, unknow
 }
 
 function moneyOf(object: Record<string, unknown>, member: string) {
-  const amount = object[member]
   const currency = object['currency']
   return {
-    amount: typeof amount === 'number' && Number.isSafeInteger(amount) ? amount : 0,
+    amount: integerOf(object[member]),
     currency: typeof currency === 'string' ? currency.toLowerCase() : '',
   }
+}
+
+function integerOf(value: unknown) {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : 0
 }
 
 /** An id, or an object that has one: the processor expands references on request. */
 function idOf(value: unknown) {
   return textOf(isObject(value) ? value['id'] : value)
+}
+
+function uuidOf(value: unknown) {
+  return typeof value === 'string' && isUuid(value) ? value : null
 }
 
 function textOf(value: unknown) {

@@ -140,6 +140,33 @@ t.test('spans of one trace', async (t) => {
     t.match(await shown(client), { duration_ms: 9000, span_count: 1, revision: 1 })
   })
 
+  t.test('that come while it is read by page are not shown twice, and hide none', async (t) => {
+    const { client, send } = await makeSender()
+    const later = [3, 4, 5].map((from) => ({ ...CHILD, id: spanId(10 - from), from, to: 6 }))
+    await send([ROOT, ...later])
+    const path = `/traces/${TRACE}/spans?limit=2`
+    const first = (await client.get(path)).body
+    t.match(first, { spans: [{ id: ROOT.id }, { id: later[0]?.id }], total: 4 })
+    await send([CHILD, { ...GRANDCHILD, from: 9, to: 10 }])
+    const second = (await client.get(`${path}&cursor=${first.next_cursor}`)).body
+    t.match(second, { spans: [{ id: later[1]?.id }, { id: later[2]?.id }], total: 6 })
+    const third = (await client.get(`${path}&cursor=${second.next_cursor}`)).body
+    t.match(third, { spans: [{ id: GRANDCHILD.id }], next_cursor: null })
+  })
+
+  t.test('that another trace takes the place of cannot be read on', async (t) => {
+    const { client, send } = await makeSender()
+    await send([CHILD, GRANDCHILD])
+    const path = `/traces/${TRACE}/spans?limit=1`
+    const { next_cursor } = (await client.get(path)).body
+    const spans = ['a', 'b', 'c'].map((id) => ({ id }))
+    await client.post('/traces', { trace_id: TRACE, status: 'success', spans })
+    t.match(await client.get(`${path}&cursor=${next_cursor}`), {
+      status: 409,
+      body: { detail: /replaced: read its spans from the first page/ },
+    })
+  })
+
   t.test('make it new after it was deleted', async (t) => {
     const { client, send } = await makeSender()
     await send([ROOT, CHILD])

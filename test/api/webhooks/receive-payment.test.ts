@@ -125,19 +125,135 @@ t.test('payment webhooks', async (t) => {
     const payer = await makePayer()
     const subscription = {
       id: `sub_${randomUUID()}`,
-      client_reference_id: payer.orgId,
+      metadata: { org_id: payer.orgId },
       customer: { id: `cus_${payer.orgId}` },
       status: 'active',
       items: { data: [{ price: { lookup_key: 'enterprise' } }] },
     }
     await send(makeEvent('customer.subscription.created', subscription))
     t.match(await payer.billing(), { plan: 'enterprise' })
-    const unpaid = { ...subscription, status: 'unpaid', metadata: { plan: 'core' } }
+    const metadata = { org_id: payer.orgId, plan: 'core' }
+    const unpaid = { ...subscription, status: 'unpaid', metadata }
     await send(makeEvent('customer.subscription.updated', unpaid))
     t.match(await payer.billing(), { plan: 'enterprise' })
-    const { client_reference_id: _, ...bound } = subscription
+    const { metadata: _, ...bound } = subscription
     await send(makeEvent('customer.subscription.deleted', bound))
     t.match(await payer.billing(), { plan: 'free' }, 'by the customer it was bound to')
+  })
+
+  const makeSubscription = (customer: string, plan: string, made = seconds()) => ({
+    id: `sub_${randomUUID()}`,
+    object: 'subscription',
+    created: made,
+    customer,
+    metadata: {},
+    status: 'active',
+    items: { data: [{ price: { lookup_key: plan } }] },
+  })
+  const makeCheckout = (orgId: string, customer: string | null, subscription: string | null) => ({
+    id: `cs_test_${randomUUID()}`,
+    object: 'checkout.session',
+    client_reference_id: orgId,
+    customer,
+    subscription,
+    metadata: {},
+    mode: subscription === null ? 'payment' : 'subscription',
+    status: 'complete',
+  })
+
+  t.test('a checkout binds its customer, whose events of before are applied', async (t) => {
+    const payer = await makePayer()
+    const customer = `cus_${randomUUID()}`
+    const subscription = makeSubscription(customer, 'enterprise')
+    const incomplete = makeEvent('customer.subscription.created', {
+      ...subscription,
+      status: 'incomplete',
+    })
+    const active = makeEvent('customer.subscription.updated', subscription)
+    const paid = makeEvent('invoice.paid', payer.invoice({ customer, metadata: {} }))
+    const before = [incomplete, active, paid]
+    for (const event of before) {
+      await send(event)
+      t.equal(await ignoredWhy(event.id), 'no_organization')
+    }
+    const checkout = makeCheckout(payer.orgId, customer, subscription.id)
+    await send(makeEvent('checkout.session.completed', checkout))
+    for (const event of before) t.equal(await ignoredWhy(event.id), null)
+    t.match(await payer.billing(), { plan: 'enterprise' })
+    t.same(await payer.events(), ['payment.confirmed'])
+    const failed = payer.invoice({ customer, metadata: {} })
+    await send(makeEvent('invoice.payment_failed', failed))
+    t.same(await payer.events(), ['payment.failed', 'payment.confirmed'])
+  })
+
+  t.test('a checkout and what was bought in it may come at once', async (t) => {
+    const payers = await Promise.all(Array.from({ length: 8 }, makePayer))
+    await Promise.all(
+      payers.flatMap(({ orgId }) => {
+        const customer = `cus_${randomUUID()}`
+        const subscription = makeSubscription(customer, 'enterprise')
+        return [
+          send(makeEvent('customer.subscription.created', subscription)),
+          send(
+            makeEvent('checkout.session.completed', makeCheckout(orgId, customer, subscription.id)),
+          ),
+        ]
+      }),
+    )
+    for (const { billing } of payers) t.match(await billing(), { plan: 'enterprise' })
+  })
+
+  t.test('a checkout changes nothing else, and takes no customer from anybody', async (t) => {
+    const [one, other] = [await makePayer(), await makePayer()]
+    const [customer, second] = [`cus_${randomUUID()}`, `cus_${randomUUID()}`]
+    const complete = (orgId: string, of: string | null) =>
+      send(makeEvent('checkout.session.completed', makeCheckout(orgId, of, null)))
+    t.match(await complete(one.orgId, null), { status: 200 })
+    await complete(one.orgId, customer)
+    await complete(other.orgId, customer)
+    await complete(one.orgId, second)
+    const created = (of: string) =>
+      send(makeEvent('customer.subscription.created', makeSubscription(of, 'enterprise')))
+    await created(second)
+    t.match(await one.billing(), { plan: 'pro', grace_period_ends: null })
+    await created(customer)
+    t.match(await one.billing(), { plan: 'enterprise' })
+    t.match(await other.billing(), { plan: 'pro' })
+  })
+
+  t.test('of two subscriptions the newer one gives the plan', async (t) => {
+    const payer = await makePayer()
+    const customer = `cus_${randomUUID()}`
+    await send(makeEvent('checkout.session.completed', makeCheckout(payer.orgId, customer, null)))
+    const old = makeSubscription(customer, 'core', seconds() - 1000)
+    const upgrade = makeSubscription(customer, 'enterprise')
+    const at = (n: number) => ({ created: seconds() + n })
+    const plan = async () => (await payer.billing()).plan
+    await send(makeEvent('customer.subscription.created', old, at(0)))
+    t.equal(await plan(), 'core')
+    const incomplete = { ...upgrade, status: 'incomplete' }
+    await send(makeEvent('customer.subscription.created', incomplete, at(1)))
+    t.equal(await plan(), 'core')
+    await send(makeEvent('customer.subscription.updated', upgrade, at(2)))
+    t.equal(await plan(), 'enterprise')
+    await send(makeEvent('customer.subscription.updated', old, at(3)))
+    t.equal(await plan(), 'enterprise', 'the old one is still active')
+    await send(makeEvent('customer.subscription.deleted', old, at(4)))
+    t.equal(await plan(), 'enterprise')
+    await send(makeEvent('customer.subscription.deleted', upgrade, at(5)))
+    t.equal(await plan(), 'free')
+  })
+
+  t.test('a subscription that is still active gives the plan after a newer one', async (t) => {
+    const payer = await makePayer()
+    const customer = `cus_${randomUUID()}`
+    await send(makeEvent('checkout.session.completed', makeCheckout(payer.orgId, customer, null)))
+    const old = makeSubscription(customer, 'core', seconds() - 1000)
+    const upgrade = makeSubscription(customer, 'enterprise')
+    await send(makeEvent('customer.subscription.created', upgrade))
+    await send(makeEvent('customer.subscription.deleted', upgrade))
+    await send(makeEvent('customer.subscription.updated', old))
+    t.match(await payer.billing(), { plan: 'core' })
   })
 
   t.test('what does not concern us is stored and acknowledged', async (t) => {
