@@ -79,6 +79,25 @@ export function decodeRowCursor(cursor: string | undefined) {
   return { version_id: id, ordinal }
 }
 
+/** The last span of a page. */
+export interface SpanPlace {
+  readonly id: string
+  /** From 1, when the page was read. */
+  readonly place: number
+}
+
+/**
+ * The span in a cursor of the spans of a trace.
+ * @throws ApiError 400 for a text that `encodeCursor([id, place])` did not make
+ */
+export function decodeSpanCursor(cursor: string | undefined): SpanPlace | undefined {
+  if (cursor === undefined) return undefined
+  const [id, place, ...more] = readList(cursor)
+  if (!isText(id) || more.length > 0) throw notCursor()
+  if (typeof place !== 'number' || !Number.isSafeInteger(place) || place < 1) throw notCursor()
+  return { id, place }
+}
+
 /** A cursor of the registry: a place in one of its orders, and its rank there. */
 export function encodePlaceCursor({ is_other, sort_key, skill_id }: RegistryPlace, rank: number) {
   return encodeCursor([Number(is_other), sort_key, skill_id, rank])

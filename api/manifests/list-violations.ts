@@ -3,6 +3,7 @@ import { DAY_MS } from '../../jobs/rules/core/time.ts'
 import { count, int, listOf, oneOf, shape, time } from '../../jobs/shape.ts'
 import { VIOLATION_SEVERITY } from '../../jobs/rules/manifests/violation.ts'
 import type { ViolationKind } from '../../jobs/rules/manifests/violation.ts'
+import { MAX_ALIKE, MAX_OF_TRACE } from '../../jobs/rules/manifests/violations.ts'
 import * as contractViolations from '../../sql/manifests/contract-violations.ts'
 import { endpoint } from '../endpoint.ts'
 import { errorBody, nullable, projectField, times } from '../fields.ts'
@@ -32,6 +33,7 @@ const violationBody = Joi.object({
 
 export const listViolations = endpoint('GET', '/agents/{agent_name}/violations', {
   summary: 'List in what an agent broke the contract of its manifest, newest first',
+  description: `Of a trace at most ${MAX_ALIKE} of a kind and subject are kept, and ${MAX_OF_TRACE} in all: of those left out, \`observed\` of a kept one tells how many they are.`,
   access: 'key',
   params: agentPath,
   query: shape(

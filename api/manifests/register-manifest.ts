@@ -1,5 +1,6 @@
 import Joi from 'joi'
 import { randomUUIDv7 } from 'node:crypto'
+import { manifestHashForms } from '../../jobs/rules/manifests/manifest-hash.ts'
 import {
   activatesAtOnce,
   differingComponents,
@@ -133,7 +134,10 @@ async function register(
 ) {
   const occasion = { createdBy: keyId, now: context.now() }
   await lockAgent(tx, agent)
-  const known = await findManifestByHash(tx, agent, registration.manifest_hash)
+  const { manifest_hash, has_own_hash, components } = registration
+  // The same components may have been told before with their hashes in another form.
+  const others = has_own_hash ? [] : manifestHashForms(components)
+  const known = await findManifestByHash(tx, agent, [manifest_hash, ...others])
   const { manifest, activates } = known
     ? { manifest: known, activates: activatesAtOnce(registration, known.status) }
     : await addVersion(tx, context, agent, registration, keyId)
@@ -149,7 +153,7 @@ async function register(
   return {
     status: 'ok',
     manifest_id: manifest.id,
-    manifest_hash: registration.has_own_hash ? registration.shown_hash : manifest.shown_hash,
+    manifest_hash: has_own_hash ? registration.shown_hash : manifest.shown_hash,
     version_label: versionLabel(manifest),
     is_new: !known,
     action: actionOf(known, activates),

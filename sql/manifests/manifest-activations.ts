@@ -1,6 +1,6 @@
-import type { Queryable } from '../core/db.ts'
-import { countUpTo } from '../core/pages.ts'
-import { ofManifest } from '../traces/traces.ts'
+import { onlyRow } from '../core/db.ts'
+import type { Fragment, Queryable } from '../core/db.ts'
+import { ofUntied } from '../traces/traces.ts'
 import { ofAgent } from './manifests.ts'
 import type { AgentKey } from './manifests.ts'
 
@@ -47,8 +47,8 @@ export async function insertActivation(
 }
 
 /**
- * Counts the traces of a version that used any of this, as far as their columns show, and stops at
- * `MAX_COUNTED`.
+ * Counts the traces that used any of this, as far as their columns show, among the newest `MAX_READ` of a
+ * version in the window. Nothing is read where nothing can match.
  */
 export async function countTracesUsing(
   sql: Queryable,
@@ -62,16 +62,22 @@ export async function countTracesUsing(
     readonly since: Date
   },
 ) {
-  return countUpTo(
-    sql,
-    MAX_COUNTED,
-    sql`traces t
-      where ${ofAgent(sql, agent)} and ${ofManifest(sql, agent.orgId, manifestId)}
-        and started_at >= ${used.since}
-        and (tools_called && ${used.tools}::text[]
-          or skills_loaded_by_agent && ${used.skills}::text[]
-          or ${used.anyCall}::boolean and llm_call_count > 0)`,
-  )
+  if (used.tools.length === 0 && used.skills.length === 0 && !used.anyCall) return 0
+  // Tied and untied ones apart: each has an index in this order.
+  const newest = (isOfManifest: Fragment) => sql`
+    (select t.started_at, t.trace_id, t.tools_called, t.skills_loaded_by_agent, t.llm_call_count
+    from traces t
+    where ${ofAgent(sql, agent)} and t.started_at >= ${used.since} and ${isOfManifest}
+    order by t.started_at desc, t.trace_id desc limit ${MAX_READ})`
+  const counted = await sql<{ n: number }[]>`
+    select count(*)::int as n from (
+      ${newest(sql`t.manifest_id = ${manifestId}`)}
+      union all ${newest(ofUntied(sql, agent.orgId, manifestId))}
+      order by started_at desc, trace_id desc limit ${MAX_READ}) t
+    where tools_called && ${used.tools}::text[]
+      or skills_loaded_by_agent && ${used.skills}::text[]
+      or ${used.anyCall}::boolean and llm_call_count > 0`
+  return onlyRow(counted).n
 }
 
-const MAX_COUNTED = 10_000
+const MAX_READ = 10_000

@@ -72,10 +72,16 @@ export async function findManifest(sql: Queryable, orgId: string, id: string) {
   return row
 }
 
-/** @param hash `sha256:` and 64 digits */
-export async function findManifestByHash(sql: Queryable, agent: AgentKey, hash: string) {
+/** The version of the first hash that one has. @param hashes each `sha256:` and 64 digits */
+export async function findManifestByHash(
+  sql: Queryable,
+  agent: AgentKey,
+  hashes: readonly string[],
+) {
   const [row] = await sql<ManifestRow[]>`
-    select ${columns(sql)} from manifests m where ${ofAgent(sql, agent)} and m.manifest_hash = ${hash}`
+    select ${columns(sql)} from manifests m
+    where ${ofAgent(sql, agent)} and m.manifest_hash = any(${hashes}::text[])
+    order by array_position(${hashes}::text[], m.manifest_hash) limit 1`
   return row
 }
 

@@ -24,7 +24,12 @@ export async function upsertExaminations(
   projectId: string,
   rows: readonly ExaminationRow[],
 ) {
-  const flat = rows.map(({ decision, ...row }) => ({ ...row, ...decision }))
+  // The rules are found anew where a trace is repaired; all of a page would be too large for one text.
+  const flat = rows.map(({ decision, ...row }) => {
+    if (!decision) return row
+    const { verdict, needs_review, reasons } = decision
+    return { ...row, verdict, needs_review, reasons, repair_rules: [] }
+  })
   const changed = await tx<{ trace_id: string; is_new: boolean; verdict: string | null }[]>`
     insert into trace_examinations as e (org_id, project_id, trace_id, is_searched,
       target_manifest_id, verdict, needs_review, reasons, repair_rules, given_up)
@@ -36,9 +41,8 @@ export async function upsertExaminations(
       target_manifest_id = excluded.target_manifest_id, verdict = excluded.verdict,
       needs_review = excluded.needs_review, reasons = excluded.reasons,
       repair_rules = excluded.repair_rules, given_up = excluded.given_up, examined_at = now()
-    where (e.target_manifest_id, e.verdict, e.needs_review, e.reasons, e.repair_rules)
-        is distinct from (excluded.target_manifest_id, excluded.verdict, excluded.needs_review,
-          excluded.reasons, excluded.repair_rules)
+    where (e.target_manifest_id, e.verdict, e.needs_review, e.reasons) is distinct from
+        (excluded.target_manifest_id, excluded.verdict, excluded.needs_review, excluded.reasons)
       or excluded.is_searched and not e.is_searched or excluded.given_up and not e.given_up
     returning trace_id, xmax = 0 as is_new, verdict`
   return changed

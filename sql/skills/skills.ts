@@ -152,7 +152,10 @@ export async function insertSkills(
   return new Set(skills.flatMap(({ name }) => (made.has(name) ? [] : [name])))
 }
 
-/** Replaces all details of these skills, which are the demo's no longer. */
+/**
+ * Replaces all details of these skills, which are the demo's no longer. One of which the same is said stays
+ * as it is, and as old.
+ */
 export async function updateSkills(
   tx: Transaction,
   orgId: string,
@@ -167,7 +170,11 @@ export async function updateSkills(
       document = (select ${skillDocument(tx)} from (select k.name, s.description, s.trigger_phrases) s),
       is_fixture = false, updated_at = clock_timestamp()
     from json_populate_recordset(null::skills, ${jsonText(skills)}::text::json) s
-    where k.org_id = ${orgId} and k.id = s.id`
+    where k.org_id = ${orgId} and k.id = s.id
+      and (k.display_name, k.description, k.category, k.stability, k.invocation, k.trigger_phrases,
+          k.frontmatter, k.eval_yaml)
+        is distinct from (s.display_name, s.description, s.category, s.stability, s.invocation,
+          s.trigger_phrases, s.frontmatter, coalesce(s.eval_yaml, k.eval_yaml))`
 }
 
 /** A skill of the demo that somebody changed is the organization's own: nothing takes it out again. */

@@ -179,7 +179,7 @@ function mayHoldMoreValues(text: Uint8Array, max: number) {
 function interner() {
   const known = new Map<string, CompatDecision>()
   return (decision: CompatDecision) => {
-    const key = JSON.stringify(decision)
+    const key = hash('sha256', JSON.stringify(decision))
     const same = known.get(key)
     if (!same) known.set(key, decision)
     return same ?? decision

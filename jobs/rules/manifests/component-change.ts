@@ -85,6 +85,8 @@ function detailsOf(
   required: ReadonlySet<unknown> = new Set(),
 ): ChangeDetail[] {
   if (kind === 'unknown') return [{ change: 'schema_unverifiable', role }]
+  // In a keyword that the comparison does not know, or from a hash of the schema to the schema.
+  if (kind === 'checked' && changes.length === 0) return [{ change: 'schema_changed', role }]
   return changes.map((change) => ({
     change: change.change,
     role,
@@ -175,14 +177,16 @@ function describeOutputChange(before: Component, after: Component): SurfaceChang
   ].filter(({ from, to }) => from !== to)
   if (policyOf(before) !== policyOf(after)) facts.push({ change: 'policy' })
   const changed = new Set(facts.map(({ change }) => change))
-  const isSame = facts.length === 0 && saysTheSame(old.schema ?? {}, now.schema ?? {})
+  const isSameSchema = saysTheSame(old.schema ?? {}, now.schema ?? {})
+  const isSame = facts.length === 0 && isSameSchema
   if (isSame && tellsOutput(before) && tellsOutput(after)) return describeChange(before, DOC_ONLY)
   const changes = old.schema && now.schema ? compareSchemas(old.schema, now.schema) : []
+  const kind = areTold && !isSameSchema ? 'checked' : 'same'
   const relation = relationOf(changes, 'output')
   return describeChange(before, {
     ...wordsFor('output_contract', 'changed'),
     severity: changed.has('strict') ? 'major' : 'moderate',
-    details: [...facts, ...detailsOf({ kind: 'checked', changes, relation }, 'output')],
+    details: [...facts, ...detailsOf({ kind, changes, relation }, 'output')],
   })
 }
 

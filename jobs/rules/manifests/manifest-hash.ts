@@ -16,6 +16,21 @@ export function manifestHash(components: readonly Component[]): string {
   )
 }
 
+/**
+ * The identities that a manifest has where the hashes of its components are all written as `sha256:` and
+ * digits in lower case, and where they are all written as the digits alone.
+ */
+export function manifestHashForms(components: readonly Component[]): string[] {
+  return ['sha256:', ''].map((prefix) =>
+    manifestHash(
+      components.map((component) => {
+        const hash = readHash(component.content_hash)
+        return hash ? { ...component, content_hash: hash.replace('sha256:', prefix) } : component
+      }),
+    ),
+  )
+}
+
 /** A hash over all components. */
 export function contractHash(components: readonly Component[]): string {
   const sorted = [...components].sort(byTypeAndName)

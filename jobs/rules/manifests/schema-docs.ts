@@ -30,12 +30,14 @@ function mapped(schemas: Record<string, unknown>) {
 
 const DOCS = new Set(['description', 'title', 'examples', '$comment'])
 /** Members whose value is no schema. */
-const PLAIN = new Set(['enum', 'const', 'default', 'required', 'dependentRequired'])
-/** Members whose value holds schemas under names that the tenant chose. */
+const PLAIN = new Set(['enum', 'const', 'default', 'required'])
+/** Members whose value holds schemas, or lists of names, under names that the tenant chose. */
 export const NAMED_SCHEMAS = new Set([
   'properties',
   'patternProperties',
   '$defs',
   'definitions',
   'dependentSchemas',
+  'dependentRequired',
+  'dependencies',
 ])

@@ -34,6 +34,13 @@ export function found(kind: ViolationKind, subject: string, more: Partial<Violat
   }
 }
 
+/** The same, which tells beside what was observed how many others are left out. */
+export function tellingMore(violation: Violation, count: number): Violation {
+  const more = `and ${count} more`
+  const observed = violation.observed?.slice(0, MAX_TEXT - more.length - 2)
+  return { ...violation, observed: observed ? `${observed}; ${more}` : more }
+}
+
 export const VIOLATION_SEVERITY = {
   tool_undeclared: 'high',
   tool_args_invalid: 'medium',

@@ -6,7 +6,7 @@ import { isSameModel } from './model-name.ts'
 import { structuredJson, parseJson } from '../core/parse-json.ts'
 import type { Compile, SchemaFault, Validate } from './schema-check.ts'
 import type { LlmCall, Span } from '../traces/trace.ts'
-import { found } from './violation.ts'
+import { found, tellingMore } from './violation.ts'
 import type { Violation, ViolationKind } from './violation.ts'
 
 /** What detection needs to know of a manifest, worked out once. */
@@ -31,21 +31,47 @@ export function planDetection(contract: Contract, compile: Compile): Detector {
 }
 
 /**
- * Everything in which a finished trace goes against its manifest, by kind, subject and position. What
- * is not declared counts only where the manifest says that it declares all there is.
+ * In what a finished trace goes against its manifest, by kind, subject and position: at most `MAX_ALIKE` of
+ * a kind and subject, and `MAX_OF_TRACE` in all. What is not declared counts only where the manifest says
+ * that it declares all there is.
  */
 export function detectViolations(trace: UsingTrace, detector: Detector): Violation[] {
   if (trace.status === 'running') return []
+  return theFirst(violationsOf(trace, detector)).sort(
+    (a, b) => order(a.kind, b.kind) || order(a.subject, b.subject) || a.position - b.position,
+  )
+}
+
+/** What a trace has many of comes last, and each kind and subject by position. */
+function* violationsOf(trace: UsingTrace, detector: Detector) {
   const { contract } = detector
   const calls = ownCalls(trace)
   const tools = toolsUsed(trace, calls)
-  return [
-    ...tools.flatMap((used) => checkTool(used, detector)),
-    ...checkOutput(trace, calls, detector),
-    ...checkGuardrails(trace.spans, contract),
-    ...checkPolicy(trace, calls, tools, contract),
-    ...(contract.closedWorld ? checkDeclared(trace, calls, contract) : []),
-  ].sort((a, b) => order(a.kind, b.kind) || order(a.subject, b.subject) || a.position - b.position)
+  yield* checkOutput(trace, calls, detector)
+  yield* checkPolicy(trace, calls, tools, contract)
+  yield* checkGuardrails(trace.spans, contract)
+  if (contract.closedWorld) yield* checkDeclared(trace, calls, contract)
+  for (const used of tools) yield* checkTool(used, detector)
+}
+
+/** The last of a kind and subject, or of all, tells how many there are that are left out. */
+function theFirst(violations: Iterable<Violation>): Violation[] {
+  const kept: { violation: Violation; more: number }[] = []
+  const groups = new Map<string, typeof kept>()
+  for (const violation of violations) {
+    const key = `${violation.kind} ${violation.subject}`
+    const alike = groups.get(key) ?? []
+    if (alike.length === MAX_ALIKE || kept.length === MAX_OF_TRACE) {
+      const last = alike.at(-1) ?? kept.at(-1)
+      if (last) last.more++
+      continue
+    }
+    const one = { violation, more: 0 }
+    kept.push(one)
+    alike.push(one)
+    groups.set(key, alike)
+  }
+  return kept.map(({ violation, more }) => (more > 0 ? tellingMore(violation, more) : violation))
 }
 
 function checkTool(used: UsedTool, { contract, inputs, outputs }: Detector): Violation[] {
@@ -105,32 +131,25 @@ function checkGuardrails(spans: readonly Span[], { guardrails, closedWorld }: Co
 }
 
 /** A step is an LLM call of the agent itself. */
-function checkPolicy(
+function* checkPolicy(
   trace: UsingTrace,
   calls: readonly LlmCall[],
   tools: readonly UsedTool[],
   { policy }: Contract,
-): Violation[] {
+) {
   const called = new Set(tools.map(({ tool }) => tool))
   const forbidden = new Set(policy.forbiddenTools)
   const missing = policy.requiredTools.filter((tool) => !called.has(tool))
-  return [
-    ...tools
-      .filter(({ tool }) => forbidden.has(tool))
-      .map(({ tool, position, span_id }) =>
-        found('tool_forbidden', tool, {
-          position,
-          span_id,
-          expected: 'no call',
-          observed: 'a call',
-        }),
-      ),
-    ...(trace.status === 'success' ? missing : []).map((tool) =>
-      found('tool_required_missing', tool, { expected: 'a call', observed: 'none' }),
-    ),
-    ...overLimit('step_limit_exceeded', 'max_steps', policy.maxSteps, calls.length),
-    ...overLimit('tool_call_limit_exceeded', 'max_tool_calls', policy.maxToolCalls, tools.length),
-  ]
+  yield* overLimit('step_limit_exceeded', 'max_steps', policy.maxSteps, calls.length)
+  yield* overLimit('tool_call_limit_exceeded', 'max_tool_calls', policy.maxToolCalls, tools.length)
+  for (const tool of trace.status === 'success' ? missing : []) {
+    yield found('tool_required_missing', tool, { expected: 'a call', observed: 'none' })
+  }
+  for (const { tool, position, span_id } of tools) {
+    if (!forbidden.has(tool)) continue
+    const at = { position, span_id }
+    yield found('tool_forbidden', tool, { ...at, expected: 'no call', observed: 'a call' })
+  }
 }
 
 function overLimit(kind: ViolationKind, subject: string, limit: number | null, count: number) {
@@ -198,4 +217,8 @@ function wordFor({ kind, keyword }: SchemaFault) {
   return kind === 'value' ? `value (${keyword})` : kind
 }
 
+/** Of a kind and subject. */
+export const MAX_ALIKE = 50
+/** What is found in a page of 500 traces is in memory at once: 100,000 take some 400 MB until they are stored. */
+export const MAX_OF_TRACE = 200
 const UNDECLARED = { expected: 'declared in the manifest', observed: 'used' }

@@ -2,6 +2,8 @@ import t from 'tap'
 import { createHash, randomUUIDv7 } from 'node:crypto'
 import { readTrace } from '../../../jobs/rules/traces/read-trace.ts'
 import { toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
+import type { Queryable } from '../../../sql/core/db.ts'
+import { countTracesUsing } from '../../../sql/manifests/manifest-activations.ts'
 import { insertTraces } from '../../../sql/traces/trace-inserts.ts'
 import { makeTestKey, openService } from '../../support/service.ts'
 
@@ -153,6 +155,24 @@ t.test('manifests', async (t) => {
     })
   })
 
+  t.test('the same again is the same, however the hashes of components are written', async (t) => {
+    const digits = hashOf('content')
+    const forms = [digits, `sha256:${digits}`, digits.toUpperCase()]
+    const kinds = (content_hash: string) => [
+      { ...tool('a'), content_hash },
+      { type: 'model', name: 'large-2', content_hash },
+    ]
+    for (const first of forms.slice(0, 2)) {
+      const { register, statuses } = await setup()
+      for (const form of [first, ...forms]) {
+        t.match((await register(kinds(form))).body, { ignored_component_changes: [] })
+      }
+      t.same(await statuses(), ['v1 active'])
+      await register(kinds(hashOf('other')))
+      t.same(await statuses(), ['v2 draft', 'v1 active'])
+    }
+  })
+
   t.test('components are needed, but for a version that is known by its hash', async (t) => {
     const { register, statuses } = await setup()
     const manifest_hash = hashOf('known')
@@ -275,6 +295,40 @@ t.test('manifests', async (t) => {
     await register([tool('b')])
     t.equal((await events()).at(-1).traces_affected, 2)
   })
+
+  t.test(
+    'of the traces of a version only the newest are read to tell that, and none in vain',
+    async (t) => {
+      const { org, register, store } = await setup()
+      const { body } = await register([tool('a')])
+      const minutesAgo = (n: number) => new Date(Date.now() - n * 60_000).toISOString()
+      const calling = (tool_name: string, n: number, manifest: object) => ({
+        ...manifest,
+        started_at: minutesAgo(n),
+        llm_calls: [{ tool_calls: [{ tool_name }] }],
+      })
+      const tied = { manifest_id: body.manifest_id }
+      const untied = { manifest_hash: body.manifest_hash }
+      await store([calling('a', 3, tied), calling('a', 2, untied), calling('b', 3, untied)])
+      const agent = { ...org, agentName: 'support' }
+      const count = (tools: string[], sql: Queryable = service.sql) =>
+        countTracesUsing(sql, agent, body.manifest_id, {
+          tools,
+          skills: [],
+          anyCall: false,
+          since: new Date(0),
+        })
+      t.equal(await count(['a']), 2)
+      const [newest] = await store([calling('c', 1, tied)])
+      await sql`
+      insert into traces select r.* from traces t, generate_series(2, 9999) n,
+        jsonb_populate_record(t, jsonb_build_object('trace_id', n::text)) r
+      where t.org_id = ${org.orgId} and t.trace_id = ${newest ?? ''}`
+      t.equal(await count(['a']), 1)
+      const unread = () => t.fail('is read')
+      t.equal(await count([], unread as never), 0)
+    },
+  )
 
   t.test('30 registrations of one manifest at once make one version', async (t) => {
     const { register, statuses } = await setup()

@@ -86,6 +86,16 @@ t.test('a sync', async (t) => {
     t.same(await versions('s'), [1])
   })
 
+  t.test('that tells an evaluation again leaves the skill as old as it was', async (t) => {
+    const { client, sync } = await setup()
+    const sent = skill('s', 'x', { eval_yaml_text: 'cases: []' })
+    await sync([sent])
+    const edited = { ...sent, description: 'said', local_updated_at: new Date().toISOString() }
+    await sync([sent])
+    await sync([edited], { conflict_policy: 'newer_wins' })
+    t.match((await client.get('/skills/s')).body, { description: 'said' })
+  })
+
   t.test('keeps to its policy where the stored body is another one', async (t) => {
     const { sync, versions } = await setup()
     const old = { local_updated_at: '2020-01-01T00:00:00Z' }

@@ -73,6 +73,19 @@ t.test('detection in traces', async (t) => {
     ])
   })
 
+  t.test('how a trace fits is kept without the rules of its repair', async (t) => {
+    const { org, register, store, settled } = await makeAgent(service)
+    const { manifest_id } = await register([toolComponent('a', { q: string }, ['q'])])
+    const usd = { ...string, default: 'usd' }
+    await register([toolComponent('a', { q: string, currency: usd }, ['q', 'currency'])])
+    const trace_id = await store([['a', { q: 'x' }]], { manifest_id })
+    await settled()
+    const [row] = await sql`
+      select verdict, repair_rules from trace_examinations
+      where org_id = ${org.orgId} and trace_id = ${trace_id}`
+    t.same(row, { verdict: 'repair', repair_rules: [] })
+  })
+
   t.test('a manifest nobody knows is a violation until it is registered', async (t) => {
     const { org, register, store, settled, decision } = await makeAgent(service)
     const manifest_hash = hashOf('unknown')

@@ -2,7 +2,7 @@ import t from 'tap'
 import { DAY_MS } from '../../../jobs/rules/core/time.ts'
 import { scoreSkill } from '../../../jobs/score-skill.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
-import { markScoresDue } from '../../../sql/skills/scores-due.ts'
+import { markScoresDue, takeScoresDue } from '../../../sql/skills/scores-due.ts'
 import { scoreSkillHandler } from '../../../workers/skills/score-skill.ts'
 import { sweepSkillsHandler } from '../../../workers/skills/sweep-skills.ts'
 import { makeSkill, publishSkill } from '../../support/registry.ts'
@@ -65,6 +65,16 @@ t.test('the sweep', async (t) => {
     await sweep()
     t.same(await requested(), [])
     t.same(await sql`select from skill_scores_due`, [])
+  })
+
+  t.test('takes what has been due for longest, however often it was noted since', async (t) => {
+    const mark = (name: string) => sql.begin((tx) => markScoresDue(tx, orgId, [name]))
+    await mark('upstream')
+    await sql`update skill_scores_due set due_at = due_at - interval '1 hour'`
+    await mark('unknown')
+    await mark('upstream')
+    t.match(await sql.begin((tx) => takeScoresDue(tx, 1)), [{ skill_id: upstream.id }])
+    await sql.begin((tx) => takeScoresDue(tx, 1))
   })
 
   t.test('leaves what is being noted for the next one', async (t) => {

@@ -61,6 +61,19 @@ t.test('a tool call under a new schema', async (t) => {
     })
   })
 
+  t.test('is validated where a keyword changed that no comparison knows', async (t) => {
+    const lookup = (id: object, output: object) =>
+      component('tool', 'lookup', {
+        input_schema: { type: 'object', properties: { id } },
+        output_schema: { type: 'object', properties: { found: output } },
+      })
+    const before = lookup({ ...string, nullable: true }, string)
+    const after = lookup(string, integer)
+    const decided = (id: unknown) => decide([before], [after], traceOf([['lookup', { id }]]))
+    t.match(decided('o1').reasons, [{ code: 'tool_schema_changed_args_still_valid' }])
+    t.match(decided(null), { verdict: 'replay', reasons: [{ detail: '/id type' }] })
+  })
+
   t.test('is told its rules in the order that holds for every call', async (t) => {
     const before = tool('pay', { amount: integer })
     const after = tool('pay', { amount: { ...string, default: 5 } }, ['amount'])
@@ -250,6 +263,17 @@ t.test('what else a trace used', async (t) => {
       needs_review: true,
       reasons: [{ code: 'missing_artifacts' }],
     })
+  })
+
+  t.test('and where a keyword changed beside the policy that no comparison knows', async (t) => {
+    const contract = (answer: object, max_steps: number) =>
+      component('output_contract', 'out', {
+        schema: { type: 'object', properties: { answer } },
+        policy: { max_steps },
+      })
+    const before = contract({ ...string, nullable: true }, 1)
+    const answered = traceOf([], { llm_calls: [{ output: { content: '{"answer":null}' } }] })
+    t.match(decide([before], [contract(string, 2)], answered), { verdict: 'replay' })
   })
 
   t.test('another policy beside the output holds for every trace, and flags none', async (t) => {

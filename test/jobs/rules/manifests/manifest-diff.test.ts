@@ -58,6 +58,13 @@ t.test('the difference of two manifests', async (t) => {
       [{ change_type: 'tool_schema_optional_param_added' }],
       'a parameter named description is a parameter',
     )
+    const needing = (...names: string[]) =>
+      tool('search', {}, [], { dependencies: { title: names } })
+    t.match(
+      diff([needing('q')], [needing('q', 'n')]),
+      [{ state: 'changed' }],
+      'a condition on a parameter named title is a condition',
+    )
   })
 
   t.test('tells what happened to the parameters of a tool', async (t) => {

@@ -159,6 +159,28 @@ t.test('contract violations', async (t) => {
     t.equal(detect([within], trace).length, 2)
   })
 
+  t.test('50 of a kind and subject are kept, and the last tells how many there are', async (t) => {
+    const faulty = { q: 1, ...Object.fromEntries(Array.from({ length: 200 }, (_, i) => [i, i])) }
+    const calls = Array.from({ length: 350 }, () => ['search', faulty] as const)
+    const found = detect([search], traceOf([...calls, ['rm', {}]]), true)
+    t.equal(found.length, 51)
+    t.match(found.at(-2), { kind: 'tool_args_invalid', position: 49, observed: /; and 300 more$/ })
+    t.equal(found.at(-2)?.observed?.length, 500)
+    t.notMatch(found.at(-3), { observed: / more$/ })
+    t.match(found.at(-1), { kind: 'tool_undeclared', subject: 'rm', observed: 'used' })
+  })
+
+  t.test('200 of a trace are kept, those of the whole trace among them', async (t) => {
+    const calls = Array.from({ length: 300 }, (_, i) => [`tool ${i}`, {}] as const)
+    const policy = component('behavioral_policy', 'p', { max_tool_calls: 1 })
+    const found = detect([policy], traceOf(calls), true)
+    t.equal(found.length, 200)
+    t.match(found[0], { kind: 'tool_call_limit_exceeded', observed: '300' })
+    const last = found.filter(({ observed }) => observed?.includes('more'))
+    t.match(last, [{ kind: 'tool_undeclared', position: 198, observed: 'used; and 101 more' }])
+    t.equal(last.length, 1)
+  })
+
   t.test('a manifest that the agent does not have is told with its name', async (t) => {
     t.match(manifestUnknown('sha256:1'), { kind: 'manifest_unknown', severity: 'low' })
   })
