@@ -7,7 +7,7 @@ import type { Queue } from '../jobs/queue.ts'
 import type { Queryable, Sql, Transaction } from '../sql/core/db.ts'
 import { findJob, restartJob } from '../sql/jobs/jobs.ts'
 import { countDeadLetters, findDeadLetters } from '../sql/jobs/pg-boss.ts'
-import type { DeadLetterFilter } from '../sql/jobs/pg-boss.ts'
+import type { DeadLetterFilter, DeadLetterPlace, DeadLetterRow } from '../sql/jobs/pg-boss.ts'
 import { auditOperator } from './audit.ts'
 import { OperatorError } from './operator-error.ts'
 
@@ -27,40 +27,60 @@ export interface DeadLetter {
 export async function listDeadLetters(
   sql: Queryable,
   queue: string,
-  filter: DeadLetterFilter,
+  { limit, ...filter }: LimitedFilter,
 ): Promise<DeadLetter[]> {
   findJobOf(queue)
-  const found = await findDeadLetters(sql, deadLetterName(queue), filter)
-  return found.map(({ data, ...letter }) => ({
-    ...letter,
-    org_id: data.org_id,
-    job_id: data.job_id ?? null,
-    payload: data.payload,
-  }))
+  return (await findDeadLetters(sql, deadLetterName(queue), filter, { limit })).map(toDeadLetter)
 }
 
 /**
  * Puts dead letters back into their queue, each in a transaction with its job resource, which starts
  * over from its last checkpoint. A letter whose job resource is no longer failed, because somebody
- * retried it meanwhile, is thrown away. One whose job resource was deleted is left: nothing could show how it
- * ends. With `dryRun` only counts. `left` are those that match beyond the limit.
+ * retried it meanwhile, is thrown away. One whose job resource was deleted is left, and does not count
+ * towards the limit: nothing could show how it ends. With `dryRun` only counts. Of those that match, `found`
+ * were looked at, at most `MAX_FOUND`, and `left` were not.
  */
 export async function redriveDeadLetters(
   by: Redriver,
   queue: string,
-  { dryRun, ...filter }: DeadLetterFilter & { readonly dryRun: boolean },
+  { dryRun, limit, ...filter }: LimitedFilter & { readonly dryRun: boolean },
 ) {
   const { sql } = by
   const job = findJobOf(queue)
-  const letters = await listDeadLetters(sql, queue, filter)
   const matching = await countDeadLetters(sql, deadLetterName(queue), filter)
-  const left = Math.max(0, matching - letters.length)
-  const counts = { queue, found: letters.length, left, redriven: 0, obsolete: 0, gone: 0 }
-  for (const letter of letters) {
-    if ((await findState(sql, letter)) === undefined) counts.gone++
-    else if (!dryRun) counts[(await redrive(by, job, letter)) ? 'redriven' : 'obsolete']++
+  const counts = { queue, found: 0, left: matching, redriven: 0, obsolete: 0, gone: 0 }
+  // No more than there were: those that are put back may die again meanwhile.
+  for await (const letter of walkDeadLetters(sql, queue, filter, Math.min(matching, MAX_FOUND))) {
+    counts.found++
+    counts.left--
+    if (letter.is_gone) counts.gone++
+    else if (!dryRun)
+      counts[(await redrive(by, job, toDeadLetter(letter))) ? 'redriven' : 'obsolete']++
+    if (counts.found - counts.gone === limit) break
   }
   return { ...counts, ...(dryRun && { dry_run: true }) }
+}
+
+/** The oldest `limit` dead letters, read page by page. */
+async function* walkDeadLetters(
+  sql: Queryable,
+  queue: string,
+  filter: DeadLetterFilter,
+  limit: number,
+) {
+  let after: DeadLetterPlace | undefined
+  for (let left = limit; left > 0; left -= LETTERS_A_PAGE) {
+    const next = { limit: Math.min(left, LETTERS_A_PAGE), after }
+    const page: DeadLetterRow[] = await findDeadLetters(sql, deadLetterName(queue), filter, next)
+    yield* page
+    after = page.at(-1)
+    if (!after) return
+  }
+}
+
+function toDeadLetter({ id, data, error, died_at }: DeadLetterRow): DeadLetter {
+  const { org_id, job_id = null, payload } = data
+  return { id, error, died_at, org_id, job_id, payload }
 }
 
 async function redrive({ boss, sql, queue }: Redriver, job: Job, letter: DeadLetter) {
@@ -94,8 +114,16 @@ export function findJobOf(queue: string) {
   )
 }
 
+interface LimitedFilter extends DeadLetterFilter {
+  readonly limit: number
+}
+
 interface Redriver {
   readonly boss: PgBoss
   readonly sql: Sql
   readonly queue: Queue
 }
+
+/** Many times what one command puts back, so that those that are gone seldom hide another. */
+const MAX_FOUND = 100_000
+const LETTERS_A_PAGE = 1000

@@ -227,19 +227,57 @@ export interface DeadLetterFilter {
   readonly since?: Date | undefined
   /** Died before. */
   readonly until?: Date | undefined
-  readonly limit: number
 }
 
-/** Oldest first. @param queue the queue of dead letters */
-export async function findDeadLetters(sql: Queryable, queue: string, filter: DeadLetterFilter) {
-  return sql<{ id: string; data: Envelope; error: object | null; died_at: Date }[]>`
-    select id, data, source_output as error, created_on as died_at from pgboss.job
+export interface DeadLetterRow extends DeadLetterPlace {
+  data: Envelope
+  error: object | null
+  died_at: Date
+  /** Whether its job resource was deleted. */
+  is_gone: boolean
+}
+
+/** A dead letter by its place in the order of their deaths; a text, because a `Date` has no microseconds. */
+export interface DeadLetterPlace {
+  readonly id: string
+  readonly died_at_exactly: string
+}
+
+/**
+ * Oldest first.
+ * @param queue the queue of dead letters
+ * @param page.after only those behind this one
+ */
+export async function findDeadLetters(
+  sql: Queryable,
+  queue: string,
+  filter: DeadLetterFilter,
+  { limit, after }: { limit: number; after?: DeadLetterPlace | undefined },
+) {
+  return sql<DeadLetterRow[]>`
+    select id, data, source_output as error, created_on as died_at, created_on::text as died_at_exactly,
+      data ->> 'org_id' is not null and data ->> 'job_id' is not null and not exists (
+        select from jobs j
+        where j.org_id = (data ->> 'org_id')::uuid and j.id = (data ->> 'job_id')::uuid) as is_gone
+    from pgboss.job
     where ${areMeant(sql, queue, filter)}
+      ${after ? sql`and (created_on, id) > (${after.died_at_exactly}::timestamptz, ${after.id})` : sql``}
     order by created_on, id
-    limit ${filter.limit}`
+    limit ${limit}`
 }
 
-/** How many dead letters match, beyond the limit too. @param queue the queue of dead letters */
+/**
+ * What is left of the jobs of a queue whose attempts are used up, as a table with the columns `org_id`, null
+ * for the system's own, and `payload`.
+ * @param queue the queue of dead letters
+ */
+export function deadJobs(sql: Queryable, queue: string) {
+  return sql`(
+    select (data ->> 'org_id')::uuid as org_id, data -> 'payload' as payload from pgboss.job
+    where name = ${queue} and state < 'active')`
+}
+
+/** How many dead letters match. @param queue the queue of dead letters */
 export async function countDeadLetters(sql: Queryable, queue: string, filter: DeadLetterFilter) {
   const [row] = await sql<{ n: number }[]>`
     select count(*)::int as n from pgboss.job where ${areMeant(sql, queue, filter)}`

@@ -45,9 +45,9 @@ export async function listActivations(sql: Queryable, agent: AgentKey, since: Da
 }
 
 /**
- * Sessions of observed traces, by activation and time: the newest `MAX_SESSIONS` of each activation,
- * made of those of its newest `MAX_TRACES` that have a value. A trace belongs to the last activation of its
- * manifest before it, else to the first one.
+ * Sessions of observed traces, by activation and time: the newest `MAX_SESSIONS` of each activation, made
+ * of its newest `MAX_TRACES` that have a value, which are looked for among its newest `MAX_PROBED`. A trace
+ * belongs to the last activation of its manifest before it, else to the first one.
  */
 export async function listSessions(
   sql: Queryable,
@@ -55,7 +55,11 @@ export async function listSessions(
   metric: string,
   { fromOrdinal, since }: { fromOrdinal: number; since: Date },
 ) {
-  const traffic = isObserved(sql, agent, since)
+  const measured = newestMeasured(sql, agent, metric, {
+    manifestId: sql`o.manifest_id`,
+    begins: sql`greatest(o.begins, ${since})`,
+    ends: sql`o.ends`,
+  })
   return sql<SessionRow[]>`
     with own as (
       select ordinal, manifest_id,
@@ -63,29 +67,11 @@ export async function listSessions(
         coalesce(lead(activated_at) over same, 'infinity') as ends
       from manifest_activations a where ${ofAgent(sql, agent)}
       window same as (partition by manifest_id order by ordinal)
-    ), traffic as (
-      select t.manifest_id, t.period, t.trace_id, t.started_at from traces t
-      where ${traffic} and t.manifest_id is not null
-      union all
-      select m.id, t.period, t.trace_id, t.started_at
-      from traces t
-      join manifests m on m.org_id = t.org_id and m.project_id = t.project_id
-        and m.agent_name = t.agent_name and m.manifest_hash = 'sha256:' || t.manifest_hash
-      where ${traffic} and t.manifest_id is null
-    ), newest as (
-      select o.ordinal, t.period, t.trace_id, row_number() over (
-        partition by o.ordinal order by t.started_at desc, t.trace_id desc) as position
-      from own o
-      join traffic t on t.manifest_id = o.manifest_id and t.started_at >= o.begins
-        and t.started_at < o.ends
-      where o.ordinal >= ${fromOrdinal}
     ), measured as (
-      select n.ordinal, t.trace_id, t.session_id, t.task_id, t.started_at, v.value, v.passed
-      from newest n
-      join traces t on t.org_id = ${agent.orgId} and t.project_id = ${agent.projectId}
-        and t.period = n.period and t.trace_id = n.trace_id
-      ${metricValues(sql, metric)}
-      where n.position <= ${MAX_TRACES}
+      select o.ordinal, t.*
+      from own o cross join lateral (
+        select * from ${measured} order by t.started_at desc, t.trace_id desc limit ${MAX_TRACES}) t
+      where o.ordinal >= ${fromOrdinal}
     ), sessions as (
       select ordinal, (array_agg(trace_id order by value, trace_id))[1] as trace_id,
         max(session_id) as session_id,
@@ -111,33 +97,54 @@ export async function countMeasured(
   metric: string,
   { manifestId, begins, limit }: { manifestId: string; begins: Date; limit: number },
 ) {
-  // Tied and untied ones apart: each has an index in this order, of which no more is read than counts.
-  const newest = (isOfManifest: Fragment) => sql`
-    (select t.org_id, t.project_id, t.period, t.trace_id, t.started_at from traces t
-    where ${isObserved(sql, agent, begins)} and ${isOfManifest}
-    order by t.started_at desc, t.trace_id desc limit ${MAX_TRACES})`
-  const measured = sql`(
-      ${newest(sql`t.manifest_id = ${manifestId}`)}
-      union all ${newest(ofUntied(sql, agent.orgId, manifestId))}
-      order by started_at desc, trace_id desc limit ${MAX_TRACES}) t
-    ${metricValues(sql, metric)}`
+  const measured = newestMeasured(sql, agent, metric, {
+    manifestId: sql`${manifestId}`,
+    begins: sql`${begins}`,
+    ends: sql`'infinity'`,
+  })
   return countUpTo(sql, limit, measured)
 }
 
-/** The condition that trace `t` is one of an agent's observed ones since then. */
-function isObserved(sql: Queryable, { orgId, projectId, agentName }: AgentKey, since: Date) {
+/**
+ * Those of a manifest's newest `MAX_PROBED` observed traces `t` of a time that have a value `v` of a metric.
+ * They are found in the order of `started_at desc, trace_id desc`: no more are probed than a limit needs.
+ */
+function newestMeasured(
+  sql: Queryable,
+  agent: AgentKey,
+  metric: string,
+  { manifestId, begins, ends }: Record<'manifestId' | 'begins' | 'ends', Fragment>,
+) {
+  // Tied and untied ones apart: each has an index in this order.
+  const newest = (isOfManifest: Fragment) => sql`
+    (select t.org_id, t.project_id, t.period, t.trace_id, t.started_at, t.session_id, t.task_id
+    from traces t
+    where ${isObserved(sql, agent)} and t.started_at >= ${begins} and t.started_at < ${ends}
+      and ${isOfManifest}
+    order by t.started_at desc, t.trace_id desc limit ${MAX_PROBED})`
+  return sql`(
+      ${newest(sql`t.manifest_id = ${manifestId}`)}
+      union all ${newest(ofUntied(sql, agent.orgId, manifestId))}
+      order by started_at desc, trace_id desc limit ${MAX_PROBED}) t
+    ${metricValues(sql, metric)}`
+}
+
+/** The condition that trace `t` is one of an agent's observed ones. */
+function isObserved(sql: Queryable, { orgId, projectId, agentName }: AgentKey) {
   return sql`t.org_id = ${orgId} and t.project_id = ${projectId} and t.agent_name = ${agentName}
-    and t.started_at >= ${since} and t.source_type = any(${OBSERVED}::text[])`
+    and t.source_type = any(${OBSERVED}::text[])`
 }
 
 /** Joins the value `v` of a metric to trace `t`; for a score, the mean of all values under its name. */
 function metricValues(sql: Queryable, metric: string) {
   if (metric === QUALITY_METRIC) {
+    // `offset 0` has them looked up trace by trace, and not all of the table read.
     return sql`
       join lateral (
         select quality_avg as value, eval_verdict = 'pass' as passed from verdicts d
         where ${isSameTrace(sql, sql`d`, sql`t`)}
-          and d.quality_avg is not null) v on true`
+          and d.quality_avg is not null
+        offset 0) v on true`
   }
   return sql`
     join lateral (
@@ -155,6 +162,8 @@ function ofAgent(sql: Queryable, { orgId, projectId, agentName }: AgentKey) {
 const MAX_ACTIVATIONS = 50
 const MAX_SESSIONS = 2000
 const MAX_TRACES = 10_000
+/** Enough for a look at a metric that one trace in a thousand has. A probe takes some 20 µs. */
+const MAX_PROBED = 50_000
 /** Where a score does not say whether it passed. */
 const PASS_AT = 0.7
 /** Traces of real use; replays and synthetic traces say nothing about traffic. */

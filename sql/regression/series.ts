@@ -1,4 +1,4 @@
-import type { Queryable, Transaction } from '../core/db.ts'
+import type { Fragment, Queryable, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { ofAgent } from '../manifests/manifests.ts'
 import type { AgentKey } from '../manifests/manifests.ts'
@@ -66,33 +66,60 @@ export interface OpenSeries {
   begins: Date
   /** How many looks at the version were done; null when it was activated since the last one. */
   looks: number | null
+  /** When it was bisected last; null when it never was. */
+  computed_at: Date | null
 }
 
 /**
  * The quality of every agent with versions, and each metric that somebody asked about, in all
  * organizations, those bisected longest ago first; for the sweep only. Not those whose newest version has
- * had this many looks.
- * @param since no earlier traces are looked at
+ * had this many `looks`.
+ * @param window.since no earlier traces are looked at
+ * @param page.after the last one of the page before; none for the first page
  */
-export async function listOpenSeries(sql: Queryable, since: Date, looks: number) {
+export async function listOpenSeries(
+  sql: Queryable,
+  { since, looks }: { since: Date; looks: number },
+  { after, limit }: { after: OpenSeries | undefined; limit: number },
+) {
+  // Bisected longest ago are those that never were.
+  const unseen = sql`
+      union all
+      select distinct org_id, project_id, agent_name, ${QUALITY_METRIC}, null::int, null::int,
+        null::timestamptz
+      from manifest_activations a where not exists (
+        select from regression_series s
+        where ${isSameAgent(sql, sql`s`, sql`a`)} and s.metric = ${QUALITY_METRIC})`
+  const place = sql`coalesce(w.computed_at, '-infinity'), w.org_id, w.project_id, w.agent_name, w.metric`
   return sql<OpenSeries[]>`
-    with newest as (
-      -- To the first activation of a manifest belong its earlier traces too.
-      select distinct on (org_id, project_id, agent_name)
-        org_id, project_id, agent_name, ordinal, manifest_id,
-        case when kind <> 'reactivated' then ${since} else greatest(activated_at, ${since}) end as begins
-      from manifest_activations
-      order by org_id, project_id, agent_name, ordinal desc
-    ), wanted as (
-      select org_id, project_id, agent_name, metric from regression_series
-      union select org_id, project_id, agent_name, ${QUALITY_METRIC} from newest
+    with wanted as (
+      select org_id, project_id, agent_name, metric, ordinal, looks, computed_at from regression_series
+      ${after?.computed_at ? sql`` : unseen}
     )
     select w.org_id, w.project_id, w.agent_name, w.metric, n.manifest_id, n.begins,
-      case when s.ordinal = n.ordinal then s.looks end as looks
-    from wanted w join newest n using (org_id, project_id, agent_name)
-    left join regression_series s using (org_id, project_id, agent_name, metric)
-    where s.ordinal is distinct from n.ordinal or s.looks < ${looks}
-    order by s.computed_at nulls first, w.org_id, w.project_id, w.agent_name, w.metric`
+      case when w.ordinal = n.ordinal then w.looks end as looks, w.computed_at
+    from wanted w cross join lateral (
+      -- To the first activation of a manifest belong its earlier traces too.
+      select ordinal, manifest_id,
+        case when kind <> 'reactivated' then ${since} else greatest(activated_at, ${since}) end as begins
+      from manifest_activations a where ${isSameAgent(sql, sql`a`, sql`w`)}
+      order by ordinal desc limit 1) n
+    where (w.ordinal is distinct from n.ordinal or w.looks < ${looks})
+      ${after ? sql`and (${place}) > (${placeOf(sql, after)})` : sql``}
+    order by ${place} limit ${limit}`
+}
+
+function placeOf(
+  sql: Queryable,
+  { computed_at, org_id, project_id, agent_name, metric }: OpenSeries,
+) {
+  return sql`coalesce(${computed_at}, '-infinity'::timestamptz), ${org_id}, ${project_id}, ${agent_name},
+    ${metric}`
+}
+
+function isSameAgent(sql: Queryable, one: Fragment, other: Fragment) {
+  return sql`${one}.org_id = ${other}.org_id and ${one}.project_id = ${other}.project_id
+    and ${one}.agent_name = ${other}.agent_name`
 }
 
 function isSeries(sql: Queryable, agent: AgentKey, metric: string) {

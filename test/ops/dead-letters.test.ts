@@ -107,6 +107,21 @@ t.test('dead letters', async (t) => {
     await sql`delete from pgboss.job where name = ${deadLetterName(buildDataset.name)}`
   })
 
+  t.test('of deleted jobs do not count towards the limit, however many they are', async (t) => {
+    await sql`delete from jobs where id = ${await makeDead()}`
+    // More than a page, of one time.
+    await sql`
+      insert into pgboss.job_common
+      select (jsonb_populate_record(j, jsonb_build_object('id', gen_random_uuid()))).*
+      from pgboss.job_common j, generate_series(1, 1000)
+      where name = ${deadLetterName(buildDataset.name)}`
+    for (let n = 0; n < 2; n++) await makeDead()
+    t.match(await redrive(true, { limit: 1 }), { found: 1002, gone: 1001, left: 1 })
+    t.match(await redrive(false, { limit: 1 }), { found: 1002, gone: 1001, redriven: 1, left: 1 })
+    t.match(await redrive(), { found: 1002, gone: 1001, redriven: 1, left: 0 })
+    await sql`delete from pgboss.job where name in (${buildDataset.name}, ${deadLetterName(buildDataset.name)})`
+  })
+
   t.test('beyond the limit are told', async (t) => {
     for (let n = 0; n < 3; n++) await makeDead()
     t.match(await redrive(true, { limit: 2 }), { found: 2, left: 1 })

@@ -2,6 +2,7 @@ import { bisectRegression } from '../../jobs/bisect-regression.ts'
 import { LOOKS } from '../../jobs/rules/regression/bisect.ts'
 import { sweepRegressions } from '../../jobs/sweep-regressions.ts'
 import { isStatementTimeout } from '../../sql/core/db.ts'
+import type { Sql } from '../../sql/core/db.ts'
 import { countMeasured } from '../../sql/regression/activations.ts'
 import { listOpenSeries } from '../../sql/regression/series.ts'
 import type { OpenSeries } from '../../sql/regression/series.ts'
@@ -13,7 +14,7 @@ import { bisectedSince } from './activations.ts'
 export const sweepRegressionsHandler = handler(sweepRegressions, async (_payload, run) => {
   const { sql, queue, signal, now } = run
   let found = 0
-  for (const series of await listOpenSeries(sql, bisectedSince(now()), LOOKS.length)) {
+  for await (const series of openSeries(sql, bisectedSince(now()))) {
     signal.throwIfAborted()
     if (!(await isDue(run, series))) continue
     const { org_id, project_id, agent_name, metric } = series
@@ -27,6 +28,16 @@ export const sweepRegressionsHandler = handler(sweepRegressions, async (_payload
     if (++found === SERIES_A_SWEEP) return
   }
 })
+
+/** The open series, read page by page. */
+async function* openSeries(sql: Sql, since: Date) {
+  let page: OpenSeries[] = []
+  do {
+    const next = { after: page.at(-1), limit: SERIES_A_PAGE }
+    page = await listOpenSeries(sql, { since, looks: LOOKS.length }, next)
+    yield* page
+  } while (page.length === SERIES_A_PAGE)
+}
 
 async function isDue({ sql, log }: Run, { looks, metric, ...series }: OpenSeries) {
   const next = looks === null ? undefined : LOOKS[looks]
@@ -48,3 +59,5 @@ async function isDue({ sql, log }: Run, { looks, metric, ...series }: OpenSeries
 
 /** The series beyond this number are due at the next sweep. */
 const SERIES_A_SWEEP = 500
+/** A page sorts all of the list, so there are few. */
+const SERIES_A_PAGE = 10_000

@@ -1,8 +1,11 @@
 import t from 'tap'
 import { DAY_MS } from '../../../jobs/rules/core/time.ts'
+import { LOOKS } from '../../../jobs/rules/regression/bisect.ts'
 import { sweepRegressions } from '../../../jobs/sweep-regressions.ts'
 import { openWorkerContext } from '../../../ops/context.ts'
 import { openDatabase } from '../../../sql/core/db.ts'
+import { listOpenSeries } from '../../../sql/regression/series.ts'
+import type { OpenSeries } from '../../../sql/regression/series.ts'
 import { bisectRegressionHandler } from '../../../workers/regression/bisect-regression.ts'
 import { sweepRegressionsHandler } from '../../../workers/regression/sweep-regressions.ts'
 import { registeredAgent } from '../../support/registered-agent.ts'
@@ -131,6 +134,25 @@ t.test('replays and synthetic traces do not stand in the way of what was measure
   })
 })
 
+t.test(
+  'traces without a value stand in the way of neither what was measured nor a sweep',
+  async (t) => {
+    const { client, version, traces, orgId } = await open()
+    await version(90, 0.9)
+    const v2 = await version(29, 0.6)
+    await client.post('/agents/agent/bisect')
+    await version(1, 0.6, 'more')
+    await traces(v2, 10_001, { tool: 'search', quality: null })
+    const before = await countBisections(orgId)
+    await sweep()
+    t.equal(await countBisections(orgId), (before ?? 0) + 1)
+    t.match((await client.get('/agents/agent/bisect')).body, {
+      versions: [{ n: 90 }, { n: 30 }],
+      findings: [{ manifest_id: v2 }],
+    })
+  },
+)
+
 t.test('the sweep bisects what reached a look since, and nothing else', async (t) => {
   const { client, version, orgId } = await open()
   await version(90, 0.9)
@@ -167,6 +189,35 @@ t.test('the sweep looks no further back than a bisection', async (t) => {
   await sweep()
   t.equal(await countBisections(orgId), before)
 })
+
+t.test(
+  'the series to sweep are listed page by page, those bisected longest ago first',
+  async (t) => {
+    const { client, version } = await open()
+    await version(1, 0.9)
+    for (const metric of ['reward', 'speed', 'tone']) {
+      await client.post('/agents/agent/bisect', { metric })
+    }
+    await service.sql`update regression_series set computed_at = '2026-01-01' where metric <> 'speed'`
+    const list = (limit: number, after?: OpenSeries) =>
+      listOpenSeries(service.sql, { since: new Date(0), looks: LOOKS.length }, { after, limit })
+    const all = await list(1000)
+    const walked: OpenSeries[] = []
+    for (;;) {
+      const page = await list(1, walked.at(-1))
+      if (page.length === 0) break
+      walked.push(...page)
+    }
+    t.same(walked, all)
+    const times = all.map(({ computed_at }) => Number(computed_at))
+    t.same(
+      times,
+      times.toSorted((a, b) => a - b),
+    )
+    t.equal(all[0]?.computed_at, null)
+    t.equal(all.at(-1)?.metric, 'speed')
+  },
+)
 
 t.test('a metric whose traces take too long to count holds up no other one', async (t) => {
   const { client, version, orgId } = await open()
