@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { hashKey, isWellFormedKey, makeKey } from '../jobs/rules/access/api-key.ts'
 import { findKeyByHash } from '../sql/access/api-keys.ts'
 import type { Queryable, Sql } from '../sql/core/db.ts'
-import { countOrganizations } from '../sql/org/organizations.ts'
+import { findFirstOrganization } from '../sql/org/organizations.ts'
 import type { Config } from './config.ts'
 import { createOrganization } from './organizations.ts'
 
 export interface FirstOrganization {
+  readonly id: string
   /** Whether this call made it. */
   readonly created: boolean
   /** Its raw global admin key; undefined when it is not known here, or does not work any more. */
@@ -27,17 +28,18 @@ export async function ensureFirstOrganization(
   return sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(${FIRST_ORGANIZATION_LOCK})`
     const kept = config.INIT_API_KEY ?? (await readKeptKey(config))
-    if ((await countOrganizations(tx)) > 0) {
-      return { created: false, key: kept && (await isUsable(tx, kept)) ? kept : undefined }
+    const id = await findFirstOrganization(tx)
+    if (id !== undefined) {
+      return { id, created: false, key: kept && (await isUsable(tx, kept)) ? kept : undefined }
     }
     const key = kept ?? (await keepNewKey(config))
-    await createOrganization(tx, {
+    const made = await createOrganization(tx, {
       name: 'demo',
       plan: 'enterprise',
       prefix: config.KEY_PREFIX,
       key,
     })
-    return { created: true, key }
+    return { id: made.org_id, created: true, key }
   })
 }
 

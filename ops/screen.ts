@@ -5,6 +5,8 @@ export interface Screen {
   /** Where the console is, or a link that signs in. */
   readonly console: string
   readonly dataDir: string
+  /** Id of the organization whose key it is. */
+  readonly organization: string
   /** Undefined when this start does not know it. */
   readonly key: string | undefined
   /** A dataset to build and read; without one, the lines make one. */
@@ -13,12 +15,15 @@ export interface Screen {
 
 /** What a start ends with: where everything is, and five lines that work when pasted in their order. */
 export function renderScreen(screen: Screen): string {
-  const { address, key } = screen
+  const { address, organization, key } = screen
   const facts = [
     ['Address', address],
     ['Console', screen.console],
     ['Docs', `${address}/docs`],
-    ['API key', key ?? `the one you keep; another one: ${adminCommand('key create')}`],
+    [
+      'API key',
+      key ?? `the one you keep; another one: ${adminCommand(`key create --org ${organization}`)}`,
+    ],
     ['Data', screen.dataDir],
     ['Stop', 'Ctrl-C'],
   ]

@@ -75,6 +75,7 @@ async function startAll(service: Service) {
       address,
       console: (await makeLink(url, local, organization)) ?? `${address}/console`,
       dataDir: config.DATA_DIR,
+      organization: organization.id,
       key: organization.key,
       dataset,
     }),

@@ -40,7 +40,7 @@ export function signInForm(next: string, fault = ''): Markup {
     <p class="quiet">
       With an API key. The session lasts ${SESSION_HOURS} hours, or until the key is revoked.
     </p>
-    <form data-send="POST /api/v1/auth/session" data-then="${next}">
+    <form data-send="POST /api/v1/auth/session" data-then="${next}" data-secure>
       <label
         >API key<input
           name="api_key"
@@ -56,7 +56,7 @@ export function signInForm(next: string, fault = ''): Markup {
     </form>
     <p class="quiet">
       The first key is printed by <code>npm start</code>, or by
-      <code>node ops/admin.ts org create</code>.
+      <code>npx node ops/admin.ts org create --name NAME --plan pro</code>.
       <a class="link" href="/docs">Documentation</a>
     </p>
     <noscript><p class="error">Signing in needs JavaScript.</p></noscript>

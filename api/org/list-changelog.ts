@@ -16,6 +16,7 @@ const eventBody = Joi.object({
     .valid(...CHANGELOG_TYPES)
     .required(),
   event_type: Joi.string().required(),
+  project_id: nullable(Joi.string().guid()),
   agent_name: nullable(Joi.string()),
   title: Joi.string().required(),
   summary: Joi.string().required(),
@@ -87,6 +88,7 @@ function viewEvent(row: ChangelogRow) {
     id: row.id,
     type: row.type,
     event_type: row.event_type,
+    project_id: row.project_id,
     agent_name: row.agent_name,
     ...describeEvent(row),
     actor: { type: row.actor_type, id: row.actor_id, name: row.actor_name },

@@ -145,6 +145,7 @@ export const noReportBody = Joi.object({
 /** Members that are not known yet are null until the check is complete. */
 export const checkBody = Joi.object({
   id: Joi.string().guid().description('Not in a dry run'),
+  project_id: Joi.string().guid().required(),
   agent_name: Joi.string().required(),
   baseline_manifest_id: nullable(Joi.string().guid()),
   candidate_manifest_id: Joi.string().guid().required(),

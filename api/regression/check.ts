@@ -16,6 +16,7 @@ export function viewCheck(check: ShownCheck) {
   const found: Partial<CheckFindings> = check.findings ?? {}
   return {
     ...(check.id !== null && { id: check.id }),
+    project_id: check.project_id,
     agent_name: check.agent_name,
     baseline_manifest_id: check.baseline_manifest_id,
     candidate_manifest_id: check.candidate_manifest_id,
@@ -78,4 +79,4 @@ function statusOf({ findings, job_state }: ShownCheck) {
 const OPEN: ReadonlySet<string> = new Set(OPEN_JOB_STATES)
 
 /** A check, or a dry run of one. */
-export type ShownCheck = Omit<CheckRow, 'id' | 'project_id'> & { id: string | null }
+export type ShownCheck = Omit<CheckRow, 'id'> & { id: string | null }

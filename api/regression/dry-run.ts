@@ -39,6 +39,7 @@ function outcomeOf(job: JobRow | undefined) {
 function unkept({ body }: CheckCall, { candidate, baseline }: Compared) {
   return {
     id: null,
+    project_id: candidate.project_id,
     agent_name: candidate.agent_name,
     candidate_manifest_id: candidate.id,
     baseline_manifest_id: baseline?.id ?? null,

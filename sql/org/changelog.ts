@@ -11,6 +11,8 @@ export interface ChangelogRow {
   id: string
   type: ChangelogType
   event_type: string
+  /** Null for what is about no project. */
+  project_id: string | null
   /** Null for what is about no agent. */
   agent_name: string | null
   actor_type: 'api_key' | 'operator' | 'system'
@@ -41,13 +43,13 @@ export async function listChangelog(sql: Queryable, orgId: string, filter: Chang
   const [first, ...rest] = sources.map((source) => newestOf(sql, orgId, source, filter))
   if (!first) return []
   return sql<ChangelogRow[]>`
-    select id, type, event_type, agent_name, actor_type, actor_id, actor_name, resource_type,
-      resource_id, data, is_fixture, occurred_at
+    select id, type, event_type, project_id, agent_name, actor_type, actor_id, actor_name,
+      resource_type, resource_id, data, is_fixture, occurred_at
     from (${rest.reduce((all, source) => sql`${all} union all ${source}`, first)}) events
     order by occurred_at desc, id desc limit ${filter.limit}`
 }
 
-/** A source has the members of `ChangelogRow` but for `is_fixture`, and `org_id` and `project_id`. */
+/** A source has the members of `ChangelogRow` but for `is_fixture`, and `org_id`. */
 const SOURCES: Readonly<
   Record<ChangelogType, (sql: Queryable, orgId: string, filter: ChangelogFilter) => Fragment[]>
 > = {
@@ -169,7 +171,7 @@ function newestOf(sql: Queryable, orgId: string, source: Fragment, filter: Chang
   const agent = isFixture(sql, orgId, sql`s.project_id`, sql`s.agent_name`)
   const fixture = sql`(s.agent_name is not null and ${agent})`
   return sql`(
-    select s.id, s.type, s.event_type, s.agent_name, s.actor_type, s.actor_id,
+    select s.id, s.type, s.event_type, s.project_id, s.agent_name, s.actor_type, s.actor_id,
       k.label as actor_name, s.resource_type, s.resource_id, s.data, s.occurred_at,
       ${fixture} as is_fixture
     from (${source}) s (id, type, event_type, org_id, project_id, agent_name, actor_type, actor_id,

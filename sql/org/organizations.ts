@@ -33,9 +33,11 @@ export async function insertOrganization(
     values (${org.id}, ${org.project_id}, ${org.workspace_id}, 'default')`
 }
 
-export async function countOrganizations(sql: Queryable) {
-  const [row] = await sql<{ n: number }[]>`select count(*)::int as n from organizations`
-  return row?.n ?? 0
+/** Id of the organization that was made first, one that is to be deleted last of all; undefined without any. */
+export async function findFirstOrganization(sql: Queryable) {
+  const [row] = await sql<{ id: string }[]>`
+    select id from organizations order by deletion_requested_at nulls first, created_at, id limit 1`
+  return row?.id
 }
 
 export async function findOrganization(sql: Queryable, id: string) {

@@ -15,6 +15,7 @@ declare module 'jsdom' {
     readonly tagName: string
     readonly textContent: string
     readonly outerHTML: string
+    click(): void
     getAttribute(name: string): string | null
     querySelector(selector: string): PageElement | null
     querySelectorAll(selector: string): Iterable<PageElement> & { readonly length: number }

@@ -5,6 +5,7 @@ import { topologyChart } from '../charts/topology-chart.ts'
 import { html } from '../html.ts'
 import { page } from '../page.ts'
 import { ago, badge, count, curlLine, emptyState, withQuery } from '../parts.ts'
+import { agentPath } from './agent-path.ts'
 
 const PATH = '/console/agents'
 const LIMIT = 100
@@ -21,7 +22,7 @@ export const listAgentsPage = page('/agents', {
     const next = offset + LIMIT < list.total ? String(offset + LIMIT) : undefined
     return {
       title: 'Agents',
-      body: html`${edges.length > 0 && topologyChart(nodes, edges)}
+      body: html`${edges.length > 0 && topologyChart(nodes, edges, { project })}
       ${list.agents.length === 0 ? nothing(address) : rows(list.agents, now)}
       ${next && html`<nav class="pager" aria-label="Pages"><a class="button" rel="next" href="${withQuery(PATH, query, { offset: next })}">Further agents</a></nav>`}`,
     }
@@ -45,9 +46,7 @@ function rows(agents: AnswerOf<typeof listAgents>['agents'], now: Date) {
           ({ agent_name, project_id, latest_manifest: latest, ...agent }) =>
             html`<tr>
               <td>
-                <a
-                  data-row
-                  href="${withQuery(`${PATH}/${encodeURIComponent(agent_name)}`, { project: project_id })}"
+                <a data-row href="${agentPath({ agent_name, project: project_id })}"
                   ><bdi>${agent_name}</bdi></a
                 >
                 ${agent.is_subagent && badge('subagent')} ${agent.is_fixture && badge('fixture')}

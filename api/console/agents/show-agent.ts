@@ -20,15 +20,16 @@ const SPANS = [
 export const showAgentPage = page('/agents/{agent_name}', {
   area: 'agents',
   async show({ ask, params, query, now }) {
-    const { project, kind } = query
     const days = SPANS.find((span) => String(span.days) === query['days'])?.days ?? 7
     const since = new Date(now.getTime() - days * DAY_MS).toISOString()
+    const asked = { project: query['project'] }
     const [agent, topology, violations] = await Promise.all([
-      ask(showAgent, { params, query: { project } }),
-      ask(showAgentTopology, { params, query: { project } }),
-      ask(listViolations, { params, query: { project, since, kind, limit: 50 } }),
+      ask(showAgent, { params, query: asked }),
+      ask(showAgentTopology, { params, query: asked }),
+      ask(listViolations, { params, query: { ...asked, since, kind: query['kind'], limit: 50 } }),
     ])
     const { agent_name, latest_manifest: latest, verdict_counts, trace_count } = agent
+    const { project_id: project } = agent
     return {
       title: agent_name,
       above: [{ title: 'Agents', href: '/console/agents' }],
@@ -57,10 +58,10 @@ export const showAgentPage = page('/agents/{agent_name}', {
         topology.edges.length > 0 &&
         html`<section aria-labelledby="works">
           <h2 id="works">Works with</h2>
-          ${topologyChart(topology.nodes, topology.edges, agent_name)}
+          ${topologyChart(topology.nodes, topology.edges, { current: agent_name, project })}
         </section>`
       }
-      ${violationSection(violations, `/console/agents/${encodeURIComponent(agent_name)}`, { ...query, days: String(days) }, now)}`,
+      ${violationSection(violations, `/console/agents/${encodeURIComponent(agent_name)}`, { ...query, project, days: String(days) }, now)}`,
     }
   },
 })

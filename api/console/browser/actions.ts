@@ -3,8 +3,9 @@
  * JSON of `data-body`, of which `{name}` in the path takes a member; `data-confirm` asks first; `data-then`
  * names the page that is shown afterwards, where `{name}` stands for a member of the answer, and `{name.inner}`
  * for one of that; `data-show` names a dialog that shows the answer instead, each member in the element that
- * names it in `data-member`. `data-copy` copies the text beside the button; `data-open` opens the dialog of that
- * id, and `data-close` closes the one around it. A field with `data-submit` sends its form when it changes.
+ * names it in `data-member`. What has `data-secure` is sent only where the browser keeps the cookie of the answer.
+ * `data-copy` copies the text beside the button; `data-open` opens the dialog of that id, and `data-close` closes
+ * the one around it. A field with `data-submit` sends its form when it changes.
  */
 export function bindActions(root: Document) {
   root.addEventListener('click', (event) => {
@@ -31,6 +32,7 @@ export function bindActions(root: Document) {
 async function send(element: HTMLElement, body: object | undefined) {
   const { send = '', then, show, confirm } = element.dataset
   if (element.hasAttribute('aria-busy')) return
+  if ('secure' in element.dataset && !window.isSecureContext) return tell(element, INSECURE)
   if (confirm !== undefined && !window.confirm(confirm)) return
   const [method = 'POST', template = ''] = send.split(' ')
   const { path, sent } = addressed(template, body)
@@ -67,18 +69,23 @@ function addressed(template: string, body: object = {}) {
   return { path, sent }
 }
 
-/** Shows the next page, or this one anew. */
+/**
+ * Shows the next page, or this one anew. What was accepted and could not be read back is known by its job alone,
+ * whose page is shown then.
+ */
 export function leave(then: string | undefined, answer: Told) {
   if (then === undefined) return location.reload()
+  const isTold = [...then.matchAll(MEMBER)].every(
+    ([, path = '']) => memberOf(answer, path) !== undefined,
+  )
+  const page = isTold || answer['job_id'] === undefined ? then : '/console/jobs/{job_id}'
   location.assign(
-    then.replace(/\{([\w.]+)\}/g, (_, path: string) =>
-      encodeURIComponent(String(memberOf(answer, path))),
-    ),
+    page.replace(MEMBER, (_, path: string) => encodeURIComponent(String(memberOf(answer, path)))),
   )
 }
 
 function memberOf(answer: Told, path: string) {
-  return path.split('.').reduce<unknown>((of, name) => (of as Told)[name], answer)
+  return path.split('.').reduce<unknown>((of, name) => (of as Told | undefined)?.[name], answer)
 }
 
 /** Shows an answer that cannot be had again; the page is shown anew when somebody closes it. */
@@ -139,11 +146,18 @@ function bodyOf(element: HTMLElement) {
   return body === undefined ? undefined : (JSON.parse(body) as Record<string, unknown>)
 }
 
+/** Where the browser does not let the page copy, the text is selected for who does so. */
 async function copy(button: HTMLButtonElement) {
-  const text = button.parentElement?.querySelector('pre, code')?.textContent ?? ''
-  await navigator.clipboard.writeText(text)
+  const place = button.parentElement?.querySelector('pre, code')
+  if (!place) return
   const said = button.textContent
-  button.textContent = 'Copied'
+  try {
+    await navigator.clipboard.writeText(place.textContent)
+    button.textContent = 'Copied'
+  } catch {
+    getSelection()?.selectAllChildren(place)
+    button.textContent = 'Selected'
+  }
   setTimeout(() => (button.textContent = said), 1500)
 }
 
@@ -169,5 +183,9 @@ function addPlace() {
   document.body.append(place)
   return place
 }
+
+/** A member of an answer, as `data-then` names it. */
+const MEMBER = /\{([\w.]+)\}/g
+const INSECURE = 'Signing in needs HTTPS, or an address of this machine such as 127.0.0.1'
 
 type Told = Readonly<Record<string, unknown>>

@@ -24,12 +24,13 @@ export class LiveRegion extends HTMLElement {
     source.addEventListener('change', ({ data }: MessageEvent<string>) => this.#show(data))
     source.addEventListener('end', () => {
       source.close()
+      this.removeAttribute('src')
       // What stands beside the panel has changed, too.
-      location.reload()
+      reload()
     })
     source.addEventListener('error', () => {
       // A refusal ends the stream for good, while after a lost connection the browser tries again.
-      if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), REFUSED_MS)
+      if (source.readyState === EventSource.CLOSED) setTimeout(reload, REFUSED_MS)
     })
     this.#source = source
   }
@@ -41,6 +42,14 @@ export class LiveRegion extends HTMLElement {
   }
 }
 
+/** Shows the page anew once nobody is writing or sending on it: what is typed would be lost. */
+function reload() {
+  if (document.querySelector(IN_USE)) setTimeout(reload, IN_USE_MS)
+  else location.reload()
+}
+
+const IN_USE = 'dialog[open], form:focus-within, [aria-busy]'
+const IN_USE_MS = 500
 const REFUSED_MS = 10_000
 
 /** Changes what differs and no more, so that focus and animations stay where nothing changed. */

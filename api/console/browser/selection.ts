@@ -1,7 +1,8 @@
 /**
  * Rows that are selected by the boxes in `[data-rows]`, and the bar `[data-selection]` that appears meanwhile.
  * What is selected can be replayed when all of it is of one agent that has a version: `data-agent` says whose
- * a box is, and whose versions a fieldset of the form offers.
+ * a box is, and whose versions a fieldset of the form offers. `data-further-versions` of the bar says that
+ * there are more of them.
  */
 export function bindSelection(root: Document) {
   const boxes = [...root.querySelectorAll<HTMLInputElement>('[data-rows] input[name=trace_ids]')]
@@ -28,7 +29,10 @@ export function bindSelection(root: Document) {
   }
   const whyNot = (agents: number) => {
     if (agents > 1) return `of ${agents} agents; a replay is of one`
-    return versions.some((choice) => !choice.disabled) ? '' : 'no version of the agent to replay as'
+    if (versions.some((choice) => !choice.disabled)) return ''
+    return 'furtherVersions' in bar.dataset
+      ? 'choose the agent in the filter to replay'
+      : 'no version of the agent to replay as'
   }
   const pick = (isPicked: boolean) => {
     for (const box of boxes) box.checked = isPicked

@@ -30,7 +30,7 @@ function bind(form: HTMLFormElement) {
   form.addEventListener('submit', (event) => {
     event.preventDefault()
     const [file] = input.files ?? []
-    if (file) upload(form, file)
+    if (file && !form.hasAttribute('aria-busy')) upload(form, file)
   })
 }
 
@@ -54,12 +54,13 @@ function upload(form: HTMLFormElement, file: File) {
     if (progress) progress.value = total > 0 ? loaded / total : 0
   })
   request.addEventListener('loadend', () => {
-    form.removeAttribute('aria-busy')
-    if (progress) progress.hidden = true
+    const { status } = request
     const answer = (request.response ?? {}) as Readonly<Record<string, unknown>>
-    if (request.status === 0) tell(form, 'The file could not be sent')
-    else if (request.status < 300) leave(form.dataset['then'], answer)
-    else tell(form, refusalOf(answer, request.status))
+    if (progress) progress.hidden = true
+    // Busy until the page is left, so that nothing is sent twice.
+    if (status >= 200 && status < 300) return leave(form.dataset['then'], answer)
+    form.removeAttribute('aria-busy')
+    tell(form, status === 0 ? 'The file could not be sent' : refusalOf(answer, status))
   })
   form.setAttribute('aria-busy', 'true')
   request.send(file)

@@ -1,4 +1,7 @@
+import { withQuery } from '../parts.ts'
+
 interface Told {
+  readonly project_id: string | null
   readonly agent_name: string | null
   readonly resource: { readonly type: string; readonly id: string }
   readonly data: Readonly<Record<string, unknown>>
@@ -6,6 +9,7 @@ interface Told {
 
 /** The page of what an event is about; undefined for what has none. */
 export function resourcePage({
+  project_id,
   agent_name,
   resource: { type, id },
   data,
@@ -18,7 +22,7 @@ export function resourcePage({
     case 'regression_finding':
       return agent_name === null
         ? undefined
-        : `/console/regressions?agent_name=${encodeURIComponent(agent_name)}`
+        : withQuery('/console/regressions', { agent_name, project: project_id ?? undefined })
     case 'dataset_version':
       return typeof data['dataset_id'] === 'string'
         ? `/console/datasets/${data['dataset_id']}/versions/${id}`

@@ -1,4 +1,5 @@
 import dagre from '@dagrejs/dagre'
+import { agentPath } from '../agents/agent-path.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import { count, plural } from '../parts.ts'
@@ -27,11 +28,12 @@ const MAX_NAME = 26
  * Which agents give work to which, from left to right. It is laid out here and drawn in pixels, so that text
  * keeps its size; what is wider than the page scrolls.
  * @param current the agent that is marked
+ * @param project of all agents; undefined where they are of several
  */
 export function topologyChart(
   nodes: readonly TopologyNode[],
   edges: readonly TopologyEdge[],
-  current?: string,
+  { current, project }: { current?: string; project: string | undefined },
 ): Markup {
   const drawn = nodes
     .toSorted(
@@ -63,7 +65,7 @@ export function topologyChart(
           </marker>
         </defs>
         ${links.map((edge, i) => html`<path class="edge" d="${pathOf(paths[i] ?? [])}" stroke-width="${(1 + 3 * (edge.trace_count / most)).toFixed(1)}" marker-end="url(#arrow)"><title>${edge.parent} → ${edge.child}: ${plural(edge.trace_count, 'trace')} by ${edge.via.replace('_', ' ')}</title></path>`)}
-        ${drawn.map((node, i) => box(node, boxes[i] as Box, node.agent_name === current))}
+        ${drawn.map((node, i) => box(node, boxes[i] as Box, agentPath({ ...node, project }), node.agent_name === current))}
       </svg>
     </div>
     <figcaption>
@@ -98,14 +100,12 @@ function layOut(nodes: readonly TopologyNode[], edges: readonly TopologyEdge[]) 
 function box(
   { agent_name, trace_count }: TopologyNode,
   { x, y, width, height }: Box,
+  href: string,
   isCurrent: boolean,
 ) {
   const name = agent_name.length > MAX_NAME ? `${agent_name.slice(0, MAX_NAME - 1)}…` : agent_name
   const [left, top] = [x - width / 2, y - height / 2].map((value) => value.toFixed(1))
-  return html`<a
-    href="/console/agents/${encodeURIComponent(agent_name)}"
-    class="node ${isCurrent && 'current'}"
-  >
+  return html`<a href="${href}" class="node ${isCurrent && 'current'}">
     <rect x="${left}" y="${top}" width="${width.toFixed(1)}" height="${height}" rx="9" />
     <text class="node-name" x="${(x - width / 2 + PADDING).toFixed(1)}" y="${(y - 3).toFixed(1)}"
       >${name}</text

@@ -4,24 +4,29 @@ import type { showCheck } from '../../regression/show-check.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import { badge, count, plural } from '../parts.ts'
+import { tracePath } from '../traces/trace-path.ts'
 import { NEEDS } from './needed.ts'
 
-type Check = Pick<AnswerOf<typeof showCheck>, 'impacts' | 'total_traces_analyzed'>
+type Check = Pick<AnswerOf<typeof showCheck>, 'impacts' | 'total_traces_analyzed' | 'project_id'>
 type Impact = NonNullable<Check['impacts']>[number]
 
 /** What the candidate changes, which traces use it, and what each change asks of them. */
-export function impactList({ impacts, total_traces_analyzed: total }: Check): Markup | undefined {
+export function impactList({
+  impacts,
+  total_traces_analyzed: total,
+  project_id: project,
+}: Check): Markup | undefined {
   if (!impacts || impacts.length === 0) return undefined
   return html`<section aria-labelledby="changes">
     <h2 id="changes">What the candidate changes, and which traces use it</h2>
     <ol class="impacts">
-      ${impacts.slice(0, MAX_IMPACTS).map((impact) => impactOf(impact, total ?? 0))}
+      ${impacts.slice(0, MAX_IMPACTS).map((impact) => impactOf(impact, total ?? 0, project))}
     </ol>
     ${impacts.length > MAX_IMPACTS && html`<p class="quiet">and ${impacts.length - MAX_IMPACTS} further changes</p>`}
   </section>`
 }
 
-function impactOf(impact: Impact, total: number) {
+function impactOf(impact: Impact, total: number, project: string) {
   const { severity, surface_name, explanation, affected_trace_count: n, eval_breakdown } = impact
   const kind = impact.surface_change_type.replaceAll('_', ' ')
   return html`<li class="card">
@@ -37,7 +42,7 @@ function impactOf(impact: Impact, total: number) {
       html`<details>
         <summary>Traces that use it</summary>
         <p class="trace-links">
-          ${impact.sample_trace_ids.slice(0, 20).map((id) => html`<a href="/console/traces/${encodeURIComponent(id)}"><code>${id}</code></a> `)}
+          ${impact.sample_trace_ids.slice(0, 20).map((id) => html`<a href="${tracePath({ trace_id: id, project })}"><code>${id}</code></a> `)}
         </p>
       </details>`
     }

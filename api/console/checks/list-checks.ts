@@ -28,6 +28,7 @@ export const listChecksPage = page('/checks', {
             maxlength="256"
           />
           ${choice('verdict', 'Verdict', CHECK_VERDICTS, verdict)}
+          ${project && html`<input type="hidden" name="project" value="${project}" />`}
           <button class="button">Filter</button>
           ${isFiltered && html`<a class="link" href="${PATH}">Clear</a>`}
           <span class="total">${totalOf(list, 'check')}</span>

@@ -1,4 +1,5 @@
 import type { AnswerOf } from '../../endpoint.ts'
+import { showManifest } from '../../manifests/show-manifest.ts'
 import { showCheck } from '../../regression/show-check.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
@@ -21,7 +22,8 @@ export const showCheckPage = page('/checks/{check_id}', {
     return {
       title: `${check.agent_name} ${check.candidate_manifest_label}`,
       above: [{ title: 'Checks', href: '/console/checks' }],
-      beside: mayWrite && check.status === 'completed' ? decisionButtons(check) : undefined,
+      beside:
+        mayWrite && check.status === 'completed' ? await decisionButtons(visit, check) : undefined,
       body: livePanel(`/console/checks/${check.id}/events`, panelOf(check, visit)),
     }
   },
@@ -33,10 +35,12 @@ export const checkEvents = panelEvents('/checks/{check_id}/events', async (visit
   }),
 )
 
-function decisionButtons({ id, human_decision }: Check) {
+async function decisionButtons({ ask }: Visit, check: Check): Promise<Markup> {
+  const { id, human_decision, candidate_manifest_id: manifest_id } = check
+  const candidate = await ask(showManifest, { params: { manifest_id } })
   const decide = (human_decision: 'accepted' | 'rejected') => ({ body: { human_decision } })
   const path = `POST /regression-check/${id}/decision` as const
-  return html`${human_decision !== 'rejected' && sendButton('Reject', path, { ...decide('rejected'), kind: 'danger' })}
+  return html`${human_decision !== 'rejected' && sendButton('Reject', path, { ...decide('rejected'), kind: 'danger', ...(candidate.status === 'active' && { confirm: STAYS_ACTIVE }) })}
   ${human_decision !== 'accepted' && sendButton('Accept', path, { ...decide('accepted'), kind: 'primary' })}`
 }
 
@@ -89,5 +93,8 @@ function warnings({ warnings }: Check) {
     </ul>
   </section>`
 }
+
+const STAYS_ACTIVE =
+  'Reject the candidate? It stays the active version; activate another one on its page.'
 
 type Check = AnswerOf<typeof showCheck>

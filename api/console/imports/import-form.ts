@@ -3,8 +3,19 @@ import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import { commandLine } from '../parts.ts'
 
-/** Takes a file by drop or by choice, and says which files are understood. */
-export function importForm({ isOpen, address }: { isOpen: boolean; address: string }): Markup {
+/**
+ * Takes a file by drop or by choice, and says which files are understood.
+ * @param project of the traces; undefined for the one that the key writes to
+ */
+export function importForm({
+  isOpen,
+  address,
+  project,
+}: {
+  isOpen: boolean
+  address: string
+  project: string | undefined
+}): Markup {
   return html`<section class="import" aria-label="Import a file">
     <form data-upload="/api/v1/import/jsonl" data-then="/console/imports/{id}">
       <label class="drop"
@@ -31,6 +42,7 @@ export function importForm({ isOpen, address }: { isOpen: boolean; address: stri
         <label class="check"
           ><input type="checkbox" name="dry_run" value="true" /> Only try: store nothing</label
         >
+        ${project && html`<input type="hidden" name="project" value="${project}" />`}
         <button class="button primary">Import</button>
       </div>
       <progress max="1" value="0" hidden aria-label="Upload"></progress>

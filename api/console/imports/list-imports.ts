@@ -16,7 +16,7 @@ export const listImportsPage = page('/imports', {
     const isEmpty = list.imports.length === 0
     return {
       title: 'Imports',
-      body: html`${mayWrite && importForm({ isOpen: isEmpty, address })}
+      body: html`${mayWrite && importForm({ isOpen: isEmpty, address, project })}
       ${isEmpty && !mayWrite && emptyState('No imports yet', 'Imports bring traces from files and other platforms. A key that may write starts them.')}
       ${
         !isEmpty &&

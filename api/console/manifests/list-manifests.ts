@@ -26,6 +26,7 @@ export const listManifestsPage = page('/manifests', {
             maxlength="256"
           />
           ${choice('status', 'State', MANIFEST_STATUSES, status)}
+          ${project && html`<input type="hidden" name="project" value="${project}" />`}
           <button class="button">Filter</button>
           ${isFiltered && html`<a class="link" href="${PATH}">Clear</a>`}
           <span class="total">${totalOf(list, 'manifest')}</span>

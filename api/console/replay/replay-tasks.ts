@@ -5,6 +5,7 @@ import type { Markup } from '../html.ts'
 import type { Query } from '../page.ts'
 import { ago, badge, duration, plural, stateBadge, withQuery } from '../parts.ts'
 import type { Tone } from '../parts.ts'
+import { tracePath } from '../traces/trace-path.ts'
 import { changeOf } from './list-replays.ts'
 
 type Task = AnswerOf<typeof listReplayTasks>['tasks'][number]
@@ -47,7 +48,7 @@ export function taskTable(tasks: readonly Task[], place: Place): Markup {
 }
 
 function taskRow(task: Task, { path, query, now, project }: Place) {
-  const trace = (id: string) => withQuery(`/console/traces/${encodeURIComponent(id)}`, { project })
+  const trace = (id: string) => tracePath({ trace_id: id, project })
   const { comparison } = task
   return html`<tr>
     <td>${stateBadge(task.status, TASK_TONES[task.status])}${lease(task, now)}</td>

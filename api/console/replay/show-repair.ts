@@ -11,6 +11,7 @@ import { ifFound, page } from '../page.ts'
 import type { Visit } from '../page.ts'
 import { ago, count, facts, sendButton, shortId, stateBadge, withQuery } from '../parts.ts'
 import { sideBySide } from '../side-by-side.ts'
+import { tracePath } from '../traces/trace-path.ts'
 
 export const showRepairPage = page('/replay/repairs/{repair_batch_id}', {
   area: 'replay',
@@ -137,10 +138,7 @@ async function beforeAndAfter(
   return html`<section aria-labelledby="compared">
     <h2 id="compared">
       Before and after of
-      <a
-        href="${withQuery(`/console/traces/${encodeURIComponent(chosen)}`, { project: project_id })}"
-        ><bdi>${chosen}</bdi></a
-      >
+      <a href="${tracePath({ trace_id: chosen, project: project_id })}"><bdi>${chosen}</bdi></a>
     </h2>
     ${
       ids.length > 1 &&
@@ -161,7 +159,7 @@ function textOf(calls: readonly LlmCall[]) {
     .join('\n')
 }
 
-function failures({ failures }: Repair) {
+function failures({ failures, project_id: project }: Repair) {
   if (failures.length === 0) return undefined
   return html`<section aria-labelledby="failures">
     <h2 id="failures">Traces that could not be repaired</h2>
@@ -177,9 +175,7 @@ function failures({ failures }: Repair) {
           ({ trace_id, code }) =>
             html`<tr>
               <td>
-                <a data-row href="/console/traces/${encodeURIComponent(trace_id)}"
-                  ><bdi>${trace_id}</bdi></a
-                >
+                <a data-row href="${tracePath({ trace_id, project })}"><bdi>${trace_id}</bdi></a>
               </td>
               <td><code>${code}</code></td>
             </tr>`,

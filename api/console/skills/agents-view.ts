@@ -1,6 +1,7 @@
 import type { AnswerOf } from '../../endpoint.ts'
 import { listSkillVersions } from '../../skills/list-skill-versions.ts'
 import { listSubscriptions } from '../../skills/list-subscriptions.ts'
+import { agentPath } from '../agents/agent-path.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import type { Visit } from '../page.ts'
@@ -43,7 +44,7 @@ export async function agentsView(
     const number = version_id === null ? undefined : numbers.get(version_id)
     return html`<tr>
       <td>
-        <a data-row href="/console/agents/${encodeURIComponent(agent_name)}"
+        <a data-row href="${agentPath({ agent_name, project: project_id })}"
           ><bdi>${agent_name}</bdi></a
         >
       </td>

@@ -81,7 +81,7 @@ function reviewLine(versionId: string) {
   return html`<details>
     <summary>A person has looked at it</summary>
     <p class="quiet">Who runs the service decides so:</p>
-    ${commandLine(`node ops/admin.ts skill review ${versionId} \\\n  --band passed --note 'why'`)}
+    ${commandLine(`npx node ops/admin.ts skill review ${versionId} \\\n  --band passed --note 'why'`)}
   </details>`
 }
 

@@ -21,9 +21,10 @@ export function buildDialog(datasets: Datasets, filter: Query, total: string): M
 }
 
 function form(datasets: Datasets, filter: Query, total: string) {
-  const { agent_name, verdict, status, source_type, tool, tag, min_score } = filter
+  const { agent_name, manifest_id, verdict, status, source_type, tool, tag, min_score } = filter
   const filters = {
     agent_name,
+    ...(manifest_id && { manifest_ids: [manifest_id] }),
     ...(verdict && { verdicts: [verdict] }),
     status,
     source_type,
@@ -31,10 +32,11 @@ function form(datasets: Datasets, filter: Query, total: string) {
     ...(tag && { tags: [tag] }),
     ...(min_score && { min_eval_score: Number(min_score) }),
   }
-  const said = { agent_name, verdict, status, source_type, tool, tag, min_score }
+  const said = { agent_name, manifest_id, verdict, status, source_type, tool, tag, min_score }
   const given = Object.entries(said).filter(([, value]) => value)
   const preset = datasets.find((dataset) => dataset.training_target_agent === agent_name)
   const narrows = [
+    !filter['project'] && 'those of the project that the dataset belongs to',
     !agent_name && 'those of the agent that the dataset is for',
     !verdict && 'those to keep or to repair (for dpo and kto: of any verdict)',
   ].filter(Boolean)
@@ -70,8 +72,8 @@ function cannot(filter: Query) {
   const without = Object.fromEntries(UNKNOWN_TO_BUILDS.map((name) => [name, undefined]))
   return html`<div class="form">
     <p>
-      A build chooses traces by agent, verdict, status, source, tool, tag and least score. This list
-      is filtered by words, a session, a parent or a highest score, too.
+      A build chooses traces by agent, version, verdict, status, source, tool, tag and least score.
+      This list is filtered by words, a session, a parent or a highest score, too.
     </p>
     <div class="actions">
       <a class="button primary" href="${withQuery('/console/traces', filter, without)}"

@@ -19,7 +19,8 @@ import { traceTable } from './trace-table.ts'
 import { verdictStrip } from './verdict-strip.ts'
 
 const PATH = '/console/traces'
-const FILTERS = [
+/** The members of the query that choose traces. */
+export const FILTERS = [
   'agent_name',
   'manifest_id',
   'verdict',
@@ -63,7 +64,7 @@ export const listTracesPage = page('/traces', {
       body: html`${stats.total > 0 && html`<div class="overview">${verdictStrip(stats, filter)}${qualityHistogram(qualities, filter)}</div>`}
       ${(hasTraces || isFiltered) && filters(filter, names, total)}
       ${hasTraces ? html`${traceTable(list.traces, now, mayWrite)}${pager(PATH, query, list.next_cursor)}` : isFiltered ? noMatch() : noTraces(address)}
-      ${versions && html`${selectionBar()}${replayDialog(versions)}`}
+      ${versions && html`${selectionBar({ areAllOffered: manifests?.next_cursor === null })}${replayDialog(versions)}`}
       ${hasTraces && datasets && buildDialog(datasets.datasets, filter, total)}`,
     }
   },

@@ -27,9 +27,18 @@ export function pickAll(): Markup {
   /></label>`
 }
 
-/** What can be done with the traces that are selected; hidden while none is. */
-export function selectionBar(): Markup {
-  return html`<section class="selection" aria-label="Selection" data-selection hidden>
+/**
+ * What can be done with the traces that are selected; hidden while none is.
+ * @param areAllOffered the dialog that replays offers all versions of the agents that are listed
+ */
+export function selectionBar({ areAllOffered }: { areAllOffered: boolean }): Markup {
+  return html`<section
+    class="selection"
+    aria-label="Selection"
+    data-selection
+    ${attributes({ 'data-further-versions': !areAllOffered })}
+    hidden
+  >
     <output></output>
     <button type="button" class="link" data-pick="all">Select all on this page</button>
     <button type="button" class="link" data-pick="none" data-key="Escape">Clear</button>

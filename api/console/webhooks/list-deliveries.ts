@@ -18,7 +18,7 @@ import {
   tabs,
   withQuery,
 } from '../parts.ts'
-import { notificationSettings, settingsDialog } from './notification-settings.ts'
+import { notificationSettings, settingsDialogs } from './notification-settings.ts'
 
 const PATH = '/console/webhooks'
 
@@ -32,7 +32,7 @@ export const listDeliveriesPage = page('/webhooks', {
     ])
     return {
       title: 'Webhooks',
-      beside: settingsDialog(settings),
+      beside: settingsDialogs(settings),
       body: html`${notificationSettings(settings)}
         <section aria-labelledby="deliveries">
           <h2 id="deliveries">Deliveries</h2>

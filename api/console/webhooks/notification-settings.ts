@@ -24,53 +24,75 @@ function chosenEvents(events: readonly string[]) {
   return events.length === 0 ? 'none' : events.map((event) => html`<code>${event}</code> `)
 }
 
-/** The buttons that send a test and change the settings. */
-export function settingsDialog({
-  webhook_url,
-  events,
-  events_configured,
-  all_events,
-}: Settings): Markup {
-  const chosen = new Set(events_configured ? events : all_events)
+/**
+ * The buttons that send a test and change the settings. Address and events are saved apart: a list that was
+ * saved leaves out the types of later releases.
+ */
+export function settingsDialogs(settings: Settings): Markup {
+  const { webhook_url } = settings
   return html`${webhook_url !== null && sendButton('Send a test', 'POST /org/notifications/test', { then: '/console/webhooks/{id}' })}
-    <button type="button" class="button primary" data-open="settings">
-      ${webhook_url === null ? 'Set the address' : 'Change'}
+    <button type="button" class="button" data-open="choose-events">Choose events</button>
+    <button type="button" class="button primary" data-open="set-address">
+      ${webhook_url === null ? 'Set the address' : 'Change the address'}
     </button>
-    <dialog id="settings" aria-labelledby="settings-title">
-      <h2 id="settings-title">Notifications</h2>
-      <form
-        class="form"
-        data-send="PATCH /api/v1/org/notifications"
-        data-body="${JSON.stringify({ webhook_url: null, events: [] })}"
+    ${eventsDialog(settings)} ${addressDialog(settings)}`
+}
+
+function addressDialog({ webhook_url }: Settings) {
+  return html`<dialog id="set-address" aria-labelledby="set-address-title">
+    <h2 id="set-address-title">Where events are sent</h2>
+    <form
+      class="form"
+      data-send="PATCH /api/v1/org/notifications"
+      data-body="${JSON.stringify({ webhook_url: null })}"
+    >
+      <label
+        >Address<input
+          type="url"
+          name="webhook_url"
+          value="${webhook_url}"
+          placeholder="https://example.com/hook"
+          maxlength="2048"
+        /><small>https, reachable from here. Empty: nothing is sent.</small></label
       >
-        <label
-          >Address<input
-            type="url"
-            name="webhook_url"
-            value="${webhook_url}"
-            placeholder="https://example.com/hook"
-            maxlength="2048"
-          /><small>https, reachable from here. Empty: nothing is sent.</small></label
-        >
-        <fieldset class="events">
-          <legend>Events</legend>
-          ${all_events.map(
-            (event) =>
-              html`<label
-                ><input
-                  type="checkbox"
-                  name="events"
-                  data-type="list"
-                  ${attributes({ value: event, checked: chosen.has(event) })}
-                /><code>${event}</code></label
-              >`,
-          )}
-        </fieldset>
-        <p role="alert" class="error"></p>
-        <div class="actions">
-          <button class="button primary">Save</button
-          ><button type="button" class="button" data-close>Cancel</button>
-        </div>
-      </form>
-    </dialog>`
+      ${saveOrCancel()}
+    </form>
+  </dialog>`
+}
+
+function eventsDialog({ events, events_configured, all_events }: Settings) {
+  const chosen = new Set(events_configured ? events : all_events)
+  return html`<dialog id="choose-events" aria-labelledby="choose-events-title">
+    <h2 id="choose-events-title">Which events are sent</h2>
+    <form
+      class="form"
+      data-send="PATCH /api/v1/org/notifications"
+      data-body="${JSON.stringify({ events: [] })}"
+    >
+      ${!events_configured && html`<p class="quiet">All are sent, also those of later releases, until a list is saved here.</p>`}
+      <fieldset class="events">
+        <legend>Events</legend>
+        ${all_events.map(
+          (event) =>
+            html`<label
+              ><input
+                type="checkbox"
+                name="events"
+                data-type="list"
+                ${attributes({ value: event, checked: chosen.has(event) })}
+              /><code>${event}</code></label
+            >`,
+        )}
+      </fieldset>
+      ${saveOrCancel()}
+    </form>
+  </dialog>`
+}
+
+function saveOrCancel() {
+  return html`<p role="alert" class="error"></p>
+    <div class="actions">
+      <button class="button primary">Save</button
+      ><button type="button" class="button" data-close>Cancel</button>
+    </div>`
 }

@@ -74,19 +74,22 @@ t.test('pages of agents', async (t) => {
       t.match(page.text, /Works with .* Violations/)
       t.match(page.text, /1 subagent undeclared 2 tool args invalid 1 tool undeclared/)
       t.ok(page.text.includes(HOSTILE))
-      t.ok(page.links.includes(`/console/traces/${odd}`))
-      t.ok(page.links.includes('/console/regressions?agent_name=support'))
+      const project = `project=${org.projectId}`
+      t.ok(page.links.includes(`/console/traces/${odd}?${project}`))
+      t.ok(page.links.includes(`/console/regressions?agent_name=support&${project}`))
+      t.ok(page.links.includes(`/console/agents/billing?${project}`), 'in the drawing')
       await checkPage(t, page)
     },
   )
 
   await t.test('show violations of a time and a kind', async (t) => {
     const day = await see('/support?days=1')
-    t.notOk(day.links.includes(`/console/traces/${old}`))
+    const link = `/console/traces/${old}?project=${org.projectId}`
+    t.notOk(day.links.includes(link))
     t.equal(day.document.querySelectorAll('table [data-row]').length, 3)
     const week = await see('/support?days=7')
     t.equal(week.document.querySelectorAll('table [data-row]').length, 4)
-    t.ok(week.links.includes(`/console/traces/${old}`))
+    t.ok(week.links.includes(link))
     const kind = await see('/support?days=7&kind=tool_undeclared')
     t.equal(kind.document.querySelectorAll('table [data-row]').length, 1)
     t.match(kind.text, /1 tool undeclared ✕/)
@@ -99,6 +102,18 @@ t.test('pages of agents', async (t) => {
     t.equal(page.document.querySelector('h1')?.textContent, HOSTILE)
     t.equal(page.document.querySelectorAll('script').length, 1)
     await checkPage(t, page)
+  })
+
+  await t.test('stay in the project whose agent is shown', async (t) => {
+    await client.post('/traces', { agent_name: 'support', project: 'lab' })
+    await client.post('/traces', { agent_name: 'elsewhere', project: 'lab' })
+    await settled()
+    const { body } = await client.get('/agents?project=lab')
+    const [{ project_id: lab }] = body.agents
+    const { links } = await see('/elsewhere')
+    t.ok(links.includes(`/console/traces?agent_name=elsewhere&project=${lab}`))
+    const drawn = (await see(`?project=${org.projectId}`)).document.querySelector('.topology a')
+    t.match(drawn?.getAttribute('href'), `?project=${org.projectId}`)
   })
 
   await t.test('are the same for who may only read, and nothing for others', async (t) => {

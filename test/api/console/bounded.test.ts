@@ -20,6 +20,7 @@ t.test('a drawing of agents takes their names as names', async (t) => {
     topologyChart(
       names.map((agent_name) => ({ agent_name, trace_count: 1 })),
       edges,
+      { project: undefined },
     ),
   )
   t.same(Object.getOwnPropertyNames(Object.prototype), before)
@@ -39,10 +40,12 @@ t.test('a drawing of agents holds few of them', async (t) => {
       trace_count: 1,
     })),
   )
-  const drawn = documentOf(topologyChart(nodes, edges, 'a7'))
+  const drawn = documentOf(topologyChart(nodes, edges, { current: 'a7', project: 'p' }))
   t.equal(drawn.querySelectorAll('.node').length, 20)
   t.equal(drawn.querySelectorAll('.edge').length, 40)
-  t.match(drawn.querySelector('.node.current')?.textContent, 'a7')
+  const current = drawn.querySelector('.node.current')
+  t.match(current?.textContent, 'a7')
+  t.equal(current?.getAttribute('href'), '/console/agents/a7?project=p')
   t.match(drawn.querySelector('figcaption')?.textContent, /The 20 agents with most traces/)
 })
 

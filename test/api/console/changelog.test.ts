@@ -42,6 +42,11 @@ t.test('the page of the changelog', async (t) => {
     t.ok(page.links.includes('/console/organization/keys'))
     t.same(page.actions, [])
     await checkPage(t, page)
+    const { events } = (await client.get('/changelog')).body
+    t.match(events, [
+      { type: 'audit', project_id: null },
+      { type: 'manifest', project_id: org.projectId },
+    ])
   })
 
   await t.test('tells one type alone', async (t) => {
@@ -75,10 +80,10 @@ t.test('the page of the changelog', async (t) => {
 
 t.test('what an event is about has a page', async (t) => {
   const of = (type: string, data = {}, agent_name: string | null = null) =>
-    resourcePage({ agent_name, resource: { type, id: 'x' }, data })
+    resourcePage({ project_id: 'p', agent_name, resource: { type, id: 'x' }, data })
   t.equal(of('manifest'), '/console/manifests/x')
   t.equal(of('regression_check'), '/console/checks/x')
-  t.equal(of('regression_finding', {}, 'a b'), '/console/regressions?agent_name=a%20b')
+  t.equal(of('regression_finding', {}, 'a b'), '/console/regressions?agent_name=a+b&project=p')
   t.equal(of('regression_finding'), undefined)
   t.equal(of('dataset_version', { dataset_id: 'd' }), '/console/datasets/d/versions/x')
   t.equal(of('dataset_version'), undefined)

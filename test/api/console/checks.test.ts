@@ -1,6 +1,7 @@
 import t from 'tap'
 import { checkRegressionHandler } from '../../../workers/regression/check-regression.ts'
 import { checkPage, visit } from '../../support/console.ts'
+import type { Visited } from '../../support/console.ts'
 import { toolComponent } from '../../support/agents.ts'
 import { registeredAgent } from '../../support/registered-agent.ts'
 import { makeTestKey, openService } from '../../support/service.ts'
@@ -9,7 +10,8 @@ const HOSTILE = '<script>alert(1)</script> "\' \u202Egnp.exe'
 
 t.test('pages of checks', async (t) => {
   const service = await openService(t)
-  const { client, key, orgId, register, propose, traces } = await registeredAgent(service)
+  const { client, key, orgId, projectId, register, propose, traces } =
+    await registeredAgent(service)
   const permissions = { scope: 'global', permissions: 'read' } as const
   const read = (await makeTestKey(service.sql, orgId, permissions)).raw
   const see = (path = '', as = key) => visit(service, as, `/console/checks${path}`)
@@ -71,7 +73,9 @@ t.test('pages of checks', async (t) => {
     t.equal(flow?.querySelectorAll('.ribbon.v-repair').length, 2)
     t.match(page.text, /search tool renamed 4 to be repaired/)
     t.match(page.text, /1 evaluator judged what changes reward/)
-    for (const trace of passing) t.ok(page.links.includes(`/console/traces/${trace}`))
+    for (const trace of passing) {
+      t.ok(page.links.includes(`/console/traces/${trace}?project=${projectId}`))
+    }
     t.ok(page.links.includes(`/console/manifests/${candidate}`))
     t.ok(page.links.includes(`/console/manifests/${v1}`))
     t.ok(page.text.includes('<script>alert(1)</script>'), 'as text')
@@ -88,6 +92,8 @@ t.test('pages of checks', async (t) => {
     t.ok(page.links.includes(`/console/checks${path}`))
     await checkPage(t, page)
     t.match((await see('?agent_name=other')).text, /No check matches/)
+    const kept = (await see('?project=default')).document.querySelector('.filters [name=project]')
+    t.equal(kept?.getAttribute('value'), 'default')
   })
 
   await t.test('compare the metrics of traces of both versions', async (t) => {
@@ -105,10 +111,12 @@ t.test('pages of checks', async (t) => {
       /Metrics .* reward \d+ and 40 traces.* regressed 0\.\d+ 0\.\d+ -0\.\d+, between/,
     )
     await checkPage(t, page)
+    t.match(confirmOf(page), /It stays the active version; activate another one on its page/)
   })
 
   await t.test('let who may write accept or reject', async (t) => {
     t.same((await see(path)).actions, ['Reject', 'Accept'])
+    t.equal(confirmOf(await see(path)), null, 'a draft')
     t.same((await see(path, read)).actions, [])
     await checkPage(t, await see(path, read))
     const button = (await see(path)).document.querySelector('main [data-send]')
@@ -154,3 +162,11 @@ t.test('pages of checks', async (t) => {
     t.match((await see('', other.key)).text, /No checks yet/)
   })
 })
+
+/** What is asked before a candidate is rejected. */
+function confirmOf({ document }: Visited) {
+  const reject = [...document.querySelectorAll('main [data-send]')].find(
+    ({ textContent }) => textContent.trim() === 'Reject',
+  )
+  return reject?.getAttribute('data-confirm')
+}

@@ -108,6 +108,8 @@ t.test('pages of manifests', async (t) => {
     t.match(some.text, /1 manifest/)
     t.equal(some.document.querySelectorAll('[data-row]').length, 1)
     await checkPage(t, some)
+    const kept = (await see('?project=default')).document.querySelector('.filters [name=project]')
+    t.equal(kept?.getAttribute('value'), 'default')
     const other = await service.makeOrganization()
     t.equal((await see(path, other.key)).status, 404)
     t.match((await see('', other.key)).text, /No manifests yet/)

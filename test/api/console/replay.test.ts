@@ -203,6 +203,14 @@ t.test('pages of repairs', async (t) => {
     t.match(events.markup, /^event: change\ndata: ".*rename param.*event: end/s)
   })
 
+  await t.test('lead to traces that could not be repaired, in their project', async (t) => {
+    const { orgId, projectId } = agent.org
+    await service.sql`
+      insert into repair_failures (org_id, batch_id, trace_id, code)
+      values (${orgId}, ${waiting.body.batch_id}, 'broken', 'invalid')`
+    t.ok((await see(path)).links.includes(`/console/traces/broken?project=${projectId}`))
+  })
+
   await t.test('let who may write apply all rules', async (t) => {
     const page = await see(path)
     t.same(page.actions, ['Apply all rules again'])

@@ -43,6 +43,11 @@ t.test('the sign-in page', async (t) => {
     t.match(shown, { statusCode: 200, payload: /Probe/ })
   })
 
+  t.test('says how a first key is made', async (t) => {
+    const { text } = await visit(service, undefined, '/console/sign-in')
+    t.match(text, /npx node ops\/admin\.ts org create --name NAME --plan pro/)
+  })
+
   t.test('leads nowhere but to pages of the console', async (t) => {
     for (const next of [
       '//evil.example/console/x',

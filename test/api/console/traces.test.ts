@@ -1,4 +1,8 @@
+import { JSDOM } from 'jsdom'
 import t from 'tap'
+import { buildDialog } from '../../../api/console/traces/build-dialog.ts'
+import { FILTERS } from '../../../api/console/traces/list-traces.ts'
+import type { Query } from '../../../api/console/page.ts'
 import { buildDatasetHandler } from '../../../workers/datasets/build-dataset.ts'
 import { prepareReplayHandler } from '../../../workers/replay/prepare-replay.ts'
 import { checkPage, visit } from '../../support/console.ts'
@@ -215,12 +219,52 @@ t.test('pages of traces of an agent with versions', async (t) => {
     },
   )
 
+  await t.test('send every filter to a build, or say that it cannot choose by it', async (t) => {
+    const [dataset] = (await client.get('/datasets')).body.datasets
+    const formOf = (filter: object) => {
+      const { text } = buildDialog([dataset], filter as Query, '1 trace')
+      return new JSDOM(text).window.document.querySelector('form')
+    }
+    const plain = formOf({})?.getAttribute('data-body')
+    // Datasets are listed by project, and a build takes the traces of theirs.
+    for (const name of FILTERS.filter((name) => name !== 'project')) {
+      t.not(formOf({ [name]: '1' })?.getAttribute('data-body'), plain, name)
+    }
+    t.match(formOf({})?.textContent, /those of the project that the dataset belongs to/)
+    t.notMatch(formOf({ project: 'default' })?.textContent, /of the project/)
+    const page = await see(`?agent_name=agent&manifest_id=${source}`)
+    t.match(requestOf(page, '#build form').body, { filters: { manifest_ids: [source] } })
+    t.match(textOf(page, '#build .tag:nth-of-type(2)'), `manifest id ${source}`)
+  })
+
   await t.test('say what builds cannot choose by', async (t) => {
     const page = await see('?q=request&agent_name=agent')
     t.match(textOf(page, '#build'), /filtered by words/)
     t.equal(page.document.querySelector('#build form'), null)
     t.ok(page.document.querySelector('#build a[href="/console/traces?agent_name=agent"]'))
   })
+})
+
+t.test('a trace of an agent whose versions are too many to be listed', async (t) => {
+  const { key, orgId, register, store } = await makeReplayAgent(service)
+  await store()
+  const busy = await register([], 'busy')
+  const { href } = new URL('../../../api/console/browser/selection.ts', import.meta.url)
+  const { bindSelection } = (await import(href)) as { bindSelection: (root: unknown) => void }
+  const why = async () => {
+    const { document } = await visit(service, key, '/console/traces')
+    bindSelection(document)
+    document.querySelector('td input')?.click()
+    return document.querySelector('[data-selection] output')?.textContent
+  }
+  t.equal(await why(), '1 selected')
+  await service.sql`
+    insert into manifests (org_id, project_id, id, agent_name, version_number, manifest_hash, shown_hash,
+      contract_hash, status, is_held, is_closed_world, components_count, metadata)
+    select org_id, project_id, gen_random_uuid(), agent_name, n, 'sha256:' || lpad(n::text, 64, '0'), n, n,
+      'superseded', false, false, 0, '{}'
+    from manifests, generate_series(2, 101) n where org_id = ${orgId} and id = ${busy}`
+  t.equal(await why(), '1 selected, choose the agent in the filter to replay')
 })
 
 function textOf({ document }: Visited, selector: string) {

@@ -41,6 +41,7 @@ t.test('pages of webhooks', async (t) => {
     const page = await look()
     t.match(page.text, /No deliveries yet Give an address/)
     t.ok(page.actions.includes('Set the address'))
+    t.match(page.document.querySelector('#choose-events')?.textContent, /those of later releases/)
     t.notOk(page.actions.includes('Send a test'))
     await checkPage(t, page)
     const none = await look('?status=failed')
@@ -56,7 +57,7 @@ t.test('pages of webhooks', async (t) => {
     t.match(page.text, /Address https:\/\/hooks\.example\.com\/a"><b> Signed not signed/)
     t.match(page.text, /Events manifest\.changed Without a secret .* set-webhook-secret/)
     t.match(page.text, /Nothing has happened yet that you chose to be told of/)
-    t.same(page.actions.slice(0, 2), ['Send a test', 'Change'])
+    t.same(page.actions.slice(0, 3), ['Send a test', 'Choose events', 'Change the address'])
     const chosen = page.document.querySelectorAll('dialog [name=events][checked]')
     t.same(
       [...chosen].map((field) => field.getAttribute('value')),
@@ -66,6 +67,15 @@ t.test('pages of webhooks', async (t) => {
     await sql.begin((tx: Transaction) => setWebhookSecret(tx, org.orgId, Buffer.alloc(40)))
     t.match((await look()).text, /Signed with a secret/)
     t.notMatch((await look()).text, /Without a secret/)
+  })
+
+  await t.test('save the address without the events', async (t) => {
+    const page = await look()
+    const form = page.document.querySelector('#set-address form')
+    t.equal(form?.getAttribute('data-send'), 'PATCH /api/v1/org/notifications')
+    t.equal(form?.getAttribute('data-body'), '{"webhook_url":null}')
+    t.equal(form?.querySelector('[name=events]'), null)
+    t.notMatch(page.document.querySelector('#choose-events')?.textContent, /later releases/)
   })
 
   await t.test('show attempts with what the receiver answered', async (t) => {
