@@ -1,7 +1,10 @@
 import { job } from './job.ts'
 import { shape } from './shape.ts'
 
-/** Settles attempts at webhook deliveries whose worker was lost in the middle of them. */
+/**
+ * Settles attempts at webhook deliveries whose worker was lost in the middle of them, and deliveries whose job
+ * was given up before.
+ */
 export const settleLostDeliveries = job(
   'maint.deliveries',
   { payload: shape({}) },

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { PgBoss } from 'pg-boss'
 import { openJobWaiter } from '../api/wait.ts'
 import type { ApiContext, ApiPools } from '../api/context.ts'
@@ -141,14 +142,21 @@ export async function openWorkerContext(
     outbound: await openOutbound(config),
     meter,
   }
-  const endSupervision = supervise ? superviseJobs(context, opened.boss) : async () => {}
-  const endFolding = supervise ? keepCountsFolded(context) : async () => {}
+  const upkeep = supervise ? [superviseJobs(context, opened.boss), keepCountsFolded(context)] : []
+  let ended: Promise<void> | undefined
+  const endUpkeep = () =>
+    (ended ??= within(config.DRAIN_SECONDS * 1000, Promise.all(upkeep.map((end) => end()))))
   return {
     context,
     pools: opened.pools,
     boss: opened.boss,
+    /**
+     * Ends what the process does beside its jobs: supervision and adding up. Waits for a pass that is under
+     * way, at most DRAIN_SECONDS; other processes do what is left.
+     */
+    endUpkeep,
     async close() {
-      await Promise.all([endSupervision(), endFolding()])
+      await endUpkeep()
       await scratch.close()
       await opened.close()
     },
@@ -196,12 +204,18 @@ async function openShared<Name extends string>(
       contentForm: await findContentForm(sql),
     },
     async close() {
-      await boss.stop({ graceful: false })
+      // It waits for its own statements. Those that go on end with their connections.
+      await within(BOSS_STOP_MS, boss.stop({ graceful: false }))
       await listener.close()
-      await supervisor?.end({ timeout: 5 })
+      await supervisor?.end({ timeout: 0 })
       await Promise.all(Object.values<Sql>(pools).map((pool) => pool.end({ timeout: 5 })))
     },
   }
+}
+
+/** Waits for `work`, at most `ms`. */
+async function within(ms: number, work: Promise<unknown>) {
+  await Promise.race([work, setTimeout(ms, undefined, { ref: false })])
 }
 
 interface SharedOptions<Name extends string> {
@@ -214,6 +228,8 @@ interface SharedOptions<Name extends string> {
   readonly supervise?: boolean
 }
 
+/** Without a statement under way it takes milliseconds. */
+const BOSS_STOP_MS = 2000
 const POOLED =
   'DATABASE_URL leads to a connection pooler: jobs are found by polling, up to 2 seconds later, and time limits are those of the database role. Workers better connect to PostgreSQL itself; see ops/docs/operating.md'
 interface Log {

@@ -64,7 +64,11 @@ await runProcess('workers', async (config, databaseUrl, listener) => {
     },
     async stop() {
       const drainMs = config.DRAIN_SECONDS * 1000
-      const [left] = await Promise.all([running.stop(drainMs), endKeeping(drainMs)])
+      const [left] = await Promise.all([
+        running.stop(drainMs),
+        endKeeping(drainMs),
+        opened.endUpkeep(),
+      ])
       if (left > 0) {
         log.warn(
           { jobs: left },

@@ -27,10 +27,10 @@ const batchBody = Joi.object({
   errors: listOf(
     Joi.object({
       trace_id: Joi.string().required(),
-      code: Joi.string().valid('not_found', 'ambiguous', 'running').required(),
+      code: Joi.string().valid('not_found', 'ambiguous', 'running', 'unreadable').required(),
       message: Joi.string().required(),
     }).label('DecisionError'),
-  ).description('Traces that are unknown or still running'),
+  ).description('Traces that are unknown, still running or damaged'),
   job_id: Joi.string().guid().description('Of a manifest'),
 }).label('DecisionBatch')
 
@@ -81,17 +81,19 @@ async function decideNow(
   )
   const byProject = Map.groupBy(unique, ({ project }) => project)
   const decided = new Map<string, StoredVerdict>()
+  const unreadable = new Set<string>()
   for (const [projectId, group] of byProject) {
     const ids = group.map(({ id }) => id)
     for (const page of traceBatches(ids)) {
-      const verdicts = await decidePage(context, orgId, projectId, page)
-      for (const verdict of verdicts) decided.set(verdict.trace_id, verdict)
+      const result = await decidePage(context, orgId, projectId, page)
+      for (const verdict of result.verdicts) decided.set(verdict.trace_id, verdict)
+      for (const { trace_id } of result.unreadable) unreadable.add(trace_id)
     }
   }
   const decisions = traceIds.flatMap((id) => decided.get(id) ?? []).map(viewDecision)
   const verdict_counts: Record<string, number> = {}
   for (const { verdict } of decisions) verdict_counts[verdict] = (verdict_counts[verdict] ?? 0) + 1
-  const errors = found.flatMap((each) => (decided.has(each.id) ? [] : [refusal(each)]))
+  const errors = found.flatMap((each) => (decided.has(each.id) ? [] : [refusal(each, unreadable)]))
   return { decisions, total: decisions.length, verdict_counts, errors }
 }
 
@@ -102,13 +104,19 @@ async function decidePage(
   traceIds: readonly string[],
 ) {
   return context.queue.transaction(context.sql, async (tx: Transaction) => {
-    const { judged } = await judgeTraces(tx, context.queue, orgId, projectId, traceIds)
-    return listVerdicts(tx, orgId, projectId, judged)
+    const { judged, unreadable } = await judgeTraces(tx, context.queue, orgId, projectId, traceIds)
+    return { verdicts: await listVerdicts(tx, orgId, projectId, judged), unreadable }
   })
 }
 
-function refusal({ id, projects }: { id: string; projects: readonly string[] }) {
+function refusal(
+  { id, projects }: { id: string; projects: readonly string[] },
+  unreadable: ReadonlySet<string>,
+) {
   if (projects.length === 0) return { trace_id: id, code: 'not_found', message: 'Trace not found' }
+  if (unreadable.has(id)) {
+    return { trace_id: id, code: 'unreadable', message: 'The content of the trace is damaged' }
+  }
   if (projects.length === 1) {
     return { trace_id: id, code: 'running', message: 'The trace is still running' }
   }

@@ -1,11 +1,11 @@
 import type { Transaction } from '../../sql/core/db.ts'
 import { findVerdict } from '../../sql/evals/verdicts.ts'
-import { judgeTraces } from '../../sql/transactions/judge-traces.ts'
 import { endpoint } from '../endpoint.ts'
 import { conflict, notFound } from '../errors.ts'
 import { errorBody, projectQuery } from '../fields.ts'
 import { findVisibleTrace, tracePath } from '../traces/trace.ts'
 import { decisionBody, viewDecision } from './decision.ts'
+import { judgeTrace } from './judge-trace.ts'
 
 export const decideTrace = endpoint('POST', '/traces/{trace_id}/decision', {
   summary: 'Decide on a trace now, by the policy that holds now',
@@ -17,7 +17,7 @@ export const decideTrace = endpoint('POST', '/traces/{trace_id}/decision', {
     const trace = await findVisibleTrace(context.sql, principal, params.trace_id, query.project)
     if (trace.status === 'running') throw conflict('The trace is still running')
     const verdict = await context.queue.transaction(context.sql, async (tx: Transaction) => {
-      await judgeTraces(tx, context.queue, trace.org_id, trace.project_id, [trace.trace_id])
+      await judgeTrace(tx, context.queue, trace)
       return findVerdict(tx, trace)
     })
     if (!verdict) throw notFound('Trace')

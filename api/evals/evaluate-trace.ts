@@ -6,12 +6,12 @@ import type { Transaction } from '../../sql/core/db.ts'
 import { listScores } from '../../sql/evals/eval-scores.ts'
 import type { ScoreRow } from '../../sql/evals/eval-scores.ts'
 import { listChecks } from '../../sql/evals/evaluators.ts'
-import { judgeTraces } from '../../sql/transactions/judge-traces.ts'
 import { endpoint } from '../endpoint.ts'
 import { ApiError, conflict } from '../errors.ts'
 import { errorBody, nullable, projectField, projectQuery } from '../fields.ts'
 import { findVisibleTrace, tracePath } from '../traces/trace.ts'
 import { describeEvaluator } from './evaluator-template.ts'
+import { judgeTrace } from './judge-trace.ts'
 import { scoreBody, viewScore } from './score.ts'
 
 const evaluatedBody = Joi.object({
@@ -59,7 +59,7 @@ export const evaluateTrace = endpoint('POST', '/traces/{trace_id}/evaluate', {
     }
     if (trace.status === 'running') throw conflict('The trace is still running')
     return context.queue.transaction(context.sql, async (tx: Transaction) => {
-      await judgeTraces(tx, context.queue, trace.org_id, trace.project_id, [trace.trace_id])
+      await judgeTrace(tx, context.queue, trace)
       const checks = await listChecks(tx, trace.org_id, trace.project_id)
       const scores = await listScores(tx, trace)
       const own = scores.filter((score) => isMadeHere(score, checks, trace.agent_name))

@@ -88,7 +88,7 @@ async function judgeNewest(sql: Sql, traces: DecidedByPolicy, policy: Policy) {
       const judged = await listJudged(tx, orgId, projectId, ids)
       const evidence = await readEvidence(tx, orgId, projectId, judged)
       const others = evidence.policies.filter(({ agent_name }) => agent_name !== policy.agent_name)
-      const judgements = await judge(tx, orgId, projectId, judged, {
+      const { judgements } = await judge(tx, orgId, projectId, judged, {
         ...evidence,
         policies: [...others, policy],
       })
@@ -96,7 +96,7 @@ async function judgeNewest(sql: Sql, traces: DecidedByPolicy, policy: Policy) {
     })
     for (const { trace_id, ...before } of page) {
       const after = decisions.get(trace_id)
-      // Not of a trace that was deleted meanwhile.
+      // Not of a trace that was deleted meanwhile, or cannot be opened.
       if (after) compared.push({ trace_id, before, after })
     }
   }

@@ -28,7 +28,9 @@ const deliveryFields = {
     .required(),
   attempt_count: Joi.number().integer().required(),
   max_attempts: Joi.number().integer().required(),
-  error: nullable(Joi.string()).description('Why the newest attempt failed'),
+  error: nullable(Joi.string()).description(
+    'Why the newest attempt failed, or `not_attempted`: none could begin',
+  ),
   redelivery_of: nullable(Joi.string().guid()),
   created_at: times.required(),
   finished_at: nullable(times),

@@ -1,12 +1,13 @@
 import { contentBatches } from '../../jobs/rules/traces/content-batches.ts'
 import { conversationOf, textOf } from '../../jobs/rules/traces/conversation.ts'
 import { decodeContent } from '../../jobs/rules/traces/content.ts'
+import type { TraceContent } from '../../jobs/rules/traces/trace.ts'
 import type { Queryable } from '../core/db.ts'
 import { ofTraces } from '../traces/traces.ts'
 
 /**
  * Each trace with its final output in full, which is longer than its preview; '' where it is not
- * needed. Only a few contents are in memory at once, and only one of them decompressed.
+ * needed, and the error where its content cannot be opened. Only a few contents are in memory at once, and only one of them decompressed.
  */
 export async function* withOutputs<T extends OpenableTrace>(
   sql: Queryable,
@@ -20,7 +21,7 @@ export async function* withOutputs<T extends OpenableTrace>(
     const contents = await listContents(sql, orgId, projectId, ids)
     for (const row of group) {
       const content = contents.get(row.trace_id)
-      yield { row, output: content ? outputOf(content) : '' }
+      yield { row, ...(content ? openOutput(content) : { output: '' }) }
     }
   }
 }
@@ -38,8 +39,17 @@ async function listContents(
   return new Map(rows.map((row) => [row.trace_id, row]))
 }
 
-function outputOf({ content, final_output_preview }: ClosedOutput) {
-  const { llm_calls } = decodeContent(content)
+function openOutput(closed: ClosedOutput): { output: string } | { fault: unknown } {
+  let opened: TraceContent
+  try {
+    opened = decodeContent(closed.content)
+  } catch (fault) {
+    return { fault }
+  }
+  return { output: outputOf(opened, closed) }
+}
+
+function outputOf({ llm_calls }: TraceContent, { final_output_preview }: ClosedOutput) {
   const messages = conversationOf({ llm_calls, user_input_preview: null, final_output_preview })
   return textOf(messages.findLast(({ role }) => role === 'assistant'))
 }

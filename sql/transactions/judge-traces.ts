@@ -16,12 +16,12 @@ import type { VerdictRow } from '../evals/verdicts.ts'
 import { markScoresDue } from '../skills/scores-due.ts'
 import { indexTraces } from '../traces/trace-search.ts'
 import { judge, readEvidence } from './trace-evidence.ts'
-import type { TraceEvidence, TraceJudgement } from './trace-evidence.ts'
+import type { TraceEvidence, TraceJudgement, UnreadableTrace } from './trace-evidence.ts'
 
 /**
  * Judges traces of a project: stores the scores of the built-in evaluators and the decisions, indexes
  * the traces for search, and marks what the score cells and the scores of skills do not show yet. Traces
- * that are still running are only indexed. Judging again with nothing new changes no score or decision.
+ * that are still running are only indexed; `unreadable` ones keep the decision they have. Judging again with nothing new changes no score or decision.
  *
  * Enqueues the judging of copies whose decision names no older trace yet, and the aggregation of what it
  * has marked. Another transaction that does so for the same project waits for the end of this one, so
@@ -33,31 +33,33 @@ export async function judgeTraces(
   orgId: string,
   projectId: string,
   traceIds: readonly string[],
-): Promise<{ judged: string[]; verdicts: Verdict[]; copies: string[]; changed: boolean }> {
+): Promise<JudgedTraces> {
   const all = await lockJudged(tx, orgId, projectId, traceIds)
   const locked = all.filter(({ status }) => status !== 'running')
   await indexTraces(tx, orgId, projectId, traceIds)
-  if (locked.length === 0) return { judged: [], verdicts: [], copies: [], changed: false }
-  const judged = locked.map(({ trace_id }) => trace_id)
+  if (locked.length === 0)
+    return { judged: [], unreadable: [], verdicts: [], copies: [], changed: false }
+  const ids = locked.map(({ trace_id }) => trace_id)
   const evidence = await readEvidence(tx, orgId, projectId, locked)
-  const judgements = await judge(tx, orgId, projectId, locked, evidence)
+  const { judgements, unreadable } = await judge(tx, orgId, projectId, locked, evidence)
   const stored = await storeJudgements(tx, orgId, projectId, judgements, evidence)
   await markJudged(tx, orgId, projectId, stored.first)
   await markCellsDirty(tx, orgId, projectId, stored.moved)
-  const own = new Set(judged)
+  const own = new Set(ids)
   const copies = evidence.family.map(({ trace_id }) => trace_id).filter((id) => !own.has(id))
   await enqueueTraces(queue, tx, judgeJob, orgId, projectId, copies)
   // There may be further copies, which are found when those listed have been judged.
   if (copies.length === MAX_COPIES) {
     const options = { startAfterSeconds: COPIES_SECONDS }
-    await enqueueTraces(queue, tx, judgeJob, orgId, projectId, judged, options)
+    await enqueueTraces(queue, tx, judgeJob, orgId, projectId, ids, options)
   }
   await judgeOrphansLater(tx, queue, orgId, projectId, evidence)
   await noteSkills(tx, orgId, projectId, locked, evidence)
   const isAnyMarked = stored.first.length + stored.moved.length > 0
   if (isAnyMarked) await requestAggregation(queue, tx, orgId, projectId)
+  const judged = judgements.map(idOf)
   const verdicts = judgements.map(({ decision }) => decision.verdict)
-  return { judged, verdicts, copies, changed: stored.isAnyChanged }
+  return { judged, unreadable, verdicts, copies, changed: stored.isAnyChanged }
 }
 
 /**
@@ -140,6 +142,16 @@ function toVerdictRow(judgement: TraceJudgement): VerdictRow {
 /** The older trace that the reasons name; none for a copy that a person corrected. */
 function copiedFrom({ reasons }: Decision) {
   return reasons.find(({ code }) => code === COPY)?.subject ?? null
+}
+
+interface JudgedTraces {
+  readonly judged: string[]
+  readonly unreadable: UnreadableTrace[]
+  /** Those of `judged`. */
+  readonly verdicts: Verdict[]
+  readonly copies: string[]
+  /** Whether a score or a decision has changed. */
+  readonly changed: boolean
 }
 
 /** Within which `MAX_COPIES` have usually been judged. */

@@ -55,7 +55,7 @@ export async function readEvidence(
   }
 }
 
-/** Judges traces in memory; nothing is stored. */
+/** Judges traces in memory; nothing is stored. One whose content cannot be opened keeps none from being judged. */
 export async function judge(
   sql: Queryable,
   orgId: string,
@@ -65,8 +65,15 @@ export async function judge(
 ) {
   const isRead = ({ agent_name }: LockedTrace) => needsOutput(checks, agent_name)
   const judgements: TraceJudgement[] = []
-  for await (const { row, output } of withOutputs(sql, orgId, projectId, locked, isRead)) {
+  const unreadable: UnreadableTrace[] = []
+  for await (const opened of withOutputs(sql, orgId, projectId, locked, isRead)) {
+    const { row } = opened
     const { trace_id } = row
+    if ('fault' in opened) {
+      unreadable.push({ trace_id, fault: opened.fault })
+      continue
+    }
+    const { output } = opened
     const first = oldest.get(trace_id) ?? trace_id
     const trace = {
       ...row,
@@ -81,9 +88,14 @@ export async function judge(
     // Matching patterns in a long output takes time, so other work gets its turn between traces.
     if (output !== '') await setImmediate()
   }
-  return judgements
+  return { judgements, unreadable }
 }
 
+/** A trace that was not judged, and why its content cannot be opened. */
+export interface UnreadableTrace {
+  readonly trace_id: string
+  readonly fault: unknown
+}
 export type TraceJudgement = Judgement & { trace: JudgedTrace }
 export type TraceEvidence = Omit<Awaited<ReturnType<typeof readEvidence>>, 'policies'> & {
   /** Those that hold, or others to see what these would decide. */

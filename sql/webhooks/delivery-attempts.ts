@@ -1,4 +1,7 @@
+import { deliverWebhook } from '../../jobs/deliver-webhook.ts'
+import { deadLetterName } from '../../jobs/job.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
+import { deadJobs } from '../jobs/pg-boss.ts'
 import type { DeliveryState } from './deliveries.ts'
 
 export interface AttemptRow {
@@ -20,8 +23,9 @@ export interface StartedAttempt {
 }
 
 /**
- * Begins the next attempt of each delivery, once: one that is being attempted, has ended or has no
- * attempt left is not begun and has no entry, whoever asks. Addresses and secrets are read anew for each
+ * Begins the next attempt of each delivery, once: one that is being attempted, was delivered or has no
+ * attempt left is not begun and has no entry, whoever asks. One that has failed with attempts left was
+ * settled by `failUnattempted`, and its job was redriven. Addresses and secrets are read anew for each
  * attempt.
  * @returns by the delivery's id
  */
@@ -31,12 +35,13 @@ export async function startAttempts(
 ) {
   const rows = await sql<(StartedAttempt & { id: string })[]>`
     with started as (
-      update deliveries d set state = 'attempting', attempt_no = attempt_no + 1, attempted_at = now()
+      update deliveries d set state = 'attempting', attempt_no = attempt_no + 1, attempted_at = now(),
+        finished_at = null
       from unnest(${deliveries.map(({ orgId }) => orgId)}::uuid[],
           ${deliveries.map(({ id }) => id)}::uuid[]) as w (org_id, id)
         join notification_settings s on s.org_id = w.org_id
       where d.org_id = w.org_id and d.id = w.id
-        and d.state in ('pending', 'retry_wait') and d.attempt_no < d.max_attempts
+        and d.state in ('pending', 'retry_wait', 'failed') and d.attempt_no < d.max_attempts
       returning d.org_id, d.id, d.event, d.body, d.attempt_no, d.max_attempts, s.webhook_url, s.secret
     ), logged as (
       insert into delivery_attempts (org_id, delivery_id, number)
@@ -117,6 +122,23 @@ export async function settleLostAttempts(sql: Transaction, olderThanSeconds: num
       ${lost.map(({ attempt_no }) => attempt_no)}::int[]) as l (org_id, id, number)
     where a.org_id = l.org_id and a.delivery_id = l.id and a.number = l.number`
   return lost.filter(({ state }) => state === 'retry_wait')
+}
+
+/**
+ * Fails deliveries that wait for an attempt whose job is among the dead letters: it was lost or broken each
+ * time before the attempt began. 1000 at most; the next call takes others. Returns them.
+ */
+export async function failUnattempted(sql: Transaction) {
+  return sql<{ org_id: string; id: string }[]>`
+    update deliveries set state = 'failed', error = 'not_attempted', finished_at = now()
+    where (org_id, id) in (
+      select d.org_id, d.id
+      from ${deadJobs(sql, deadLetterName(deliverWebhook.name))} dead
+      join deliveries d
+        on d.org_id = dead.org_id and d.id = (dead.payload ->> 'delivery_id')::uuid
+      where d.state in ('pending', 'retry_wait')
+      limit 1000 for update of d skip locked)
+    returning org_id, id`
 }
 
 export async function listAttempts(sql: Queryable, orgId: string, deliveryId: string) {

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { makeKey } from '../../jobs/rules/access/api-key.ts'
 import { openTestDatabase } from '../support/database.ts'
+import { countLockWaits } from '../support/lock-waits.ts'
 import { until } from '../support/until.ts'
 import { findFreePort } from '../../ops/free-port.ts'
 import { launch } from '../support/program.ts'
@@ -50,6 +52,19 @@ t.test('a process on its own', async (t) => {
     const other = launch(t, 'start-workers.ts', env)
     await until(() => /"pools":\["maintenance"\].*"supervise":true/.test(other.stderr()))
     t.equal(await other.stop('SIGINT'), 0)
+  })
+
+  t.test('ends within its time while the queues are being looked after', async (t) => {
+    const env = { DATABASE_URL, DRAIN_SECONDS: '1' }
+    const maintenance = launch(t, 'start-workers.ts', env, ['--pool', 'maintenance'])
+    await until(() => maintenance.stderr().includes('"supervise":true'))
+    await sql.begin(async (tx) => {
+      await tx`lock table pgboss.queue in share mode`
+      await until(async () => (await countLockWaits(sql)) > 0)
+      const ended = maintenance.stop('SIGTERM')
+      const code = await Promise.race([ended, setTimeout(ENDING_MS, 'goes on', { ref: false })])
+      t.type(code, 'number', 'its statement still waits')
+    })
   })
 
   t.test('warns where runners of replays are told no address', async (t) => {
@@ -131,3 +146,6 @@ t.test('a process on its own', async (t) => {
 function lastLine(output: string) {
   return JSON.parse(output.trimEnd().split('\n').at(-1) ?? '') as object
 }
+
+/** DRAIN_SECONDS, what closing connections and lingering may take, and a busy machine. */
+const ENDING_MS = 20_000

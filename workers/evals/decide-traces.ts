@@ -5,7 +5,7 @@ import type { Transaction } from '../../sql/core/db.ts'
 import { listCurrentPolicies } from '../../sql/evals/decision-policies.ts'
 import { countDecided, listDecidedIds } from '../../sql/manifests/decided-traces.ts'
 import type { DecidedTraces } from '../../sql/manifests/decided-traces.ts'
-import { judgeTraces } from '../../sql/transactions/judge-traces.ts'
+import { judgeTraces } from '../examination/judge-traces.ts'
 import { handler } from '../runtime/handler.ts'
 import type { ResumableRun, Run } from '../runtime/handler.ts'
 
@@ -53,12 +53,11 @@ async function decidePage(
   all: number,
 ) {
   const { queue, sql } = run
-  const { orgId, projectId } = traces
   const ids = await listDecidedIds(sql, traces, from.after, TRACE_BATCH)
   const last = ids.at(-1)
   if (last === undefined) return undefined
   return queue.transaction(sql, async (tx: Transaction) => {
-    const { judged, verdicts } = await judgeTraces(tx, queue, orgId, projectId, ids)
+    const { judged, verdicts } = await judgeTraces(run, tx, traces.projectId, ids)
     const verdict_counts = { ...from.verdict_counts }
     for (const verdict of verdicts) verdict_counts[verdict] = (verdict_counts[verdict] ?? 0) + 1
     const seen = from.seen + ids.length

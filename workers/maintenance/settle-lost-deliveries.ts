@@ -1,6 +1,6 @@
 import { deliverWebhook } from '../../jobs/deliver-webhook.ts'
 import { settleLostDeliveries } from '../../jobs/settle-lost-deliveries.ts'
-import { settleLostAttempts } from '../../sql/webhooks/delivery-attempts.ts'
+import { failUnattempted, settleLostAttempts } from '../../sql/webhooks/delivery-attempts.ts'
 import { transactionalHandler } from '../runtime/handler.ts'
 
 /** Retries at once what may be retried: its interval has passed before the loss was found. */
@@ -11,6 +11,12 @@ export const settleLostDeliveriesHandler = transactionalHandler(
     for (const { org_id: orgId, id } of again) {
       log.warn({ delivery_id: id }, 'the worker of a webhook attempt was lost')
       await queue.enqueue(tx, deliverWebhook, { delivery_id: id }, { orgId })
+    }
+    for (const { id } of await failUnattempted(tx)) {
+      log.error(
+        { delivery_id: id },
+        'a webhook attempt could not begin; its job is in the dead letters',
+      )
     }
   },
 )

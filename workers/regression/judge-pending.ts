@@ -3,7 +3,7 @@ import type { Transaction } from '../../sql/core/db.ts'
 import type { AgentKey } from '../../sql/manifests/manifests.ts'
 import { listPendingTraces } from '../../sql/regression/pending-traces.ts'
 import type { Compared } from '../../sql/regression/pending-traces.ts'
-import { judgeTraces } from '../../sql/transactions/judge-traces.ts'
+import { judgeTraces } from '../examination/judge-traces.ts'
 import type { Run } from '../runtime/handler.ts'
 
 /**
@@ -18,9 +18,7 @@ export async function judgePending(run: Run, agent: AgentKey, compared: Compared
     const pending = await listPendingTraces(sql, agent, compared, { after, limit: PENDING_PAGE })
     for (const ids of traceBatches(pending)) {
       signal.throwIfAborted()
-      await queue.transaction(sql, (tx: Transaction) =>
-        judgeTraces(tx, queue, agent.orgId, agent.projectId, ids),
-      )
+      await queue.transaction(sql, (tx: Transaction) => judgeTraces(run, tx, agent.projectId, ids))
       judged += ids.length
       run.progress({ done: judged, unit: 'traces', note: 'judging' })
     }

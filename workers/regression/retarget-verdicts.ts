@@ -8,10 +8,10 @@ import {
 import type { ClosedTraceRow } from '../../sql/manifests/closed-traces.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { upsertExaminations } from '../../sql/manifests/trace-examinations.ts'
-import { judgeTraces } from '../../sql/transactions/judge-traces.ts'
 import { handler } from '../runtime/handler.ts'
 import type { ResumableRun } from '../runtime/handler.ts'
 import { examinationRow, examineTraces, holdActive } from '../examination/examine-traces.ts'
+import { judgeTraces } from '../examination/judge-traces.ts'
 
 /** Works page by page. One transaction stores the comparisons of a page, its judgements and the checkpoint. */
 export const retargetVerdictsHandler = handler(
@@ -55,7 +55,7 @@ async function retargetPage(
     const rows = compared.map((each) => examinationRow(each, false))
     await upsertExaminations(tx, orgId, projectId, rows)
     // All traces are judged, because those recorded under the target have another target now, too.
-    await judgeTraces(tx, queue, orgId, projectId, [...unrevised])
+    await judgeTraces(run, tx, projectId, [...unrevised])
     await run.checkpoint(tx, { done: next.compared, total, unit: 'traces' }, next)
     return true
   })

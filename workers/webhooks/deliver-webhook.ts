@@ -73,14 +73,20 @@ async function send(
   delivery: { event: string; body: Buffer; webhook_url: string; secret: Buffer | null },
 ) {
   const { webhook_url, body } = delivery
-  const headers = eventHeaders({ ...delivery, id }, outbound.masterKeys)
+  let headers
+  try {
+    headers = eventHeaders({ ...delivery, id }, outbound.masterKeys)
+  } catch {
+    return SECRET_UNREADABLE
+  }
   return postWebhook(outbound.agents, webhook_url, body, headers)
 }
 
 /** The organization removed its address after the event. */
-const NO_ADDRESS: AttemptResult & { retryAfterSeconds?: number } = {
-  duration_ms: 0,
-  status_code: null,
-  error: 'no_address',
-  response_excerpt: null,
+const NO_ADDRESS = unsent('no_address')
+/** The secret was sealed with another master key. */
+const SECRET_UNREADABLE = unsent('secret_unreadable')
+
+function unsent(error: string): AttemptResult & { retryAfterSeconds?: number } {
+  return { duration_ms: 0, status_code: null, error, response_excerpt: null }
 }

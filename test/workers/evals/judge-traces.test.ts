@@ -124,8 +124,51 @@ t.test('the judge', async (t) => {
     const result = await sql.begin((tx) =>
       judgeTraces(tx, queue, org.orgId, org.projectId, ['running', 'gone']),
     )
-    t.same(result, { judged: [], verdicts: [], copies: [], changed: false })
+    t.same(result, { judged: [], unreadable: [], verdicts: [], copies: [], changed: false })
     t.same(await rows(org.orgId), { scores: [], verdicts: [] })
+  })
+
+  t.test('judges the traces beside one whose content is damaged', async (t) => {
+    const org = await service.makeOrganization()
+    const client = service.client(org.key)
+    const check = { name: 'says_end', type: 'contains', config: { text: 'end' } }
+    t.match(await client.post('/evaluators', check), { status: 201 })
+    const ids = ['before', 'damaged', 'then']
+    await client.post(
+      '/traces/batch',
+      ids.map((id) => ({
+        id,
+        agent_name: 'a',
+        llm_calls: [
+          { rendered_input: [{ role: 'user', content: id }], output: { content: 'end' } },
+        ],
+      })),
+    )
+    await sql`
+      update traces set content = '{}' where org_id = ${org.orgId} and trace_id = 'damaged'`
+    const workers = await service.startWorkers([judgeTracesHandler])
+    await until(async () => {
+      const [left] = await sql`
+        select count(*)::int as n from pgboss.job where name = 'evals.judge' and state < 'completed' and group_id = ${org.orgId}`
+      return left?.['n'] === 0
+    })
+    await workers.stop()
+    const { scores, verdicts } = await rows(org.orgId)
+    t.same(
+      verdicts.map(({ trace_id }) => trace_id as string),
+      ['before', 'then'],
+    )
+    t.same(
+      scores.filter(({ name }) => name === 'says_end').map(({ value }) => value as number),
+      [1, 1],
+    )
+    const [line] = service.logged.filter((each) => each.includes('a content cannot be read'))
+    t.match(JSON.parse(line ?? '{}'), { level: 50, org_id: org.orgId, trace_id: 'damaged' })
+
+    const { body } = await client.post('/traces/batch-decision', { trace_ids: ids })
+    t.match(body, { total: 2, errors: [{ trace_id: 'damaged', code: 'unreadable' }] })
+    t.equal((await client.post('/traces/damaged/decision')).status, 500)
+    t.equal((await client.post('/traces/damaged/evaluate')).status, 500)
   })
 
   t.test('of ten trials keeps the four that were rewarded and drops six', async (t) => {

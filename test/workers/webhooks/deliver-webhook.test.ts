@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createHmac } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { sealSecret } from '../../../jobs/rules/core/secret-box.ts'
 import { readMasterKey } from '../../../ops/outbound.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
@@ -7,6 +7,11 @@ import { emitEvent } from '../../../sql/transactions/emit-event.ts'
 import { settleLostAttempts, startAttempts } from '../../../sql/webhooks/delivery-attempts.ts'
 import { setWebhookSecret } from '../../../sql/webhooks/notifications.ts'
 import { deliverWebhook } from '../../../jobs/deliver-webhook.ts'
+import { deadLetterName } from '../../../jobs/job.ts'
+import { settleLostDeliveries } from '../../../jobs/settle-lost-deliveries.ts'
+import { redriveDeadLetters } from '../../../ops/dead-letters.ts'
+import { settleLostDeliveriesHandler } from '../../../workers/maintenance/settle-lost-deliveries.ts'
+import { handler } from '../../../workers/runtime/handler.ts'
 import { deliverWebhookHandler } from '../../../workers/webhooks/deliver-webhook.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
 import { startReceiver } from '../../support/receiver.ts'
@@ -130,6 +135,14 @@ t.test('webhook deliveries', async (t) => {
     t.notOk('x-service-signature' in (org.of('/200/unsigned')[0]?.headers ?? {}))
   })
 
+  t.test('with a secret that cannot be opened nothing is sent, and this is told', async (t) => {
+    const org = await makeReceiver('/200/sealed')
+    await setWebhookSecret(sql, org.orgId, sealSecret(randomBytes(32), randomBytes(12), 'whsec_x'))
+    const delivery = await org.ended(await org.emit('manifest.changed'))
+    t.match(delivery, { status: 'failed', error: 'secret_unreadable', attempt_count: 1 })
+    t.same(org.of('/200/sealed'), [])
+  })
+
   t.test('an event that is sent once fails at its first failure', async (t) => {
     const org = await makeReceiver('/500/once')
     const delivery = await org.ended(await org.emit('manifest.changed'))
@@ -246,4 +259,55 @@ t.test('webhook deliveries', async (t) => {
     await tx`update deliveries set attempted_at = now() - interval '1 minute' where id = ${id}`
     return id
   }
+})
+
+t.test('a delivery whose job was given up', async (t) => {
+  const receiver = await startReceiver(t)
+  const service = await openService(t, {
+    env: { OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8', OUTBOUND_CA_FILE: receiver.caFile },
+  })
+  const { sql, boss } = service
+  const { queue } = service.context
+  const org = await service.makeOrganization()
+  const client = service.client(org.key)
+  await client.patch('/org/notifications', { webhook_url: `${receiver.url}/200/redriven` })
+  const broken = handler(deliverWebhook, async () => {
+    throw new Error('broken')
+  })
+  const worker = await service.startWorkers([broken, settleLostDeliveriesHandler])
+  const id = await queue.transaction(sql, async (tx: Transaction) => {
+    const emitted = await emitEvent(
+      tx,
+      queue,
+      org.orgId,
+      'regression.detected',
+      REGRESSION,
+      new Date(),
+    )
+    await tx`update pgboss.job set retry_limit = 0 where name = ${deliverWebhook.name}`
+    return emitted
+  })
+  const shown = async () => (await client.get(`/org/webhook-deliveries/${id}`)).body
+  const ended = () =>
+    until(async () => {
+      const body = await shown()
+      return body.finished_at && body
+    })
+  await until(async () => (await boss.findJobs(deadLetterName(deliverWebhook.name))).length === 1)
+  t.match(await shown(), { status: 'pending' })
+
+  await queue.enqueue(sql, settleLostDeliveries, {}, { orgId: null })
+  const failed = { status: 'failed', error: 'not_attempted', attempt_count: 0, attempts: [] }
+  t.match(await ended(), failed)
+  await worker.stop()
+
+  await service.startWorkers([deliverWebhookHandler])
+  const redriven = await redriveDeadLetters({ boss, sql, queue }, deliverWebhook.name, {
+    limit: 10,
+    dryRun: false,
+  })
+  t.match(redriven, { redriven: 1 })
+  await until(async () => (await shown()).status === 'delivered')
+  t.match(await shown(), { error: null, attempts: [{ number: 1, status_code: 200 }] })
+  t.equal(receiver.received.length, 1)
 })
