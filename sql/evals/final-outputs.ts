@@ -7,7 +7,8 @@ import { ofTraces } from '../traces/traces.ts'
 
 /**
  * Each trace with its final output in full, which is longer than its preview; '' where it is not
- * needed, and the error where its content cannot be opened. Only a few contents are in memory at once, and only one of them decompressed.
+ * needed, and the error where its content cannot be opened. Only a few contents are in memory at once, and
+ * only one of them decompressed.
  */
 export async function* withOutputs<T extends OpenableTrace>(
   sql: Queryable,

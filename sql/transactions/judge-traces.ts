@@ -21,7 +21,8 @@ import type { TraceEvidence, TraceJudgement, UnreadableTrace } from './trace-evi
 /**
  * Judges traces of a project: stores the scores of the built-in evaluators and the decisions, indexes
  * the traces for search, and marks what the score cells and the scores of skills do not show yet. Traces
- * that are still running are only indexed; `unreadable` ones keep the decision they have. Judging again with nothing new changes no score or decision.
+ * that are still running are only indexed; `unreadable` ones keep the decision they have. Judging again with
+ * nothing new changes no score or decision.
  *
  * Enqueues the judging of copies whose decision names no older trace yet, and the aggregation of what it
  * has marked. Another transaction that does so for the same project waits for the end of this one, so

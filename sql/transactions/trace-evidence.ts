@@ -55,7 +55,7 @@ export async function readEvidence(
   }
 }
 
-/** Judges traces in memory; nothing is stored. One whose content cannot be opened keeps none from being judged. */
+/** Judges traces in memory; nothing is stored. One whose content cannot be opened holds up no other. */
 export async function judge(
   sql: Queryable,
   orgId: string,
