@@ -48,23 +48,19 @@ t.test('the id of a request', async (t) => {
     t.notOk('request_id' in alone)
   })
 
-  t.test(
-    'goes with what a request enqueues, that of the first of those answered together',
-    async (t) => {
-      const { post } = service.client(org.key)
-      const send = (id: string) => post('/traces', { agent_name: 'a' }, { 'x-request-id': id })
-      const answers = await Promise.all(['r1', 'r2', 'r3'].map(send))
-      t.same(
-        answers.map(({ status }) => status),
-        [201, 201, 201],
-      )
-      const rows = await sql<{ id: string }[]>`
+  t.test('goes with what a request enqueues, that of one of those answered together', async (t) => {
+    const { post } = service.client(org.key)
+    const send = (id: string) => post('/traces', { agent_name: 'a' }, { 'x-request-id': id })
+    const answers = await Promise.all(['r1', 'r2', 'r3'].map(send))
+    t.same(
+      answers.map(({ status }) => status),
+      [201, 201, 201],
+    )
+    const rows = await sql<{ id: string }[]>`
       select data ->> 'request_id' as id from pgboss.job where name = 'evals.judge'`
-      t.ok(rows.length > 0)
-      for (const { id } of rows) t.match(id, /^r[123]$/)
-      t.equal(rows[0]?.id, 'r1')
-    },
-  )
+    t.ok(rows.length > 0)
+    for (const { id } of rows) t.match(id, /^r[123]$/)
+  })
 
   t.test('is one of ours where the client sends an API key as one', async (t) => {
     const { post } = service.client(org.key)
