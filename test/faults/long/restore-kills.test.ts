@@ -48,7 +48,8 @@ t.test(
 )
 
 function startProcess({ service }: Installation) {
-  const program = new URL('../workers/import/backup/restore-process.ts', import.meta.url).pathname
+  const program = new URL('../../workers/import/backup/restore-process.ts', import.meta.url)
+    .pathname
   const args = [program, service.url, service.config.DATA_DIR, String(CHUNK_BYTES)]
   return spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
 }
