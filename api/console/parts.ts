@@ -150,6 +150,11 @@ export function withQuery(path: string, query: Query, change: Query = {}): strin
   return text ? `${path}?${text}` : path
 }
 
+/** Keeps a form to the project that its page shows, if it shows one. */
+export function hiddenProject(project: string | undefined): Markup {
+  return html`${project && html`<input type="hidden" name="project" value="${project}" />`}`
+}
+
 /** The links of a list that is read in pages by a cursor. */
 export function pager(path: string, query: Query, nextCursor: string | null | undefined): Markup {
   const { cursor } = query

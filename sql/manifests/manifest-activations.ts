@@ -1,6 +1,6 @@
 import { onlyRow } from '../core/db.ts'
-import type { Fragment, Queryable } from '../core/db.ts'
-import { ofUntied } from '../traces/traces.ts'
+import type { Queryable } from '../core/db.ts'
+import { newestOfManifest } from '../traces/traces.ts'
 import { ofAgent } from './manifests.ts'
 import type { AgentKey } from './manifests.ts'
 
@@ -63,17 +63,17 @@ export async function countTracesUsing(
   },
 ) {
   if (used.tools.length === 0 && used.skills.length === 0 && !used.anyCall) return 0
-  // Tied and untied ones apart: each has an index in this order.
-  const newest = (isOfManifest: Fragment) => sql`
-    (select t.started_at, t.trace_id, t.tools_called, t.skills_loaded_by_agent, t.llm_call_count
-    from traces t
-    where ${ofAgent(sql, agent)} and t.started_at >= ${used.since} and ${isOfManifest}
-    order by t.started_at desc, t.trace_id desc limit ${MAX_READ})`
+  const newest = newestOfManifest(
+    sql,
+    { orgId: agent.orgId, manifestId },
+    {
+      columns: sql`t.started_at, t.trace_id, t.tools_called, t.skills_loaded_by_agent, t.llm_call_count`,
+      where: sql`${ofAgent(sql, agent)} and t.started_at >= ${used.since}`,
+      limit: MAX_READ,
+    },
+  )
   const counted = await sql<{ n: number }[]>`
-    select count(*)::int as n from (
-      ${newest(sql`t.manifest_id = ${manifestId}`)}
-      union all ${newest(ofUntied(sql, agent.orgId, manifestId))}
-      order by started_at desc, trace_id desc limit ${MAX_READ}) t
+    select count(*)::int as n from ${newest} t
     where tools_called && ${used.tools}::text[]
       or skills_loaded_by_agent && ${used.skills}::text[]
       or ${used.anyCall}::boolean and llm_call_count > 0`

@@ -1,7 +1,7 @@
 import type { Fragment, Queryable } from '../core/db.ts'
 import { countUpTo } from '../core/pages.ts'
 import type { AgentKey } from '../manifests/manifests.ts'
-import { isSameTrace, ofUntied } from '../traces/traces.ts'
+import { isSameTrace, newestOfManifest } from '../traces/traces.ts'
 
 /** One activation: a version became the active one of its agent. */
 export interface ActivationRow {
@@ -115,18 +115,16 @@ function newestMeasured(
   metric: string,
   { manifestId, begins, ends }: Record<'manifestId' | 'begins' | 'ends', Fragment>,
 ) {
-  // Tied and untied ones apart: each has an index in this order.
-  const newest = (isOfManifest: Fragment) => sql`
-    (select t.org_id, t.project_id, t.period, t.trace_id, t.started_at, t.session_id, t.task_id
-    from traces t
-    where ${isObserved(sql, agent)} and t.started_at >= ${begins} and t.started_at < ${ends}
-      and ${isOfManifest}
-    order by t.started_at desc, t.trace_id desc limit ${MAX_PROBED})`
-  return sql`(
-      ${newest(sql`t.manifest_id = ${manifestId}`)}
-      union all ${newest(ofUntied(sql, agent.orgId, manifestId))}
-      order by started_at desc, trace_id desc limit ${MAX_PROBED}) t
-    ${metricValues(sql, metric)}`
+  const probed = newestOfManifest(
+    sql,
+    { orgId: agent.orgId, manifestId },
+    {
+      columns: sql`t.org_id, t.project_id, t.period, t.trace_id, t.started_at, t.session_id, t.task_id`,
+      where: sql`${isObserved(sql, agent)} and t.started_at >= ${begins} and t.started_at < ${ends}`,
+      limit: MAX_PROBED,
+    },
+  )
+  return sql`${probed} t ${metricValues(sql, metric)}`
 }
 
 /** The condition that trace `t` is one of an agent's observed ones. */

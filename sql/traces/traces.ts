@@ -234,6 +234,28 @@ export function ofUntied(sql: Queryable, orgId: string | Fragment, manifestId: s
       where m.org_id = ${orgId} and m.id = ${manifestId})`
 }
 
+/**
+ * The newest `limit` traces of a manifest, as a table in the order of `started_at desc, trace_id desc`, which is read
+ * no further than it is asked for.
+ * @param columns of traces `t`, `started_at` and `trace_id` among them
+ * @param where what else they have to be; names their organization, project and agent
+ */
+export function newestOfManifest(
+  sql: Queryable,
+  { orgId, manifestId }: { orgId: string; manifestId: string | Fragment },
+  { columns, where, limit }: { columns: Fragment; where: Fragment; limit: number },
+) {
+  // Tied and untied ones apart: each has an index in this order.
+  const some = (isOfManifest: Fragment) => sql`
+    (select ${columns} from traces t
+    where ${where} and ${isOfManifest}
+    order by t.started_at desc, t.trace_id desc limit ${limit})`
+  return sql`(
+      ${some(sql`t.manifest_id = ${manifestId}`)}
+      union all ${some(ofUntied(sql, orgId, manifestId))}
+      order by started_at desc, trace_id desc limit ${limit})`
+}
+
 /** Those of the keys that are there, as rows `k` with the period. */
 export function keysOf(sql: Queryable, keys: readonly TraceKey[]) {
   return sql`(

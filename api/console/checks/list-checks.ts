@@ -3,7 +3,16 @@ import type { AnswerOf } from '../../endpoint.ts'
 import { listChecks } from '../../regression/list-checks.ts'
 import { html } from '../html.ts'
 import { page } from '../page.ts'
-import { ago, choice, count, curlLine, emptyState, pager, totalOf } from '../parts.ts'
+import {
+  ago,
+  choice,
+  count,
+  curlLine,
+  emptyState,
+  hiddenProject,
+  pager,
+  totalOf,
+} from '../parts.ts'
 import { checkBadge, decisionBadge } from './check-verdict.ts'
 
 const PATH = '/console/checks'
@@ -27,8 +36,7 @@ export const listChecksPage = page('/checks', {
             aria-label="Agent"
             maxlength="256"
           />
-          ${choice('verdict', 'Verdict', CHECK_VERDICTS, verdict)}
-          ${project && html`<input type="hidden" name="project" value="${project}" />`}
+          ${choice('verdict', 'Verdict', CHECK_VERDICTS, verdict)} ${hiddenProject(project)}
           <button class="button">Filter</button>
           ${isFiltered && html`<a class="link" href="${PATH}">Clear</a>`}
           <span class="total">${totalOf(list, 'check')}</span>

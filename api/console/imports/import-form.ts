@@ -1,7 +1,7 @@
 import { FORMAT_NAMES } from '../../../jobs/rules/import/detect.ts'
 import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
-import { commandLine } from '../parts.ts'
+import { commandLine, hiddenProject } from '../parts.ts'
 
 /**
  * Takes a file by drop or by choice, and says which files are understood.
@@ -42,7 +42,7 @@ export function importForm({
         <label class="check"
           ><input type="checkbox" name="dry_run" value="true" /> Only try: store nothing</label
         >
-        ${project && html`<input type="hidden" name="project" value="${project}" />`}
+        ${hiddenProject(project)}
         <button class="button primary">Import</button>
       </div>
       <progress max="1" value="0" hidden aria-label="Upload"></progress>

@@ -3,7 +3,17 @@ import { listManifests } from '../../manifests/list-manifests.ts'
 import { MANIFEST_STATUSES } from '../../manifests/manifest.ts'
 import { html } from '../html.ts'
 import { page } from '../page.ts'
-import { ago, choice, count, curlLine, emptyState, pager, stateBadge, totalOf } from '../parts.ts'
+import {
+  ago,
+  choice,
+  count,
+  curlLine,
+  emptyState,
+  hiddenProject,
+  pager,
+  stateBadge,
+  totalOf,
+} from '../parts.ts'
 
 const PATH = '/console/manifests'
 
@@ -25,8 +35,7 @@ export const listManifestsPage = page('/manifests', {
             aria-label="Agent"
             maxlength="256"
           />
-          ${choice('status', 'State', MANIFEST_STATUSES, status)}
-          ${project && html`<input type="hidden" name="project" value="${project}" />`}
+          ${choice('status', 'State', MANIFEST_STATUSES, status)} ${hiddenProject(project)}
           <button class="button">Filter</button>
           ${isFiltered && html`<a class="link" href="${PATH}">Clear</a>`}
           <span class="total">${totalOf(list, 'manifest')}</span>

@@ -7,7 +7,7 @@ import { html } from '../html.ts'
 import type { Markup } from '../html.ts'
 import { ifFound, page } from '../page.ts'
 import type { Visit } from '../page.ts'
-import { ago, curlLine, emptyState, sendButton, tabs, withQuery } from '../parts.ts'
+import { ago, curlLine, emptyState, hiddenProject, sendButton, tabs, withQuery } from '../parts.ts'
 import { findingPanel } from './finding-panel.ts'
 
 const PATH = '/console/regressions'
@@ -128,7 +128,7 @@ function versionTable({ versions }: Bisect, now: Date) {
 function metricForm(agent_name: string, project: string | undefined, metric: string) {
   return html`<form class="metric" action="${PATH}">
     <input type="hidden" name="agent_name" value="${agent_name}" />
-    ${project && html`<input type="hidden" name="project" value="${project}" />`}
+    ${hiddenProject(project)}
     <label
       >Metric <input name="metric" value="${metric}" maxlength="256" size="14" data-submit
     /></label>

@@ -12,6 +12,7 @@ import {
   count,
   curlLine,
   emptyState,
+  hiddenProject,
   pager,
   shortId,
   stateBadge,
@@ -57,8 +58,7 @@ async function batches({ ask, query, now, address }: Visit): Promise<Markup> {
   if (agent_name) names.add(agent_name)
   return html`<form class="filters" action="${PATH}">
       ${choice('agent_name', 'Agent', [...names], agent_name)}
-      ${choice('status', 'State', STATUSES, status)}
-      ${project && html`<input type="hidden" name="project" value="${project}" />`}
+      ${choice('status', 'State', STATUSES, status)} ${hiddenProject(project)}
       <button class="button">Filter</button>
       ${isFiltered && html`<a class="link" href="${withQuery(PATH, { project })}">Clear</a>`}
       <span class="total">${count(list.total)} ${list.total === 1 ? 'batch' : 'batches'}</span>

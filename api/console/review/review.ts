@@ -9,7 +9,16 @@ import type { Markup } from '../html.ts'
 import type { KeyList } from '../layout.ts'
 import { ifFound, page } from '../page.ts'
 import type { Query, Visit } from '../page.ts'
-import { ago, choice, count, duration, emptyState, facts, withQuery } from '../parts.ts'
+import {
+  ago,
+  choice,
+  count,
+  duration,
+  emptyState,
+  facts,
+  hiddenProject,
+  withQuery,
+} from '../parts.ts'
 import { traceContent } from '../traces/trace-content.ts'
 import type { ShownContent } from '../traces/trace-content.ts'
 import { verdictPanel } from '../traces/verdict-panel.ts'
@@ -121,8 +130,7 @@ function agentChoice({ agent_name, project }: Query, names: readonly string[]): 
   const all = new Set([...names, ...(agent_name ? [agent_name] : [])])
   if (all.size < 2) return html``
   return html`<form action="${PATH}">
-    ${choice('agent_name', 'Agent', [...all], agent_name)}
-    ${project && html`<input type="hidden" name="project" value="${project}" />`}
+    ${choice('agent_name', 'Agent', [...all], agent_name)} ${hiddenProject(project)}
     <noscript><button class="button">Show</button></noscript>
   </form>`
 }

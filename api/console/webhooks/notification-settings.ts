@@ -39,37 +39,25 @@ export function settingsDialogs(settings: Settings): Markup {
 }
 
 function addressDialog({ webhook_url }: Settings) {
-  return html`<dialog id="set-address" aria-labelledby="set-address-title">
-    <h2 id="set-address-title">Where events are sent</h2>
-    <form
-      class="form"
-      data-send="PATCH /api/v1/org/notifications"
-      data-body="${JSON.stringify({ webhook_url: null })}"
-    >
-      <label
-        >Address<input
-          type="url"
-          name="webhook_url"
-          value="${webhook_url}"
-          placeholder="https://example.com/hook"
-          maxlength="2048"
-        /><small>https, reachable from here. Empty: nothing is sent.</small></label
-      >
-      ${saveOrCancel()}
-    </form>
-  </dialog>`
+  return settingsDialog(
+    { id: 'set-address', title: 'Where events are sent', empty: { webhook_url: null } },
+    html`<label
+      >Address<input
+        type="url"
+        name="webhook_url"
+        value="${webhook_url}"
+        placeholder="https://example.com/hook"
+        maxlength="2048"
+      /><small>https, reachable from here. Empty: nothing is sent.</small></label
+    >`,
+  )
 }
 
 function eventsDialog({ events, events_configured, all_events }: Settings) {
   const chosen = new Set(events_configured ? events : all_events)
-  return html`<dialog id="choose-events" aria-labelledby="choose-events-title">
-    <h2 id="choose-events-title">Which events are sent</h2>
-    <form
-      class="form"
-      data-send="PATCH /api/v1/org/notifications"
-      data-body="${JSON.stringify({ events: [] })}"
-    >
-      ${!events_configured && html`<p class="quiet">All are sent, also those of later releases, until a list is saved here.</p>`}
+  return settingsDialog(
+    { id: 'choose-events', title: 'Which events are sent', empty: { events: [] } },
+    html`${!events_configured && html`<p class="quiet">All are sent, also those of later releases, until a list is saved here.</p>`}
       <fieldset class="events">
         <legend>Events</legend>
         ${all_events.map(
@@ -83,16 +71,28 @@ function eventsDialog({ events, events_configured, all_events }: Settings) {
               /><code>${event}</code></label
             >`,
         )}
-      </fieldset>
-      ${saveOrCancel()}
-    </form>
-  </dialog>`
+      </fieldset>`,
+  )
 }
 
-function saveOrCancel() {
-  return html`<p role="alert" class="error"></p>
-    <div class="actions">
-      <button class="button primary">Save</button
-      ><button type="button" class="button" data-close>Cancel</button>
-    </div>`
+/** @param empty what is sent where no field says otherwise */
+function settingsDialog(
+  { id, title, empty }: { id: string; title: string; empty: object },
+  fields: Markup,
+) {
+  return html`<dialog id="${id}" aria-labelledby="${id}-title">
+    <h2 id="${id}-title">${title}</h2>
+    <form
+      class="form"
+      data-send="PATCH /api/v1/org/notifications"
+      data-body="${JSON.stringify(empty)}"
+    >
+      ${fields}
+      <p role="alert" class="error"></p>
+      <div class="actions">
+        <button class="button primary">Save</button
+        ><button type="button" class="button" data-close>Cancel</button>
+      </div>
+    </form>
+  </dialog>`
 }
