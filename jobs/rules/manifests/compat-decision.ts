@@ -2,6 +2,7 @@ import { order } from '../core/order.ts'
 import type { Verdict } from '../core/verdicts.ts'
 import { COMPAT_ACTIONS } from './compat-policy.ts'
 import type { CompatAction } from './compat-policy.ts'
+import { MAX_COMPONENTS } from './manifest-components.ts'
 import type { ComponentType } from './manifest.ts'
 import { inOrder } from './tool-repair.ts'
 import type { RepairRule } from './tool-repair.ts'
@@ -32,15 +33,25 @@ export interface CompatReason {
   detail?: string
 }
 
-/** Gathers what was found of a trace: each reason and each repair once. */
+/** Gathers what was found of a trace: each reason and each repair once, of a code the first `MAX_OF_CODE`. */
 export class Findings {
   readonly #reasons = new Map<string, CompatReason>()
+  readonly #byCode = new Map<CompatCode, CompatReason[]>()
   readonly #rules = new Map<string, RepairRule>()
 
   add(action: CompatAction, code: CompatCode, [component_type, subject]: Surface, detail?: string) {
     const key = `${action} ${code} ${component_type} ${subject}`
     if (this.#reasons.has(key)) return
-    this.#reasons.set(key, { action, code, component_type, subject, ...(detail && { detail }) })
+    const alike = this.#byCode.get(code) ?? []
+    const last = alike[MAX_OF_CODE - 1]
+    if (last) {
+      last.detail ??= 'and others'
+      return
+    }
+    const reason = { action, code, component_type, subject, ...(detail && { detail }) }
+    this.#reasons.set(key, reason)
+    this.#byCode.set(code, alike)
+    alike.push(reason)
   }
 
   repair(rule: RepairRule) {
@@ -73,6 +84,9 @@ function byActionCodeSubject(a: CompatReason, b: CompatReason) {
     order(a.subject, b.subject)
   )
 }
+
+/** A manifest has no more components. A trace may use more tools that no manifest has. */
+const MAX_OF_CODE = MAX_COMPONENTS
 
 /** A component by type and name. */
 export type Surface = readonly [ComponentType, string]

@@ -89,6 +89,6 @@ function isPresent<T>(value: T | undefined): value is T {
   return value !== undefined
 }
 
-const MAX_COMPONENTS = 500
+export const MAX_COMPONENTS = 500
 const MAX_SCHEMA_BYTES = 64 << 10
 const MAX_MANIFEST_BYTES = 1 << 20

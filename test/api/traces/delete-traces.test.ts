@@ -232,6 +232,10 @@ t.test('DELETE /traces', async (t) => {
     })
     t.equal((await org.client.get(`/jobs/${body.job_id}`)).body.state, 'failed')
     t.equal((await org.client.post(retry, { force: true })).status, 202)
+    await until(async () => {
+      const { body: job } = await org.client.get(`/jobs/${body.job_id}`)
+      return job.state === 'succeeded'
+    })
     // As of a restore, which other keys than those of admins may ask for.
     await setJobState(sql, body.job_id, 'failed')
     await sql`update jobs set created_by = ${writer.id} where id = ${body.job_id}`

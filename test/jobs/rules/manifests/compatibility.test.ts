@@ -168,6 +168,13 @@ t.test('a tool call under a new schema', async (t) => {
       needs_review: true,
       reasons: [{ action: 'flag', code: 'tool_not_in_manifests', subject: 'mystery' }],
     })
+    const many = Array.from({ length: 502 }, (_, i) => [`t${i}`, {}] as [string, object])
+    const { reasons } = decide([], [], traceOf([...many, ['t501', {}]]))
+    t.equal(reasons.length, 500, 'and of more, the first')
+    t.same(
+      reasons.filter(({ detail }) => detail),
+      [{ ...reasons[0], subject: 't499', detail: 'and others' }],
+    )
   })
 
   t.test('whose arguments were not recorded asks for a look', async (t) => {
