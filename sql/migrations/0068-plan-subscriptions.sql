@@ -1,7 +1,12 @@
 -- serves: 16
--- The payment processor's subscription that gave the organization its plan. Null where nobody knows of one, as
--- of all plans before this; the release before gives plans without a word here.
-alter table organizations
-  add column plan_subscription_id text,
-  -- When it was made, in seconds since 1970: a newer one takes its place.
-  add column plan_subscription_created bigint;
+-- The payment processor's subscriptions that are in force, of which the newest gives an organization its plan.
+-- Those that began before this are not among them until their next event, nor are those of events that the
+-- release before takes in.
+create table plan_subscriptions (
+  org_id uuid not null references organizations on delete cascade,
+  id text not null,
+  -- When it was made, in seconds since 1970.
+  created bigint not null,
+  plan text not null,
+  primary key (org_id, id)
+);

@@ -105,26 +105,40 @@ export async function listEventsOfNobody(sql: Queryable, customerId: string, lim
   return newest.reverse()
 }
 
-/** Sets the plan that a subscription gives, unless a newer subscription gave the one that holds. */
+/** Notes that a subscription is in force, and sets the plan of the newest one that is. */
 export async function givePlan(
-  sql: Queryable,
+  tx: Transaction,
   orgId: string,
   plan: Plan,
   subscription: { readonly id: string; readonly created: number },
 ) {
   const { id, created } = subscription
-  await sql`
-    update organizations
-    set plan = ${plan}, plan_subscription_id = ${id}, plan_subscription_created = ${created}
-    where id = ${orgId} and coalesce(plan_subscription_created <= ${created}, true)`
+  await lockPlan(tx, orgId)
+  await tx`
+    insert into plan_subscriptions (org_id, id, created, plan)
+    values (${orgId}, ${id}, ${created}, ${plan})
+    on conflict (org_id, id) do update set created = excluded.created, plan = excluded.plan`
+  await setPlan(tx, orgId)
 }
 
-/** Sets the free plan when the subscription that gave the plan has ended, or when none is known. */
-export async function endPlan(sql: Queryable, orgId: string, subscriptionId: string) {
-  await sql`
-    update organizations
-    set plan = 'free', plan_subscription_id = null, plan_subscription_created = null
-    where id = ${orgId} and coalesce(plan_subscription_id = ${subscriptionId}, true)`
+/** Notes that a subscription has ended, and sets the plan of the newest one in force, or the free one. */
+export async function endPlan(tx: Transaction, orgId: string, subscriptionId: string) {
+  await lockPlan(tx, orgId)
+  await tx`delete from plan_subscriptions where org_id = ${orgId} and id = ${subscriptionId}`
+  await setPlan(tx, orgId)
+}
+
+/** Until the transaction ends, no other one changes which subscriptions an organization has. */
+async function lockPlan(tx: Transaction, orgId: string) {
+  await tx`select from organizations where id = ${orgId} for no key update`
+}
+
+async function setPlan(tx: Transaction, orgId: string) {
+  await tx`
+    update organizations set plan = coalesce((
+      select plan from plan_subscriptions where org_id = ${orgId}
+      order by created desc, id desc limit 1), 'free')
+    where id = ${orgId}`
 }
 
 /** Begins the grace period, or leaves one that runs; returns its end. */

@@ -244,16 +244,20 @@ t.test('payment webhooks', async (t) => {
     t.equal(await plan(), 'free')
   })
 
-  t.test('a subscription that is still active gives the plan after a newer one', async (t) => {
+  t.test('when the newest of two subscriptions ends, the other one gives the plan', async (t) => {
     const payer = await makePayer()
     const customer = `cus_${randomUUID()}`
     await send(makeEvent('checkout.session.completed', makeCheckout(payer.orgId, customer, null)))
     const old = makeSubscription(customer, 'core', seconds() - 1000)
     const upgrade = makeSubscription(customer, 'enterprise')
-    await send(makeEvent('customer.subscription.created', upgrade))
+    await Promise.all(
+      [old, upgrade].map((each) => send(makeEvent('customer.subscription.created', each))),
+    )
+    t.match(await payer.billing(), { plan: 'enterprise' })
     await send(makeEvent('customer.subscription.deleted', upgrade))
-    await send(makeEvent('customer.subscription.updated', old))
     t.match(await payer.billing(), { plan: 'core' })
+    await send(makeEvent('customer.subscription.deleted', old))
+    t.match(await payer.billing(), { plan: 'free' })
   })
 
   t.test('what does not concern us is stored and acknowledged', async (t) => {

@@ -59,6 +59,7 @@ export const TABLES_LEFT_OUT = {
   organizations: 'plan, handle and retention are set at the installation',
   payment_events: 'of this installation',
   payment_objects: 'of this installation',
+  plan_subscriptions: 'of this installation',
   queue_control: 'of the operator',
   queue_limits: 'of the operator',
   rate_buckets: 'rate limits',
