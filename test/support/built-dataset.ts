@@ -5,6 +5,7 @@ import { openService } from './service.ts'
 import type { Service } from './service.ts'
 import { storeJudged } from './stored-traces.ts'
 import type { JudgedTrace } from './stored-traces.ts'
+import { until } from './until.ts'
 import { buildDatasetHandler } from '../../workers/datasets/build-dataset.ts'
 
 type Client = ReturnType<Service['client']>
@@ -32,9 +33,21 @@ export async function buildDataset(api: Client, type: 'sft' | 'dpo' | 'kto', bui
 }
 
 export async function buildVersion(api: Client, datasetId: string, build: object = {}) {
-  const answer = await api.post(`/datasets/${datasetId}/build`, build, { prefer: 'wait=50' })
-  if (answer.body.status !== 'ready') throw new Error(JSON.stringify(answer))
-  return answer.body as Version
+  const body = await tryBuild(api, datasetId, build)
+  if (body.status !== 'ready') throw new Error(JSON.stringify(body))
+  const { body: job } = await api.get(`/jobs/${body.job_id}`)
+  if (job.attempt > 1) throw new Error('It was built at the second try, which nobody caused')
+  return body as Version
+}
+
+/** The version of a build that has ended in whatever way. */
+export async function tryBuild(api: Client, datasetId: string, build: object) {
+  const asked = await api.post(`/datasets/${datasetId}/build`, build, { prefer: 'wait=50' })
+  if (!asked.body.id) throw new Error(JSON.stringify(asked))
+  return until(async () => {
+    const { body } = await api.get(pathOf(asked.body))
+    return body.status !== 'queued' && body.status !== 'building' && body
+  })
 }
 
 /** The rows of a version as its JSONL has them, of one split or of all. */
@@ -74,7 +87,7 @@ function withParts(value: unknown): unknown {
   return parts ? { ...others, content: parts } : others
 }
 
-export function pathOf({ dataset_id, id }: Version) {
+export function pathOf({ dataset_id, id }: Pick<Version, 'dataset_id' | 'id'>) {
   return `/datasets/${dataset_id}/versions/${id}`
 }
 

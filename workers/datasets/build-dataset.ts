@@ -140,8 +140,9 @@ function convertAll(
   convert: ConvertShard,
 ) {
   const all = files.map(async (file) => {
-    const done = rare.length === 0 ? converted.get(file.localPath) : undefined
-    const parquet = await (done ?? convert(file, 'chosen', rare))
+    // Also where it is converted again, into the same file.
+    const done = await converted.get(file.localPath)
+    const parquet = done && rare.length === 0 ? done : await convert(file, 'chosen', rare)
     return { ...parquet, shard: file.shard }
   })
   return awaitedLater(Promise.all(all))

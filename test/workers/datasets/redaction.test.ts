@@ -6,6 +6,7 @@ import {
   pathOf,
   readJsonl,
   readParquet,
+  tryBuild,
   withoutNulls,
 } from '../../support/built-dataset.ts'
 import type { JudgedTrace } from '../../support/stored-traces.ts'
@@ -83,9 +84,9 @@ t.test('a build with redaction', async (t) => {
     const { api } = await openOrganization([traceOf('t1', 'ann@example.com')])
     const { body: dataset } = await api.post('/datasets', { name: 'left', dataset_type: 'sft' })
     const build = { options: { redact: ['email'] } }
-    const answer = await api.post(`/datasets/${dataset.id}/build`, build, { prefer: 'wait=50' })
-    t.match(answer.body, { status: 'failed', error: { code: 'redaction_incomplete' } })
-    t.match(answer.body.error.message, /^1 of 1 rows still held values after redaction/)
+    const failed = await tryBuild(api, dataset.id, build)
+    t.match(failed, { status: 'failed', error: { code: 'redaction_incomplete' } })
+    t.match(failed.error.message, /^1 of 1 rows still held values after redaction/)
     const many = Array.from({ length: 1100 }, (_, i): JudgedTrace => ({ trace_id: `m${i}` }))
     const { api: other } = await openOrganization([
       traceOf('t1', 'ann@example.com'),
