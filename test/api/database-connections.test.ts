@@ -1,5 +1,5 @@
 import t from 'tap'
-import { gateOf } from '../../sql/core/db.ts'
+import { gateOf, ownedBy } from '../../sql/core/db.ts'
 import { meterRequests } from '../../ops/api-metrics.ts'
 import { openMetrics, showPools } from '../../ops/metrics.ts'
 import { openService } from '../support/service.ts'
@@ -12,14 +12,13 @@ const SHARE = 2
 /** As `CONCURRENT_REQUESTS` has it for the plan of the organizations here. */
 const AT_ONCE = 128
 
-t.test('while a list holds the share of its organization', async (t) => {
+t.test('while an organization holds its share', async (t) => {
   const service = await open(t, '1')
   const { context } = service
-  const [crowd, other] = await openClients(service)
-  const unlock = await lock(service, 'datasets')
-  // Its page and its count are two statements.
-  const list = crowd.get('/datasets')
-  await until(async () => (await countLocked(service)) === SHARE)
+  const { key, orgId } = await service.makeOrganization()
+  const crowd = service.client(key)
+  const other = await openClient(service)
+  const release = await holdShare(service, orgId)
 
   await t.test('who finds no connection in time gets 503 and when to come again', async (t) => {
     t.match(await crowd.get('/jobs'), {
@@ -67,13 +66,13 @@ t.test('while a list holds the share of its organization', async (t) => {
     t.match(text, 'adl_requests_refused_total{reason="no_connection"} 1')
   })
 
-  await unlock()
-  t.equal((await list).status, 200)
+  release()
+  t.equal((await crowd.get('/jobs')).status, 200)
 })
 
 t.test('while requests without a key hold the share of one organization', async (t) => {
   const service = await open(t, '60')
-  const [client] = await openClients(service)
+  const client = await openClient(service)
   const read = async () => (await service.server.inject('/api/v1/registry/skills')).statusCode
   const unlock = await lock(service, 'registry_skills')
   const crowd = Array.from({ length: READS }, read)
@@ -87,8 +86,8 @@ t.test('while requests without a key hold the share of one organization', async 
 
 t.test('a search that takes too long', async (t) => {
   const service = await open(t, '60')
-  const [client] = await openClients(service)
-  const unlock = await lockTraces(service)
+  const client = await openClient(service)
+  const unlock = await lock(service, 'traces')
   const sums = client.get('/traces/stats')
   const answer = await client.get('/traces?q=order')
   await unlock()
@@ -108,12 +107,12 @@ t.test('a search that takes too long', async (t) => {
 
 t.test('more requests of an organization at once than its plan allows', async (t) => {
   const service = await open(t, '60')
-  const { key: crowdKey } = await service.makeOrganization()
-  const crowd = service.client(crowdKey)
-  const other = service.client((await service.makeOrganization()).key)
+  const { key, orgId } = await service.makeOrganization()
+  const crowd = service.client(key)
+  const other = await openClient(service)
 
   await t.test('get 429, while others and its own later ones are served', async (t) => {
-    const unlock = await lockTraces(service)
+    const release = await holdShare(service, orgId)
     const working = Array.from({ length: AT_ONCE }, () => crowd.get('/traces'))
     const refused = await until(async () => {
       const answer = await crowd.get('/auth/me')
@@ -124,29 +123,30 @@ t.test('more requests of an organization at once than its plan allows', async (t
       body: { code: 'too_many_at_once', request_id: String },
     })
     t.equal((await other.get('/auth/me')).status, 200)
-    await unlock()
+    release()
     t.same(new Set((await Promise.all(working)).map(({ status }) => status)), new Set([200]))
     t.equal((await crowd.get('/auth/me')).status, 200)
   })
 
   await t.test('are those too whose client has gone away', async (t) => {
-    const unlock = await lockTraces(service)
-    const working = Array.from({ length: AT_ONCE - 1 }, () => crowd.get('/traces'))
+    const release = await holdShare(service, orgId)
     await service.server.start()
     const { promise: isOver, resolve } = Promise.withResolvers<void>()
     service.server.events.on('response', ({ path }) => path.endsWith('/traces') && resolve())
     const leaving = new AbortController()
     const left = fetch(`${service.server.info.uri}/api/v1/traces`, {
-      headers: { authorization: `Bearer ${crowdKey}` },
+      headers: { authorization: `Bearer ${key}` },
       signal: leaving.signal,
     }).catch(() => 'gone')
+    await until(() => gateOf(service.context.pools.read).state().waiting > 0)
+    const working = Array.from({ length: AT_ONCE - 1 }, () => crowd.get('/traces'))
     const isFull = async () => (await crowd.get('/auth/me')).status === 429
     await until(isFull)
     leaving.abort()
     t.equal(await left, 'gone')
     await isOver
     t.ok(await isFull(), 'its operation goes on')
-    await unlock()
+    release()
     await Promise.all(working)
     await until(async () => !(await isFull()))
   })
@@ -175,20 +175,17 @@ function open(t: Parameters<typeof openService>[0], waitSeconds: string) {
   })
 }
 
-async function openClients(service: Service) {
-  const keys = [(await service.makeOrganization()).key, (await service.makeOrganization()).key]
-  return keys.map((key) => service.client(key)) as [Client, Client]
-}
-type Client = ReturnType<Service['client']>
-
-async function countLocked({ sql }: Service) {
-  const [row] = await sql<{ n: number }[]>`
-    select count(*)::int as n from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`
-  return row?.n
+/** A client of an organization of its own. */
+async function openClient(service: Service) {
+  return service.client((await service.makeOrganization()).key)
 }
 
-const lockTraces = (service: Service) => lock(service, 'traces')
+/** Holds all the connections that an organization may have for reading. Returns what lets them go. */
+async function holdShare({ context }: Service, orgId: string) {
+  const pool = ownedBy(context.pools.read, orgId)
+  const held = await Promise.all(Array.from({ length: SHARE }, () => pool.reserve()))
+  return () => held.forEach((each) => each.release())
+}
 
 /** Makes every statement that reads a table wait. Returns what lets them go on. */
 async function lock({ sql }: Service, table: string) {

@@ -12,11 +12,17 @@ t.test('a request that ends in a deadlock is to be sent again', async (t) => {
   const other = await sql.reserve()
   t.teardown(() => other.release())
   await other`begin`
+  await other`set local deadlock_timeout = '60s'`
   await other`lock table pgboss.job in exclusive mode`
-  const stored = client.post('/traces', trace)
-  await until(() => countLockWaits(sql))
-  // The request has waited for longer than this will, so that it is the one to find the deadlock.
-  const locked = other`lock table trace_ids in exclusive mode`.execute()
+  // The last to wait is the request, so that it is the one to find the deadlock.
+  const { stored, locked } = await sql.begin(async (tx) => {
+    await tx`lock table traces in exclusive mode`
+    const stored = client.post('/traces', trace)
+    await until(() => countLockWaits(sql, { table: 'traces' }))
+    const locked = other`lock table trace_ids in exclusive mode`.execute()
+    await until(() => countLockWaits(sql, { table: 'trace_ids' }))
+    return { stored, locked }
+  })
   t.match(await stored, {
     status: 503,
     headers: { 'retry-after': '1' },

@@ -82,7 +82,7 @@ t.test('documentation', async (t) => {
 
 t.test('whoever has no key', async (t) => {
   const { server } = await openService(t, {
-    anonymousRate: ANONYMOUS_RATE,
+    anonymousRate: { ...ANONYMOUS_RATE, perMinute: 1 },
     trustedProxies: '127.0.0.1',
   })
   const get = (url: string, address: string) =>

@@ -5,11 +5,9 @@ import { deflateSync, gzipSync } from 'node:zlib'
 import { endpoint } from '../../api/endpoint.ts'
 import { openService } from '../support/service.ts'
 
-const patience = { headersMs: 500, bodyMs: 2000, uploadCheckMs: 500 }
-
 t.test('a hostile client', async (t) => {
   const connections = { max: 10_000, maxPerAddress: 1000 }
-  const service = await openService(t, { patience, connections })
+  const service = await openService(t, { connections })
   await service.server.start()
   const port = Number(service.server.info.port)
   const { key, orgId } = await service.makeOrganization()
@@ -19,6 +17,9 @@ t.test('a hostile client', async (t) => {
     head('POST /api/v1/api-keys', 'Content-Type: application/json', ...headers)
 
   t.test('that is slow is ended in time', async (t) => {
+    const patience = { headersMs: 500, bodyMs: 2000, uploadCheckMs: 500 }
+    const { server } = await openService(t, { url: service.url, patience })
+    await server.start()
     const cases: [string, string, string?][] = [
       ['sends nothing', ''],
       ['never ends its headers', 'GET /api/v1/jobs HTTP/1.1\r\nHost: a\r\nX-A: ', 'a'],
@@ -27,7 +28,7 @@ t.test('a hostile client', async (t) => {
     ]
     await Promise.all(
       cases.map(async ([name, text, drip]) => {
-        const { text: answer } = await talk(port, text, drip)
+        const { text: answer } = await talk(Number(server.info.port), text, drip)
         t.match(
           answer,
           /^HTTP\/1\.1 408 .*"code":"request_timeout"/s,

@@ -13,11 +13,14 @@ export function callingRow(
     user_input_preview: 'x',
     llm_calls: [{ rendered_input: messages, tool_calls: [{ tool_name: 'a', args: { n } }] }],
   }
-  const now = new Date(Date.now() - ageSeconds * 1000)
+  const now = new Date(NEWEST - ageSeconds * 1000)
   const read = readTrace(given, { traceId: randomUUIDv7, now })
   if ('faults' in read) throw new Error(read.faults[0]?.message)
   return { ...toTraceRow(read.trace, 'shared'), org_id: orgId, project_id: projectId }
 }
+
+/** One for all rows, so that they are as far apart as their ages say. */
+const NEWEST = Date.now()
 
 interface GivenCall {
   readonly manifest_id: string

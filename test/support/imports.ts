@@ -90,10 +90,13 @@ export function openImports(t: Test, service: Service) {
       where state = 'active' and data->>'job_id' = ${jobId}`
   }
 
-  /** A process that imports in chunks and pages of about so many bytes. */
-  function startProcess(bytes: number) {
+  /**
+   * A process that imports in chunks and pages of about so many bytes.
+   * @param halt a number of its checkpoint: it stores one step in which that grows and halts in the next, to be killed
+   */
+  function startProcess(bytes: number, halt = '') {
     const program = new URL('../workers/import/import-process.ts', import.meta.url).pathname
-    const args = [program, service.url, service.config.DATA_DIR, String(bytes)]
+    const args = [program, service.url, service.config.DATA_DIR, String(bytes), halt]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
     t.teardown(() => child.kill('SIGKILL'))
     return child

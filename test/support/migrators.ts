@@ -23,12 +23,13 @@ export async function holdTransaction(sql: Sql, statement = WRITE) {
   }
 }
 
-/** The session that builds the index, once it waits. */
+/** The session that builds the index, once it waits for somebody: each build is in this phase for a moment. */
 export async function findBuild(sql: Sql) {
   return until(async () => {
     const [row] = await sql<{ pid: number }[]>`
       select pid from pg_stat_progress_create_index
-      where datname = current_database() and phase like 'waiting for writers%'`
+      where datname = current_database() and phase like 'waiting for writers%'
+        and current_locker_pid <> 0`
     return row?.pid
   })
 }

@@ -69,6 +69,8 @@ export async function openService(
     logged: secrets.lines,
     /** Runs the given handlers in this process until the test file ends or `stop` is called. */
     async startWorkers(handlers: readonly AnyHandler[], concurrency = 4, meter?: Meter) {
+      // So that no schedule fires: what it asks for would be done in the middle of a test.
+      await sql`update pgboss.version set cron_on = now() + interval '1 day'`
       const worker = await openWorkerContext(config, url, {
         slots: concurrency * handlers.length,
         supervise: true,

@@ -31,22 +31,25 @@ export async function storeJudged(
 ) {
   const owner = { org_id: orgId, project_id: projectId }
   const rows = traces.map((trace) => ({ ...toTraceRow(asTrace(trace), form), ...owner }))
-  await insertTraces(sql, rows)
   const verdicts = traces.filter(({ verdict }) => verdict !== null).map((trace) => asVerdict(trace))
-  await sql`
-    insert into verdicts (org_id, project_id, period, trace_id, verdict, needs_review, quality_avg,
-      eval_verdict, reasons, target_manifest_id, policy_agent_name, policy_version)
-    select ${orgId}, ${projectId}, storing_period(), trace_id, verdict, needs_review, quality_avg,
-      eval_verdict, reasons, target_manifest_id, '', 0
-    from json_populate_recordset(null::verdicts, ${jsonText(verdicts)}::text::json)`
   const scores = traces.filter(({ quality }) => quality !== null)
-  await sql`
-    insert into eval_scores (org_id, project_id, period, trace_id, name, source, score_id, value,
-      data_type, category, source_kind)
-    select ${orgId}, ${projectId}, storing_period(), trace_id, 'reward', 'custom', gen_random_uuid(), quality, 'numeric',
-      'quality', 'custom'
-    from unnest(${scores.map(({ trace_id }) => trace_id)}::text[],
-      ${scores.map(({ quality = 1 }) => quality as number)}::float8[]) as s (trace_id, quality)`
+  // At one time, so that all of it is of one month.
+  await sql.begin(async (tx) => {
+    await insertTraces(tx, rows)
+    await tx`
+      insert into verdicts (org_id, project_id, period, trace_id, verdict, needs_review, quality_avg,
+        eval_verdict, reasons, target_manifest_id, policy_agent_name, policy_version)
+      select ${orgId}, ${projectId}, storing_period(), trace_id, verdict, needs_review, quality_avg,
+        eval_verdict, reasons, target_manifest_id, '', 0
+      from json_populate_recordset(null::verdicts, ${jsonText(verdicts)}::text::json)`
+    await tx`
+      insert into eval_scores (org_id, project_id, period, trace_id, name, source, score_id, value,
+        data_type, category, source_kind)
+      select ${orgId}, ${projectId}, storing_period(), trace_id, 'reward', 'custom', gen_random_uuid(), quality, 'numeric',
+        'quality', 'custom'
+      from unnest(${scores.map(({ trace_id }) => trace_id)}::text[],
+        ${scores.map(({ quality = 1 }) => quality as number)}::float8[]) as s (trace_id, quality)`
+  })
 }
 
 function asTrace(judged: JudgedTrace) {

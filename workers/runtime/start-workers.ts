@@ -41,7 +41,8 @@ export async function startWorkers(
       control: controlOf(handler.job.name),
     }),
   )
-  await listen(context, workers)
+  const lookForControls = openControls(context, workers)
+  await listen(context, workers, lookForControls)
   const ticking = setInterval(() => {
     for (const look of [beat, lookForControls, lookForCancels]) {
       look(context, workers).catch((err: unknown) => {
@@ -66,7 +67,11 @@ export async function startWorkers(
   }
 }
 
-async function listen(context: WorkerContext, workers: readonly QueueWorker[]) {
+async function listen(
+  context: WorkerContext,
+  workers: readonly QueueWorker[],
+  lookForControls: () => Promise<void>,
+) {
   const { listener } = context
   const byQueue = new Map(workers.map((worker) => [worker.queue, worker]))
   await listener.listen(
@@ -77,7 +82,7 @@ async function listen(context: WorkerContext, workers: readonly QueueWorker[]) {
   )
   await listener.listen(CANCEL_CHANNEL, (id) => workers.forEach((worker) => worker.cancel(id)))
   await listener.listen(CONTROL_CHANNEL, () => {
-    lookForControls(context, workers).catch(() => undefined)
+    lookForControls().catch(() => undefined)
   })
 }
 
@@ -85,9 +90,17 @@ async function beat(_: WorkerContext, workers: readonly QueueWorker[]) {
   await Promise.all(workers.map((worker) => worker.heartbeat()))
 }
 
-async function lookForControls(context: WorkerContext, workers: readonly QueueWorker[]) {
-  const controlOf = await readControls(context)
-  for (const worker of workers) worker.control(controlOf(worker.queue))
+/** Looks may overtake each other: what an older one saw does not replace what a newer one did. */
+function openControls(context: WorkerContext, workers: readonly QueueWorker[]) {
+  let begun = 0
+  let newest = 0
+  return async function lookForControls() {
+    const look = ++begun
+    const controlOf = await readControls(context)
+    if (look < newest) return
+    newest = look
+    for (const worker of workers) worker.control(controlOf(worker.queue))
+  }
 }
 
 async function lookForCancels({ sql }: WorkerContext, workers: readonly QueueWorker[]) {

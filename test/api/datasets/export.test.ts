@@ -91,7 +91,7 @@ t.test('downloading a version', async (t) => {
       t.notOk(headers['content-encoding'])
       t.match(
         headers['content-disposition'],
-        new RegExp(`^attachment; filename="dataset-0-\\d+-v1-train-00000-of-00001.${format}"$`),
+        new RegExp(`^attachment; filename="dataset-[\\w-]+-v1-train-00000-of-00001.${format}"$`),
       )
       t.equal(sha256(bytes).toString('hex'), fileOf(one, format as string)?.sha256)
     }

@@ -145,8 +145,11 @@ t.test('GET /eval-scores/aggregate', async (t) => {
   )
 
   t.test('is stale from a push until the cells are summed up again', async (t) => {
-    await client.post('/traces/t0/eval-scores', { scores: [{ name: 'reward', score: 1 }] })
-    t.equal((await aggregate('name=reward')).stale, true)
+    await service.sql.begin(async (tx) => {
+      await tx`lock table score_cells in exclusive mode`
+      await client.post('/traces/t0/eval-scores', { scores: [{ name: 'reward', score: 1 }] })
+      t.equal((await aggregate('name=reward')).stale, true)
+    })
     await until(async () => !(await aggregate('name=reward')).stale)
     const after = await aggregate('name=reward')
     t.equal(after.groups[0].count, 120, 'a score that changes is not one more')

@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
+import { PATIENCE } from '../../../api/listener.ts'
 import { exportBytes, exportRequest, spanId, traceId } from '../../support/otlp.ts'
 import type { GivenSpan } from '../../support/otlp.ts'
 import { otlpClient } from '../../support/otlp-client.ts'
 import { makeTestKey, openService } from '../../support/service.ts'
 
-const patience = { headersMs: 500, bodyMs: 1000, uploadCheckMs: 500 }
-const service = await openService(t, { patience })
+const service = await openService(t)
 const TRACE = traceId(1)
 const SPAN: GivenSpan = { trace: TRACE, id: spanId(1) }
 /** Members that are undefined here may not be there. */
@@ -58,10 +58,12 @@ t.test('another method than POST is not taken', async (t) => {
 t.test('a body', async (t) => {
   const { key } = await service.makeOrganization()
   const { send } = otlpClient(service, key)
-  await service.server.start()
-  const port = Number(service.server.info.port)
 
   t.test('whose chunks do not end is answered in time', async (t) => {
+    const patience = { ...PATIENCE, bodyMs: 1000 }
+    const { server } = await openService(t, { url: service.url, patience })
+    await server.start()
+    const port = Number(server.info.port)
     for (const type of ['application/json', 'application/x-protobuf']) {
       const text = await talk(port, [
         'POST /v1/traces HTTP/1.1',

@@ -13,7 +13,6 @@ import { until } from '../../support/until.ts'
 const service = await openAgentService(t, { env: { OTLP_IDLE_SECONDS: '600' } })
 const { sql } = service
 const { queue } = service.context
-await service.startWorkers([settleTracesHandler, reconcileJobsHandler])
 const TRACE = traceId(1)
 const CALL = {
   'gen_ai.operation.name': 'chat',
@@ -23,10 +22,7 @@ const CALL = {
 const ROOT: GivenSpan = { trace: TRACE, id: spanId(1), to: 5, attributes: CALL }
 const CHILD: GivenSpan = { trace: TRACE, id: spanId(2), parent: spanId(1) }
 
-// They mostly wait for traces to settle.
-t.jobs = 4
-
-t.test('a trace whose outermost span came', { buffered: true }, async (t) => {
+t.test('a trace whose outermost span came', async (t) => {
   const { org, client, send, settled } = await makeSender()
   await send([CHILD])
   await send([ROOT])
@@ -35,9 +31,9 @@ t.test('a trace whose outermost span came', { buffered: true }, async (t) => {
   const [stored] = await sql<{ seconds: number }[]>`
     select extract(epoch from settles_at - now())::float8 as seconds from traces where org_id = ${org.orgId}`
   t.ok(stored && stored.seconds <= 2, 'it settles within two seconds')
-  await until(async () => (await client.get(`/traces/${TRACE}`)).body.verdict)
-  await settled()
-  t.equal(await countJudgements(org.orgId), 1, 'it is judged once, by itself')
+  await whileSettling(settled)
+  t.ok((await client.get(`/traces/${TRACE}`)).body.verdict, 'it is judged')
+  t.equal(await countJudgements(org.orgId), 1, 'once, by itself')
   t.match(await columns(org.orgId), { status: 'success', settles_at: null, revision: 1 })
 
   t.test('is changed by a span of a later day, and judged once more', async (t) => {
@@ -45,13 +41,13 @@ t.test('a trace whose outermost span came', { buffered: true }, async (t) => {
     t.match(await columns(org.orgId), { revision: 2, settles_at: Date, status: 'success' })
     t.ok((await client.get(`/traces/${TRACE}`)).body.verdict, 'its decision stays until then')
     t.equal(await countJudgements(org.orgId), 1)
-    await settled()
+    await whileSettling(settled)
     t.equal(await countJudgements(org.orgId), 2)
     t.match(await columns(org.orgId), { revision: 2, settles_at: null })
   })
 })
 
-t.test('a trace whose outermost span does not come', { buffered: true }, async (t) => {
+t.test('a trace whose outermost span does not come', async (t) => {
   const { org, client, send, settled } = await makeSender()
   await send([CHILD])
   const [stored] = await sql<{ seconds: number }[]>`
@@ -59,8 +55,10 @@ t.test('a trace whose outermost span does not come', { buffered: true }, async (
   t.ok(stored && stored.seconds > 590 && stored.seconds <= 600, 'it waits as long as is set')
   await sql`update traces set settles_at = now() where org_id = ${org.orgId}`
   await sweep()
-  await until(async () => (await client.get(`/traces/${TRACE}`)).body.status === 'partial')
-  await settled()
+  await whileSettling(async () => {
+    await until(async () => (await client.get(`/traces/${TRACE}`)).body.status === 'partial')
+    await settled()
+  })
   t.match(await columns(org.orgId), { status: 'partial', revision: 0, made_of_spans: true })
   t.ok((await client.get(`/traces/${TRACE}`)).body.verdict, 'it is judged')
 
@@ -70,54 +68,51 @@ t.test('a trace whose outermost span does not come', { buffered: true }, async (
     t.match(body, { status: 'running', verdict: null, revision: 1 })
     await send([ROOT])
     t.match((await client.get(`/traces/${TRACE}`)).body, { status: 'success', revision: 2 })
-    await settled()
+    await whileSettling(settled)
     t.ok((await client.get(`/traces/${TRACE}`)).body.verdict)
   })
 })
 
-t.test(
-  'a trace to which a span is added is left to the transaction that does',
-  { buffered: true },
-  async (t) => {
-    const { org, client, send, settled } = await makeSender()
-    await send([ROOT])
-    await settled()
-    const [other] = [{ ...ROOT, trace: traceId(2) }]
-    await send([other])
-    await sql`update traces set settles_at = now() - interval '1 s' where org_id = ${org.orgId}`
-    await sql.begin(async (tx) => {
-      await tx`select from traces where org_id = ${org.orgId} and trace_id = ${TRACE} for no key update`
-      await request(org)
-      await until(async () => (await client.get(`/traces/${traceId(2)}`)).body.verdict)
-      t.match(await columns(org.orgId), { settles_at: Date })
-    })
-    await settled()
-    t.match(await columns(org.orgId), { settles_at: null })
-  },
-)
+t.test('a trace to which a span is added is left to the transaction that does', async (t) => {
+  const { org, client, send, settled } = await makeSender()
+  await send([ROOT, { ...ROOT, trace: traceId(2) }])
+  await sql`update traces set settles_at = now() - interval '1 s' where org_id = ${org.orgId}`
+  await sql.begin(async (tx) => {
+    await tx`select from traces where org_id = ${org.orgId} and trace_id = ${TRACE} for no key update`
+    await whileSettling(() =>
+      until(async () => (await client.get(`/traces/${traceId(2)}`)).body.verdict),
+    )
+    t.match(await columns(org.orgId), { settles_at: Date })
+  })
+  await whileSettling(settled)
+  t.match(await columns(org.orgId), { settles_at: null })
+})
 
-t.test(
-  'the job goes on while traces settle soon, and ends when none does',
-  { buffered: true },
-  async (t) => {
-    const { org, send } = await makeSender()
-    await send([ROOT, { ...CHILD, trace: traceId(2) }])
-    await request(org)
-    const settling = () => sql`
+t.test('the job goes on while traces settle soon, and ends when none does', async (t) => {
+  const { org, send } = await makeSender()
+  await send([ROOT, { ...CHILD, trace: traceId(2) }])
+  await request(org)
+  const settling = () => sql`
     select from pgboss.job where name = 'traces.settle' and state in ('created', 'retry', 'active')
       and data->>'org_id' = ${org.orgId}`
-    await until(async () => (await settling()).length === 0)
-    t.match(await columns(org.orgId), { settles_at: null }, 'the first has settled')
-    const [left] =
-      await sql`select from traces where org_id = ${org.orgId} and settles_at is not null`
-    t.ok(left, 'the other waits for the sweep')
-  },
-)
+  await whileSettling(() => until(async () => (await settling()).length === 0))
+  t.match(await columns(org.orgId), { settles_at: null }, 'the first has settled')
+  const [left] =
+    await sql`select from traces where org_id = ${org.orgId} and settles_at is not null`
+  t.ok(left, 'the other waits for the sweep')
+})
 
 async function makeSender() {
   const agent = await makeAgent(service)
   const { send } = otlpClient(service, agent.org.key)
   return { ...agent, send: (spans: readonly GivenSpan[]) => send(exportRequest(spans)) }
+}
+
+/** Traces settle during this, and at no other time. */
+async function whileSettling(work: () => Promise<unknown>) {
+  const workers = await service.startWorkers([settleTracesHandler, reconcileJobsHandler])
+  await work()
+  await workers.stop()
 }
 
 /** Has due traces of a project settled without a wait. */

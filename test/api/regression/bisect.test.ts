@@ -226,8 +226,11 @@ t.test('a metric whose traces take too long to count holds up no other one', asy
   await client.post('/agents/agent/bisect')
   await version(1, 0.9, 'more')
   const before = await countBisections(orgId)
-  const hasty = openDatabase(service.url, { max: 2, statementTimeoutMs: 500 })
-  t.teardown(() => hasty.end())
+  // What others asked about would wait for the lock, too.
+  await service.sql`
+    delete from regression_series where org_id <> ${orgId} and metric <> 'quality_avg'`
+  const sql = openDatabase(service.url, { applicationName: 'slow sweep', statementTimeoutMs: 0 })
+  t.teardown(() => sql.end())
   const told: string[] = []
   const warn = ({ orgId: org, metric }: { orgId?: string; metric?: string }) =>
     void told.push(`${org} ${metric}`)
@@ -239,11 +242,11 @@ t.test('a metric whose traces take too long to count holds up no other one', asy
   t.teardown(() => worker.close())
   await service.sql.begin(async (tx) => {
     await tx`lock table eval_scores in access exclusive mode`
-    await sweepRegressionsHandler.work(
+    const swept = sweepRegressionsHandler.work(
       {},
       {
         ...worker.context,
-        sql: hasty,
+        sql,
         log,
         orgId,
         jobId: undefined,
@@ -254,6 +257,14 @@ t.test('a metric whose traces take too long to count holds up no other one', asy
         checkpoint: async () => undefined,
       },
     )
+    // What waits for the lock is ended as if it had taken too long.
+    const canceled = until(async () => {
+      const [found] = await service.sql`
+        select pg_cancel_backend(pid) from pg_stat_activity
+        where application_name = 'slow sweep' and wait_event = 'relation'`
+      return found
+    })
+    await Promise.all([swept, canceled])
   })
   t.ok(told.includes(`${orgId} reward`))
   t.equal(await countBisections(orgId), (before ?? 0) + 1)

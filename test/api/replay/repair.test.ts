@@ -10,7 +10,8 @@ const integer = { type: 'integer' }
 t.test('repair', async (t) => {
   const service = await openService(t)
   const { sql } = service
-  await service.startWorkers([previewRepairHandler, applyRepairHandler])
+  const startWorkers = () => service.startWorkers([previewRepairHandler, applyRepairHandler])
+  const workers = await startWorkers()
 
   /** An agent with two versions, and traces of the first that need two rules, one, or none. */
   async function setup() {
@@ -299,12 +300,15 @@ t.test('repair', async (t) => {
   t.test('who does not wait is told where to look, and the same key starts it once', async (t) => {
     const { client, pair } = await setup()
     const headers = { prefer: 'respond-async', 'idempotency-key': 'once' }
+    // Nothing is done before it is answered.
+    await workers.stop()
     const shown = await client.post('/repair/preview', pair, { prefer: 'respond-async' })
     t.match(shown, { status: 202, headers: { location: /\/jobs\// } })
-    const previewed = (await client.get(`/jobs/${shown.body.job_id}?wait=20`)).body
-    t.match(previewed, { state: 'succeeded', result: { total_eligible: 3, total_sampled: 5 } })
     const first = await client.post('/repair/apply', pair, headers)
     t.match(first, { status: 202, headers: { location: /\/jobs\// } })
+    await startWorkers()
+    const previewed = (await client.get(`/jobs/${shown.body.job_id}?wait=20`)).body
+    t.match(previewed, { state: 'succeeded', result: { total_eligible: 3, total_sampled: 5 } })
     const again = await client.post('/repair/apply', pair, headers)
     t.match(again, { body: { batch_id: first.body.batch_id } })
     const job = (await client.get(`/jobs/${first.body.job_id}?wait=20`)).body

@@ -448,12 +448,13 @@ t.test('submissions of replays', async (t) => {
     async (t) => {
       const { client, held, orgId } = await claimed()
       // The run began before its copy.
+      const trace = runOf({})
       await client.post(
         '/traces',
         runOf({ trace_id: 'copy', agent_name: 'agent', started_at: new Date().toISOString() }),
       )
       await sql`delete from pgboss.job where data ->> 'org_id' = ${orgId}`
-      const { body } = await held({ ...done, trace: runOf({}) })
+      const { body } = await held({ ...done, trace })
       const jobs = await sql`
       select name, data -> 'payload' -> 'trace_ids' as ids from pgboss.job
       where data ->> 'org_id' = ${orgId} and data -> 'payload' ? 'trace_ids' order by name`

@@ -139,17 +139,20 @@ t.test('without a key', async (t) => {
     const tables = await sql<{ name: string }[]>`
       select table_name as name from information_schema.tables where table_schema = 'public'`
     const names = new Set(tables.map(({ name }) => name))
-    for (const { path: _, ...request } of requestsFor(shown.known)) {
+    const reading = new Set<string>()
+    for (const { path, ...request } of requestsFor(shown.known)) {
+      // Timers of the process may send statements as well.
       const statements = (await recorder.during(() => server.inject(request))).flat()
       const words = statements.flatMap((text) => text.match(/\b[a-z_]+\b/g) ?? [])
       const read = [...new Set(words)].filter((word) => names.has(word))
-      t.ok(read.length > 0 || statements.length === 0, request.url)
+      if (read.length > 0) reading.add(path)
       t.same(
         read.filter((name) => !name.startsWith('registry_')),
         [],
         request.url,
       )
     }
+    t.same(reading, new Set(anonymous.map(({ path }) => path)))
   })
 
   t.test('a skill whose newest version is blocked is as it was before that', async (t) => {

@@ -68,7 +68,7 @@ t.test('without a key', async (t) => {
 })
 
 t.test('an address has a rate limit', async (t) => {
-  const { server } = await openService(t, { anonymousRate: { perMinute: 60, burst: 2 } })
+  const { server } = await openService(t, { anonymousRate: { perMinute: 1, burst: 2 } })
   const statuses: number[] = []
   for (let request = 0; request < 3; request++) {
     const payload = { items: [] }

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { scanSkillHandler } from '../../../workers/skills/scan-skill.ts'
 import { openService } from '../../support/service.ts'
+import { settled } from '../../support/settled.ts'
 import { until } from '../../support/until.ts'
 
 t.test('a copy of a skill', async (t) => {
@@ -17,10 +18,11 @@ t.test('a copy of a skill', async (t) => {
   }
   type Party = Awaited<ReturnType<typeof setup>>
 
-  /** Publishes the newest version of a skill, with a file. */
-  async function publish({ client }: Party, name: string, { file = 'file' } = {}) {
+  /** Publishes the newest version of a skill, with a file, and waits until no scan of it is left. */
+  async function publish({ orgId, client }: Party, name: string, { file = 'file' } = {}) {
     await client.post(`/skills/${name}/attachments`, { path: 'notes.txt', content: file })
     const { body } = await client.post(`/skills/${name}/publish`)
+    await settled(sql, orgId)
     return {
       id: body.skill_id as string,
       slug: body.url_slug as string,
@@ -264,6 +266,8 @@ t.test('a copy of a skill', async (t) => {
     await me.client.post(`/skills/${slug}/fork`)
     await owner.client.put('/skills/leaving', { body_markdown: 'two' })
     await publish(owner, 'leaving')
+    // The scan of the copy would wait as well.
+    await settled(sql, me.orgId)
     const waiting = await sql.begin(async (tx) => {
       await tx`delete from registry_skills where skill_id = ${id}`
       const asked = Promise.all([

@@ -8,6 +8,7 @@ import { ANONYMOUS_RATE } from '../../../jobs/rules/org/plan.ts'
 import { PATIENCE } from '../../../api/listener.ts'
 import { createApi } from '../../../api/server.ts'
 import { openService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 const SECRET = 'whsec_test'
 const { webhooks } = new Stripe('sk_test_x')
@@ -16,23 +17,27 @@ const seconds = () => Math.floor(Date.now() / 1000)
 t.test('payment webhooks', async (t) => {
   const service = await openService(t, { env: { PAYMENT_WEBHOOK_SECRET: `old,${SECRET}` } })
 
+  /** Sends an event, and as the processor does again while the service is busy. */
   async function send(
     event: object,
     path = '/webhooks/stripe',
     sign: { secret?: string; timestamp?: number } = {},
   ) {
     const payload = JSON.stringify(event)
-    const header = webhooks.generateTestHeaderString({
-      payload,
-      secret: SECRET,
-      timestamp: seconds(),
-      ...sign,
-    })
-    const response = await service.server.inject({
-      method: 'POST',
-      url: `/api/v1${path}`,
-      headers: { 'content-type': 'application/json', 'stripe-signature': header },
-      payload,
+    const response = await until(async () => {
+      const header = webhooks.generateTestHeaderString({
+        payload,
+        secret: SECRET,
+        timestamp: seconds(),
+        ...sign,
+      })
+      const answer = await service.server.inject({
+        method: 'POST',
+        url: `/api/v1${path}`,
+        headers: { 'content-type': 'application/json', 'stripe-signature': header },
+        payload,
+      })
+      return answer.statusCode !== 503 && answer
     })
     return { status: response.statusCode, body: JSON.parse(response.payload) as object }
   }
@@ -326,15 +331,16 @@ t.test('payment webhooks that are not signed', async (t) => {
   for (const [i, [kind, make]] of Object.entries(kinds).entries()) {
     t.test(`count against their address ${kind}, which the processor still reaches`, async (t) => {
       const address = `203.0.113.${i}`
-      const answers = []
-      for (let n = 0; n < 16; n++) {
+      const ask = () => {
         const payload = makePayload()
-        answers.push(await send(address, payload, make(payload)))
+        return send(address, payload, make(payload))
       }
-      const within = answers.slice(0, 10).map(({ statusCode }) => statusCode)
-      t.same(new Set(within), new Set([i === 0 ? 401 : 400]))
-      const refused = answers.find(({ statusCode }) => statusCode === 429)
-      t.match(refused?.headers, { 'retry-after': /^[12]$/, 'x-quota-exceeded': 'rate_limit' })
+      for (let n = 0; n < 10; n++) t.equal((await ask()).statusCode, i === 0 ? 401 : 400)
+      const refused = await until(async () => {
+        const answer = await ask()
+        return answer.statusCode === 429 && answer
+      })
+      t.match(refused.headers, { 'retry-after': /^[12]$/, 'x-quota-exceeded': 'rate_limit' })
       const payload = makePayload()
       const genuine = await send(address, payload, sign(payload))
       t.equal(genuine.statusCode, 200)

@@ -81,7 +81,7 @@ const REFUSED = { code: 'NO_CONNECTION' }
 const enter = (gate: Gate, owner: string) => gate.enter(owner).catch(() => undefined)
 
 function note(gate: Gate, owner: string, order: string[]) {
-  void enter(gate, owner).then(() => order.push(owner))
+  void enter(gate, owner).then((leave) => leave && order.push(owner))
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))

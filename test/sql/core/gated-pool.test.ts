@@ -4,10 +4,9 @@ import { createDatabase } from '../../support/database.ts'
 
 t.test('a gated pool', async (t) => {
   const url = await createDatabase(t)
-  const sql = openDatabase(url, { max: 2, maxEach: 1, waitMs: 100 })
+  const sql = openDatabase(url, { max: 2, maxEach: 1 })
   t.teardown(() => sql.end({ timeout: 1 }))
   const own = ownedBy(sql, 'somebody')
-  const REFUSED = { code: 'NO_CONNECTION' }
   const busy = () => gateOf(sql).state().busy
 
   t.test('holds a connection as long as a statement runs, well or not', async (t) => {
@@ -45,6 +44,10 @@ t.test('a gated pool', async (t) => {
   })
 
   t.test('refuses an owner beyond its share, and serves others meanwhile', async (t) => {
+    const sql = openDatabase(url, { max: 2, maxEach: 1, waitMs: 100 })
+    t.teardown(() => sql.end({ timeout: 1 }))
+    const own = ownedBy(sql, 'somebody')
+    const REFUSED = { code: 'NO_CONNECTION' }
     const reserved = await own.reserve()
     await t.rejects(own`select 1`, REFUSED)
     await t.rejects(
@@ -54,6 +57,6 @@ t.test('a gated pool', async (t) => {
     await ownedBy(sql, 'another')`select 1`
     reserved.release()
     await own`select 1`
-    t.equal(busy(), 0)
+    t.equal(gateOf(sql).state().busy, 0)
   })
 })

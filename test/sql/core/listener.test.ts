@@ -29,12 +29,12 @@ t.test('a listener', async (t) => {
   t.test('hears what is sent to its channels', async (t) => {
     await until(() => hears('one'))
     await until(() => listener.isHearing())
-    t.equal(listening, 1)
+    t.ok(listening >= 1)
   })
 
   t.test('hears again within 20 seconds when its connection dies without a word', async (t) => {
     const before = listening
-    t.equal(proxy.swallow('listener'), 1)
+    t.ok(proxy.swallow('listener') >= 1)
     await until(() => hears('two'))
     t.ok(listening > before, 'and tells that something was missed')
   })

@@ -12,9 +12,12 @@ t.test(
   async (t) => {
     const { sql, url, folder } = await open(t)
     const told: string[] = []
+    const startedAt = performance.now()
     await migrate(openMigrator(t, url), { folder, report: (sentence) => told.push(sentence) })
+    const mostTold = 1 + (performance.now() - startedAt) / 10_000
     t.same(await countFilled(sql), { rows: 5, transactions: 3 })
-    t.same(told, ['9000-fill.sql runs beside the service; rows so far: 2.'])
+    t.equal(told[0], '9000-fill.sql runs beside the service; rows so far: 2.')
+    t.ok(told.length <= mostTold, 'every ten seconds')
     t.equal(await checkSchema(sql, folder), 'current')
     await sql`update organizations set region = null`
     await migrate(openMigrator(t, url), { folder })

@@ -55,7 +55,7 @@ t.test('a process that stops does not wait for a migration that goes on', async 
     t.equal(await countLockWaits(sql, { table: 'pgboss.queue' }), 1, 'it goes on')
     return end
   })
-  await end(20_000)
+  await end(600_000)
   const declared = () => sql`
     select 1 from pgboss.queue where name = 'maint.retention' and retry_limit < 9`
   t.equal((await declared()).length, 1)

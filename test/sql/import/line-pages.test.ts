@@ -64,7 +64,7 @@ t.test(
     values (${orgId}, ${projectId}, gen_random_uuid(), 'written', 'sft')`
     t.type(await readStartTime(sql, 0), 'string', 'after so long')
     let hasStarted = false
-    const started = readStartTime(sql).finally(() => (hasStarted = true))
+    const started = readStartTime(sql, 600_000).finally(() => (hasStarted = true))
     // Far more than it has to ask for.
     for (let i = 0; i < 20; i++) await sql`select 1`
     t.notOk(hasStarted, 'the start waits')

@@ -9,6 +9,7 @@ import { hello, storeJudged } from '../../support/stored-traces.ts'
 import { until } from '../../support/until.ts'
 import { buildDatasetHandler } from '../../../workers/datasets/build-dataset.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
+import { watchHandler } from '../../support/watched-handler.ts'
 
 t.test('builds that do not go through at once', async (t) => {
   const service = await openService(t)
@@ -35,11 +36,13 @@ t.test('builds that do not go through at once', async (t) => {
     return row?.n
   }
 
+  const watched = watchHandler(buildDatasetHandler)
+
   /** Stops the build where it touches its row list, until `work` is done. */
   async function whileHeld(version: Version, work: () => Promise<unknown>) {
     await service.sql.begin(async (tx) => {
       await tx`lock table dataset_version_rows in access exclusive mode`
-      const worker = await service.startWorkers([buildDatasetHandler], 1)
+      const worker = await service.startWorkers([watched.handler], 1)
       await until(
         async () => (await countLockWaits(service.sql, { table: 'dataset_version_rows' })) === 1,
       )
@@ -69,6 +72,7 @@ t.test('builds that do not go through at once', async (t) => {
           status: 202,
           body: { status: 'building' },
         })
+        await watched.aborted()
       })
       await until(async () => (await statusOf(version)) === 'canceled')
       t.equal(await storedRows(version), 0)

@@ -148,7 +148,7 @@ t.test('importing pieces of traces', async (t) => {
         (await phaseOf(killed))[what] > seen
       for (const what of kills) {
         const seen = (await phaseOf(killed))[what]
-        const child = startProcess(BYTES)
+        const child = startProcess(BYTES, what)
         await until(() => isAfter(what, seen))
         child.kill('SIGKILL')
         await once(child, 'exit')
@@ -397,7 +397,7 @@ t.test('importing pieces of traces', async (t) => {
     const sweep = () =>
       deleteExpiredHandler.work({}, {
         ...service.context,
-        signal: AbortSignal.timeout(20_000),
+        signal: new AbortController().signal,
       } as never)
     await sweep()
     t.equal(await countStaged(), 3, 'one that waits keeps its own')
@@ -415,7 +415,7 @@ t.test('importing pieces of traces', async (t) => {
     async (t) => {
       const late = await submit(file)
       const key = { orgId: late.orgId, importId: late.importId }
-      const child = startProcess(BYTES)
+      const child = startProcess(BYTES, 'assembled')
       await until(async () => (await phaseOf(late)).assembled > 0)
       child.kill('SIGKILL')
       await once(child, 'exit')

@@ -10,7 +10,6 @@ t.test('a correction of the release before changes the decision once it is due',
   const service = await openAgentService(t)
   const { sql, context } = service
   const agent = await makeAgent(service)
-  await service.startWorkers([reconcileJobsHandler])
   const { orgId, projectId } = agent.org
 
   async function storeCorrected(dueIn: string) {
@@ -29,6 +28,7 @@ t.test('a correction of the release before changes the decision once it is due',
   const due = await storeCorrected('-1 second')
   const later = await storeCorrected('1 hour')
   t.match(await agent.decision(due), { verdict: 'drop' })
+  await service.startWorkers([reconcileJobsHandler])
   await context.queue.transaction(sql, (tx: Transaction) =>
     context.queue.enqueue(tx, reconcileJobs, {}, { orgId: null }),
   )

@@ -126,7 +126,7 @@ t.test('the traces of a month that came longer ago than they are kept', async (t
     await reader`begin`
     await reader`lock table projects, trace_ids in row share mode`
     await sql.begin(async (tx: Transaction) => {
-      await tx`set local lock_timeout = '1s'`
+      await tx`set local lock_timeout = '20s'`
       await dropPeriod(tx, early)
     })
     await reader`rollback`

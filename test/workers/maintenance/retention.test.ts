@@ -3,6 +3,7 @@ import { aggregateScoresHandler } from '../../../workers/evals/aggregate-scores.
 import { judgeTracesHandler } from '../../../workers/evals/judge-traces.ts'
 import { deleteTracesHandler } from '../../../workers/maintenance/delete-traces.ts'
 import { requestRetentions } from '../../../workers/maintenance/request-retentions.ts'
+import type { Sql } from '../../../sql/core/db.ts'
 import { foldCounts } from '../../../sql/traces/count-changes.ts'
 import { runCommand } from '../../support/command.ts'
 import { makePeriodsAt, storingIn } from '../../support/periods.ts'
@@ -13,24 +14,15 @@ import { until } from '../../support/until.ts'
 t.test('traces that an organization does not keep any longer', async (t) => {
   const service = await openService(t)
   const { sql, context } = service
-  const now = new Date()
-  const ago = (days: number) => new Date(now.getTime() - days * 86_400_000).toISOString()
   await service.startWorkers([deleteTracesHandler, judgeTracesHandler, aggregateScoresHandler])
 
-  /** Stores a trace as if it had come so many days ago. */
-  async function store(org: { orgId: string; projectId: string }, id: string, days: number) {
-    const came = ago(days)
-    await makePeriodsAt(sql, came)
-    await storingIn(sql, `${came.slice(0, 7)}-01`, () => storeJudged(sql, org, [{ trace_id: id }]))
-    await sql`update traces set created_at = ${came} where trace_id = ${id}`
-  }
   const org = await service.makeOrganization()
   const other = await service.makeOrganization()
   for (const each of [org, other]) {
-    await store(each, `100 days ${each.orgId}`, 100)
-    await store(each, `31 days ${each.orgId}`, 31)
-    await store(each, `29 days ${each.orgId}`, 29)
-    await store(each, `new ${each.orgId}`, 0)
+    await store(sql, each, `100 days ${each.orgId}`, 100)
+    await store(sql, each, `31 days ${each.orgId}`, 31)
+    await store(sql, each, `29 days ${each.orgId}`, 29)
+    await store(sql, each, `new ${each.orgId}`, 0)
   }
   await storeJudged(sql, org, [{ trace_id: `restored ${org.orgId}` }])
   await sql`
@@ -85,8 +77,7 @@ t.test('a deletion by the days ends where they are more now', async (t) => {
   const service = await openService(t)
   const { sql, context } = service
   const org = await service.makeOrganization()
-  await storeJudged(sql, org, [{ trace_id: 'old' }])
-  await sql`update traces set created_at = now() - interval '20 days' where org_id = ${org.orgId}`
+  await store(sql, org, 'old', 20)
   while ((await foldCounts(sql, 1000)) > 0);
   const set = (days: string) => runCommand(service, 'org set-retention', { org: org.orgId, days })
   const { signal } = new AbortController()
@@ -102,8 +93,25 @@ t.test('a deletion by the days ends where they are more now', async (t) => {
   const { get } = service.client(org.key)
   const jobs = await until(async () => {
     const { body } = await get('/jobs?kind=traces.delete&state=succeeded')
-    return body.total === 2 && body.jobs
+    return body.jobs.length === 2 && body.jobs
   })
   t.match(jobs, [{ result: { deleted_count: 0 } }, { result: { deleted_count: 0 } }])
   t.match(await get('/traces/old'), { status: 200 })
 })
+
+/** Stores a trace as if it had come so many days ago. */
+async function store(
+  sql: Sql,
+  org: { orgId: string; projectId: string },
+  id: string,
+  days: number,
+) {
+  const came = ago(days)
+  await makePeriodsAt(sql, came)
+  await storingIn(sql, `${came.slice(0, 7)}-01`, () => storeJudged(sql, org, [{ trace_id: id }]))
+  await sql`update traces set created_at = ${came} where trace_id = ${id}`
+}
+
+function ago(days: number) {
+  return new Date(Date.now() - days * 86_400_000).toISOString()
+}

@@ -10,6 +10,7 @@ import { reserveUpload } from '../../../sql/import/upload-reservations.ts'
 import { buildDatasetHandler } from '../../../workers/datasets/build-dataset.ts'
 import { sweepStorageHandler } from '../../../workers/maintenance/sweep-storage.ts'
 import { buildDataset } from '../../support/built-dataset.ts'
+import { setJobState } from '../../support/job-state.ts'
 import { PREFIX, startS3 } from '../../support/s3.ts'
 import { openService } from '../../support/service.ts'
 import { hello, storeJudged } from '../../support/stored-traces.ts'
@@ -123,9 +124,7 @@ t.test('the sweep of the storage', async (t) => {
       update dataset_versions set ready_at = null, content_hash = null, row_count = null
       where id = ${version.id} returning job_id`
     await sql`delete from dataset_files where version_id = ${version.id}`
-    const setState = (state: string) => sql`
-      update jobs set state = ${state}, finished_at = case when ${state} = 'succeeded' then now() end
-      where id = ${job?.job_id ?? ''}`
+    const setState = (state: 'running' | 'succeeded') => setJobState(sql, job?.job_id ?? '', state)
     await setState('running')
     await sweep()
     for (const key of keys) t.equal(await isThere(key), true, key)

@@ -38,7 +38,7 @@ t.test('an answer that is too long or does not end says so', async (t) => {
   t.match(exact, { status: 200, cut: null, body: Buffer.from('answer 200') })
   const long = await post(agents, `${url}/200`, { maxBytes: 9 })
   t.match(long, { status: 200, cut: 'too_large', body: Buffer.from('answer 20') })
-  const stalled = await post(agents, `${url}/slow-body`, { timeoutMs: 300 })
+  const stalled = await post(agents, `${url}/slow-body`, { timeoutMs: 5000 })
   t.match(stalled, { status: 200, cut: 'timeout', body: Buffer.from('x') })
   t.same(await post(agents, `${url}/slow-headers`, { timeoutMs: 300 }), { fault: 'timeout' })
 })
@@ -61,7 +61,7 @@ t.test('an answer is read step after step as there is room, and else no further'
   t.equal(asked, 2, 'only for what has come')
   t.match(await post(agents, `${url}/200`, { room: room(1) }), { status: 200, cut: 'no_room' })
   const waiting = { room: { stepBytes: 4, enter: () => new Promise<boolean>(() => {}) } }
-  const late = await post(agents, `${url}/200`, { ...waiting, timeoutMs: 300 })
+  const late = await post(agents, `${url}/200`, { ...waiting, timeoutMs: 5000 })
   t.match(late, { cut: 'no_room' }, 'in time')
 })
 

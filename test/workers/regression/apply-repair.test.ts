@@ -6,6 +6,7 @@ import { makeAgent, toolComponent } from '../../support/agents.ts'
 import { callingRow } from '../../support/calling-rows.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
+import { watchHandler } from '../../support/watched-handler.ts'
 
 t.test('a repair', async (t) => {
   const service = await openService(t)
@@ -59,9 +60,11 @@ t.test('a repair', async (t) => {
     const holder = await sql.reserve()
     await holder`begin`
     await holder`lock table trace_revisions in share mode`
-    const first = await service.startWorkers([applyRepairHandler])
+    const watched = watchHandler(applyRepairHandler)
+    const first = await service.startWorkers([watched.handler])
     await waitsFor('trace_revisions')
     const stopping = first.stop()
+    await watched.aborted()
     await holder`rollback`
     holder.release()
     await stopping

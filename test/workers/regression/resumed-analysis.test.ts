@@ -7,6 +7,7 @@ import { callingRow } from '../../support/calling-rows.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
+import { watchHandler } from '../../support/watched-handler.ts'
 
 t.test('an analysis that is stopped goes on after its last page', async (t) => {
   const service = await openService(t)
@@ -36,9 +37,11 @@ t.test('an analysis that is stopped goes on after its last page', async (t) => {
   const holder = await sql.reserve()
   await holder`begin`
   await holder`lock table compat_findings in share mode`
-  const first = await service.startWorkers([analyzeCompatibilityHandler])
+  const watched = watchHandler(analyzeCompatibilityHandler)
+  const first = await service.startWorkers([watched.handler])
   await until(() => countLockWaits(sql, { table: 'compat_findings' }))
   const stopping = first.stop()
+  await watched.aborted()
   await holder`rollback`
   holder.release()
   await stopping

@@ -1,9 +1,11 @@
 import t from 'tap'
+import type { Test } from 'tap'
 import { deadLetterName } from '../../../jobs/job.ts'
 import { listJobAttempts } from '../../../sql/jobs/job-attempts.ts'
 import { releaseLostClaims } from '../../../workers/maintenance/release-lost-claims.ts'
 import { ThreadEnded } from '../../../workers/runtime/give-up.ts'
 import { handler } from '../../../workers/runtime/handler.ts'
+import type { AnyHandler } from '../../../workers/runtime/handler.ts'
 import { gate, openQueues } from '../../support/queues.ts'
 import type { NumberJob } from '../../support/queues.ts'
 import { until } from '../../support/until.ts'
@@ -16,6 +18,11 @@ t.test('a job that did not end by itself', async (t) => {
   await stop()
   const supervising = { ...context, sql, queue: service.context.queue }
 
+  /** When the worker was last heard of that has the job of the queue, from now. */
+  const hear = ({ name }: NumberJob, from: string) => sql`
+    update pgboss.job set heartbeat_on = now() + ${from}::interval
+    where name = ${name} and state = 'active'`
+
   /** A job whose worker took it and was not heard of since. */
   async function loseWorker(declared: NumberJob) {
     const id = await queues.submit(declared)
@@ -25,11 +32,17 @@ t.test('a job that did not end by itself', async (t) => {
       where id = ${id}`
     await sql`
       insert into job_attempts (org_id, job_id, attempt, worker) values (${org.orgId}, ${id}, 1, 'w')`
-    await sql`
-      update pgboss.job set heartbeat_on = now() - interval '11 seconds'
-      where name = ${declared.name} and state = 'active'`
+    await hear(declared, '-11 seconds')
     return id
   }
+
+  /** Supervision goes on as long as workers run, and would release what a later test loses. */
+  async function startUntilEnd(t: Test, ...handlers: AnyHandler[]) {
+    const started = await service.startWorkers(handlers)
+    t.teardown(started.stop)
+    return started
+  }
+
   const outcomes = async (id: string) =>
     (await listJobAttempts(sql, org.orgId, id, 20)).map(({ outcome }) => outcome)
 
@@ -38,7 +51,8 @@ t.test('a job that did not end by itself', async (t) => {
     const id = await loseWorker(declared)
     await releaseLostClaims(supervising, boss)
     t.match(await queues.find(id), { state: 'queued', interruptions: 1 })
-    await queues.start(
+    await startUntilEnd(
+      t,
       handler(declared, async () => {
         throw new Error('its own fault')
       }),
@@ -52,7 +66,8 @@ t.test('a job that did not end by itself', async (t) => {
     const declared = await queues.declare({ retryLimit: 0 })
     const id = await loseWorker(declared)
     await releaseLostClaims(supervising, boss)
-    await queues.start(
+    await startUntilEnd(
+      t,
       handler(declared, async () => {
         throw new Error('its own fault')
       }),
@@ -90,11 +105,14 @@ t.test('a job that did not end by itself', async (t) => {
     const lost = await queues.declare()
     const long = await queues.declare({ retryLimit: 0 })
     const id = await loseWorker(lost)
+    // So that supervision does not release it before the others run.
+    await hear(lost, '1 hour')
     const running = new Set<string>()
     const alone: boolean[] = []
     const { opened, open } = gate()
     let begun = 0
-    const { pools } = await service.startWorkers([
+    const { pools } = await startUntilEnd(
+      t,
       handler(lost, async () => {
         alone.push(running.size === 0)
       }),
@@ -106,9 +124,10 @@ t.test('a job that did not end by itself', async (t) => {
         running.delete(jobId)
         signal.throwIfAborted()
       }),
-    ])
+    )
     const others = [await queues.submit(long), await queues.submit(long)]
     await until(() => running.size === 2)
+    await hear(lost, '-11 seconds')
     await releaseLostClaims(supervising, boss)
     t.match(await queues.ended(id), { state: 'succeeded' })
     t.same(alone, [true])
@@ -123,7 +142,8 @@ t.test('a job that did not end by itself', async (t) => {
   t.test('is tried alone when its thread has ended, and then loses an attempt', async (t) => {
     const declared = await queues.declare({ retryLimit: 1 })
     const id = await queues.submit(declared)
-    await queues.start(
+    await startUntilEnd(
+      t,
       handler(declared, async () => {
         throw new ThreadEnded('out of memory')
       }),
@@ -136,12 +156,13 @@ t.test('a job that did not end by itself', async (t) => {
   async function runThrowing(retryLimit: number, errors: object[]) {
     const declared = await queues.declare({ retryLimit })
     const id = await queues.submit(declared)
-    await queues.start(
+    const { stop } = await queues.start(
       handler(declared, async () => {
         throw Object.assign(new Error('of the database'), errors.shift())
       }),
     )
     t.match(await queues.ended(id), { state: 'failed' })
+    await stop()
     return outcomes(id)
   }
 

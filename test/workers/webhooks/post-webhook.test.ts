@@ -65,7 +65,7 @@ t.test('one attempt at a receiver', async (t) => {
     t.match(endless, { status_code: 200, error: null })
     t.ok((endless.response_excerpt?.length ?? 0) <= 4096)
     for (const { duration_ms } of [headers, body, endless])
-      t.ok(duration_ms < 8000, `${duration_ms}`)
+      t.ok(duration_ms < 60_000, `${duration_ms}`)
   })
 
   t.test('tells a reset, a closed port and a wrong certificate apart', async (t) => {

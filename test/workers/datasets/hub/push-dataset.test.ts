@@ -1,4 +1,5 @@
 import t from 'tap'
+import { buildVersion, pathOf } from '../../../support/built-dataset.ts'
 import type { HubCall } from '../../../support/hub.ts'
 import { openPushing, REPO, TOKEN } from '../../../support/pushed-version.ts'
 
@@ -128,9 +129,8 @@ t.test('a push of another version', async (t) => {
     shown?.set(`data/train-${String(i).padStart(5, '0')}-of-02500.parquet`, 'older')
   }
   const filters = { max_rows: 2 }
-  const smaller = await api.post(`/datasets/${version.dataset_id}/build`, { filters })
-  const path = `/datasets/${version.dataset_id}/versions/${smaller.body.id}`
-  const pushed = await api.post(`${path}/push`, { repo_id: REPO, token: TOKEN })
+  const smaller = await buildVersion(api, version.dataset_id, { filters })
+  const pushed = await api.post(`${pathOf(smaller)}/push`, { repo_id: REPO, token: TOKEN })
   await endOf(pushed.body.id)
 
   t.test('deletes the Parquet files that the one before it left, and no others', async (t) => {
