@@ -99,6 +99,8 @@ const SHARED_START_MS = 60_000
 const STOP_MS = 60_000
 /** Recovery after a crash replays up to `max_wal_size`: minutes on a slow disk. */
 const READY_MS = 180_000
+/** How long the processes of a killed postmaster may take to notice; no other can start meanwhile. */
+const LEAVING_MS = 10_000
 
 const INITDB_OPTIONS = [
   '--username=postgres',
@@ -195,6 +197,12 @@ async function launch(cluster: Cluster): Promise<Postmaster> {
   await checkOrInitialise(cluster)
   const port = cluster.port ?? (await findFreePort())
   say(`Starting the database in ${clusterDir} on port ${port}.`)
+  return runPostmaster(cluster, port, performance.now() + LEAVING_MS)
+}
+
+/** @param end when it is tried no more, should the processes of a killed postmaster be in the way */
+async function runPostmaster(cluster: Cluster, port: number, end: number): Promise<Postmaster> {
+  const { clusterDir } = cluster
   const log = await openLog(clusterDir)
   try {
     const child = await spawnPostmaster(cluster, port, log.file.fd)
@@ -206,6 +214,10 @@ async function launch(cluster: Cluster): Promise<Postmaster> {
     await log.file.close()
   }
   const reason = tellingLines((await fs.readFile(log.path)).subarray(log.sizeBytes).toString())
+  if (reason.includes('pre-existing shared memory') && performance.now() < end) {
+    await setTimeout(10 * POLL_MS)
+    return runPostmaster(cluster, port, end)
+  }
   throw clusterError(clusterDir, `does not start (${reason})`, `see ${log.path}, restore a copy`)
 }
 

@@ -14,6 +14,8 @@ import { LONG } from './stage.ts'
 const RSS_MIB = 600
 const HOLD_CPU_MS = LONG ? 100 : 500
 const NEIGHBOUR_P99_MS = 250
+// On a busy machine a request may wait long for a connection.
+if (!LONG) process.env['DATABASE_WAIT_SECONDS'] = '60'
 const options = { isSmall: !LONG, boundMs: 120_000 }
 
 t.test('attacks: others are served, in little memory and without long holds', async (t) => {

@@ -1,12 +1,13 @@
 import t from 'tap'
 import { once } from 'node:events'
+import { rm, writeFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import { requestCancel } from '../../sql/jobs/jobs.ts'
 import { deadLetterName } from '../../jobs/job.ts'
 import { checkPace } from './pace.ts'
 import { until } from '../support/until.ts'
 import { checkInvariants, UNCLAIMED_SECONDS } from './invariants.ts'
-import { blockJob, deafJob, effectJob, frailJob, ioJob, poisonJob } from './jobs.ts'
+import { blockEnd, blockJob, deafJob, effectJob, frailJob, ioJob, poisonJob } from './jobs.ts'
 import { LONG, openStage } from './stage.ts'
 import type { Worker } from './stage.ts'
 
@@ -18,9 +19,12 @@ t.test('F9: a handler that blocks the event loop', { buffered: true }, async (t)
   await stage.startWorker([], { supervise: true })
   await stage.startWorker([blockJob], { slots: 1 })
   const watching = stage.watch()
-  const id = await stage.submit(blockJob, 20_000)
+  const id = await stage.submit(blockJob, 5000)
+  t.teardown(() => rm(blockEnd(id), { force: true }))
   await until(async () => (await findAttempts(stage, id)).length === 1)
   await stage.startWorker([blockJob], { slots: 1 })
+  await until(async () => (await findAttempts(stage, id)).length === 2)
+  await writeFile(blockEnd(id), '')
   await stage.allEnded()
   const [job] = await stage.sql`select state, attempt, result from jobs where id = ${id}`
   t.match(job, { state: 'succeeded', attempt: 2, result: { attempt: 2 } }, 'was run by another')

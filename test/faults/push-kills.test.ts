@@ -43,6 +43,13 @@ t.test('a worker killed while it sends tasks to a runner that hangs once in a wh
   await until(() => runner.received.length > 5)
   worker.kill('SIGKILL')
   await once(worker, 'exit')
+  // What it sent last may still be committed.
+  await until(async () => {
+    const connected = await sql`
+      select from pg_stat_activity
+      where datname = current_database() and application_name like 'workers%'`
+    return connected.length === 0
+  })
   // Ten minutes later.
   await sql`
     update replay_tasks set leased_until = now() - interval '1 s'

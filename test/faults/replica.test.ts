@@ -93,36 +93,42 @@ t.test('two APIs with a replica', async (t) => {
   }
 
   await t.test('reads lists from it once it has caught up', async (t) => {
-    await untilRead()
-    const before = reads()
-    await drive(t)
-    t.ok(reads().replica > before.replica, `${JSON.stringify(reads())}`)
-    t.equal(reads().fallen, 0)
+    // On a busy machine a look at it may take too long, and the reads under way end on the primary.
+    await until(async () => {
+      await untilRead()
+      const before = reads()
+      await drive(t)
+      const now = reads()
+      return now.replica > before.replica && now.fallen === before.fallen
+    })
     const watched = openDatabase(replica.url)
     const found = await watched`
       select from pg_stat_activity where application_name = 'api replica read'`
     await watched.end()
     t.ok(found.length > 0)
+    await until(async () => (await warnOfReplica(first.context.replica)).length === 0)
     const text = await metrics.metrics()
     t.match(text, /^adl_replica_reads_total\{by="replica"\} [1-9]/m)
     t.match(text, /^adl_replica_up 1$/m)
     t.match(text, /^adl_replica_lag_seconds [0-9.]+$/m)
     t.match(text, /^adl_database_connections\{pool="replica read",state="free"\} \d/m)
-    t.same(await warnOfReplica(first.context.replica), [])
     t.equal(await examineReplica(first.config, first.sql, 1), undefined)
     t.match(await examineReplica(first.config, first.sql, 100), /1300 connections/)
   })
 
   await t.test('no client misses its own write while the replica lags', async (t) => {
-    await replica.lag('5s')
+    await replica.lag('1h')
     const before = reads()
     await drive(t)
     const { replica: served } = reads()
     t.ok(reads().primary > before.primary)
     t.comment(`${served - before.replica} of the lists were read from the replica`)
 
-    t.equal((await here.get('/traces', { 'read-position': '0/0' })).status, 200)
-    t.equal(reads().replica, served + 1, 'who asks for less is answered by the replica')
+    // Who asks for less is answered by the replica.
+    await until(async () => {
+      t.equal((await here.get('/traces', { 'read-position': '0/0' })).status, 200)
+      return reads().replica > served
+    })
     const { replica: now } = reads()
     for (const position of ['FFFFFFFF/FFFFFFFF', 'nonsense', '']) {
       t.equal((await here.get('/traces', { 'read-position': position })).status, 200)
@@ -139,7 +145,11 @@ t.test('two APIs with a replica', async (t) => {
     })()
     for (let kills = 0; kills < (LONG ? 10 : 1); kills++) {
       await replica.kill()
-      await until(() => apis.some(({ context }) => context.replica?.standby.state().complaint))
+      await until(() =>
+        apis.some(
+          ({ context }) => context.replica?.standby.state().complaint === 'does not answer',
+        ),
+      )
       await replica.stop()
       await replica.start()
       await untilRead()
@@ -171,7 +181,11 @@ t.test('two APIs with a replica', async (t) => {
     await drive(t, 1)
     t.equal(reads().replica, before.replica)
     t.match(await metrics.metrics(), /^adl_replica_up 0$/m)
-    t.match(await warnOfReplica(first.context.replica), [/is not a standby; the primary is read/])
+    // On a busy machine it may not answer in time, and says so then.
+    await until(async () => {
+      const [warning] = await warnOfReplica(first.context.replica)
+      return warning?.includes('is not a standby; the primary is read')
+    })
     t.match(await examineReplica(first.config, first.sql, 1), /is not a standby: it is not read/)
     t.equal((await first.server.inject('/readyz')).statusCode, 200)
   })

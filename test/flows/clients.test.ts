@@ -1,6 +1,7 @@
 import t from 'tap'
 import { pools } from '../../workers/pools.ts'
 import { openService } from '../support/service.ts'
+import { settled } from '../support/settled.ts'
 import { until } from '../support/until.ts'
 
 // What deployed clients send, and what they read of the answers: a Python SDK with its command line, a CI
@@ -74,7 +75,7 @@ t.test('the SDK pushes scores with the categories of its evaluators', async (t) 
 })
 
 t.test('the CI action compares every candidate with what runs in production', async (t) => {
-  const { client, manifestId } = await open()
+  const { client, manifestId, orgId } = await open()
   const ids = Array.from({ length: 4 }, (_, i) => `t${i}`)
   const traces = ids.map((id) => sdkTrace(id, { manifest_id: manifestId }))
   await client.post('/traces/batch', traces)
@@ -82,6 +83,7 @@ t.test('the CI action compares every candidate with what runs in production', as
   await client.post('/eval-scores', { scores })
 
   const first = await checkCandidate(client, [SEARCH_WITH_KIND])
+  await settled(service.sql, orgId)
   const decided = await readDecisions(client, ids)
   const second = await checkCandidate(client, [SEARCH_WITH_KIND, REFUND])
   for (const { candidateId, report } of [first, second]) {
@@ -211,11 +213,12 @@ const REFUND = tool('refund', { id: { type: 'string' } })
 
 /** An organization whose agent `shop` runs its first version, as the SDK registers it. */
 async function open() {
-  const { key } = await service.makeOrganization()
+  const { key, orgId } = await service.makeOrganization()
   const client = service.client(key)
   const { body } = await registerWithSdk(client, [SEARCH])
   return {
     client,
+    orgId,
     manifestId: body.manifest_id,
     manifestHash: body.manifest_hash.replace('sha256:', ''),
   }

@@ -20,6 +20,7 @@ t.test('the console in a browser', { skip: whyNoBrowser() }, async (suite) => {
     SEED: 'demo',
     // The platform that an import reads from is on loopback.
     OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8',
+    DATABASE_WAIT_SECONDS: '60',
   })
   // A page that shows running work is loaded anew when that ends.
   await until(() => service.output().includes('The sample data is complete.'))

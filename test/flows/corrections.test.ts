@@ -3,6 +3,7 @@ import { buildDatasetHandler } from '../../workers/datasets/build-dataset.ts'
 import { makeAgent, openAgentService, toolComponent } from '../support/agents.ts'
 import { buildVersion, readJsonl } from '../support/built-dataset.ts'
 import type { Row } from '../support/built-dataset.ts'
+import { until } from '../support/until.ts'
 
 t.test('what people correct', async (t) => {
   const service = await openAgentService(t)
@@ -26,8 +27,11 @@ t.test('what people correct', async (t) => {
       async annotate(traceId: string, said: object) {
         const { status, body } = await client.post(`/traces/${traceId}/annotations`, said)
         t.match({ status, body }, { status: 201, body: { verdict_job_id: String } })
-        const job = await client.get(`/jobs/${body.verdict_job_id}?wait=30`)
-        t.equal(job.body.state, 'succeeded')
+        const state = await until(async () => {
+          const job = (await client.get(`/jobs/${body.verdict_job_id}?wait=30`)).body
+          return job.finished_at && job.state
+        })
+        t.equal(state, 'succeeded')
         return body.id as string
       },
       async build(type: 'sft' | 'dpo') {

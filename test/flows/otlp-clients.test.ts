@@ -26,10 +26,12 @@ const ANSWER = { role: 'assistant', content: 'It is sunny.' }
 const SETTINGS = {
   OTEL_EXPORTER_OTLP_ENDPOINT: address,
   OTEL_EXPORTER_OTLP_HEADERS: `Authorization=Bearer ${org.key}`,
+  OTEL_EXPORTER_OTLP_TIMEOUT: '60000',
   OTEL_SERVICE_NAME: 'shop',
   LANGFUSE_BASE_URL: address,
   LANGFUSE_PUBLIC_KEY: 'pk-anything',
   LANGFUSE_SECRET_KEY: org.key,
+  LANGFUSE_TIMEOUT: '60',
   OPENAI_API_KEY: 'none',
 }
 const COMPLETION = {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { hostname } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'
@@ -24,22 +25,29 @@ t.test('runners that are killed and started again at random replay each trace on
   const { sql } = service
   await sql.unsafe(WITNESSES)
   await service.startWorkers([prepareReplayHandler])
+  const asked = watchRunners(service)
   await service.server.start()
   const { batchId, org } = await makeBatch(service)
   const random = seeded(Number(process.env['FC_SEED'] ?? 1))
   const runners = Array.from({ length: RUNNERS }, () => startRunner(t, service, org.key))
 
+  const allEnded = async () =>
+    (await sql`select from replay_tasks where ended_at is not null`).length === TASKS
+  /** Whether a lease was taken over, or no task is left of which one could be. */
+  const isEnough = async () =>
+    (await sql`select from changes where is_taken limit 1`).length === 1 || allEnded()
+
   let kills = 0
-  for (const end = performance.now() + KILLING_MS; performance.now() < end; kills++) {
+  const end = performance.now() + KILLING_MS
+  for (; performance.now() < end || !(await isEnough()); kills++) {
     await setTimeout(100 + random() * 500)
     const place = Math.floor(random() * RUNNERS)
     await runners[place]?.stop('SIGKILL')
     runners[place] = startRunner(t, service, org.key)
   }
-  await until(async () => {
-    const [open] = await sql`select from replay_tasks where ended_at is null limit 1`
-    return !open
-  })
+  await until(allEnded)
+  // Before it asks for tasks, a runner may not yet listen for signals.
+  await until(() => runners.every(({ name }) => asked.has(name)))
   for (const runner of runners) {
     t.equal(await runner.stop('SIGTERM'), 0, `a runner stops: ${runner.stderr().slice(-200)}`)
   }
@@ -119,12 +127,22 @@ function startRunner(t: Test, { server }: Service, key: string) {
   const ended = once(child, 'exit').then(([code]) => code as number | null)
   t.teardown(() => child.kill('SIGKILL'))
   return {
+    name: `${hostname()}:${child.pid}`,
     stderr: () => stderr,
     stop(signal: NodeJS.Signals) {
       child.kill(signal)
       return ended
     },
   }
+}
+
+/** The names of the runners that have asked for tasks. */
+function watchRunners({ server }: Service) {
+  const names = new Set<unknown>()
+  server.events.on('response', ({ payload }) => {
+    names.add((payload as { worker_id?: string } | null | undefined)?.worker_id)
+  })
+  return names
 }
 
 /** Numbers from 0 to 1, the same for a seed (Park and Miller). */

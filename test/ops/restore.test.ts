@@ -22,7 +22,7 @@ t.test('a dataset that was deleted by mistake is there after a restore', async (
   const archived = await start(t, join(folder, 'cluster'), {
     wal_level: 'replica',
     archive_mode: 'on',
-    archive_command: `cp %p ${archive}/%f`,
+    archive_command: `cp %p ${archive}/%f.part && mv ${archive}/%f.part ${archive}/%f`,
   })
   await migrateAll(archived.url, { warn: () => undefined })
   const service = await openService(t, {

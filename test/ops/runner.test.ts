@@ -279,7 +279,7 @@ t.test('the reference runner', async (t) => {
     spawnSync('mkfifo', [held])
     const released = readFile(held)
     const { wait, isReached } = openGate(folder)
-    const runner = start([], `sleep 300 >${held} & ${wait}`)
+    const runner = start([], `exec 3>${held}; sleep 300 >&3 & ${wait}`)
     await isReached()
     runner.child.kill('SIGHUP')
     runner.child.kill('SIGINT')

@@ -8,7 +8,7 @@ import { launch } from '../support/program.ts'
 import { until } from '../support/until.ts'
 
 t.test('spans of the service', async (t) => {
-  const { url, sql } = await openTestDatabase(t)
+  const { url } = await openTestDatabase(t)
   const key = makeKey('svc_', randomBytes(64))
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
 
@@ -39,11 +39,10 @@ t.test('spans of the service', async (t) => {
     })
     t.equal(sent.status, 201)
     await fetch(`${api.address}/livez`)
-    await until(async () => {
-      const [job] = await sql`
-        select from pgboss.job where name = 'evals.judge' and state = 'completed'`
-      return job
-    })
+    // They are sent every five seconds. A stop sends the rest, and on a busy machine may lose it.
+    const isSent = (name: string) =>
+      collector.spans.some((span) => span.traceId === traceId && span.name === name)
+    await until(() => isSent('POST /api/v1/traces') && isSent('process evals.judge'))
     t.same(await Promise.all([api.stop('SIGTERM'), workers.stop('SIGTERM')]), [0, 0])
 
     const spans = collector.spans.filter((span) => span.traceId === traceId)
@@ -82,7 +81,8 @@ t.test('spans of the service', async (t) => {
     }
     t.equal(await api.stop('SIGTERM'), 0)
     const lines = api.stderr().trimEnd().split('\n')
-    t.equal(lines.filter((line) => line.includes('spans are lost')).length, 1)
+    const told = lines.filter((line) => line.includes('spans are lost')).length
+    t.ok(told === 1 || told === 2, 'by an export, and by a stop that waits for one in vain')
     t.ok(lines.every((line) => JSON.parse(line) as object))
   })
 })
