@@ -7,6 +7,7 @@ import type { Sql } from '../sql/core/db.ts'
 import {
   answerIdempotencyKey,
   claimIdempotencyKey,
+  endIdempotencyClaim,
   releaseIdempotencyKey,
   RENEW_SECONDS,
   renewIdempotencyClaim,
@@ -39,9 +40,9 @@ export function readIdempotencyKey(request: Request, operation: Endpoint): strin
 
 /**
  * Performs a request once for its `Idempotency-Key`. The same request within 24 hours gets the same answer;
- * while the first one is in progress, a repetition waits `WAIT_MS` for it. Errors are not kept. When the
- * process dies, the key is free again within 30 seconds, and a repetition finds the submitted job, or is
- * performed again where the operation itself attaches to that.
+ * while the first one is in progress, a repetition waits `WAIT_MS` for it. Errors are not kept. After a failure
+ * of ours, and within 30 seconds when the process dies, the key is free for the same request, and a repetition
+ * finds the submitted job, or is performed again where the operation itself attaches to that.
  * @param perform gets a context that names the request, and a stream to read in place of the body's
  * @throws ApiError 409 for a key of another request, and with `Retry-After` for one in progress
  */
@@ -71,8 +72,10 @@ export async function performOnce(
     })
     return reply
   } catch (error) {
+    // What was not refused may have been committed, and only its answer lost.
+    const end = error instanceof ApiError ? releaseIdempotencyKey : endIdempotencyClaim
     // When the database is away, the claim stays and expires.
-    await releaseIdempotencyKey(sql, named, claim).catch(() => undefined)
+    await end(sql, named, claim).catch(() => undefined)
     throw error
   } finally {
     clearInterval(renewing)

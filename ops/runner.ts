@@ -141,11 +141,12 @@ async function perform({ lease_token, leased_until: _, ...task }: Task) {
   const beating = beat(task.id, lease_token, over)
   const result = await run(task, over.signal).catch(cannotStart)
   const isLost = over.signal.aborted
+  if (isLost) say(`${task.id}: is no longer ours`)
+  else if (result.error) say(`${task.id}: ${result.error}`)
+  // The lease is kept until the result is there, however long the service is away.
+  if (!isLost) await submit(task.id, lease_token, result)
   over.abort()
   await beating
-  if (isLost) return say(`${task.id}: is no longer ours`)
-  if (result.error) say(`${task.id}: ${result.error}`)
-  await submit(task.id, lease_token, result)
 }
 
 /** Gives the task back, and claims no more of those that would fare no better. */

@@ -1,5 +1,6 @@
 import { retryAfter } from '../../jobs/rules/webhooks/retry-after.ts'
 import { importTraces } from '../../jobs/import-traces.ts'
+import { isDatabaseAway } from '../../sql/core/db.ts'
 import { reserveUpload } from '../../sql/import/upload-reservations.ts'
 import type { ApiContext } from '../context.ts'
 import { ApiError } from '../errors.ts'
@@ -31,9 +32,15 @@ export async function* withinRoom(
   await reserve(announced ?? 0)
   for await (const part of parts) {
     sent += part.length
-    if (sent > reserved || performance.now() - renewedAt > RENEW_MS) await reserve(sent)
+    if (sent > reserved) await reserve(sent)
+    // What is reserved holds for minutes: an upload outlives a database that is away for some seconds.
+    else if (performance.now() - renewedAt > RENEW_MS) await reserve(sent).catch(ignoreAway)
     yield part
   }
+}
+
+function ignoreAway(error: unknown) {
+  if (!isDatabaseAway(error)) throw error
 }
 
 function neverFits(limit: number) {

@@ -67,6 +67,13 @@ export async function answerIdempotencyKey(
     where ${held(sql, key, claim)}`
 }
 
+/** Ends a claim whose request may have had its effect: the next one finds the job that it submitted. */
+export async function endIdempotencyClaim(sql: Queryable, key: IdempotencyKey, claim: string) {
+  await sql`
+    update idempotency_keys set claimed_until = now() - interval '1 second'
+    where ${held(sql, key, claim)}`
+}
+
 /** Gives up a claim whose request had no effect, so that the key can be used again. */
 export async function releaseIdempotencyKey(sql: Queryable, key: IdempotencyKey, claim: string) {
   await sql`delete from idempotency_keys where ${held(sql, key, claim)}`

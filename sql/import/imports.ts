@@ -181,15 +181,26 @@ export async function forgetUpload(sql: Queryable, orgId: string, id: string) {
   await sql`update imports set storage_key = null where org_id = ${orgId} and id = ${id}`
 }
 
+/** The same where nobody will read it again. False when the import was retried meanwhile. */
+export async function forgetLeftUpload(sql: Queryable, orgId: string, id: string) {
+  const { count } = await sql`
+    with left_job as (
+      select j.id from ${joined(sql)} where i.org_id = ${orgId} and i.id = ${id} and ${isLeft(sql)}
+      for update of j
+    )
+    update imports set storage_key = null
+    where org_id = ${orgId} and id = ${id} and exists (select from left_job)`
+  return count === 1
+}
+
 /**
  * Uploads that nobody will read again although they are still there: their jobs were canceled before
  * they ran, or failed and were not retried for a week.
  */
 export async function listLeftUploads(sql: Queryable, orgId: string, limit: number) {
   return sql<{ id: string; storage_key: string }[]>`
-    select i.id, i.storage_key from imports i join jobs j on j.org_id = i.org_id and j.id = i.job_id
-    where i.org_id = ${orgId} and i.storage_key is not null
-      and ${isLeft(sql)}
+    select i.id, i.storage_key from ${joined(sql)}
+    where i.org_id = ${orgId} and i.storage_key is not null and ${isLeft(sql)}
     limit ${limit}`
 }
 

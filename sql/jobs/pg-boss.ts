@@ -1,6 +1,6 @@
 import type { Envelope, LostClaim, NewQueueRow } from '../../jobs/queue.ts'
 import { jsonText } from '../core/db.ts'
-import type { Fragment, Queryable } from '../core/db.ts'
+import type { Fragment, Queryable, Transaction } from '../core/db.ts'
 
 /**
  * All that we know of pg-boss's tables, states and messages. They are read for what it has no function
@@ -169,9 +169,26 @@ export async function listLostClaims(sql: Queryable, limit: number) {
     select id, name as queue, data, singleton_key as key, retry_count as "retryCount",
       retry_limit as "retryLimit"
     from pgboss.job
-    where state = 'active' and heartbeat_on + heartbeat_seconds * interval '1 second' < now()
-      and name = any(array(select name from pgboss.queue)) and not data ? 'alone'
+    where ${isLost(sql)} and name = any(array(select name from pgboss.queue)) and not data ? 'alone'
     limit ${limit}`
+}
+
+/**
+ * Locks a claim that is lost still; false when its worker was heard of again. Its row of `jobs` is locked first,
+ * as by those who settle it.
+ */
+export async function lockLostClaim(tx: Transaction, { id, queue, data, retryCount }: LostClaim) {
+  const { org_id, job_id } = data
+  await tx`select from jobs where org_id = ${org_id} and id = ${job_id ?? null} for no key update`
+  const held = await tx`
+    select from pgboss.job
+    where name = ${queue} and id = ${id} and retry_count = ${retryCount} and ${isLost(tx)}
+    for update`
+  return held.length === 1
+}
+
+function isLost(sql: Queryable) {
+  return sql`state = 'active' and heartbeat_on + heartbeat_seconds * interval '1 second' < now()`
 }
 
 /** Seconds since the queues were last looked over; undefined when they never were. */

@@ -98,24 +98,32 @@ export async function countClosedTraces(sql: Queryable, filter: ClosedTraceFilte
 }
 
 /**
- * Those of these traces that say what they said when they were read; nobody changes, judges or deletes
- * them before the transaction ends. What was found in another one must not be stored: whoever changed it
- * has asked for it to be judged and searched again.
+ * Those of these traces that say what they said when they were read, and have been tied to no other manifest;
+ * nobody changes, judges or deletes them before the transaction ends. What was found in another one must not
+ * be stored: whoever changed or tied it has asked for it to be judged and searched again.
  */
 export async function lockUnrevised(
   tx: Transaction,
   orgId: string,
   projectId: string,
-  traces: readonly Pick<ClosedTraceRow, 'trace_id' | 'revision'>[],
+  traces: readonly Pick<
+    ClosedTraceRow,
+    'trace_id' | 'revision' | 'manifest_id' | 'named_manifest'
+  >[],
 ) {
   const ids = traces.map(({ trace_id }) => trace_id)
-  const locked = await tx<{ trace_id: string; revision: number }[]>`
-    select trace_id, revision from traces
+  const locked = await tx<Pick<ClosedTraceRow, 'trace_id' | 'revision' | 'manifest_id'>[]>`
+    select trace_id, revision, manifest_id from traces
     where ${ofTraces(tx, orgId, projectId, ids)} order by trace_id for no key update`
-  const revisions = new Map(locked.map(({ trace_id, revision }) => [trace_id, revision]))
-  return new Set(
-    traces.filter((t) => revisions.get(t.trace_id) === t.revision).map((t) => t.trace_id),
-  )
+  const found = new Map(locked.map((trace) => [trace.trace_id, trace]))
+  const isUnrevised = (read: (typeof traces)[number]) => {
+    const now = found.get(read.trace_id)
+    return (
+      now?.revision === read.revision &&
+      [null, read.named_manifest, read.manifest_id].includes(now.manifest_id)
+    )
+  }
+  return new Set(traces.filter(isUnrevised).map(({ trace_id }) => trace_id))
 }
 
 /**

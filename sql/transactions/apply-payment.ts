@@ -98,8 +98,8 @@ async function applyMeaning(
       return emitEvent(tx, queue, orgId, 'payment.failed', moneyData(objectId, meaning, ends), at)
     }
     case 'payment_confirmed': {
-      await clearGracePeriod(tx, orgId)
       if (!(await confirmInvoice(tx, objectId))) return undefined
+      await clearGracePeriod(tx, orgId)
       const data = moneyData(objectId, meaning, null)
       return emitEvent(tx, queue, orgId, 'payment.confirmed', data, at)
     }

@@ -1,3 +1,4 @@
+import { requestAggregation } from '../../jobs/aggregate-scores.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import type { EvalVerdict } from '../../jobs/rules/core/verdicts.ts'
 import { policyFor } from '../../jobs/rules/evals/decision-policy.ts'
@@ -84,5 +85,7 @@ async function judgePair(
   const due = ids.filter((id) => id === replayed_trace_id || !known.get(id)?.isJudged)
   if (due.length === 0) return known
   await judgeTraces(tx, queue, org_id, project_id, due)
+  // Last, as all who judge do: asked for before, it would wait for one that waits for what is locked here.
+  if (replayed_trace_id !== null) await requestAggregation(queue, tx, org_id, project_id)
   return listRunJudgements(tx, org_id, project_id, ids)
 }

@@ -59,7 +59,8 @@ async function followLinks(
 ) {
   if (linked.length === 0) return
   await enqueueTraces(queue, tx, judgeTraces, orgId, projectId, linked)
-  await activateUsedDrafts(tx, queue, orgId, projectId, linked)
   await markCellsDirty(tx, orgId, projectId, linked)
   await requestAggregation(queue, tx, orgId, projectId)
+  // Behind the aggregation, as where traces are revised: of two jobs asked for, one waits for the other's.
+  await activateUsedDrafts(tx, queue, orgId, projectId, linked)
 }

@@ -1,4 +1,3 @@
-import { requestAggregation } from '../../jobs/aggregate-scores.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import type { NewScore } from '../../jobs/rules/evals/score.ts'
 import { markedOriginal, markReplay } from '../../jobs/rules/replay/provenance.ts'
@@ -16,8 +15,8 @@ export type MarkFault =
 
 /**
  * Makes a stored trace the replay of another one of its project, unless it is marked as that already, and
- * stores scores of it. A trace is the replay of one other at most. It locks both, in the order in which all
- * lock traces.
+ * stores scores of it, whose cells `compareReplay` asks to be summed up. A trace is the replay of one other at
+ * most. It locks both, in the order in which all lock traces.
  * @returns undefined when it is the replay now
  */
 export async function markStored(
@@ -51,7 +50,6 @@ export async function markStored(
     scores.map((score) => ({ ...score, trace_id })),
   )
   await markCellsDirty(tx, org_id, project_id, [trace_id])
-  await requestAggregation(queue, tx, org_id, project_id)
   return undefined
 }
 

@@ -36,6 +36,9 @@ export async function resumeDispatch(
   queue: Queue,
   { orgId, batchId, createdBy }: Omit<DispatchedBatch, 'projectId'>,
 ): Promise<boolean> {
+  // Before it is looked at: what is read in the statement that waits is older than what it waited for.
+  await tx`
+    select from replay_batches where org_id = ${orgId} and id = ${batchId} for no key update`
   const [batch] = await tx<{ project_id: string }[]>`
     select b.project_id from replay_batches b
     where b.org_id = ${orgId} and b.id = ${batchId} and b.mode = 'push'
@@ -44,8 +47,7 @@ export async function resumeDispatch(
         select from jobs j where j.org_id = b.org_id and j.id = b.dispatch_job_id
           and j.finished_at is null))
       and exists (select from replay_tallies y
-        where y.org_id = b.org_id and y.batch_id = b.id and y.is_open)
-    for no key update of b`
+        where y.org_id = b.org_id and y.batch_id = b.id and y.is_open)`
   if (!batch) return false
   await startDispatch(tx, queue, { orgId, batchId, createdBy, projectId: batch.project_id })
   return true

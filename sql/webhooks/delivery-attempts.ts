@@ -70,7 +70,7 @@ export interface EndedAttempt {
 
 /**
  * Stores how attempts ended. Returns the ids of their deliveries, except those whose attempt was settled
- * as lost meanwhile, which stays lost.
+ * as lost meanwhile, which stays lost unless the receiver got it.
  */
 export async function finishAttempts(sql: Queryable, ended: readonly EndedAttempt[]) {
   const of = <T>(member: (each: EndedAttempt) => T) => ended.map(member)
@@ -87,8 +87,9 @@ export async function finishAttempts(sql: Queryable, ended: readonly EndedAttemp
       update deliveries d set state = e.state, error = e.error,
         finished_at = case when e.state <> 'retry_wait' then now() end
       from ended e
-      where d.org_id = e.org_id and d.id = e.id and d.state = 'attempting'
-        and d.attempt_no = e.number
+      where d.org_id = e.org_id and d.id = e.id and d.attempt_no = e.number
+        and (d.state = 'attempting' or e.state = 'delivered'
+          and d.error = 'worker_lost' and d.state in ('failed', 'retry_wait'))
       returning d.org_id, d.id
     )
     update delivery_attempts a set duration_ms = e.duration_ms, status_code = e.status_code,

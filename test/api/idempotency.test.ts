@@ -16,6 +16,7 @@ t.test('Idempotency-Key', async (t) => {
   let blocked = Promise.resolve()
   let begun = 0
   let refuse = false
+  let isLost = false
   /** Does something that can be counted, when it is let through. */
   const effect = endpoint('POST', '/test/effects', {
     summary: 'Make an effect',
@@ -36,6 +37,7 @@ t.test('Idempotency-Key', async (t) => {
           { projectId: principal.projectId },
         ),
       )
+      if (isLost) throw new Error('the connection was lost')
       return new Answer(201, { job_id }, { Location: `/api/v1/jobs/${job_id}` })
     },
   })
@@ -123,6 +125,15 @@ t.test('Idempotency-Key', async (t) => {
     const second = await make('refused')
     t.equal(second.status, 201)
     t.notOk('idempotent-replayed' in second.headers)
+  })
+
+  t.test('finds the job of a request whose commit was not heard of', async (t) => {
+    isLost = true
+    t.equal((await make('lost')).status, 500)
+    isLost = false
+    const before = await countJobs()
+    t.match(await make('lost'), { status: 202, body: { job_id: String } })
+    t.equal(await countJobs(), before)
   })
 
   t.test('of a request whose process died is free when its claim has run out', async (t) => {

@@ -43,19 +43,24 @@ export async function makeRows(all: Making) {
     return unwritten
   }
   let done = 0
-  for await (const batch of readContents(run, version.project_id, list, order)) {
-    const { traces, deleted, tools } = batch
-    drop('deleted', deleted)
-    for (let left = traces; left.length > 0;) {
-      const { taken } = await next(thread.make(left, tools))
-      left = left.slice(taken)
+  try {
+    for await (const batch of readContents(run, version.project_id, list, order)) {
+      const { traces, deleted, tools } = batch
+      drop('deleted', deleted)
+      for (let left = traces; left.length > 0;) {
+        const { taken } = await next(thread.make(left, tools))
+        left = left.slice(taken)
+      }
+      done += traces.length + deleted
+      run.progress(buildProgress('making rows', done / total, total))
     }
-    done += traces.length + deleted
-    run.progress(buildProgress('making rows', done / total, total))
+    const last = await next(thread.finish())
+    await writing
+    await take(last, all)
+  } finally {
+    // The caller closes the files, of which nothing may open another one then.
+    await Promise.allSettled([writing])
   }
-  const last = await next(thread.finish())
-  await writing
-  await take(last, all)
   list.flush()
 }
 

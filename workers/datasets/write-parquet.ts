@@ -5,6 +5,7 @@ import type { Columns } from '../../jobs/rules/datasets/columns.ts'
 import { loaderFeatures } from '../../jobs/rules/datasets/features.ts'
 import type { RareMember } from '../../jobs/rules/datasets/formats.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
+import { awaitedLater } from '../runtime/awaited-later.ts'
 import { quoted, readOne } from '../runtime/duckdb.ts'
 import type { Duck } from '../runtime/duckdb.ts'
 import type { Source } from './chosen-rows.ts'
@@ -31,8 +32,9 @@ async function openConverter(duck: Duck, recipe: Recipe): Promise<ConvertShard> 
   const connection = await duck.connect()
   let last: Promise<unknown> = Promise.resolve()
   return (shard, source, rare) => {
-    const result = last.then(() => convert(connection, { recipe, rare }, shard, source))
-    duck.hold(result)
+    const work = () => convert(connection, { recipe, rare }, shard, source)
+    // Its caller awaits it later, or never after a failure of its own.
+    const result = awaitedLater(last.then(() => duck.hold(work)))
     last = result
     return result
   }

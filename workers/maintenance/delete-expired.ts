@@ -5,7 +5,7 @@ import { deleteEndedBuckets } from '../../sql/access/api-keys.ts'
 import { deleteOldIdempotencyKeys } from '../../sql/core/idempotency-keys.ts'
 import { deleteOrphanedRows, listOrphanedRows } from '../../sql/datasets/rows.ts'
 import { deleteParts, endLeftImport, listLeftStaging } from '../../sql/import/import-parts.ts'
-import { findImport, forgetUpload, listLeftUploads } from '../../sql/import/imports.ts'
+import { findImport, forgetLeftUpload, listLeftUploads } from '../../sql/import/imports.ts'
 import {
   deleteEndedSessions,
   deleteExpiredAttempts,
@@ -95,7 +95,7 @@ async function deleteLeftUploads({ sql, storage, signal }: Run) {
     for (const { id, storage_key } of await listLeftUploads(sql, orgId, CHUNK)) {
       signal.throwIfAborted()
       // In this order: a file without a row is swept, a row without its file is a fault.
-      await forgetUpload(sql, orgId, id)
+      if (!(await forgetLeftUpload(sql, orgId, id))) continue
       await storage.delete(storage_key)
       count++
     }

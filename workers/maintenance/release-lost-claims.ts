@@ -1,10 +1,10 @@
 import type { PgBoss } from 'pg-boss'
-import { bossDatabase, countAffected } from '../../jobs/pg-boss.ts'
+import { bossDatabase } from '../../jobs/pg-boss.ts'
 import type { LostClaim } from '../../jobs/queue.ts'
 import { isDatabaseAway } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { moveLostJob } from '../../sql/jobs/job-claims.ts'
-import { listLostClaims } from '../../sql/jobs/pg-boss.ts'
+import { listLostClaims, lockLostClaim } from '../../sql/jobs/pg-boss.ts'
 import type { WorkerContext } from '../runtime/context.ts'
 
 /**
@@ -29,9 +29,9 @@ export async function releaseLostClaims(context: WorkerContext, boss: PgBoss) {
   async function release(tx: Transaction, lost: LostClaim) {
     const { id, data } = lost
     const { org_id: orgId, job_id: jobId } = data
-    const ended = await boss.complete(lost.queue, lost, null, { db: bossDatabase(tx) })
     // Its worker, or another process, was faster.
-    if (countAffected(ended) === 0) return false
+    if (!(await lockLostClaim(tx, lost))) return false
+    await boss.complete(lost.queue, lost, null, { db: bossDatabase(tx) })
     const newId = await queue.enqueueLost(tx, lost)
     if (!newId || !jobId || orgId === null) return newId !== null
     const moved = await moveLostJob(tx, { orgId, id: jobId, queueJobId: id }, newId)

@@ -8,6 +8,7 @@ import type { PushBatch } from '../../sql/replay/pushed-tasks.ts'
 import { CONTINUE, continueAfter, handler, MAX_WAIT_SECONDS } from '../runtime/handler.ts'
 import type { Outcome, ResumableRun } from '../runtime/handler.ts'
 import { findPauseReason, noteNews, readState, toCheckpoint } from './push-state.ts'
+import { MAX_REQUEST_MS } from './push-task.ts'
 import { sendTasks } from './send-tasks.ts'
 import type { Sender } from './send-tasks.ts'
 import { openLine, openSending } from './sending.ts'
@@ -47,9 +48,15 @@ export function dispatchHandler({
       await saveState(dispatch)
       return outcome
     } finally {
-      await sending.end(run.signal.reason === 'draining' ? drainSeconds * 1000 : 0)
+      await sending.end(graceMs(run.signal, drainSeconds))
     }
   })
+}
+
+/** How long requests go on whose run ends. After an error of ours what runners answer still counts. */
+function graceMs({ aborted, reason }: AbortSignal, drainSeconds: number) {
+  if (!aborted) return MAX_REQUEST_MS
+  return reason === 'draining' ? drainSeconds * 1000 : 0
 }
 
 /** Ends when no request is under way and there is nothing to send for now. */

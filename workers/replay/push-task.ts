@@ -4,6 +4,7 @@ import type { LeasedTask } from '../../sql/replay/leases.ts'
 import { submitReplay } from '../../sql/transactions/submit-replay.ts'
 import { request } from '../outbound/request.ts'
 import type { Run } from '../runtime/handler.ts'
+import { persistently } from '../runtime/settlement.ts'
 import { openAnswerRoom } from './answer-room.ts'
 import { readPushAnswer } from './push-answer.ts'
 import type { PushAnswer, PushFault } from './push-answer.ts'
@@ -67,8 +68,8 @@ async function submit(run: Run, task: LeasedTask, body: Buffer): Promise<Pushed>
   if (!submission) return { kind: 'failed', fault: 'invalid_result' }
   const held = { ...submission, lease_token: submission.lease_token ?? task.lease_token }
   const charge = { orgId, quotas, at, contentForm }
-  const outcome = await queue.transaction(sql, (tx: Transaction) =>
-    submitReplay(tx, queue, charge, task.id, held),
+  const outcome = await persistently(run.signal, () =>
+    queue.transaction(sql, (tx: Transaction) => submitReplay(tx, queue, charge, task.id, held)),
   )
   switch (outcome.kind) {
     case 'stored':
@@ -89,4 +90,6 @@ async function submit(run: Run, task: LeasedTask, body: Buffer): Promise<Pushed>
 
 const room = openAnswerRoom()
 const TIMEOUT_MS = 30_000
+/** How long a task may take to be sent and its answer to be read and stored, while the database is there. */
+export const MAX_REQUEST_MS = TIMEOUT_MS + 5000
 const MAX_ANSWER_BYTES = 16 << 20

@@ -4,6 +4,7 @@ import type { PushBatch } from '../../sql/replay/pushed-tasks.ts'
 import { lackOf, readTaskInputs } from '../../sql/replay/task-inputs.ts'
 import { findNotificationSettings } from '../../sql/webhooks/notifications.ts'
 import type { Run } from '../runtime/handler.ts'
+import { persistently } from '../runtime/settlement.ts'
 import { learn, noteNews } from './push-state.ts'
 import type { PushState } from './push-state.ts'
 import { pushTask } from './push-task.ts'
@@ -69,16 +70,18 @@ async function settle(sender: Sender, task: LeasedTask, came: Pushed) {
   noteNews(state, run.now())
 }
 
-async function giveBackTask({ sql }: Run, task: LeasedTask, came: Pushed): Promise<Pushed> {
+async function giveBackTask({ sql, signal }: Run, task: LeasedTask, came: Pushed): Promise<Pushed> {
+  const back = (counted: boolean, reason: string) =>
+    persistently(signal, () => giveBack(sql, task, { counted, reason }))
   switch (came.kind) {
     case 'later':
-      await giveBack(sql, task, { counted: false, reason: came.kind })
+      await back(false, came.kind)
       return came
     case 'over_quota':
-      await giveBack(sql, task, { counted: true, reason: 'quota_exceeded' })
+      await back(true, 'quota_exceeded')
       return came
     case 'failed': {
-      const left = await giveBack(sql, task, { counted: true, reason: came.fault })
+      const left = await back(true, came.fault)
       // A runner that has submitted the task itself meanwhile did not fail, whatever it answered.
       return left ? came : { kind: 'taken' }
     }

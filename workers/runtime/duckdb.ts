@@ -11,9 +11,12 @@ import { awaitedLater } from './awaited-later.ts'
 export interface Duck {
   /** Opens another connection; each runs one query at a time. */
   connect(): Promise<DuckDBConnection>
-  /** Registers queries that may still run, with nobody waiting for them, when it is closed. */
-  hold(queries: Promise<unknown>): void
-  /** Interrupts all queries and waits until the registered ones have ended. */
+  /**
+   * Runs queries that may go on, with nobody waiting for them, when it is closed.
+   * @throws Error once it is to end
+   */
+  hold<T>(queries: () => Promise<T>): Promise<T>
+  /** Interrupts all queries and waits until those that are held have ended. */
   close(): Promise<void>
 }
 
@@ -39,7 +42,11 @@ export async function openDuck(
   })
   const connections: DuckDBConnection[] = []
   const held: Promise<unknown>[] = []
-  const interrupt = () => connections.forEach((connection) => connection.interrupt())
+  let isEnding = signal.aborted
+  function interrupt() {
+    isEnding = true
+    for (const connection of connections) connection.interrupt()
+  }
   signal.addEventListener('abort', interrupt)
   async function connect() {
     const connection = await instance.connect()
@@ -52,19 +59,26 @@ export async function openDuck(
   await first.run('set lock_configuration = true')
   return {
     connect,
-    hold(queries) {
-      // Its caller awaits it later too, or never after a failure of its own.
-      held.push(awaitedLater(queries))
+    async hold(queries) {
+      if (isEnding) throw new Error('DuckDB is told to end')
+      const result = queries()
+      held.push(awaitedLater(result))
+      return result
     },
     async close() {
       signal.removeEventListener('abort', interrupt)
       interrupt()
+      // It ends only what runs at that moment, not what follows in the same work.
+      const interrupting = setInterval(interrupt, INTERRUPT_MS)
       await Promise.allSettled(held)
+      clearInterval(interrupting)
       for (const connection of connections) connection.closeSync()
       instance.closeSync()
     },
   }
 }
+
+const INTERRUPT_MS = 50
 
 /** The rows of a query, a chunk of up to 2,048 at a time. */
 export async function* readChunks<Row extends DuckDBValue[]>(

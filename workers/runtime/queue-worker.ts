@@ -82,6 +82,7 @@ export function startQueueWorker(
   let backlog = false
   let fetchedAt: Date | undefined
   let looked: Promise<unknown> = Promise.resolve()
+  let missing: ReadonlySet<QueuedJob> = new Set()
   const slots = openSlots(total, context.now, () => {
     if (backlog) polling.wake()
   })
@@ -123,7 +124,7 @@ export function startQueueWorker(
     jobIds: () => slots.running().flatMap(({ data }) => data.job_id ?? []),
     async heartbeat() {
       if (logOverruns(context, slots)) polling.wake()
-      await keepClaims(context, boss, queue, slots)
+      missing = await keepClaims(context, boss, slots, missing)
     },
     status: () => ({
       queue,
@@ -202,16 +203,31 @@ function logOverruns({ log }: WorkerContext, slots: Slots) {
   return overruns.length > 0
 }
 
-/** Keeps the claims of running jobs alive and stops the runs whose claims are lost. */
-async function keepClaims(context: WorkerContext, boss: PgBoss, queue: string, slots: Slots) {
+/**
+ * Keeps the claims of running jobs alive and stops the runs whose claims are lost: those that two calls miss,
+ * because a run that is being settled leaves the queue shortly before it has ended.
+ * @param missing those that the call before missed
+ * @returns those that this one does
+ */
+async function keepClaims(
+  context: WorkerContext,
+  boss: PgBoss,
+  slots: Slots,
+  missing: ReadonlySet<QueuedJob>,
+): Promise<ReadonlySet<QueuedJob>> {
   const jobs = slots.running()
-  if (jobs.length === 0) return
+  const [first] = jobs
+  if (!first) return new Set()
+  const queue = first.name
   const response = await boss.touch(queue, jobs, { db: bossDatabase(context.sql) })
   const alive = new Set(affectedIds(response))
-  for (const { id } of jobs.filter((job) => !alive.has(job.id))) {
+  const running = new Set(slots.running())
+  const gone = jobs.filter((job) => !alive.has(job.id) && running.has(job))
+  for (const job of gone.filter((each) => missing.has(each))) {
     context.meter.claimLost(queue)
-    slots.stop(id, 'claim_lost')
+    slots.stop(job.id, 'claim_lost')
   }
+  return new Set(gone)
 }
 
 const COMPLETE_BATCH = 500

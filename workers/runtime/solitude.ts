@@ -27,10 +27,11 @@ export interface SolitudeQueue {
 
 export function openSolitude(): Solitude {
   const queues: SolitudeQueue[] = []
-  let inside: string | undefined
+  /** Who is inside; one for each entry, because a job may come again. */
+  let inside: symbol | undefined
 
-  function leave(id: string) {
-    if (inside !== id) return
+  function leave(entry: symbol) {
+    if (inside !== entry) return
     inside = undefined
     for (const { wake } of queues) wake()
   }
@@ -40,7 +41,8 @@ export function openSolitude(): Solitude {
     join: (queue) => void queues.push(queue),
     enter(id) {
       if (inside !== undefined) return undefined
-      inside = id
+      const entry = Symbol(id)
+      inside = entry
       const ended = queues.map(async ({ slots, looked }) => {
         const stopped = slots.stopAllBut(id, 'draining')
         await looked()
@@ -49,8 +51,8 @@ export function openSolitude(): Solitude {
       })
       return Promise.race([Promise.all(ended), pause(STOP_MS, undefined, { ref: false })]).then(
         () => {
-          setTimeout(leave, ALONE_MS, id).unref()
-          return () => leave(id)
+          setTimeout(leave, ALONE_MS, entry).unref()
+          return () => leave(entry)
         },
       )
     },

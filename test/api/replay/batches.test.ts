@@ -232,8 +232,12 @@ t.test(
     t.match((await client.get(`/replay/batches/${body.id}`)).body, {
       paused_reason: 'runner_failed',
     })
-    const resumed = await client.post(`/replay/batches/${body.id}/resume`)
+    const resume = () => client.post(`/replay/batches/${body.id}/resume`)
+    const [resumed, late] = (await Promise.all([resume(), resume()])).sort(
+      (a, b) => a.status - b.status,
+    )
     t.match(resumed, { status: 200, body: { paused_reason: null } })
+    t.match(late, { status: 409 }, 'of two at once, one does')
     t.equal((await dispatches()).length, 2)
   },
 )

@@ -8,7 +8,11 @@ import { copyTraces, encodeTraces } from '../../../sql/traces/trace-copy.ts'
 import { insertTied, tieLate } from '../../../sql/transactions/store-traces.ts'
 import { listMetricValues } from '../../../sql/regression/metric-values.ts'
 import { countMeasured, listSessions } from '../../../sql/regression/activations.ts'
-import { countClosedTraces, listClosedTraces } from '../../../sql/manifests/closed-traces.ts'
+import {
+  countClosedTraces,
+  listClosedTraces,
+  lockUnrevised,
+} from '../../../sql/manifests/closed-traces.ts'
 import { linkNamedTraces } from '../../../sql/manifests/manifest-links.ts'
 import { findManifest, insertManifest, lockAgent } from '../../../sql/manifests/manifests.ts'
 import { makeAgent, toolComponent } from '../../support/agents.ts'
@@ -204,6 +208,20 @@ t.test('every reader of a manifest’s traces takes those not tied yet', async (
   const headers = { prefer: 'respond-async' }
   const decided = await client.post('/traces/batch-decision', { manifest_id }, headers)
   t.equal(decided.status, 202)
+})
+
+t.test('what was found before a trace was tied is not stored', async (t) => {
+  const { org, register, store } = await makeAgent(service)
+  const bare = hashOf('late')
+  const ids = [await store([], { manifest_hash: bare }), await store([])]
+  const { orgId, projectId } = org
+  const read = await listClosedTraces(sql, { orgId, projectId, traceIds: ids }, undefined)
+  await register([toolComponent('a')], { manifest_hash: bare })
+  const again = await listClosedTraces(sql, { orgId, projectId, traceIds: ids }, undefined)
+  await sql.begin(async (tx) => {
+    t.same(await lockUnrevised(tx, orgId, projectId, read), new Set([ids[1]]))
+    t.same(await lockUnrevised(tx, orgId, projectId, again), new Set(ids))
+  })
 })
 
 t.test('traces that are not tied yet bring a series to its next look', async (t) => {

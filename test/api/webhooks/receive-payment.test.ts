@@ -112,6 +112,18 @@ t.test('payment webhooks', async (t) => {
     t.match(await payer.billing(), { grace_period_ends: null })
   })
 
+  t.test(
+    'a second confirmation that comes late ends the grace period of no other invoice',
+    async (t) => {
+      const payer = await makePayer()
+      const invoice = payer.invoice()
+      await send(makeEvent('invoice.paid', invoice))
+      await send(makeEvent('invoice.payment_failed', payer.invoice()))
+      await send(makeEvent('invoice.payment_succeeded', invoice))
+      t.match(await payer.billing(), { grace_period_ends: String })
+    },
+  )
+
   t.test('an older event that comes late changes nothing', async (t) => {
     const payer = await makePayer()
     const invoice = payer.invoice()

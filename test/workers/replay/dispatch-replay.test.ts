@@ -9,6 +9,7 @@ import { resumeDispatch, startDispatch } from '../../../sql/transactions/start-d
 import { cancelJob } from '../../../sql/transactions/cancel-job.ts'
 import { setWebhookSecret } from '../../../sql/webhooks/notifications.ts'
 import { dispatchHandler } from '../../../workers/replay/dispatch-replay.ts'
+import { gate } from '../../support/queues.ts'
 import { insertReplayBatch } from '../../support/replay-tasks.ts'
 import { answer, startRunner } from '../../support/runner.ts'
 import type { PushReceived, Respond } from '../../support/runner.ts'
@@ -441,6 +442,31 @@ t.test('tasks sent to a runner', async (t) => {
       t.match(await one.ended(), { result: { status: 'completed' } })
       t.equal(one.runner.received.length, 3, 'none is sent again')
     }
+  })
+
+  t.test('are answered although the database is lost meanwhile', async (t) => {
+    const { opened, open } = gate()
+    const batch = await prepare(async (_, response) => {
+      await opened
+      response.end(JSON.stringify(DONE))
+    }, 3)
+    await batch.start()
+    await until(() => batch.runner.received.length === 3)
+    const ended = await sql.begin(async (tx) => {
+      await tx`select from replay_batches where id = ${batch.batchId} for update`
+      // The next look of the dispatch waits for it.
+      return until(async () => {
+        const [look] = await sql`
+          select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and query ~ 'replay_batches'`
+        return look
+      })
+    })
+    t.ok(ended)
+    open()
+    await until(async () => (await batch.tasks()).every(({ status }) => status === 'completed'))
+    t.match(await batch.tasks(), Array(3).fill({ attempt: 1 }), 'none is sent again')
+    t.equal(batch.runner.received.length, 3)
   })
 
   t.test('that cannot be read are skipped, and those not stored fail alone', async (t) => {

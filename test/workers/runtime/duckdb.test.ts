@@ -2,6 +2,7 @@ import '../../../ops/duckdb-allocator.ts'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { openDuck, readOne } from '../../../workers/runtime/duckdb.ts'
 
@@ -53,6 +54,24 @@ t.test('DuckDB', async (t) => {
     const script = await readFile('ops/start-workers.ts', 'utf8')
     t.match(script, /^(\/\/.*\n)*import '\.\/duckdb-allocator\.ts'/, 'as in worker processes')
   })
+})
+
+t.test('one that is closed between two queries of a work ends it', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'adl-duck-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const duck = await openDuck(folder, new AbortController().signal)
+  const connection = await duck.connect()
+  const work = duck.hold(async () => {
+    await setTimeout(100)
+    return connection.run('select count(*) from range(1_000_000_000_000) where range % 7 = 3')
+  })
+  const ended = t.rejects(work, /Interrupted/)
+  await duck.close()
+  await ended
+  await t.rejects(
+    duck.hold(async () => 1),
+    /told to end/,
+  )
 })
 
 const MIB = 1 << 20

@@ -4,7 +4,11 @@ import { sealSecret } from '../../../jobs/rules/core/secret-box.ts'
 import { readMasterKey } from '../../../ops/outbound.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
 import { emitEvent } from '../../../sql/transactions/emit-event.ts'
-import { settleLostAttempts, startAttempts } from '../../../sql/webhooks/delivery-attempts.ts'
+import {
+  finishAttempts,
+  settleLostAttempts,
+  startAttempts,
+} from '../../../sql/webhooks/delivery-attempts.ts'
 import { setWebhookSecret } from '../../../sql/webhooks/notifications.ts'
 import { deliverWebhook } from '../../../jobs/deliver-webhook.ts'
 import { deadLetterName } from '../../../jobs/job.ts'
@@ -195,6 +199,20 @@ t.test('webhook deliveries', async (t) => {
       status: 'retry_wait',
     })
     t.equal(org.of('/200/lost').length, 0)
+    // Their worker was only late to say so.
+    const result = { status_code: 200, error: null, duration_ms: 1, response_excerpt: '' }
+    const ended = [once, thrice].map((id) => ({ orgId: org.orgId, id, number: 1, result }))
+    const failed = ended.map((each) => ({ ...each, state: 'failed' as const }))
+    t.equal((await finishAttempts(sql, failed)).size, 0, 'what did not arrive stays lost')
+    const delivered = ended.map((each) => ({ ...each, state: 'delivered' as const }))
+    t.equal((await finishAttempts(sql, delivered)).size, 2)
+    for (const id of [once, thrice]) {
+      t.match((await org.client.get(`/org/webhook-deliveries/${id}`)).body, {
+        status: 'delivered',
+        error: null,
+        attempts: [{ status_code: 200, error: null }],
+      })
+    }
   })
 
   t.test('a delivery with several jobs at once is sent once', async (t) => {

@@ -28,8 +28,9 @@ export const pushDatasetHandler = handler(pushDataset, async ({ push_id }, run) 
     const repo = openHubRepo({ outbound, token, signal, now }, push.repo_id)
     const { commit, fileCount: total } = await pushVersion({ push, version, repo, run })
     await run.sql.begin(async (tx: Transaction) => {
-      await setPushCommit(tx, run.orgId, push.id, commit)
+      // In this order, as when the dataset is deleted.
       await run.checkpoint(tx, { done: total, total, unit: 'files', note: 'committed' })
+      await setPushCommit(tx, run.orgId, push.id, commit)
     })
     return { push_id, commit_oid: commit.oid, commit_url: commit.url }
   } catch (error) {

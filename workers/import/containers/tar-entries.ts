@@ -57,6 +57,8 @@ function openFeed(archive: Extract) {
 
   async function write(source: AsyncIterable<Buffer>) {
     for await (const bytes of source) {
+      // It was left meanwhile. Nothing would wake a write that it does not take.
+      if (archive.destroyed) return
       end = lastBytes(end, bytes)
       const drained = new Promise<void>((resolve) => (wake = resolve))
       if (!archive.write(bytes)) await drained

@@ -1,6 +1,8 @@
+import { setTimeout } from 'node:timers/promises'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { pack } from 'tar-stream'
 import t from 'tap'
+import { readEntries } from '../../../../workers/import/containers/tar-entries.ts'
 import { openReader } from '../../../support/read-upload.ts'
 
 type Entry = readonly [name: string, content: string | Buffer]
@@ -131,6 +133,20 @@ t.test('reading archives', async (t) => {
     const zipped = gzipSync(Buffer.concat(Array.from({ length: 200_000 }, () => empty as Buffer)))
     const found = await read(zipped, { chunkBytes: 1 << 20 })
     t.match(found, { losses: { entries_skipped: 100_000 }, broken: 'too_many_entries' })
+  })
+
+  t.test('one that is left while its source is read ends', async (t) => {
+    const archive = await tarOf([['1.jsonl', linesOf(0, 3000)]])
+    async function* source() {
+      yield archive.subarray(0, 2048)
+      await setTimeout(50)
+      yield archive.subarray(2048)
+    }
+    for await (const { bytes } of readEntries(source())) {
+      for await (const _ of bytes) break
+      break
+    }
+    t.pass('and waits for nothing that does not come')
   })
 
   t.test('an aborted run reads no further', async (t) => {
