@@ -35,7 +35,7 @@ export interface PageSettings extends Omit<ImportSettings, 'format'> {
 export interface EncodedPage extends EncodedTraces {
   /** Of traces that the project has. */
   readonly laterScores: readonly TraceScore[]
-  readonly corrections: readonly (CorrectionRow & { readonly isKnown: boolean })[]
+  readonly corrections: readonly CorrectionRow[]
   /** Those new traces of which parts are missing. */
   readonly incompleteIds: readonly string[]
 }
@@ -114,7 +114,7 @@ function makeNew(trace: PageTrace, parts: readonly StagedPart[], settings: PageS
 
 /** Corrections as annotations, as many as a trace may have. */
 function correctionsOf(
-  { traceId, isKnown }: PageTrace,
+  { traceId }: PageTrace,
   { source, corrections }: JoinedParts,
   { now, createdBy }: PageSettings,
 ) {
@@ -123,7 +123,6 @@ function correctionsOf(
   )
   const rows = fitting.slice(0, MAX_ANNOTATIONS).map((each) => ({
     trace_id: traceId,
-    isKnown,
     id: annotationIdOf(source, traceId, each.id),
     corrected_output: each.corrected_output,
     created_by: createdBy,

@@ -121,23 +121,29 @@ async function storeTraces(
   return { ids, refused, scoreCount: scores.length, lost }
 }
 
-/** Stores what came for traces that were there before, and the corrections of all. */
+/**
+ * Stores what came for traces that were there before, or have come since they were looked for, and the
+ * corrections of all.
+ */
 async function storeLater(
   tx: Transaction,
   run: Run,
   item: ImportRow,
-  { later }: ReadyStep,
+  { later, encoded }: ReadyStep,
   { ids }: Stored,
 ) {
   if (!later || item.dry_run || item.project_id === null) return NOTHING_LATER
   const { orgId, queue } = run
-  const corrections = later.corrections.filter(
-    ({ trace_id, isKnown }) => isKnown || ids.has(trace_id),
-  )
-  const scores = later.laterScores
+  const corrections = later.corrections.map((correction) => ({
+    ...correction,
+    isKnown: !ids.has(correction.trace_id),
+  }))
+  const isLate = ({ trace_id }: { trace_id: string }) => !ids.has(trace_id)
+  const scores = [...later.laterScores, ...encoded.scores.filter(isLate)]
   const said = { scores, corrections }
   const { changedCount, missing } = await updateScores(tx, queue, orgId, item.project_id, said)
-  const lost = scores.filter(({ trace_id }) => missing.has(trace_id))
+  // Those of a new trace that was refused are lost with it.
+  const lost = later.laterScores.filter(({ trace_id }) => missing.has(trace_id))
   return { scoreCount: changedCount, lost: lost.map(() => 'score_without_trace' as const) }
 }
 

@@ -1,8 +1,12 @@
+import { randomUUIDv7 } from 'node:crypto'
 import { once } from 'node:events'
 import t from 'tap'
+import { insertTraces } from '../../../sql/traces/trace-inserts.ts'
 import { importHandler } from '../../../workers/import/import-traces.ts'
+import { callingRow } from '../../support/calling-rows.ts'
 import { openImports } from '../../support/imports.ts'
 import type { Submitted } from '../../support/imports.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 
@@ -102,6 +106,22 @@ t.test('scores that name only a span', async (t) => {
     t.strictSame(made, expected.traces)
     t.equal(counts.scores_imported, TRACES)
     await slices.stop()
+  })
+
+  await t.test('come to traces that arrive while they are put together', async (t) => {
+    const org = await service.makeOrganization()
+    const row = callingRow(org, { manifest_id: randomUUIDv7(), ageSeconds: 0, n: 1 })
+    const { late, workers } = await sql.begin(async (tx) => {
+      await tx`lock table traces in share row exclusive mode`
+      const late = await submit(file, '', org)
+      const workers = await start()
+      await until(() => countLockWaits(sql, { table: 'traces' }))
+      await insertTraces(tx, [{ ...row, trace_id: 't0' }])
+      return { late, workers }
+    })
+    t.match(await late.ended(), { skipped_count: 1, imported_count: TRACES - 1 })
+    t.match((await stateOf(late)).scores[0], { trace_id: 't0', name: 'helpful' })
+    await workers.stop()
   })
 
   await t.test('come to traces that the project had already', async (t) => {
