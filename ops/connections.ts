@@ -12,15 +12,20 @@ export function apiPools(config: Config): Record<keyof ApiPools, DatabaseOptions
   const waitMs = config.DATABASE_WAIT_SECONDS * 1000
   const shared = (max: number, statementTimeoutMs: number, share = 0.5) => {
     const maxEach = Math.max(1, Math.floor(max * share))
-    return { max, maxEach, statementTimeoutMs, waitMs }
+    return { max, maxEach, waitMs, ...within(statementTimeoutMs) }
   }
   return {
-    auth: { max: config.DATABASE_AUTH_CONNECTIONS, statementTimeoutMs: 5000, waitMs },
+    auth: { max: config.DATABASE_AUTH_CONNECTIONS, waitMs, ...within(5000) },
     read: shared(config.DATABASE_READ_CONNECTIONS, 5000),
     aggregate: shared(config.DATABASE_AGGREGATE_CONNECTIONS, 15_000),
     compare: shared(config.DATABASE_COMPARE_CONNECTIONS, 60_000),
     write: shared(config.DATABASE_WRITE_CONNECTIONS, 30_000, 0.75),
   }
+}
+
+/** The server ends a statement in time. One that says nothing then is gone. */
+function within(statementTimeoutMs: number) {
+  return { statementTimeoutMs, silenceMs: statementTimeoutMs + SILENCE_MS }
 }
 
 /** The pools of an API process on the standby that it reads from: those for reading, as on the primary. */
@@ -70,6 +75,7 @@ function sum(numbers: readonly number[]) {
   return numbers.reduce((total, each) => total + each, 0)
 }
 
+const SILENCE_MS = 5000
 /** Of a process that supervises the queues, beside its pool. */
 export const SUPERVISION_CONNECTIONS = 2
 const SPARE_CONNECTIONS = 4

@@ -28,6 +28,12 @@ export interface DatabaseOptions {
   readonly waitMs?: number
   /** The server ends a statement that takes longer; default 30,000. 0 lifts the limit. */
   readonly statementTimeoutMs?: number
+  /**
+   * A connection whose server says nothing for so long, while it owes an answer, is given up; default never. More
+   * than a statement may take. A host that is gone without a word would else be waited for until TCP gives up,
+   * which takes a quarter of an hour.
+   */
+  readonly silenceMs?: number
   /** Shown in `pg_stat_activity`. */
   readonly applicationName?: string
   /**
@@ -58,6 +64,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Sql {
     onnotice: () => undefined,
     ...(options.onClose && { onclose: options.onClose }),
     prepare: !options.pooled,
+    ...(options.silenceMs && !options.pooled && { silence: options.silenceMs / 1000 }),
     // PgBouncer takes a session away after an answer, also when a part of the next query has gone to it.
     ...(options.pooled && { max_pipeline: 0 }),
     connection: {
