@@ -72,10 +72,15 @@ export async function performOnce(
     })
     return reply
   } catch (error) {
-    // What was not refused may have been committed, and only its answer lost.
-    const end = error instanceof ApiError ? releaseIdempotencyKey : endIdempotencyClaim
+    clearInterval(renewing)
+    // What was read wholly and not refused may have been committed, and only its answer lost.
+    const isRead = print.stream?.readableEnded !== false
+    const ended =
+      isRead && !(error instanceof ApiError)
+        ? endIdempotencyClaim(sql, named, claim, await print.finish())
+        : releaseIdempotencyKey(sql, named, claim)
     // When the database is away, the claim stays and expires.
-    await end(sql, named, claim).catch(() => undefined)
+    await ended.catch(() => undefined)
     throw error
   } finally {
     clearInterval(renewing)

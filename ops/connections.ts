@@ -23,7 +23,7 @@ export function apiPools(config: Config): Record<keyof ApiPools, DatabaseOptions
   }
 }
 
-/** The server ends a statement in time. One that says nothing then is gone. */
+/** The server ends a statement in time, but not a commit. One that says nothing for longer is given up. */
 function within(statementTimeoutMs: number) {
   return { statementTimeoutMs, silenceMs: statementTimeoutMs + SILENCE_MS }
 }

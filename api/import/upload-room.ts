@@ -33,7 +33,7 @@ export async function* withinRoom(
   for await (const part of parts) {
     sent += part.length
     if (sent > reserved) await reserve(sent)
-    // What is reserved holds for minutes: an upload outlives a database that is away for some seconds.
+    // A reservation holds for minutes: an upload outlives a database that is away for some seconds.
     else if (performance.now() - renewedAt > RENEW_MS) await reserve(sent).catch(ignoreAway)
     yield part
   }

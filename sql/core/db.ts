@@ -29,9 +29,9 @@ export interface DatabaseOptions {
   /** The server ends a statement that takes longer; default 30,000. 0 lifts the limit. */
   readonly statementTimeoutMs?: number
   /**
-   * A connection whose server says nothing for so long, while it owes an answer, is given up; default never. More
-   * than a statement may take. A host that is gone without a word would else be waited for until TCP gives up,
-   * which takes a quarter of an hour.
+   * A connection whose server says nothing for so long, while it owes an answer, is given up, and what it does is
+   * canceled; default never. More than a statement may take. A host that is gone without a word would otherwise be
+   * waited for until TCP gives up, which takes a quarter of an hour.
    */
   readonly silenceMs?: number
   /** Shown in `pg_stat_activity`. */

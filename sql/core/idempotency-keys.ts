@@ -67,10 +67,19 @@ export async function answerIdempotencyKey(
     where ${held(sql, key, claim)}`
 }
 
-/** Ends a claim whose request may have had its effect: the next one finds the job that it submitted. */
-export async function endIdempotencyClaim(sql: Queryable, key: IdempotencyKey, claim: string) {
+/**
+ * Ends a claim whose request may have had its effect: the same request, when it is sent again, finds the job that
+ * was submitted. A late renewal does not bring the claim back.
+ */
+export async function endIdempotencyClaim(
+  sql: Queryable,
+  key: IdempotencyKey,
+  claim: string,
+  fingerprint: Uint8Array,
+) {
   await sql`
-    update idempotency_keys set claimed_until = now() - interval '1 second'
+    update idempotency_keys set fingerprint = ${fingerprint}, claim = gen_random_uuid(),
+      claimed_until = now() - interval '1 second'
     where ${held(sql, key, claim)}`
 }
 

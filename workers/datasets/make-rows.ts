@@ -59,7 +59,7 @@ export async function makeRows(all: Making) {
     await take(last, all)
   } finally {
     // The caller closes the files, of which nothing may open another one then.
-    await Promise.allSettled([writing])
+    await writing.catch(() => undefined)
   }
   list.flush()
 }

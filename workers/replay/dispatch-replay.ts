@@ -48,15 +48,11 @@ export function dispatchHandler({
       await saveState(dispatch)
       return outcome
     } finally {
-      await sending.end(graceMs(run.signal, drainSeconds))
+      // After an error of ours what runners answer still counts.
+      await sending.allEnd(MAX_REQUEST_MS, run.signal)
+      await sending.end(run.signal.reason === 'draining' ? drainSeconds * 1000 : 0)
     }
   })
-}
-
-/** How long requests go on whose run ends. After an error of ours what runners answer still counts. */
-function graceMs({ aborted, reason }: AbortSignal, drainSeconds: number) {
-  if (!aborted) return MAX_REQUEST_MS
-  return reason === 'draining' ? drainSeconds * 1000 : 0
 }
 
 /** Ends when no request is under way and there is nothing to send for now. */

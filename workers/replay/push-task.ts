@@ -1,3 +1,4 @@
+import { isConnectionLost } from '../../sql/core/db.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import { skipTask } from '../../sql/replay/leases.ts'
 import type { LeasedTask } from '../../sql/replay/leases.ts'
@@ -56,7 +57,10 @@ export async function pushTask(
 
 async function apply(run: Run, task: LeasedTask, answer: PushAnswer): Promise<Pushed> {
   if (answer.kind === 'result') return submit(run, task, answer.body)
-  if (answer.kind === 'declined') await skipTask(run.sql, task, 'runner_declined')
+  if (answer.kind === 'declined') {
+    const skip = () => skipTask(run.sql, task, 'runner_declined')
+    await persistently(run.signal, skip, isConnectionLost)
+  }
   return answer
 }
 
@@ -68,8 +72,11 @@ async function submit(run: Run, task: LeasedTask, body: Buffer): Promise<Pushed>
   if (!submission) return { kind: 'failed', fault: 'invalid_result' }
   const held = { ...submission, lease_token: submission.lease_token ?? task.lease_token }
   const charge = { orgId, quotas, at, contentForm }
-  const outcome = await persistently(run.signal, () =>
-    queue.transaction(sql, (tx: Transaction) => submitReplay(tx, queue, charge, task.id, held)),
+  const work = (tx: Transaction) => submitReplay(tx, queue, charge, task.id, held)
+  const outcome = await persistently(
+    run.signal,
+    () => queue.transaction(sql, work),
+    isConnectionLost,
   )
   switch (outcome.kind) {
     case 'stored':

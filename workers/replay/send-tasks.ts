@@ -1,3 +1,4 @@
+import { isConnectionLost } from '../../sql/core/db.ts'
 import { giveBack, skipTask } from '../../sql/replay/leases.ts'
 import type { LeasedTask } from '../../sql/replay/leases.ts'
 import type { PushBatch } from '../../sql/replay/pushed-tasks.ts'
@@ -53,6 +54,8 @@ async function sendTask(sender: Sender, task: LeasedTask, { url, secret }: Addre
   try {
     input = (await readTaskInputs(run.sql, run.orgId, [task])).get(task.id)
   } catch (error) {
+    // The task is given back, and this is no fault of it.
+    if (isConnectionLost(error)) throw error
     return settle(sender, task, fail(error))
   }
   if (!input) return void (await skipTask(run.sql, task, lackOf(input)))
@@ -72,7 +75,7 @@ async function settle(sender: Sender, task: LeasedTask, came: Pushed) {
 
 async function giveBackTask({ sql, signal }: Run, task: LeasedTask, came: Pushed): Promise<Pushed> {
   const back = (counted: boolean, reason: string) =>
-    persistently(signal, () => giveBack(sql, task, { counted, reason }))
+    persistently(signal, () => giveBack(sql, task, { counted, reason }), isConnectionLost)
   switch (came.kind) {
     case 'later':
       await back(false, came.kind)

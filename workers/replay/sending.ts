@@ -7,6 +7,8 @@ export interface Sending {
   start(work: (signal: AbortSignal) => Promise<void>): void
   /** Resolves when one of them ends, or after `ms`. @throws what one of them was rejected with */
   oneEnds(ms: number, signal: AbortSignal): Promise<void>
+  /** Resolves when all of them have ended, after `ms`, or when the signal aborts. */
+  allEnd(ms: number, signal: AbortSignal): Promise<void>
   /** Aborts those that go on after `graceMs`, and resolves when all have ended. */
   end(graceMs: number): Promise<void>
 }
@@ -15,6 +17,16 @@ export function openSending(): Sending {
   const stop = new AbortController()
   const busy = new Set<Promise<void>>()
   let failed: { error: unknown } | undefined
+
+  /** Waits for the promises, and no longer than `ms` or until the signal aborts. */
+  async function wait(promises: Iterable<Promise<unknown>>, ms: number, signal: AbortSignal) {
+    const ended = new AbortController()
+    const waited = AbortSignal.any([ended.signal, signal])
+    // Rejects when it is aborted, which is an end of the wait like any other.
+    const late = pause(ms, undefined, { signal: waited }).catch(() => undefined)
+    await Promise.race([...promises, late])
+    ended.abort()
+  }
 
   return {
     count: () => busy.size,
@@ -27,14 +39,10 @@ export function openSending(): Sending {
       busy.add(sent)
     },
     async oneEnds(ms, signal) {
-      const ended = new AbortController()
-      const waited = AbortSignal.any([ended.signal, signal])
-      // Rejects when it is aborted, which is an end of the wait like any other.
-      const late = pause(ms, undefined, { signal: waited }).catch(() => undefined)
-      await Promise.race([...busy, late])
-      ended.abort()
+      await wait(busy, ms, signal)
       if (failed) throw failed.error
     },
+    allEnd: (ms, signal) => wait([Promise.all(busy)], ms, signal),
     async end(graceMs) {
       const all = Promise.all(busy)
       await Promise.race([all, pause(graceMs, undefined, { ref: false })])

@@ -60,7 +60,7 @@ export async function openDuck(
   return {
     connect,
     async hold(queries) {
-      if (isEnding) throw new Error('DuckDB is told to end')
+      if (isEnding) throw new Error('DuckDB is being closed')
       const result = queries()
       held.push(awaitedLater(result))
       return result
@@ -68,7 +68,7 @@ export async function openDuck(
     async close() {
       signal.removeEventListener('abort', interrupt)
       interrupt()
-      // It ends only what runs at that moment, not what follows in the same work.
+      // An interrupt ends only what runs at that moment, not what follows in the same work.
       const interrupting = setInterval(interrupt, INTERRUPT_MS)
       await Promise.allSettled(held)
       clearInterval(interrupting)

@@ -124,7 +124,7 @@ export function startQueueWorker(
     jobIds: () => slots.running().flatMap(({ data }) => data.job_id ?? []),
     async heartbeat() {
       if (logOverruns(context, slots)) polling.wake()
-      missing = await keepClaims(context, boss, slots, missing)
+      missing = await keepClaims(context, boss, { queue, slots }, missing)
     },
     status: () => ({
       queue,
@@ -212,13 +212,11 @@ function logOverruns({ log }: WorkerContext, slots: Slots) {
 async function keepClaims(
   context: WorkerContext,
   boss: PgBoss,
-  slots: Slots,
+  { queue, slots }: { queue: string; slots: Slots },
   missing: ReadonlySet<QueuedJob>,
 ): Promise<ReadonlySet<QueuedJob>> {
   const jobs = slots.running()
-  const [first] = jobs
-  if (!first) return new Set()
-  const queue = first.name
+  if (jobs.length === 0) return new Set()
   const response = await boss.touch(queue, jobs, { db: bossDatabase(context.sql) })
   const alive = new Set(affectedIds(response))
   const running = new Set(slots.running())

@@ -16,13 +16,18 @@ export async function inTransaction(attempt: Attempt, work: (tx: Transaction) =>
  * Tries again for as long as the database is away, so that neither its restart nor a longer outage makes
  * a finished job run again. A transaction may have committed before its connection was lost. The claim
  * is gone then, and the next try ends with ClaimLost; anything else has to be idempotent.
+ * @param isPassing which errors are repeated: `isConnectionLost` for work that may itself be why it takes too long
  */
-export async function persistently<T>(signal: AbortSignal, settle: () => Promise<T>): Promise<T> {
+export async function persistently<T>(
+  signal: AbortSignal,
+  settle: () => Promise<T>,
+  isPassing = isDatabaseAway,
+): Promise<T> {
   for (let waitMs = 50; ; waitMs = Math.min(2 * waitMs, 1000)) {
     try {
       return await settle()
     } catch (error) {
-      if (signal.reason === 'claim_lost' || !isDatabaseAway(error)) throw error
+      if (signal.reason === 'claim_lost' || !isPassing(error)) throw error
       // A process that was stopped meanwhile does not wait for it.
       await setTimeout(waitMs, undefined, { ref: false })
     }

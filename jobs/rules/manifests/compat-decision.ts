@@ -33,7 +33,7 @@ export interface CompatReason {
   detail?: string
 }
 
-/** Gathers what was found of a trace: each reason and each repair once, of a code the first `MAX_OF_CODE`. */
+/** Gathers what was found of a trace: each reason and each repair once, and at most `MAX_OF_CODE` reasons of each code. */
 export class Findings {
   readonly #reasons = new Map<string, CompatReason>()
   readonly #byCode = new Map<CompatCode, CompatReason[]>()

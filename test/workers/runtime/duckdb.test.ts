@@ -70,7 +70,7 @@ t.test('one that is closed between two queries of a work ends it', async (t) => 
   await ended
   await t.rejects(
     duck.hold(async () => 1),
-    /told to end/,
+    /being closed/,
   )
 })
 

@@ -57,7 +57,7 @@ function openFeed(archive: Extract) {
 
   async function write(source: AsyncIterable<Buffer>) {
     for await (const bytes of source) {
-      // It was left meanwhile. Nothing would wake a write that it does not take.
+      // Its reader has left it: nothing would wake a write that waits.
       if (archive.destroyed) return
       end = lastBytes(end, bytes)
       const drained = new Promise<void>((resolve) => (wake = resolve))
