@@ -71,7 +71,7 @@ t.test('doctor says what waits, which is no fault', async (t) => {
   await use()
   await migrate(sql, { folder })
   const look = async () => {
-    const { checks } = await examine(readConfig({}), sql, url, folder)
+    const { checks } = await examine(readConfig({ DATA_DIR: `${folder}/data` }), sql, url, folder)
     return checks.find(({ name }) => name === 'schema')
   }
   t.match(await look(), {
