@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import type { Test } from 'tap'
 import { readConfig } from '../../../ops/config.ts'
@@ -70,8 +71,9 @@ t.test('doctor says what waits, which is no fault', async (t) => {
   const { url, sql, folder, use } = await open(t)
   await use()
   await migrate(sql, { folder })
+  const config = readConfig({ DATA_DIR: fileURLToPath(new URL('data', folder)) })
   const look = async () => {
-    const { checks } = await examine(readConfig({ DATA_DIR: `${folder}/data` }), sql, url, folder)
+    const { checks } = await examine(config, sql, url, folder)
     return checks.find(({ name }) => name === 'schema')
   }
   t.match(await look(), {
