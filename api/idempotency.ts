@@ -72,7 +72,6 @@ export async function performOnce(
     })
     return reply
   } catch (error) {
-    clearInterval(renewing)
     // What was read wholly and not refused may have been committed, and only its answer lost.
     const isRead = print.stream?.readableEnded !== false
     const ended =

@@ -85,7 +85,9 @@ async function judgePair(
   const due = ids.filter((id) => id === replayed_trace_id || !known.get(id)?.isJudged)
   if (due.length === 0) return known
   await judgeTraces(tx, queue, org_id, project_id, due)
-  // Last, as all who judge do: asked for before, it would wait for one that waits for what is locked here.
-  if (replayed_trace_id !== null) await requestAggregation(queue, tx, org_id, project_id)
+  // Of scores that came with a replay that was judged before; a first judgement asks for it itself. Last, as all who
+  // judge do: asked for before, it would wait for one that waits for what is locked here.
+  if (replayed_trace_id !== null && known.get(replayed_trace_id)?.isJudged)
+    await requestAggregation(queue, tx, org_id, project_id)
   return listRunJudgements(tx, org_id, project_id, ids)
 }

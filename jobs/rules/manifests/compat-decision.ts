@@ -33,7 +33,10 @@ export interface CompatReason {
   detail?: string
 }
 
-/** Gathers what was found of a trace: each reason and each repair once, and at most `MAX_OF_CODE` reasons of each code. */
+/**
+ * Gathers what was found of a trace: each reason and each repair once, and at most `MAX_OF_CODE` reasons of each
+ * code.
+ */
 export class Findings {
   readonly #reasons = new Map<string, CompatReason>()
   readonly #byCode = new Map<CompatCode, CompatReason[]>()
