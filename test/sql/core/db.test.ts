@@ -42,6 +42,33 @@ t.test('the connection pool', async (t) => {
     })
   })
 
+  t.test('reads bytes as they are, not as text', async (t) => {
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
+    for (const pooled of [false, true]) {
+      const pool = openDatabase(url, { max: 1, pooled })
+      t.teardown(() => pool.end({ timeout: 1 }))
+      const connection = await pool.reserve()
+      // Text would be read wrongly.
+      await connection`set bytea_output = 'escape'`
+      for (let run = 0; run < 3; run++) {
+        const rows = await connection`
+          select n, ${bytes}::bytea as bytes, null::bytea as none, 'x' as text
+          from generate_series(1, 2) as n`
+        t.strictSame([...rows], [row(1), row(2)])
+      }
+      const cursor = connection`select n, ${bytes}::bytea as bytes from generate_series(1, 2) as n`
+      const read: unknown[] = []
+      for await (const some of cursor.cursor(1)) read.push(...some)
+      t.strictSame(
+        read,
+        [1, 2].map((n) => ({ n, bytes })),
+      )
+    }
+    function row(n: number) {
+      return { n, bytes, none: null, text: 'x' }
+    }
+  })
+
   t.test('any JSON value can be stored once jsonText has written it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.jsonValue({ stringUnit: 'binary' })), async (value) => {
