@@ -131,14 +131,14 @@ async function search(name: string, rows: Iterable<MadeRow>) {
 }
 
 async function signAll(folder: string, rows: Iterable<MadeRow>) {
-  const file = await openSignatureFile(folder)
+  const file = openSignatureFile(folder)
   const sign = openSigner()
   let count = 0
   for (const { text } of rows) {
-    await file.add(sign([text]))
+    file.add(sign([text]))
     count++
   }
-  await file.close()
+  file.close()
   return count
 }
 

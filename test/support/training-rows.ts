@@ -51,7 +51,7 @@ export function make(
 ) {
   const recipe = completeRecipe(type, null, { options } as RecipeRequest)
   return openRowMaker(recipe)({ ...candidate, ...of }, content).map((row) =>
-    'reason' in row ? row.reason : (JSON.parse(row.training.toString()) as Training),
+    'reason' in row ? row.reason : (JSON.parse(row.training) as Training),
   )
 }
 

@@ -24,12 +24,11 @@ import { openRowThread } from './open-row-thread.ts'
 import { publish, versionGone } from './publish-version.ts'
 import { openRowList } from './row-list.ts'
 import type { RowList } from './row-list.ts'
+import type { MadeRows } from './row-output.ts'
 import { selectIntoList } from './select-traces.ts'
 import { countLeaks, settleRows, settlesMore, settleTraces } from './settle-rows.ts'
 import type { Drop } from './settle-rows.ts'
-import { openShardFiles } from './shard-files.ts'
-import type { Shard, ShardFiles } from './shard-files.ts'
-import { openSignatureFile } from './signature-file.ts'
+import type { Shard } from './shard-files.ts'
 import { storeRows } from './store-rows.ts'
 import { openParquetWriter } from './write-parquet.ts'
 import type { ConvertShard } from './write-parquet.ts'
@@ -103,29 +102,27 @@ async function build(building: Building) {
  * Makes the rows and, while it does, converts every full file to Parquet, unless rows may still be
  * removed from it. Returns all files, and the conversions under way by the path of the file.
  */
-async function makeFiles({ version, run, folder, shardBytes, list, drop, total, convert }: Making) {
+async function makeFiles({ convert, ...making }: Making) {
+  const { version, run, folder, shardBytes, list, drop } = making
+  const { recipe } = version
   const full: Shard[] = []
   const converted = new Map<string, Promise<Shard>>()
-  const isFull = (shard: Shard) => {
-    full.push(shard)
-    if (settlesMore(version.recipe)) return
+  function take(made: MadeRows) {
+    for (const reason of made.dropped) drop(reason)
+    for (const row of made.rows) list.addRow(row)
+    if (made.full.length === 0) return
+    full.push(...made.full)
     list.flush()
-    if (!list.hasRareMembers()) converted.set(shard.localPath, convert(shard, 'rows', []))
+    if (settlesMore(recipe) || list.hasRareMembers()) return
+    for (const shard of made.full) converted.set(shard.localPath, convert(shard, 'rows', []))
   }
-  await using opened = new AsyncDisposableStack()
-  const writers = new Map<number, ShardFiles>()
-  for (const [splitIndex, split] of SPLITS.entries()) {
-    const writer = await openShardFiles(folder, split, shardBytes, isFull)
-    opened.defer(() => writer.close())
-    writers.set(splitIndex, writer)
+  const thread = openRowThread({ recipe, folder, shardBytes }, run.signal, take)
+  try {
+    await makeRows({ ...making, thread })
+  } finally {
+    await thread.close()
   }
-  const signatures = await openSignatureFile(folder)
-  opened.defer(() => signatures.close())
-  const thread = openRowThread(version.recipe)
-  opened.defer(() => thread.close())
-  await makeRows({ version, run, list, thread, files: writers, signatures, drop, total })
-  const last = await Promise.all([...writers.values()].map((writer) => writer.finish()))
-  const files = SPLITS.flatMap((name) => [...full, ...last].filter(({ split }) => split === name))
+  const files = SPLITS.flatMap((name) => full.filter(({ split }) => split === name))
   return { files, converted }
 }
 

@@ -1,10 +1,9 @@
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileFacts } from '../../sql/datasets/versions.ts'
 import type { RowList } from './row-list.ts'
 import { countKept, readKeptLines } from './chosen-rows.ts'
+import { copyInThread } from './copy-lines.ts'
 import { hashFiles } from './hash-files.ts'
-import { openShardFile, readLine } from './shard-files.ts'
 import type { Shard } from './shard-files.ts'
 
 /**
@@ -41,18 +40,11 @@ export async function describeStreams(all: readonly Shard[]) {
 
 async function compact({ connection }: RowList, file: Shard, folder: string) {
   const { split, shard, localPath } = file
-  await using from = await open(localPath)
-  const to = await openShardFile(join(folder, `${split}-${shard}-kept.jsonl`))
-  try {
-    for await (const chunk of readKeptLines(connection, file)) {
-      for (const [offset, length] of chunk) {
-        await to.write(await readLine(from, Number(offset), length))
-      }
-    }
-    return await to.finish()
-  } finally {
-    await to.close()
-  }
+  const lines: number[] = []
+  for await (const chunk of readKeptLines(connection, file))
+    for (const [offset, length] of chunk) lines.push(Number(offset), length)
+  const to = join(folder, `${split}-${shard}-kept.jsonl`)
+  return copyInThread({ from: localPath, to, lines: Uint32Array.from(lines) })
 }
 
 async function describeFiles(files: readonly Shard[]): Promise<FileFacts> {

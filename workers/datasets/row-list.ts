@@ -20,7 +20,7 @@ export interface RowList {
   addParentRow(traceId: string, hash: Buffer): void
   /** @param splitIndex the trace's split, as an index in `SPLITS` */
   addTrace(trace: SelectedTrace, splitIndex: number): void
-  addRow(row: ListedRow): void
+  addRow(row: MadeRow): void
   /** Whether any row that was added has a rare member of messages. */
   hasRareMembers(): boolean
   /** Makes what was added visible to queries. */
@@ -28,12 +28,6 @@ export interface RowList {
   /** Reads the traces that are left, a chunk at a time, by id or task by task. */
   readTraces(order: 'trace_id' | 'attempted, trace_id'): AsyncGenerator<ListedTrace[]>
   readonly connection: DuckDBConnection
-}
-
-export type ListedRow = MadeRow & {
-  /** The number of its file among those of its split, and where its line begins in it. */
-  readonly shard: number
-  readonly byteOffset: number
 }
 
 export async function openRowList(duck: Duck): Promise<RowList> {
@@ -80,7 +74,7 @@ export async function openRowList(duck: Duck): Promise<RowList> {
   }
 }
 
-function appendRow(to: DuckDBAppender, index: number, row: ListedRow) {
+function appendRow(to: DuckDBAppender, index: number, row: MadeRow) {
   to.appendInteger(index)
   to.appendInteger(row.traceIndex)
   if (row.rejectedIndex === null) to.appendNull()

@@ -4,22 +4,20 @@ import { provenanceText } from '../../jobs/rules/datasets/provenance.ts'
 import type { PairOrigin } from '../../jobs/rules/datasets/provenance.ts'
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
 import type { Row } from '../../jobs/rules/datasets/row-writer.ts'
-import { SIGNATURE_BINS, SIGNATURE_BYTES } from '../../jobs/rules/datasets/signature.ts'
 import type { ListedTrace } from './listed-trace.ts'
+import type { Place, Shard, ShardFiles } from './shard-files.ts'
+import type { SignatureFile } from './signature-file.ts'
 
-/** The lines of rows, one after the other, and what is known of each row. */
+/** What is known of rows whose lines were written. */
 export interface MadeRows {
-  readonly lines: Uint8Array<ArrayBuffer>
   readonly rows: readonly MadeRow[]
-  /** Those of the rows, one after the other; empty where no near-duplicates are looked for. */
-  readonly signatures: Int32Array<ArrayBuffer>
   /** The reasons why something gave no row, each as often as it came up. */
   readonly dropped: readonly string[]
-  /** How many of the traces were taken; pass the others again. */
-  readonly taken: number
+  /** The files that were completed: these rows and those before are all they have. */
+  readonly full: readonly Shard[]
 }
 
-export interface MadeRow {
+export interface MadeRow extends Place {
   readonly traceIndex: number
   /** The rejected trace of a pair; otherwise null. A corrected trace is both chosen and rejected. */
   readonly rejectedIndex: number | null
@@ -38,30 +36,22 @@ export interface MadeRow {
   readonly length: number
 }
 
-/**
- * Collects what is made of a batch.
- * @param spare memory that the lines are put into where they fit
- */
-export function openOutput(recipe: Recipe, spare = new ArrayBuffer(0)) {
-  const pieces: Buffer[] = []
-  const rows: MadeRow[] = []
-  const signatures: Int32Array[] = []
-  const dropped: string[] = []
-  let bytes = 0
+/** Writes rows into the files of their splits, and their signatures where near-duplicates are looked for. */
+export function openOutput(recipe: Recipe, { files, signatures }: RowFiles) {
+  let rows: MadeRow[] = []
+  let dropped: string[] = []
   function drop(reason: string, n = 1) {
     for (let i = 0; i < n; i++) dropped.push(reason)
   }
   return {
     drop,
-    bytes: () => bytes + signatures.length * SIGNATURE_BYTES,
     put(row: Row | Dropped, { trace, spanId, pair, lengthRatio }: Origin) {
       if ('reason' in row) return drop(row.reason)
-      const tail = Buffer.from(`,"provenance":${provenanceText(trace, row, recipe, pair)}}\n`)
-      const length = row.training.length - 1 + tail.length
+      const provenance = `,"provenance":${provenanceText(trace, row, recipe, pair)}}\n`
+      const length = Buffer.byteLength(row.training) - 1 + Buffer.byteLength(provenance)
       if (length > MAX_LINE_BYTES) return drop('too_long')
-      pieces.push(row.training.subarray(0, -1), tail)
-      bytes += length
-      if (row.signature) signatures.push(row.signature)
+      const place = files.write(trace.splitIndex, [row.training.slice(0, -1), provenance])
+      if (row.signature) signatures.add(row.signature)
       rows.push({
         traceIndex: trace.index,
         rejectedIndex: pair?.rejected.index ?? null,
@@ -76,37 +66,31 @@ export function openOutput(recipe: Recipe, spare = new ArrayBuffer(0)) {
         losses: row.losses,
         redactions: row.redactions,
         length,
+        ...place,
       })
     },
-    finish() {
-      // Arrays with memory of their own, which can be transferred to another thread.
-      const memory = spare.byteLength >= bytes ? spare : new ArrayBuffer(roomFor(bytes))
-      const lines = new Uint8Array(memory, 0, bytes)
-      let at = 0
-      for (const piece of pieces) {
-        lines.set(piece, at)
-        at += piece.length
-      }
-      return { lines, rows, signatures: joined(signatures), dropped }
+    /** Whether enough was put out to be taken. */
+    isFull: () => rows.length + dropped.length >= TAKEN_ROWS,
+    /** What was put out since it was called before. */
+    take(): MadeRows {
+      const made = { rows, dropped, full: files.takeFull() }
+      rows = []
+      dropped = []
+      return made
     },
   }
 }
 
-/** More than is needed, so that the lines of later batches fit as well. */
-function roomFor(bytes: number) {
-  return 2 ** Math.ceil(Math.log2(bytes))
-}
-
-function joined(signatures: readonly Int32Array[]) {
-  const all = new Int32Array(signatures.length * SIGNATURE_BINS)
-  for (const [i, signature] of signatures.entries()) all.set(signature, i * SIGNATURE_BINS)
-  return all
-}
-
 /** Whatever reads the lines has buffers of twice this size. */
 const MAX_LINE_BYTES = 16 << 20
+const TAKEN_ROWS = 1000
 
 export type Output = ReturnType<typeof openOutput>
+export interface RowFiles {
+  readonly files: ShardFiles
+  /** Gets those of all rows, in their order. */
+  readonly signatures: SignatureFile
+}
 interface Origin {
   readonly trace: ListedTrace
   readonly spanId: string | null

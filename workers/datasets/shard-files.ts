@@ -1,57 +1,91 @@
 import { createHash } from 'node:crypto'
-import { open } from 'node:fs/promises'
+import { closeSync, openSync, writeSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
 import type { Split } from '../../jobs/rules/datasets/recipe.ts'
 import type { FileFacts } from '../../sql/datasets/versions.ts'
 
 /** A finished file of rows. */
-export interface Shard extends FileFacts {
+export interface Shard extends LineFile {
   readonly split: Split
   /** Its number, from 0, among the files of its split. */
   readonly shard: number
+}
+
+/** A finished file of lines. */
+export interface LineFile extends FileFacts {
   readonly localPath: string
   readonly row_count: number
   /** Bytes of its longest line. */
   readonly longest: number
 }
 
-/** The JSONL files of one split, filled one after the other. */
-export interface ShardFiles {
-  /** Adds a line. Returns the number of its file, and where it begins in it. */
-  write(line: Uint8Array): Promise<{ shard: number; byteOffset: number }>
-  /** Completes the last file, which is empty for a split without rows. */
-  finish(): Promise<Shard>
-  /** Closes a file that was not completed. */
-  close(): Promise<void>
+/** Where a line is. */
+export interface Place {
+  /** The number of its file among those of its split. */
+  readonly shard: number
+  /** Where it begins in it. */
+  readonly byteOffset: number
 }
 
-/** @param full called with every file that has reached `shardBytes`, once it is complete */
-export async function openShardFiles(
-  folder: string,
-  split: Split,
-  shardBytes: number,
-  full: (shard: Shard) => void,
-): Promise<ShardFiles> {
-  let shard = 0
-  let file = await openShardFile(join(folder, `${split}-0.jsonl`))
+/** The JSONL files of a version, those of a split filled one after the other. Writing holds up the event loop. */
+export interface ShardFiles {
+  /**
+   * Adds a line to the files of a split, given as an index in `SPLITS`.
+   * @param pieces of the line, one behind the other: to join them would copy them once more
+   */
+  write(splitIndex: number, pieces: readonly string[]): Place
+  /** The files that were completed since it was called before. */
+  takeFull(): Shard[]
+  /** Completes the last file of each split, which is empty for a split without rows. */
+  finish(): void
+}
+
+/** @param shardBytes the size that all files reach, except the last of a split */
+export function openShardFiles(folder: string, shardBytes: number): ShardFiles {
+  let full: Shard[] = []
+  const splits = SPLITS.map((split) => openSplit(folder, split))
   return {
-    async write(line) {
-      if (file.size() >= shardBytes) {
-        full({ split, shard, ...(await file.finish()) })
-        shard++
-        file = await openShardFile(join(folder, `${split}-${shard}.jsonl`))
-      }
-      return { shard, byteOffset: await file.write(line) }
+    write(splitIndex, pieces) {
+      const files = splits[splitIndex]
+      if (!files) throw new RangeError(`There is no split ${splitIndex}`)
+      if (files.size() >= shardBytes) full.push(files.next())
+      return files.write(pieces)
     },
-    finish: async () => ({ split, shard, ...(await file.finish()) }),
-    close: () => file.close(),
+    takeFull() {
+      const taken = full
+      full = []
+      return taken
+    },
+    finish() {
+      full.push(...splits.map((files) => files.finish()))
+    },
   }
 }
 
-/** A file of lines. */
-export async function openShardFile(localPath: string) {
-  const file = await open(localPath, 'w')
+function openSplit(folder: string, split: Split) {
+  let shard = 0
+  const open = () => openLineFile(join(folder, `${split}-${shard}.jsonl`))
+  let file = open()
+  const finish = (): Shard => ({ split, shard, ...file.finish() })
+  return {
+    size: () => file.size(),
+    write: (pieces: readonly string[]): Place => ({ shard, byteOffset: file.write(pieces) }),
+    finish,
+    /** Completes a file and begins another one. */
+    next() {
+      const finished = finish()
+      shard++
+      file = open()
+      return finished
+    },
+  }
+}
+
+/** A file of lines, for a thread: writing holds up the event loop. What was not finished the end of the thread closes. */
+export function openLineFile(localPath: string) {
+  const file = openSync(localPath, 'w')
   const hash = createHash('sha256')
   // One for the whole file: a new one each time would be as much garbage as the file is large.
   const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES)
@@ -59,35 +93,40 @@ export async function openShardFile(localPath: string) {
   let size_bytes = 0
   let row_count = 0
   let longest = 0
-  async function append(bytes: Uint8Array) {
+  function append(bytes: Uint8Array) {
     hash.update(bytes)
-    await file.appendFile(bytes)
+    for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at)
   }
-  async function flush() {
-    await append(buffer.subarray(0, filled))
+  function flush() {
+    append(buffer.subarray(0, filled))
     filled = 0
+  }
+  function add(piece: string | Uint8Array) {
+    const most = typeof piece === 'string' ? UTF8_BYTES * piece.length : piece.length
+    if (filled + most > buffer.length) flush()
+    if (most > buffer.length) {
+      const bytes = Buffer.from(piece)
+      size_bytes += bytes.length
+      return append(bytes)
+    }
+    const length = typeof piece === 'string' ? buffer.write(piece, filled) : piece.length
+    if (typeof piece !== 'string') buffer.set(piece, filled)
+    filled += length
+    size_bytes += length
   }
   return {
     size: () => size_bytes,
-    /** Returns the byte offset of the line. */
-    async write(line: Uint8Array) {
+    /** Adds a line, given in pieces. Returns its byte offset. */
+    write(pieces: readonly (string | Uint8Array)[]) {
       const byteOffset = size_bytes
-      size_bytes += line.length
+      for (const piece of pieces) add(piece)
       row_count++
-      longest = Math.max(longest, line.length)
-      if (filled + line.length > buffer.length) await flush()
-      if (line.length > buffer.length) {
-        await append(line)
-      } else {
-        buffer.set(line, filled)
-        filled += line.length
-      }
+      longest = Math.max(longest, size_bytes - byteOffset)
       return byteOffset
     },
-    close: () => file.close(),
-    async finish() {
-      await flush()
-      await file.close()
+    finish(): LineFile {
+      flush()
+      closeSync(file)
       return { localPath, row_count, size_bytes, longest, sha256: hash.digest('hex') }
     },
   }
@@ -102,3 +141,5 @@ export async function readLine(file: FileHandle, offset: number, length: number)
 }
 
 const BUFFER_BYTES = 1 << 20
+/** What a character of a string takes at most. */
+const UTF8_BYTES = 3

@@ -1,21 +1,24 @@
-import { closeSync, openSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { SIGNATURE_BYTES } from '../../jobs/rules/datasets/signature.ts'
 import { readExactly } from './read-exactly.ts'
 
-/** The file of the signatures of all rows made, by their number. It is in the scratch folder of a build. */
+/**
+ * The file of the signatures of all rows made, by their number. It is in the scratch folder of a build, and
+ * written within a thread, whose end closes it.
+ */
 export interface SignatureFile {
-  add(signatures: Int32Array): Promise<void>
-  close(): Promise<void>
+  add(signature: Int32Array): void
+  close(): void
 }
 
-export async function openSignatureFile(folder: string): Promise<SignatureFile> {
-  const file = await open(pathIn(folder), 'w')
+export function openSignatureFile(folder: string): SignatureFile {
+  const file = openSync(pathIn(folder), 'w')
   return {
-    add: ({ buffer, byteOffset, byteLength }) =>
-      file.appendFile(new Uint8Array(buffer, byteOffset, byteLength)),
-    close: () => file.close(),
+    add(signature) {
+      for (let at = 0; at < signature.byteLength;) at += writeSync(file, signature, at)
+    },
+    close: () => closeSync(file),
   }
 }
 

@@ -20,7 +20,7 @@ export function trainingJson(value: unknown, depth = 0): string | undefined {
 
 /** Whether a JSON text holds a NUL or a lone surrogate, which neither Parquet nor trainers take. */
 export function hasUnfitText(json: string): boolean {
-  return SUSPICIOUS.test(json) && isUnfit(JSON.parse(json))
+  return json.includes('\\u') && SUSPICIOUS.test(json) && isUnfit(JSON.parse(json))
 }
 
 function joined<T>(

@@ -34,8 +34,11 @@ export function rowText(
   for (const [name, messages] of Object.entries(lists)) {
     members[name] = `[${messages.map((message) => messageText(message, writing)).join(',')}]`
   }
-  const names = Object.keys(members).sort()
-  return `{${names.map((name) => `"${name}":${members[name]}`).join(',')}}`
+  // Not joined: that would copy all texts once more.
+  let text = ''
+  for (const name of Object.keys(members).sort())
+    text += `${text === '' ? '{' : ','}"${name}":${members[name]}`
+  return `${text}}`
 }
 
 /** The canonical text of one message. */

@@ -12,8 +12,8 @@ import type { Toolbox } from './tools.ts'
 
 export interface Row {
   /** Canonical JSON of the training part. */
-  readonly training: Buffer
-  /** SHA-256 of `training`. */
+  readonly training: string
+  /** SHA-256 of `training` in UTF-8. */
   readonly hash: Buffer
   readonly tokens: number
   /** All it has but the rejected turn of a pair. */
@@ -52,16 +52,15 @@ export function openRowWriter(recipe: Recipe): RowWriter {
     const redacted = redact(said, tools)
     if ('reason' in redacted) return redacted
     const { parts, counts: redactions } = redacted
-    const text = rowText(parts, tools, options)
-    if (typeof text !== 'string') return text
-    if (hasUnfitText(text)) return { reason: 'invalid.text' }
-    if (text.length > MAX_ROW_LENGTH) return { reason: 'too_long' }
+    const training = rowText(parts, tools, options)
+    if (typeof training !== 'string') return training
+    if (hasUnfitText(training)) return { reason: 'invalid.text' }
+    if (training.length > MAX_ROW_LENGTH) return { reason: 'too_long' }
     // Four characters of JSON a token: right within a third for English, code and JSON.
-    const tokens = Math.ceil(text.length / 4)
+    const tokens = Math.ceil(training.length / 4)
     if (options.max_tokens !== null && tokens > options.max_tokens) return { reason: 'too_long' }
-    const residue = check(text, tools)
+    const residue = check(training, tools)
     if (residue) return residue
-    const training = Buffer.from(text)
     return {
       training,
       hash: hash('sha256', training, 'buffer'),

@@ -66,7 +66,7 @@ async function openList(t: Test, count: number) {
   const { text } = openTexts(1)
   const sign = openSigner()
   const said = text(100)
-  const signatures = await openSignatureFile(folder)
+  const signatures = openSignatureFile(folder)
   await list.connection.run(
     `insert into traces (index, trace_id) select range, 't-' || range from range(${count})`,
   )
@@ -87,10 +87,10 @@ async function openList(t: Test, count: number) {
       losses: all(LOSSES, 0),
       redactions: [],
     })
-    await signatures.add(sign([`${said} ${n}`]))
+    signatures.add(sign([`${said} ${n}`]))
   }
   list.flush()
-  await signatures.close()
+  signatures.close()
   return { list, folder }
 }
 

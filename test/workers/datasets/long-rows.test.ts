@@ -4,46 +4,26 @@ import { join } from 'node:path'
 import { zstdCompressSync } from 'node:zlib'
 import t from 'tap'
 import { completeRecipe } from '../../../jobs/rules/datasets/recipe.ts'
-import { MADE_BYTES, openBatchMaker } from '../../../workers/datasets/batch-maker.ts'
 import { openDuck } from '../../../workers/runtime/duckdb.ts'
 import type { RawTrace } from '../../../workers/datasets/listed-trace.ts'
 import { openRowList } from '../../../workers/datasets/row-list.ts'
-import { openShardFile } from '../../../workers/datasets/shard-files.ts'
 import { openParquetWriter } from '../../../workers/datasets/write-parquet.ts'
 import { candidate } from '../../support/training-rows.ts'
+import { writeRows } from '../../support/written-rows.ts'
 
-t.test('rows of megabytes', async (t) => {
+t.test('rows of megabytes become one Parquet file within the memory that DuckDB has', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'adl-long-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const recipe = completeRecipe('sft', null, {})
   const traces = Array.from({ length: 24 }, (_, index) => longTrace(index))
 
-  t.test('are made some at a time, however small their contents are', async (t) => {
-    const maker = openBatchMaker(recipe)
-    let left = traces
-    while (left.length > 0) {
-      const { lines, rows, taken } = maker.make(left, new Map())
-      t.equal(rows.length, taken)
-      t.ok(taken > 0 && lines.length < MADE_BYTES + 2 * ROW_BYTES, `${taken}: ${lines.length}`)
-      left = left.slice(taken)
-    }
-  })
-
-  t.test('become one Parquet file within the memory that DuckDB has', async (t) => {
-    const duck = await openDuck(folder, new AbortController().signal)
-    t.teardown(() => duck.close())
-    const list = await openRowList(duck)
-    const file = await openShardFile(join(folder, 'train-0.jsonl'))
-    const maker = openBatchMaker(recipe)
-    for (const trace of traces) {
-      const { lines, rows } = maker.make([trace], new Map())
-      for (const row of rows) list.addRow({ ...row, shard: 0, byteOffset: await file.write(lines) })
-    }
-    list.flush()
-    const shard = { split: 'train' as const, shard: 0, ...(await file.finish()) }
-    const convert = await openParquetWriter(duck, recipe)
-    t.equal((await convert(shard, 'rows', [])).row_count, traces.length)
-  })
+  const duck = await openDuck(folder, new AbortController().signal)
+  t.teardown(() => duck.close())
+  const list = await openRowList(duck)
+  const file = writeRows(recipe, traces, folder, list)
+  t.ok(file.size_bytes > traces.length * ROW_BYTES)
+  const convert = await openParquetWriter(duck, recipe)
+  t.equal((await convert(file, 'rows', [])).row_count, traces.length)
 })
 
 function longTrace(index: number): RawTrace {

@@ -148,7 +148,7 @@ t.test('takes no more memory than is said of each row', async (t) => {
   const one = text(60)
   const rows = Array.from({ length: 40_000 }, (_, i) => asRow(i % 2 ? one : `${i} ${one}`, i))
   const folder = await makeFolder(t)
-  const search = await store(folder, rows)
+  const search = store(folder, rows)
   globalThis.gc?.()
   const before = process.memoryUsage().arrayBuffers
   let most = 0
@@ -183,10 +183,10 @@ async function makeFolder(t: Test) {
 }
 
 /** Stores the signatures of rows given in the order of preference. */
-async function store(folder: string, rows: readonly Row[]) {
-  const file = await openSignatureFile(folder)
-  for (const { text } of rows.toSorted((a, b) => a.row - b.row)) await file.add(sign([text]))
-  await file.close()
+function store(folder: string, rows: readonly Row[]) {
+  const file = openSignatureFile(folder)
+  for (const { text } of rows.toSorted((a, b) => a.row - b.row)) file.add(sign([text]))
+  file.close()
   return {
     rows: Uint32Array.from(rows, ({ row }) => row),
     traces: Uint32Array.from(rows, ({ trace }) => trace),
@@ -198,7 +198,7 @@ async function store(folder: string, rows: readonly Row[]) {
 async function search(t: Test, rows: readonly Row[], scope: NearScope = 'any') {
   const folder = await makeFolder(t)
   const parts: number[] = []
-  searchNear({ folder, scope, ...(await store(folder, rows)) }, (part) => parts.push(part))
+  searchNear({ folder, scope, ...store(folder, rows) }, (part) => parts.push(part))
   t.equal(parts.at(-1), 1)
   const lines = (await readFile(nearPath(folder), 'utf8')).split('\n').slice(0, -1)
   const edges = lines.map((line) => line.split(',').map((word) => JSON.parse(word)) as Edge)

@@ -7,25 +7,33 @@ import { openOutput } from '../../../workers/datasets/row-output.ts'
 import { assistant, candidate, contentOf, user } from '../../support/training-rows.ts'
 
 const recipe = completeRecipe('dpo', null, {})
+const nowhere = {
+  files: {
+    write: () => ({ shard: 0, byteOffset: 0 }),
+    takeFull: () => [],
+    finish: () => undefined,
+  },
+  signatures: { add: () => undefined, close: () => undefined },
+}
 const ask = user('Is it so?')
 const thanks = user('Thanks')
 
 t.test('messages behind the turn of a pair are counted, on both sides', async (t) => {
-  const output = openOutput(recipe)
+  const output = openOutput(recipe, nowhere)
   const taker = openPairTaker(recipe)
   const good = contentOf({ rendered_input: [ask, assistant('It is so'), thanks, assistant('Bye')] })
   const bad = contentOf({ rendered_input: [ask, assistant('It is not'), thanks] })
   taker.take(listed(0, { quality: 1 }), good, output)
   taker.take(listed(1, { quality: 0 }), bad, output)
   taker.finish(output)
-  t.match(output.finish().rows, [{ losses: { messages_dropped: 3 } }])
+  t.match(output.take().rows, [{ losses: { messages_dropped: 3 } }])
 })
 
 t.test('messages behind a corrected turn are counted once', async (t) => {
-  const output = openOutput(recipe)
+  const output = openOutput(recipe, nowhere)
   const content = contentOf({ rendered_input: [ask, assistant('It is so'), thanks, thanks] })
   openPairTaker(recipe).take(listed(0), { ...content, corrected_output: 'It is not' }, output)
-  t.match(output.finish().rows, [{ losses: { messages_dropped: 2 } }])
+  t.match(output.take().rows, [{ losses: { messages_dropped: 2 } }])
 })
 
 function listed(index: number, of: Partial<Candidate> = {}): ListedTrace {

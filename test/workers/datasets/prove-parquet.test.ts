@@ -6,14 +6,13 @@ import t from 'tap'
 import { columnsOf } from '../../../jobs/rules/datasets/columns.ts'
 import { completeRecipe } from '../../../jobs/rules/datasets/recipe.ts'
 import { hashFiles } from '../../../workers/datasets/hash-files.ts'
-import { openBatchMaker } from '../../../workers/datasets/batch-maker.ts'
 import type { RawTrace } from '../../../workers/datasets/listed-trace.ts'
 import { proveParquet, readLines } from '../../../workers/datasets/prove-parquet.ts'
 import { openRowList } from '../../../workers/datasets/row-list.ts'
-import { openShardFile } from '../../../workers/datasets/shard-files.ts'
 import { openParquetWriter } from '../../../workers/datasets/write-parquet.ts'
 import { openDuck } from '../../../workers/runtime/duckdb.ts'
 import { candidate } from '../../support/training-rows.ts'
+import { writeRows } from '../../support/written-rows.ts'
 
 t.test('the proof of a Parquet file', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'adl-proof-'))
@@ -25,16 +24,7 @@ t.test('the proof of a Parquet file', async (t) => {
   const recipe = completeRecipe('sft', null, {})
   const columns = columnsOf(recipe, [])
   const list = await openRowList(duck)
-  const file = await openShardFile(join(folder, 'train-0.jsonl'))
-  const made = openBatchMaker(recipe).make(Array.from({ length: 5000 }, makeTrace), new Map())
-  let at = 0
-  for (const row of made.rows) {
-    const line = made.lines.subarray(at, at + row.length)
-    list.addRow({ ...row, shard: 0, byteOffset: await file.write(line) })
-    at += row.length
-  }
-  list.flush()
-  const jsonl = { split: 'train' as const, shard: 0, ...(await file.finish()) }
+  const jsonl = writeRows(recipe, Array.from({ length: 5000 }, makeTrace), folder, list)
   /** A writer that has failed does not go on. */
   async function convertAnew(file: typeof jsonl) {
     const convert = await openParquetWriter(duck, recipe)

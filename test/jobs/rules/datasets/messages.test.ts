@@ -147,7 +147,7 @@ t.test('tools come from the calls, else from the manifest, else from what was se
     const content = contentOf({ rendered_input, tools } as Call)
     const [row] = openRowMaker(completeRecipe('sft', null, {}))(candidate, content, declared)
     if (!row || 'reason' in row) return row?.reason
-    return [row.tools_from, (JSON.parse(row.training.toString()) as Training).tools]
+    return [row.tools_from, (JSON.parse(row.training) as Training).tools]
   }
   const find = {
     name: 'find',
@@ -170,7 +170,7 @@ t.test('a tool that the manifest does not know is added, and takes none away', a
   const rendered_input = [user(), calling('other', {}), result('x'), assistant()]
   const rowsOf = openRowMaker(completeRecipe('sft', null, {}))
   const [row] = rowsOf(candidate, contentOf({ rendered_input }), declared) as [Row]
-  const { tools } = JSON.parse(row.training.toString()) as Training
+  const { tools } = JSON.parse(row.training) as Training
   t.same(tools, [tool('find', { type: 'object' }), tool('other', { type: 'object' })])
   t.equal(row.tools_from, 'manifest')
 })

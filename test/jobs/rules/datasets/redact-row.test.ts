@@ -337,7 +337,7 @@ function rowsOf(
 }
 
 function readRow(row: Row) {
-  return JSON.parse(row.training.toString()) as Training
+  return JSON.parse(row.training) as Training
 }
 
 function argumentsOf(message: NonNullable<Training['messages']>[number] | undefined) {

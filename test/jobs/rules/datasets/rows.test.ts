@@ -322,7 +322,7 @@ t.test('of rows a call that of the output has the corrected one', async (t) => {
   const of = { ...candidate, annotation_id: 'a' }
   const rows = openRowMaker(recipe)(of, content) as Row[]
   const told = rows.map((row) => [
-    (JSON.parse(row.training.toString()) as Training).messages?.at(-1)?.content,
+    (JSON.parse(row.training) as Training).messages?.at(-1)?.content,
     (JSON.parse(provenanceText(of, row, recipe)) as { annotation_id: unknown }).annotation_id,
   ])
   t.same(told, [
@@ -394,8 +394,8 @@ t.test('the row hash is the SHA-256 of the canonical JSON of the training part',
   for (const [type, format] of all) {
     const recipe = completeRecipe(type, null, { options: { format } })
     const [row] = openRowMaker(recipe)(candidate, content) as [Row]
-    const text = canonicalize(JSON.parse(row.training.toString())) as string
-    t.equal(row.training.toString(), text, `${type} ${format}`)
+    const text = canonicalize(JSON.parse(row.training)) as string
+    t.equal(row.training, text, `${type} ${format}`)
     t.equal(row.hash.toString('hex'), createHash('sha256').update(text).digest('hex'))
   }
 })
