@@ -17,22 +17,25 @@ export async function openJobWaiter(sql: Sql, listener: Listener): Promise<JobWa
   const measured = new Map<string, Measured>()
   let closed = false
   await listener.listen(END_CHANNEL, (ids) => {
-    for (const id of ids.split(',')) waiting.get(id)?.forEach((look) => look())
+    for (const id of ids.split(',')) waiting.get(id)?.forEach((hear) => hear())
   })
 
-  async function nextLook(id: string, ms: number) {
-    let look = () => {}
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      look = () => {
+  /** Hears of the end of a job from now on, so that a look that begins later misses none. */
+  function hearEnd(id: string) {
+    const { promise: heard, resolve: hear } = Promise.withResolvers<void>()
+    const ears = waiting.get(id) ?? new Set()
+    waiting.set(id, ears.add(hear))
+    return {
+      async within(ms: number) {
+        const timer = setTimeout(hear, ms)
+        await heard
         clearTimeout(timer)
-        resolve()
-      }
-      waiting.set(id, (waiting.get(id) ?? new Set()).add(look))
-    })
-    const looks = waiting.get(id)
-    looks?.delete(look)
-    if (looks?.size === 0) waiting.delete(id)
+      },
+      [Symbol.dispose]() {
+        ears.delete(hear)
+        if (ears.size === 0) waiting.delete(id)
+      },
+    }
   }
 
   /** BUSY where no connection became free in time. */
@@ -47,6 +50,7 @@ export async function openJobWaiter(sql: Sql, listener: Listener): Promise<JobWa
     async wait(orgId, id, seconds) {
       const deadline = performance.now() + seconds * 1000
       for (;;) {
+        using end = hearEnd(id)
         const job = await look(orgId, id)
         const left = deadline - performance.now()
         if (job !== BUSY && (!job || job.finished_at)) return job
@@ -54,7 +58,7 @@ export async function openJobWaiter(sql: Sql, listener: Listener): Promise<JobWa
           if (job === BUSY) throw new NoConnection()
           return job
         }
-        await nextLook(id, Math.min(left, POLL_MS))
+        await end.within(Math.min(left, POLL_MS))
       }
     },
     async usualSeconds(orgId, kind) {
@@ -68,7 +72,7 @@ export async function openJobWaiter(sql: Sql, listener: Listener): Promise<JobWa
     },
     async close() {
       closed = true
-      for (const looks of waiting.values()) looks.forEach((look) => look())
+      for (const ears of waiting.values()) ears.forEach((hear) => hear())
     },
   }
 }

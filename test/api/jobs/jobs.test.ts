@@ -1,11 +1,12 @@
 import t from 'tap'
 import { randomUUIDv7 } from 'node:crypto'
 import { admitJob } from '../../../api/admit-job.ts'
-import { answerLongWork } from '../../../api/wait.ts'
+import { answerLongWork, openJobWaiter } from '../../../api/wait.ts'
 import { endpoint } from '../../../api/endpoint.ts'
 import { operations } from '../../../api/routes.ts'
 import { buildDataset } from '../../../jobs/build-dataset.ts'
 import type { Transaction } from '../../../sql/core/db.ts'
+import { deafListener } from '../../../sql/core/listener.ts'
 import { handler } from '../../../workers/runtime/handler.ts'
 import type { Run } from '../../../workers/runtime/handler.ts'
 import { GiveUp } from '../../../workers/runtime/give-up.ts'
@@ -219,6 +220,35 @@ t.test('the job resource', async (t) => {
     const rows = await service.sql`
       select state from pgboss.job where data->>'job_id' = ${id} and state < 'active'`
     t.equal(rows.length, 0)
+  })
+
+  t.test('that ends during a look at it is looked at once more, at once', async (t) => {
+    const id = await submit()
+    let announce = (_: string) => {}
+    const listener: typeof deafListener = {
+      ...deafListener,
+      async listen(_, onPayload) {
+        announce = onPayload
+      },
+    }
+    let looks = 0
+    // The answer of the first look arrives when the job has ended and this was announced.
+    const sql = new Proxy(service.sql, {
+      apply(target, self, given) {
+        const query = Reflect.apply(target, self, given)
+        if (!String(given[0]).includes('from jobs') || ++looks > 1) return query
+        return query.then(async (rows: object[]) => {
+          await client.post(`/jobs/${id}/cancel`)
+          announce(id)
+          return rows
+        })
+      },
+    })
+    const waiter = await openJobWaiter(sql, listener)
+    const startedAt = performance.now()
+    t.match(await waiter.wait(org.orgId, id, 20), { state: 'canceled' })
+    t.ok(performance.now() - startedAt < 1000, 'before the poll')
+    t.equal(looks, 2)
   })
 
   t.test('is refused with 429 when as many wait as the plan allows', async (t) => {
