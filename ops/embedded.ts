@@ -13,11 +13,18 @@ export async function findDatabase(config: Config): Promise<string> {
   )
 }
 
-/** Runs the embedded PostgreSQL, and starts it again at its address if it ends by itself. */
-export async function keepPostgres(config: Config, say: (sentence: string) => void) {
+/**
+ * Runs the embedded PostgreSQL, and starts it again at its address if it ends by itself.
+ * @param end aborted when it is no longer wanted before it has started; its reason is thrown then
+ */
+export async function keepPostgres(
+  config: Config,
+  say: (sentence: string) => void,
+  end: AbortSignal,
+) {
   const dataDir = clusterDir(config)
   const stopping = new AbortController()
-  let server = await startPostgres({ dataDir, say })
+  let server = await startPostgres({ dataDir, say, signal: end })
   const port = Number(new URL(server.url).port)
 
   async function watch() {
@@ -26,12 +33,13 @@ export async function keepPostgres(config: Config, say: (sentence: string) => vo
       if (stopping.signal.aborted || (await findPostgres(dataDir))) continue
       say('The database ended unexpectedly; starting it again.')
       await server.stop()
-      server = await startPostgres({ dataDir, port, say })
+      server = await startPostgres({ dataDir, port, say, signal: stopping.signal })
     }
   }
   // The next look tries again what could not be started, and logs it again.
   async function watchOn(): Promise<void> {
     await watch().catch(async (error: Error) => {
+      if (stopping.signal.aborted) return
       say(error.message)
       await pause(RETRY_MS, stopping.signal)
       await watchOn()

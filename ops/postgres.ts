@@ -28,7 +28,8 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts PostgreSQL on 127.0.0.1 and waits until it accepts connections. A postmaster that a killed
+ * Starts PostgreSQL on 127.0.0.1 and waits until it accepts connections, also while it recovers from a
+ * crash: replaying up to `max_wal_size` takes minutes on a slow disk. A postmaster that a killed
  * process left behind is adopted and keeps its port and settings. One live process owns a folder at
  * a time and a second one is refused; only detached users share it.
  *
@@ -49,6 +50,8 @@ export async function startPostgres(options: {
   stagingDir?: string
   /** Called with plain sentences about what is being done, and where. */
   say?: (sentence: string) => void
+  /** Aborted when the database is no longer wanted: what is starting is stopped, and the reason thrown. */
+  signal?: AbortSignal
 }): Promise<EmbeddedPostgres> {
   const { dataDir, detached = false, stagingDir = STAGING_DIR, say = () => {} } = options
   return inPlainWords(dataDir, async () => {
@@ -58,7 +61,7 @@ export async function startPostgres(options: {
     const release = await takeOwnership(clusterDir, detached ? SHARED_START_MS : 0)
     try {
       const { pid, port } =
-        (await adopt(clusterDir, say)) ??
+        (await adopt({ ...options, say, clusterDir })) ??
         (await launch({ ...options, ...host, program, clusterDir }))
       if (detached) release()
       let stopped: Promise<void> | undefined
@@ -97,8 +100,8 @@ const PASSWORD = 'password'
 const POLL_MS = 20
 const SHARED_START_MS = 60_000
 const STOP_MS = 60_000
-/** Recovery after a crash replays up to `max_wal_size`: minutes on a slow disk. */
-const READY_MS = 180_000
+/** Between two sentences about a start that takes long. */
+const PROGRESS_MS = 10_000
 /** How long the processes of a killed postmaster may take to notice; no other can start meanwhile. */
 const LEAVING_MS = 10_000
 
@@ -146,11 +149,12 @@ async function until<T>(limitMs: number, probe: () => T | undefined | Promise<T 
   }
 }
 
-async function adopt(clusterDir: string, say: Say): Promise<Postmaster | undefined> {
+async function adopt(starting: Starting): Promise<Postmaster | undefined> {
+  const { clusterDir, say } = starting
   const postmaster = await findPostmaster(clusterDir)
   if (!postmaster) return undefined
   say(`The database in ${clusterDir} is running already, as process ${postmaster.pid}; using it.`)
-  return untilReady(postmaster.pid, clusterDir, () => serves(postmaster.pid, clusterDir))
+  return untilReady(postmaster.pid, starting, () => serves(postmaster.pid, clusterDir))
 }
 
 /** Undefined when no live postmaster serves the folder, whatever its pid file says. */
@@ -179,17 +183,24 @@ async function serves(pid: number, clusterDir: string): Promise<boolean> {
 /** Undefined when the postmaster ends before it is ready. */
 async function untilReady(
   pid: number,
-  clusterDir: string,
-  isAlive: () => boolean | Promise<boolean>,
+  { clusterDir, say, signal }: Starting,
+  isAlive: IsAlive,
 ): Promise<Postmaster | undefined> {
-  const state = await until(READY_MS, async () => {
-    if (!(await isAlive())) return 'ended'
-    const postmaster = await readPidFile(clusterDir)
-    return postmaster?.pid === pid && postmaster.ready ? postmaster : undefined
-  })
-  if (state) return state === 'ended' ? undefined : state
-  const fault = `is still being recovered after ${READY_MS / 1000} seconds`
-  throw clusterError(clusterDir, fault, `look into its ${LOG} and start again to go on waiting`)
+  for (;;) {
+    const state = await until(PROGRESS_MS, async () => {
+      if (!(await isAlive())) return 'ended'
+      if (signal?.aborted) return 'unwanted'
+      const postmaster = await readPidFile(clusterDir)
+      return postmaster?.pid === pid && postmaster.ready ? postmaster : undefined
+    })
+    if (state === 'ended') return undefined
+    if (state === 'unwanted') {
+      await stopPostmaster(pid, clusterDir, isAlive)
+      throw signal?.reason as Error
+    }
+    if (state) return state
+    say(`The database in ${clusterDir} is still being recovered; its ${LOG} tells how far it is.`)
+  }
 }
 
 async function launch(cluster: Cluster): Promise<Postmaster> {
@@ -208,7 +219,7 @@ async function runPostmaster(cluster: Cluster, port: number, end: number): Promi
     const child = await spawnPostmaster(cluster, port, log.file.fd)
     // Not by `serves`: until the system has finished its exec, a new process has no command line.
     const isAlive = () => child.exitCode === null && child.signalCode === null
-    const postmaster = await untilReady(Number(child.pid), clusterDir, isAlive)
+    const postmaster = await untilReady(Number(child.pid), cluster, isAlive)
     if (postmaster) return postmaster
   } finally {
     await log.file.close()
@@ -294,20 +305,26 @@ async function urlOf(clusterDir: string, port: number): Promise<string> {
 }
 
 /** A fast shutdown that takes too long is followed by an immediate one; the next start recovers. */
-async function stopPostmaster(pid: number, clusterDir: string): Promise<void> {
+async function stopPostmaster(
+  pid: number,
+  clusterDir: string,
+  isAlive: IsAlive = () => serves(pid, clusterDir),
+): Promise<void> {
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
-    if (!(await serves(pid, clusterDir))) return
+    if (!(await isAlive())) return
     process.kill(pid, signal)
-    if (await until(STOP_MS, async () => !(await serves(pid, clusterDir)) || undefined)) return
+    if (await until(STOP_MS, async () => !(await isAlive()) || undefined)) return
   }
   throw clusterError(clusterDir, 'does not stop', `end process ${pid} yourself`)
 }
 
 type Say = Host['say']
 type Postmaster = { pid: number; port: number; ready: boolean }
-type Cluster = Host & {
-  clusterDir: string
-  program: Program
-  port?: number
-  settings?: Readonly<Record<string, string>>
-}
+type IsAlive = () => boolean | Promise<boolean>
+type Starting = { clusterDir: string; say: Say; signal?: AbortSignal }
+type Cluster = Host &
+  Starting & {
+    program: Program
+    port?: number
+    settings?: Readonly<Record<string, string>>
+  }

@@ -95,9 +95,9 @@ function makeDataDir({ DATA_DIR }: Config) {
 }
 
 /** Address of the database server: the one named, or an embedded one that runs as long as we do. */
-async function openServer({ config, opened }: Service) {
+async function openServer({ config, opened, end }: Service) {
   if (config.DATABASE_URL) return config.DATABASE_URL
-  const server = await keepPostgres(config, say)
+  const server = await keepPostgres(config, say, end)
   opened.defer(() => server.stop())
   return server.url
 }

@@ -1,12 +1,13 @@
 import { once } from 'node:events'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { databaseError } from '../../ops/migrate.ts'
+import { startPostgres, stopPostgres } from '../../ops/postgres.ts'
 import { openTestDatabase } from '../support/database.ts'
-import { isAlive, makeFolder, run, start } from '../support/started.ts'
+import { isAlive, launch, makeFolder, run, start } from '../support/started.ts'
 import { until } from '../support/until.ts'
 
 t.test('what cannot go on is ended', async (t) => {
@@ -34,6 +35,24 @@ t.test('what cannot go on is ended', async (t) => {
     })
     await exit
     t.same((await service.pids()).filter(isAlive), [])
+  })
+
+  t.test('a database whose recovery takes long is waited for, and stopped by Ctrl-C', async (t) => {
+    const DATA_DIR = await makeFolder(t)
+    const dataDir = join(DATA_DIR, 'postgres')
+    await (await startPostgres({ dataDir })).stop()
+    // It asks this command for the log that it recovers from.
+    await appendFile(join(dataDir, 'postgresql.auto.conf'), `restore_command = 'sleep 3600'\n`)
+    await writeFile(join(dataDir, 'recovery.signal'), '')
+    const { child, output } = launch(t, { DATA_DIR })
+    t.teardown(() => stopPostgres(dataDir))
+    await until(() => output().includes('still being recovered') || child.exitCode !== null)
+    const [pid] = (await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n')
+    t.ok(isAlive(Number(pid)))
+    const exit = once(child, 'exit')
+    child.kill('SIGINT')
+    t.same(await exit, [0, null])
+    t.notOk(isAlive(Number(pid)))
   })
 })
 
