@@ -1,14 +1,17 @@
 import { job } from './job.ts'
-import { shape, uuid } from './shape.ts'
+import { count, shape, uuid } from './shape.ts'
 
 /**
  * Makes one attempt at a delivery. The queue retries a job whose worker was lost before the attempt
- * began; once it has begun, a repeated job finds that and sends nothing. A further attempt is a job of
- * its own.
+ * began; once it has begun, a repeated job finds that and sends nothing, also when a further attempt is due.
+ * That is a job of its own.
  */
 export const deliverWebhook = job(
   'webhook.deliver',
-  { payload: shape({ delivery_id: uuid() }) },
+  {
+    // Jobs of the release before have no number: they make whichever attempt is next.
+    payload: shape({ delivery_id: uuid() }, { attempt_no: count() }),
+  },
   {
     retryLimit: 5,
     retryDelaySeconds: 1,

@@ -41,6 +41,6 @@ async function startDelivery(
   delivery: Parameters<typeof insertDelivery>[2],
 ) {
   const delivery_id = await insertDelivery(tx, orgId, delivery)
-  await queue.enqueue(tx, deliverWebhook, { delivery_id }, { orgId })
+  await queue.enqueue(tx, deliverWebhook, { delivery_id, attempt_no: 1 }, { orgId })
   return delivery_id
 }

@@ -13,6 +13,13 @@ export interface AttemptRow {
   response_excerpt: string | null
 }
 
+export interface NextAttempt {
+  readonly orgId: string
+  readonly id: string
+  /** From 1; default whichever is next. */
+  readonly number?: number | undefined
+}
+
 export interface StartedAttempt {
   readonly event: string
   readonly body: Buffer
@@ -23,25 +30,24 @@ export interface StartedAttempt {
 }
 
 /**
- * Begins the next attempt of each delivery, once: one that is being attempted, was delivered or has no
- * attempt left is not begun and has no entry, whoever asks. One that has failed with attempts left was
- * settled by `failUnattempted`, and its job was redriven. Addresses and secrets are read anew for each
- * attempt.
+ * Begins the next attempt of each delivery, once: one that is being attempted, was delivered, has no
+ * attempt left or has another one next is not begun and has no entry, whoever asks. One that has failed
+ * with attempts left was settled by `failUnattempted`, and its job was redriven. Addresses and secrets are
+ * read anew for each attempt.
  * @returns by the delivery's id
  */
-export async function startAttempts(
-  sql: Queryable,
-  deliveries: readonly { readonly orgId: string; readonly id: string }[],
-) {
+export async function startAttempts(sql: Queryable, deliveries: readonly NextAttempt[]) {
   const rows = await sql<(StartedAttempt & { id: string })[]>`
     with started as (
       update deliveries d set state = 'attempting', attempt_no = attempt_no + 1, attempted_at = now(),
         finished_at = null
       from unnest(${deliveries.map(({ orgId }) => orgId)}::uuid[],
-          ${deliveries.map(({ id }) => id)}::uuid[]) as w (org_id, id)
+          ${deliveries.map(({ id }) => id)}::uuid[],
+          ${deliveries.map(({ number }) => number ?? null)}::int[]) as w (org_id, id, number)
         join notification_settings s on s.org_id = w.org_id
       where d.org_id = w.org_id and d.id = w.id
         and d.state in ('pending', 'retry_wait', 'failed') and d.attempt_no < d.max_attempts
+        and d.attempt_no = coalesce(w.number - 1, d.attempt_no)
       returning d.org_id, d.id, d.event, d.body, d.attempt_no, d.max_attempts, s.webhook_url, s.secret
     ), logged as (
       insert into delivery_attempts (org_id, delivery_id, number)

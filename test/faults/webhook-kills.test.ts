@@ -98,8 +98,9 @@ t.test('workers killed in the middle of webhook deliveries', async (t) => {
   /** What the sweep of the maintenance pool does each minute, without its patience. */
   async function settleLost() {
     await context.queue.transaction(sql, async (tx: Transaction) => {
-      for (const { org_id: orgId, id } of await settleLostAttempts(tx, 6)) {
-        await context.queue.enqueue(tx, deliverWebhook, { delivery_id: id }, { orgId })
+      for (const { org_id: orgId, id, attempt_no } of await settleLostAttempts(tx, 6)) {
+        const next = { delivery_id: id, attempt_no: attempt_no + 1 }
+        await context.queue.enqueue(tx, deliverWebhook, next, { orgId })
       }
     })
   }

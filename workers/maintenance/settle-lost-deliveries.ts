@@ -8,9 +8,10 @@ export const settleLostDeliveriesHandler = transactionalHandler(
   settleLostDeliveries,
   async (_, { queue, log }, tx) => {
     const again = await settleLostAttempts(tx, LOST_AFTER_SECONDS)
-    for (const { org_id: orgId, id } of again) {
+    for (const { org_id: orgId, id, attempt_no } of again) {
       log.warn({ delivery_id: id }, 'the worker of a webhook attempt was lost')
-      await queue.enqueue(tx, deliverWebhook, { delivery_id: id }, { orgId })
+      const next = { delivery_id: id, attempt_no: attempt_no + 1 }
+      await queue.enqueue(tx, deliverWebhook, next, { orgId })
     }
     for (const { id } of await failUnattempted(tx)) {
       log.error(

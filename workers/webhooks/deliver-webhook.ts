@@ -3,7 +3,11 @@ import { retryDelaySeconds } from '../../jobs/rules/webhooks/backoff.ts'
 import { batchCalls } from '../../jobs/batch-calls.ts'
 import type { Sql, Transaction } from '../../sql/core/db.ts'
 import { finishAttempts, startAttempts } from '../../sql/webhooks/delivery-attempts.ts'
-import type { AttemptResult, EndedAttempt } from '../../sql/webhooks/delivery-attempts.ts'
+import type {
+  AttemptResult,
+  EndedAttempt,
+  NextAttempt,
+} from '../../sql/webhooks/delivery-attempts.ts'
 import { eventHeaders } from '../outbound/event-headers.ts'
 import { handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
@@ -14,9 +18,10 @@ import { postWebhook } from './post-webhook.ts'
  * Makes one attempt. Its begin is committed before the POST and its end after it. A job that runs twice
  * finds its attempt begun and sends nothing, so that an attempt makes at most one request.
  */
-export const deliverWebhookHandler = handler(deliverWebhook, async ({ delivery_id: id }, run) => {
+export const deliverWebhookHandler = handler(deliverWebhook, async (payload, run) => {
   const { sql, orgId } = run
-  const started = await start(sql, { orgId, id })
+  const id = payload.delivery_id
+  const started = await start(sql, { orgId, id, number: payload.attempt_no })
   if (!started) return
   const { event, attempt_no: number, max_attempts, webhook_url } = started
   const result = webhook_url ? await send(run, id, { ...started, webhook_url }) : NO_ADDRESS
@@ -34,7 +39,7 @@ export const deliverWebhookHandler = handler(deliverWebhook, async ({ delivery_i
     await run.queue.enqueue(
       tx,
       deliverWebhook,
-      { delivery_id: id },
+      { delivery_id: id, attempt_no: number + 1 },
       {
         orgId,
         startAfterSeconds: retryDelaySeconds(
@@ -52,7 +57,7 @@ export const deliverWebhookHandler = handler(deliverWebhook, async ({ delivery_i
 /** How many attempts begin, or end, in one statement: those that gather while the last one runs. */
 const TOGETHER = 100
 
-const start = batchCalls(async (sql: Sql, deliveries: { orgId: string; id: string }[]) => {
+const start = batchCalls(async (sql: Sql, deliveries: NextAttempt[]) => {
   const started = await startAttempts(sql, deliveries)
   return deliveries.map(({ id }) => {
     const attempt = started.get(id)

@@ -12,6 +12,7 @@ import {
 import { setWebhookSecret } from '../../../sql/webhooks/notifications.ts'
 import { deliverWebhook } from '../../../jobs/deliver-webhook.ts'
 import { deadLetterName } from '../../../jobs/job.ts'
+import type { LostClaim } from '../../../jobs/queue.ts'
 import { settleLostDeliveries } from '../../../jobs/settle-lost-deliveries.ts'
 import { redriveDeadLetters } from '../../../ops/dead-letters.ts'
 import { settleLostDeliveriesHandler } from '../../../workers/maintenance/settle-lost-deliveries.ts'
@@ -281,6 +282,49 @@ t.test('webhook deliveries', async (t) => {
     await tx`update deliveries set attempted_at = now() - interval '1 minute' where id = ${id}`
     return id
   }
+})
+
+t.test('a job whose worker died after a failed attempt does not make the next one', async (t) => {
+  const receiver = await startReceiver(t)
+  const service = await openService(t, {
+    env: {
+      OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8',
+      OUTBOUND_CA_FILE: receiver.caFile,
+      WEBHOOK_RETRY_SCHEDULE: '3600,3600',
+    },
+  })
+  const { sql } = service
+  const { queue } = service.context
+  const org = await service.makeOrganization()
+  const client = service.client(org.key)
+  await client.patch('/org/notifications', { webhook_url: `${receiver.url}/500` })
+  await service.startWorkers([deliverWebhookHandler])
+  const id = await queue.transaction(sql, (tx: Transaction) =>
+    emitEvent(tx, queue, org.orgId, 'regression.detected', REGRESSION, new Date()),
+  )
+  const jobs = (state: string) => sql<{ id: string; data: LostClaim['data'] }[]>`
+    select id, data from pgboss.job where name = ${deliverWebhook.name} and state = ${state}`
+  const [first] = await until(async () => {
+    const ended = await jobs('completed')
+    return ended.length === 1 && ended
+  })
+  if (!first) throw new Error('No job')
+  await queue.transaction(sql, (tx: Transaction) =>
+    queue.enqueueLost(tx, {
+      ...first,
+      queue: deliverWebhook.name,
+      key: null,
+      retryCount: 0,
+      retryLimit: 5,
+    }),
+  )
+  await until(async () => (await jobs('completed')).length === 2)
+  t.equal(receiver.received.length, 1)
+  t.equal((await jobs('created')).length, 1, 'the next attempt waits for its time')
+  t.match((await client.get(`/org/webhook-deliveries/${id}`)).body, {
+    status: 'retry_wait',
+    attempt_count: 1,
+  })
 })
 
 t.test('a delivery whose job was given up', async (t) => {
