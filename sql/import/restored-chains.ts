@@ -5,7 +5,9 @@ import { jsonText } from '../core/db.ts'
 /** How the versions of a kind that has them are found and compared. */
 export interface Chain {
   /** Columns that name what the versions are of. */
-  readonly of: readonly string[]
+  readonly of: readonly [string, ...string[]]
+  /** The table that the first of these columns refers to. Who adds a version locks its row; none for skills. */
+  readonly locked: 'projects' | 'datasets' | undefined
   /** The column of their number; the highest is the one that holds. */
   readonly number: string
   /** The column in which a version must be the same, else it is another one. */
@@ -22,9 +24,38 @@ export interface PresentVersion {
 
 /** By kind. */
 export const CHAINS: Readonly<Record<string, Chain>> = {
-  decision_policy: { of: ['project_id', 'agent_name'], number: 'version', same: 'content_hash' },
-  skill_version: { of: ['skill_id'], number: 'version_number', same: 'body_sha256' },
-  dataset_version: { of: ['dataset_id'], number: 'version_number', same: 'content_hash' },
+  decision_policy: {
+    of: ['project_id', 'agent_name'],
+    locked: 'projects',
+    number: 'version',
+    same: 'content_hash',
+  },
+  skill_version: {
+    of: ['skill_id'],
+    locked: undefined,
+    number: 'version_number',
+    same: 'body_sha256',
+  },
+  dataset_version: {
+    of: ['dataset_id'],
+    locked: 'datasets',
+    number: 'version_number',
+    same: 'content_hash',
+  },
+}
+
+/** Until the transaction ends nobody else adds a version of what the rows are versions of. */
+export async function lockChains(
+  tx: Transaction,
+  orgId: string,
+  { of: [column], locked }: Chain,
+  rows: readonly Readonly<Record<string, unknown>>[],
+) {
+  if (!locked) return
+  const ids = rows.map((row) => row[column] as string)
+  await tx`
+    select from ${tx(locked)} where org_id = ${orgId} and id = any(${ids}::uuid[])
+    order by id for no key update`
 }
 
 /** What is there of the versions that each row is one of, in the order of the rows. */

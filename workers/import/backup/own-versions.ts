@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { KindName } from '../../../jobs/rules/import/backup/lines.ts'
 import { kindOf } from '../../../jobs/rules/import/backup/read-line.ts'
-import { CHAINS, listPresentVersions } from '../../../sql/import/restored-chains.ts'
+import { CHAINS, listPresentVersions, lockChains } from '../../../sql/import/restored-chains.ts'
 import type { Chain } from '../../../sql/import/restored-chains.ts'
 import type { ReadyRows } from './ready-rows.ts'
 import type { Restoring, RestoreCursor } from './restore-state.ts'
@@ -12,7 +12,7 @@ export type ChainState = NonNullable<RestoreCursor['chain']>
 
 /**
  * The versions that come after those that are there as the file has them. What has versions of its own keeps the
- * newest, which is the one that holds: no later one of the backup is put on top.
+ * newest, which is the one that holds: no later one of the backup is put on top. Skills have to be locked.
  * @param before how far the lines before have come, which may be about the same thing
  */
 export async function withoutOwn(
@@ -26,6 +26,7 @@ export async function withoutOwn(
     return { ready: rows, faults: [], conflictCount: 0, chain: before }
   }
   const given = rows.map(({ row }) => row)
+  await lockChains(tx, orgId, chain, given)
   const present = await listPresentVersions(tx, orgId, kindOf(name), chain, given)
   const states = new Map(before && [[before.key, before]])
   const newest = new Map<string, number>()
