@@ -1,7 +1,7 @@
 // A worker thread that decodes traces, compares them with manifests and patches them. All schemas of
 // tenants are compiled and run here, where a pattern or a recursion that takes for ever, or all memory,
 // ends the thread and not the process. `watched-thread.ts` ends it, and reads from the shared marks which
-// schema was at work.
+// schema and which task were at work.
 import { hash } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
 import { holdsMoreValues } from '../../jobs/rules/core/value-count.ts'
@@ -30,7 +30,7 @@ import type { Examination } from './examination.ts'
 import { givenUp } from './given-up.ts'
 import type { Repair } from './repair.ts'
 import { schemaCompiler } from './schema-compiler.ts'
-import { BEAT, PLAN, SCHEMA } from './thread-protocol.ts'
+import { BEAT, PLAN, SCHEMA, TASK } from './thread-protocol.ts'
 import type {
   ExamineTask,
   OpenedTrace,
@@ -81,6 +81,7 @@ function makePlan({ planId, manifest, target, slow }: PlanTask): Plan {
 
 function answer(task: WorkTask): ThreadReply {
   const { taskId } = task
+  Atomics.store(marks, TASK, taskId)
   try {
     const plan = plans.get(task.planId)
     if (!plan) throw new TypeError('The plan of a task has not come before it')

@@ -12,7 +12,7 @@ import type { ThreadEnd } from './watched-thread.ts'
  * Decodes traces and compares them with manifests, in one thread for the whole process. A schema that
  * takes seconds, or all memory, ends the thread; the work is done again in a new one, in which that
  * schema is unverifiable. When no schema was at work, the traces that were in the thread are examined
- * one by one with nothing beside them, and one that ends the thread then is given up.
+ * one by one with nothing beside them, and one that ends the thread then is given up, if it was begun.
  * @param examiner default the one that all share
  */
 export function examine(
@@ -79,7 +79,7 @@ export function openExaminer(heapMib: number) {
   }
 
   /** Called when the thread has ended. */
-  function recover({ planId, schemaId, hasLoaded }: ThreadEnd) {
+  function recover({ planId, schemaId, taskId, hasLoaded }: ThreadEnd) {
     plans.forgetSent()
     const tasks = [...sent.values()]
     const guilty = tasks.find(({ plan }) => plan.planId === planId)?.plan
@@ -89,12 +89,11 @@ export function openExaminer(heapMib: number) {
       return
     }
     sent.clear()
-    if (!hasLoaded) {
-      const error = new Error('The thread that examines traces did not start')
-      for (const { reject } of tasks) reject(error)
-    } else if (isAlone) {
-      for (const task of tasks) task.giveUp()
-    } else void workAlone(tasks)
+    if (hasLoaded && !isAlone) return void workAlone(tasks)
+    for (const task of tasks) {
+      if (task.taskId === taskId) task.giveUp()
+      else task.reject(new Error('The thread that examines traces did not start with them'))
+    }
   }
 
   /** Works on the traces of tasks one by one, with nothing else in the thread. */

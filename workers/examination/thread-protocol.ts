@@ -3,12 +3,16 @@ import type { StoredManifest } from '../../sql/manifests/manifest-components.ts'
 import type { ClosedTrace, Examination, ExaminationRequest } from './examination.ts'
 import type { Repair, RepairRequest } from './repair.ts'
 
-/** Indices in the memory that both threads share: a counter of steps, and which schema of which plan is at work. */
+/**
+ * Indices in the memory that both threads share: a counter of steps, which schema of which plan is at work, and which
+ * task was begun last.
+ */
 export const BEAT = 0
 export const PLAN = 1
 /** Its value is 0 while no schema is at work. */
 export const SCHEMA = 2
-export const MARKS = 3
+export const TASK = 3
+export const MARKS = 4
 
 export interface PlanTask {
   kind: 'plan'

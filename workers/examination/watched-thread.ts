@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { BEAT, MARKS, PLAN, SCHEMA } from './thread-protocol.ts'
+import { BEAT, MARKS, PLAN, SCHEMA, TASK } from './thread-protocol.ts'
 import type { ThreadReply, ThreadTask } from './thread-protocol.ts'
 
 export interface WatchedThread {
@@ -13,11 +13,13 @@ export interface ThreadEnd {
   readonly planId: number
   /** The schema that was at work; 0 when none was. */
   readonly schemaId: number
+  /** The task that was begun last; 0 for none. */
+  readonly taskId: number
   /** False when the thread ended before it could work, which no task is the cause of. */
   readonly hasLoaded: boolean
 }
 
-/** A thread that is ended when a step of its work takes too much time or memory. */
+/** A thread that is ended when a step of its work takes too much processor time or memory. */
 export function openWatchedThread(
   heapMib: number,
   onReply: (reply: ThreadReply) => void,
@@ -31,10 +33,11 @@ export function openWatchedThread(
   function end() {
     const planId = Atomics.load(marks, PLAN)
     const schemaId = Atomics.exchange(marks, SCHEMA, 0)
+    const taskId = Atomics.exchange(marks, TASK, 0)
     const hasLoaded = Atomics.load(marks, BEAT) !== beatAtStart
     rest()
     thread = undefined
-    onEnd({ planId, schemaId, hasLoaded })
+    onEnd({ planId, schemaId, taskId, hasLoaded })
   }
 
   function rest() {
@@ -50,7 +53,7 @@ export function openWatchedThread(
         thread = startThread(heapMib, marks, onReply, end)
       }
       thread.ref()
-      watch ??= setInterval(endWhenStalled(thread, marks, beatAtStart), LOOK_MS)
+      watch ??= endWhenStalled(thread, marks, beatAtStart)
       thread.postMessage(task, transfer)
     },
     rest,
@@ -74,24 +77,31 @@ function startThread(
   return thread
 }
 
-/** Counts looks and not time, so that a delay of the main thread is not held against the watched one. */
+/** Counts the thread's own processor time, so that a busy machine is not held against it. */
 function endWhenStalled(watched: Worker, marks: Int32Array, beatAtStart: number) {
   let beat = -1
-  let looks = 0
-  return () => {
+  let usedBefore = 0
+  async function look() {
     const now = Atomics.load(marks, BEAT)
-    looks = now === beat ? looks + 1 : 0
+    // A thread that is not there yet, or no longer, refuses to tell.
+    const usage = await watched.cpuUsage().catch(() => undefined)
+    if (!usage || now === beatAtStart) return
+    const used = (usage.user + usage.system) / 1000
+    if (now !== beat) usedBefore = used
     beat = now
-    const isLoading = now === beatAtStart
-    const allowed = Atomics.load(marks, SCHEMA) > 0 ? SCHEMA_LOOKS : DECODE_LOOKS
-    if (looks === allowed && !isLoading) void watched.terminate()
+    const allowed = Atomics.load(marks, SCHEMA) > 0 ? SCHEMA_MS : DECODE_MS
+    // The next step may have begun before the answer came.
+    const isStalled = used - usedBefore >= allowed && Atomics.load(marks, BEAT) === now
+    if (isStalled) void watched.terminate()
   }
+
+  return setInterval(() => void look(), LOOK_MS)
 }
 
-/** A schema that is at work for this many looks, 4 seconds, is taken to run for ever. */
-const SCHEMA_LOOKS = 16
-/** The same of a trace outside of schemas, 15 seconds: a large one is given up only when it is hopeless. */
-const DECODE_LOOKS = 60
+/** A schema that has worked for so long is taken to run for ever. */
+const SCHEMA_MS = 4000
+/** The same of a trace outside of schemas: a large one is given up only when it is hopeless. */
+const DECODE_MS = 15_000
 const LOOK_MS = 250
 /** V8's default makes the process larger by 35 MiB, and no faster. */
 const NURSERY_MIB = 48

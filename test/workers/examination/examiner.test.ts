@@ -1,5 +1,6 @@
 import t from 'tap'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
 import { zstdCompressSync } from 'node:zlib'
 import { toTraceRow } from '../../../jobs/rules/traces/trace-row.ts'
 import type { Component } from '../../../jobs/rules/manifests/manifest.ts'
@@ -96,6 +97,50 @@ t.test('the examiner', async (t) => {
     const traces = [closed([['a', { x: 'v' }]])]
     const request = { manifest, target: null, wants: 'all', traces } as const
     await t.rejects(examineFor(run('org'), request, openExaminer(6)), /did not start/)
+    t.same(log, [])
+  })
+
+  t.test('holds no time against a schema that the processor had for others', async (t) => {
+    let thread: Worker | undefined
+    let hasEnded = false
+    process.once('worker', (made: Worker) => {
+      thread = made
+      made.cpuUsage = async () => ({ user: 0, system: 0 })
+      made.once('exit', () => (hasEnded = true))
+    })
+    const examined = examineFor(
+      run('org'),
+      {
+        manifest: stored(tool('evil', { x: string })),
+        target: stored(tool('evil', { x: { type: 'string', pattern: '^(a+)+$' } })),
+        wants: 'compatibility',
+        traces: [closed([['evil', { x: `${'a'.repeat(40)}!` }]])],
+      },
+      openExaminer(64),
+    )
+    await setTimeout(6000)
+    t.ok(thread)
+    t.notOk(hasEnded)
+    Reflect.deleteProperty(thread ?? {}, 'cpuUsage')
+    t.match(await examined, [
+      { compatibility: { reasons: [{ code: 'tool_schema_unverifiable' }] } },
+    ])
+  })
+
+  t.test('gives up no trace that was not begun when its thread ended', async (t) => {
+    const manifest = stored(tool('a', { x: string }, ['x']))
+    const fine = closed([['a', { x: 'v' }]])
+    const poison = { ...fine, trace_id: 'poison', content: contentOf(100_000) }
+    let threads = 0
+    const endThird = (thread: Worker) => {
+      if (++threads === 3) thread.postMessage = () => void thread.terminate()
+    }
+    process.on('worker', endThird)
+    const traces = [poison, fine, fine]
+    const request = { manifest, target: null, wants: 'all', traces } as const
+    await t.rejects(examineFor(run('org'), request, openExaminer(36)), /did not start/)
+    process.off('worker', endThird)
+    t.equal(threads, 3, 'the one that examined the first fine trace was not there for the second')
     t.same(log, [])
   })
 
