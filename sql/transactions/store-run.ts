@@ -1,6 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import { detectViolations } from '../../jobs/detect-violations.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import { markReplay } from '../../jobs/rules/replay/provenance.ts'
 import type { ReplayOrigin } from '../../jobs/rules/replay/provenance.ts'
@@ -10,15 +9,13 @@ import { toTraceRowInSteps } from '../../jobs/rules/traces/trace-row.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import { unknownManifest } from '../../jobs/rules/traces/trace-warning.ts'
 import type { TraceWarning } from '../../jobs/rules/traces/trace-warning.ts'
-import { enqueueTraces } from '../../jobs/trace-batches.ts'
 import type { Transaction } from '../core/db.ts'
-import { upsertScores } from '../evals/eval-scores.ts'
 import { lockStoredTraces } from '../traces/trace-updates.ts'
 import type { TraceKey } from '../traces/traces.ts'
 import { invalid, SAME_TRACE } from './mark-replay.ts'
 import type { MarkFault } from './mark-replay.ts'
 import { finishTraces } from './revise-trace.ts'
-import { insertTied } from './store-traces.ts'
+import { completeTraces, insertTied } from './store-traces.ts'
 
 /** A run that is stored as a replay. */
 export interface StoredRun {
@@ -36,7 +33,7 @@ export interface TraceExists {
 
 /**
  * Stores a run as the replay of a trace of its project, or finishes it where it is stored as running, as
- * POST /traces does. The caller judges it and counts it.
+ * POST /traces does, and has it judged. The caller counts it.
  * @param original names the trace, which may be gone
  */
 export async function storeRun(
@@ -59,9 +56,9 @@ export async function storeRun(
   const written = inserted ?? (await finishRun(tx, queue, row, original))
   if (!written) return { kind: 'trace_exists', trace_id }
   const scores = run.scores.map((score) => ({ ...score, trace_id }))
-  await upsertScores(tx, org_id, project_id, scores)
-  // No job judges it, so that here is what follows when one does.
-  if (inserted) await enqueueTraces(queue, tx, detectViolations, org_id, project_id, [trace_id])
+  // It is judged also where the caller judges it at once: that misses a policy, and a copy, committed meanwhile.
+  const traceIds = inserted ? [trace_id] : []
+  await completeTraces(tx, queue, org_id, [{ projectId: project_id, traceIds, scores }])
   const isTied = row.manifest_id === null || row.manifest_id === written.manifest_id
   const untied = isTied ? [] : [unknownManifest(row.manifest_id ?? '')]
   return { trace_id, isNew: inserted !== undefined, warnings: [...untied, ...run.warnings] }

@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { decideTracesHandler } from '../../../workers/evals/decide-traces.ts'
+import { detectViolationsHandler } from '../../../workers/evals/detect-violations.ts'
+import { judgeTracesHandler } from '../../../workers/evals/judge-traces.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { tool } from '../../support/manifests.ts'
 import { registeredAgent } from '../../support/registered-agent.ts'
 import type { StoredTraffic } from '../../support/registered-agent.ts'
 import { insertReplayBatch } from '../../support/replay-tasks.ts'
 import { makeTestKey, openService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 t.test('submissions of replays', async (t) => {
   const service = await openService(t)
@@ -443,27 +448,60 @@ t.test('submissions of replays', async (t) => {
     t.equal((await service.client(reader.raw).post(path, body)).status, 403)
   })
 
-  t.test(
-    'no job judges a run again; its copies are judged anew, and it is searched for violations',
-    async (t) => {
-      const { client, held, orgId } = await claimed()
-      // The run began before its copy.
-      const trace = runOf({})
-      await client.post(
-        '/traces',
-        runOf({ trace_id: 'copy', agent_name: 'agent', started_at: new Date().toISOString() }),
-      )
-      await sql`delete from pgboss.job where data ->> 'org_id' = ${orgId}`
-      const { body } = await held({ ...done, trace })
-      const jobs = await sql`
-      select name, data -> 'payload' -> 'trace_ids' as ids from pgboss.job
-      where data ->> 'org_id' = ${orgId} and data -> 'payload' ? 'trace_ids' order by name`
-      t.same(jobs, [
-        { name: 'evals.judge', ids: ['copy'] },
-        { name: 'violations.detect', ids: [body.replayed_trace_id] },
-      ])
-    },
-  )
+  t.test('a run is judged again once it is stored, and searched for violations', async (t) => {
+    const handlers = [decideTracesHandler, judgeTracesHandler, detectViolationsHandler]
+    const { stop } = await service.startWorkers(handlers)
+    t.teardown(stop)
+    const waiting = (n: number) => until(async () => (await countLockWaits(sql)) === n)
+    /** Lets submissions of new runs end, which judge these and then count them, when `meanwhile` is done. */
+    const submitAtOnce = async (
+      orgId: string,
+      submissions: readonly (() => Promise<unknown>)[],
+      meanwhile = async () => {},
+    ) => {
+      const { ended } = await sql.begin(async (tx) => {
+        await tx`
+          insert into usage (org_id, metric, period, current, lim)
+          values (${orgId}, 'traces_ingested', date_trunc('month', now() at time zone 'UTC'), 0, 100)`
+        const ended = Promise.all(submissions.map((submit) => submit()))
+        await waiting(submissions.length)
+        await meanwhile()
+        return { ended }
+      })
+      await ended
+      await until(async () => {
+        const left = await sql`
+          select from pgboss.job
+          where data ->> 'org_id' = ${orgId} and state in ('created', 'retry', 'active')
+            and name in ('evals.decide', 'evals.judge', 'violations.detect')`
+        return left.length === 0
+      })
+    }
+
+    t.test('by a policy that was set meanwhile', async (t) => {
+      const { client, held, source, orgId } = await claimed()
+      const trace = runOf({ trace_id: 'a', manifest_id: source, scores: { reward: 0.9 } })
+      await submitAtOnce(orgId, [() => held({ ...done, trace })], async () => {
+        await client.put('/decision-policy', { thresholds: { keep_at: 0.95 } })
+        // Its job is past the id, and waits for what else was judged in the project.
+        await waiting(2)
+      })
+      const { body } = await client.get('/traces/a/decision')
+      t.match(body, { policy: { version: 1 } })
+      const [examination] = await sql`
+        select is_searched from trace_examinations where org_id = ${orgId} and trace_id = 'a'`
+      t.same(examination, { is_searched: true })
+    })
+
+    t.test('as a copy of one that came at the same time', async (t) => {
+      const { held, source, orgId } = await claimed(2)
+      const result = { ...done, trace: runOf({ manifest_id: source }) }
+      await submitAtOnce(orgId, [() => held(result), () => held(result, 1)])
+      const copies = await sql`
+        select from verdicts where org_id = ${orgId} and duplicate_of is not null`
+      t.equal(copies.length, 1)
+    })
+  })
 })
 
 function runOf(more: object) {
