@@ -1,5 +1,5 @@
 import type { AgentEdge } from '../../jobs/rules/traces/agent-edges.ts'
-import type { Queryable, Transaction } from '../core/db.ts'
+import type { Queryable, Sql, Transaction } from '../core/db.ts'
 import { jsonText } from '../core/db.ts'
 import { counted } from './trace-counts.ts'
 import type { CountFilter } from './trace-counts.ts'
@@ -31,29 +31,36 @@ export async function insertEdges(
     on conflict do nothing`
 }
 
-/** Edges from these traces to their parent traces, and to them from their child traces. */
+/**
+ * Edges from these traces to their parent traces, and to them from their child traces. It locks both ends, in
+ * the order in which all lock traces: who renames one at that moment finds the edge, or is waited for. Not to
+ * be called in a transaction, which may hold other traces.
+ */
 export async function insertParentEdges(
-  tx: Transaction,
+  sql: Sql,
   orgId: string,
   projectId: string,
   traceIds: readonly string[],
 ) {
-  await tx`
+  await sql`
     with related as (
-      select trace_id, parent_trace_id, agent_name, started_at from traces
-      where ${ofTraces(tx, orgId, projectId, traceIds)}
-        and parent_trace_id is not null
+      select trace_id, parent_trace_id from traces
+      where ${ofTraces(sql, orgId, projectId, traceIds)} and parent_trace_id is not null
       union
-      select trace_id, parent_trace_id, agent_name, started_at from traces
+      select trace_id, parent_trace_id from traces
       where org_id = ${orgId} and project_id = ${projectId}
         and parent_trace_id = any(${traceIds}::text[])
+    ), held as (
+      select t.trace_id, t.parent_trace_id, t.agent_name, t.started_at
+      from (select trace_id from related union select parent_trace_id from related) r
+      join trace_ids k on k.org_id = ${orgId} and k.project_id = ${projectId}
+        and k.trace_id = r.trace_id
+      join traces t on ${isSameTrace(sql, sql`t`, sql`k`)}
+      order by t.trace_id for share of t
     )
     insert into agent_edges (org_id, project_id, trace_id, parent, child, via, seen_at)
     select ${orgId}, ${projectId}, c.trace_id, p.agent_name, c.agent_name, 'parent_trace', c.started_at
-    from related c
-    join trace_ids k on k.org_id = ${orgId} and k.project_id = ${projectId}
-      and k.trace_id = c.parent_trace_id
-    join traces p on ${isSameTrace(tx, tx`p`, tx`k`)}
+    from held c join held p on p.trace_id = c.parent_trace_id
     where p.agent_name <> c.agent_name
     order by c.trace_id
     on conflict do nothing`

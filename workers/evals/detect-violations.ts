@@ -41,13 +41,18 @@ export const detectViolationsHandler = handler(
 async function searchPage(run: Run, projectId: string, page: readonly ClosedTraceRow[]) {
   const { orgId, queue } = run
   const opened = await examineTraces(run, page, 'all')
+  await insertParentEdges(
+    run.sql,
+    orgId,
+    projectId,
+    page.map(({ trace_id }) => trace_id),
+  )
   return queue.transaction(run.sql, async (tx: Transaction) => {
     if (!(await holdActive(tx, orgId, projectId, page))) return false
     const unrevised = await lockUnrevised(tx, orgId, projectId, page)
     const examined = opened.filter(({ trace }) => unrevised.has(trace.trace_id))
     const ids = [...unrevised]
     await insertEdges(tx, orgId, projectId, examined.flatMap(edgesOf))
-    await insertParentEdges(tx, orgId, projectId, ids)
     const rows = examined.map((each) => examinationRow(each, true))
     const changed = await upsertExaminations(tx, orgId, projectId, rows)
     const broken = await replaceViolations(

@@ -72,6 +72,34 @@ for (const [name, enqueue] of [
   })
 }
 
+t.test(
+  'the edge to a child trace names the agent that the parent is given meanwhile',
+  async (t) => {
+    const { org, client } = await makeAgent(service)
+    const { orgId, projectId } = org
+    await client.post('/traces', { trace_id: 'parent', agent_name: 'before' })
+    await client.post('/traces', { trace_id: 'child', agent_name: 'c', parent_trace_id: 'parent' })
+    const [renamed, commit] = [gate(), gate()]
+    const renaming = queue.transaction(sql, async (tx: Transaction) => {
+      const key = { org_id: orgId, project_id: projectId, trace_id: 'parent' }
+      await reviseTrace(tx, queue, key, (stored) => ({ ...stored, agent_name: 'after' }))
+      renamed.open()
+      await commit.opened
+    })
+    await renamed.opened
+    await queue.transaction(sql, (tx: Transaction) =>
+      enqueueTraces(queue, tx, detectViolations, orgId, projectId, ['child']),
+    )
+    const isIdle = async () => (await listOpen(orgId)).length === 0
+    await until(async () => (await countLockWaits(sql)) > 0 || isIdle())
+    commit.open()
+    await renaming
+    await until(isIdle)
+    const edges = await sql`select parent, child from agent_edges where org_id = ${orgId}`
+    t.same(edges, [{ parent: 'after', child: 'c' }])
+  },
+)
+
 t.test('a trace that runs is not revised while its words are indexed', async (t) => {
   const { org, client } = await makeAgent(service)
   const trace = { trace_id: 't', user_input_preview: 'umbrella' }
