@@ -38,16 +38,6 @@ export async function listUncanceledJobs(sql: Queryable, orgId: string, limit: n
   return rows.map(({ id }) => id)
 }
 
-/** Forgets that an organization has installed public skills of others, and counts it out there. */
-export async function deleteInstalls(sql: Queryable, orgId: string) {
-  await sql`
-    with uninstalled as (
-      delete from registry_installs where org_id = ${orgId} returning skill_id
-    )
-    update registry_skills r set install_count = install_count - 1
-    from uninstalled where r.skill_id = uninstalled.skill_id`
-}
-
 /** A table with rows of organizations, or a part of one that is divided. */
 export interface OwnedTable {
   readonly name: string

@@ -146,6 +146,25 @@ export async function insertInstall(
     update registry_skills set install_count = install_count + 1 where skill_id = ${skillId}`
 }
 
+/**
+ * Forgets the organization's installations of public skills, and counts them out there.
+ * @param forkId only the one that is this skill; default all
+ */
+export async function deleteInstalls(tx: Transaction, orgId: string, forkId?: string) {
+  const installs = tx`registry_installs
+    where org_id = ${orgId} ${forkId === undefined ? tx`` : tx`and fork_skill_id = ${forkId}`}`
+  // Who publishes one of them again counts its installations: it waits, or is waited for.
+  await tx`
+    select from registry_slugs where skill_id in (select skill_id from ${installs})
+    order by skill_id for key share`
+  await tx`
+    with uninstalled as (
+      delete from ${installs} returning skill_id
+    )
+    update registry_skills r set install_count = install_count - 1
+    from uninstalled where r.skill_id = uninstalled.skill_id`
+}
+
 /** The skill that is the organization's installation of a public one. */
 export async function findInstalled(sql: Queryable, orgId: string, skillId: string) {
   const [row] = await sql<{ id: string; name: string }[]>`

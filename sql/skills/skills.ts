@@ -3,6 +3,7 @@ import { jsonText } from '../core/db.ts'
 import type { Queryable, Transaction } from '../core/db.ts'
 import { countUpTo, isOlder } from '../core/pages.ts'
 import type { AgeKey } from '../core/pages.ts'
+import { deleteInstalls } from './public-skills.ts'
 
 export interface SkillRow {
   id: string
@@ -226,15 +227,10 @@ export async function markUpstream(
  * of the public skill that it is a copy of.
  */
 export async function deleteSkill(tx: Transaction, orgId: string, id: string) {
+  await deleteInstalls(tx, orgId, id)
   await tx`
     with unassigned as (
       delete from skill_assignments where org_id = ${orgId} and skill_id = ${id}
-    ), uninstalled as (
-      delete from registry_installs where org_id = ${orgId} and fork_skill_id = ${id}
-      returning skill_id
-    ), counted as (
-      update registry_skills r set install_count = install_count - 1
-      from uninstalled where r.skill_id = uninstalled.skill_id
     )
     update skills set deleted_at = clock_timestamp() where org_id = ${orgId} and id = ${id}`
 }

@@ -3,7 +3,6 @@ import type { Transaction } from '../../sql/core/db.ts'
 import { isAnyActive, lockRowsOf } from '../../sql/jobs/pg-boss.ts'
 import {
   cutReferences,
-  deleteInstalls,
   deleteOrganizationRow,
   deleteOwned,
   isKept,
@@ -11,6 +10,7 @@ import {
   listUncanceledJobs,
 } from '../../sql/org/deleted-organizations.ts'
 import type { OwnedTable } from '../../sql/org/deleted-organizations.ts'
+import { deleteInstalls } from '../../sql/skills/public-skills.ts'
 import { cancelJob } from '../../sql/transactions/cancel-job.ts'
 import { CONTINUE, continueAfter, handler } from '../runtime/handler.ts'
 import type { Run } from '../runtime/handler.ts'
@@ -48,7 +48,7 @@ async function empty(run: Run, orgId: string, portion: Portion) {
     await cancelJobs(run, orgId)
     await deleteQueueRows(run, orgId)
     if (await isAnyActive(run.sql, orgId)) return continueAfter(STOP_SECONDS)
-    await deleteInstalls(run.sql, orgId)
+    await run.sql.begin((tx: Transaction) => deleteInstalls(tx, orgId))
     if ((await emptyTables(run, orgId, tables, portion)) === 0) return undefined
     if (portion.isLate()) return CONTINUE
   }

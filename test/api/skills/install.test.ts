@@ -1,7 +1,10 @@
 import t from 'tap'
+import { removeSkill } from '../../../sql/transactions/remove-skill.ts'
 import { scanSkillHandler } from '../../../workers/skills/scan-skill.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { nameOrganization } from '../../support/registry.ts'
 import { makeTestKey, openService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 t.test('a public skill', async (t) => {
   const service = await openService(t)
@@ -82,6 +85,21 @@ t.test('a public skill', async (t) => {
     await client.delete('/skills/ours')
     t.match(await client.post(`/registry/skills/${id}/fork`), { status: 201 }, 'it is free again')
     t.equal(await installs(id), 1)
+  })
+
+  t.test('is not counted where its copy is deleted while it is published again', async (t) => {
+    const { client, author, orgId, id } = await setup('seven')
+    const { body } = await client.post(`/registry/skills/${id}/fork`)
+    await author.post('/skills/refunds/unpublish')
+    const { published } = await sql.begin(async (tx) => {
+      await removeSkill(tx, orgId, body.skill.id)
+      let isOver = false
+      const published = author.post('/skills/refunds/publish').finally(() => (isOver = true))
+      await until(async () => isOver || (await countLockWaits(sql)) > 0)
+      return { published }
+    })
+    t.equal((await published).status, 201)
+    t.equal(await installs(id), 0)
   })
 
   t.test('is copied by its own organization as often as it likes, and not counted', async (t) => {
