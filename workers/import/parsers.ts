@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { ThreadEnded } from '../runtime/give-up.ts'
+import { giveBackMemory } from './chunk-memory.ts'
 import type { EncodedPage, PageSettings, PageTrace } from './assemble-page.ts'
 import type { BackupChunk } from './backup/backup-chunks.ts'
 import type { LineSettings, ParsedLines } from './backup/parse-lines.ts'
@@ -8,13 +9,15 @@ import type { Chunk } from './containers/read-chunks.ts'
 import type { ParsedChunk } from './parse-chunk.ts'
 
 /** A parsed chunk, which its thread holds. Call exactly one of `encode` and `drop`. */
-export interface ThreadChunk extends ParsedReply {
+export interface ThreadChunk extends Omit<ParsedReply, 'memory'> {
   /** Makes rows of all traces and parts except the known ones. */
   encode(known: ReadonlySet<string>, chunkNo: number): Promise<EncodedChunk>
   drop(): void
 }
 
 export interface ParsedReply extends Omit<ParsedChunk, 'candidates'> {
+  /** That of the chunk, which is free again. */
+  readonly memory: ArrayBuffer
   /** Of traces that are not encoded yet. */
   readonly traceIds: readonly string[]
 }
@@ -72,7 +75,8 @@ export async function parseInThread(
       settings,
       areNew,
     }
-    const parsed = await thread.run<ParsedReply>(task, [bytes.buffer])
+    const { memory, ...parsed } = await thread.run<ParsedReply>(task, [bytes.buffer])
+    giveBackMemory(memory)
     return {
       ...parsed,
       async encode(known, chunkNo) {

@@ -1,5 +1,6 @@
 import type { Container } from '../../../jobs/rules/import/container.ts'
 import type { Upload } from './open-upload.ts'
+import { takeMemory } from '../chunk-memory.ts'
 import { readRecords } from './read-records.ts'
 import type { Found, Position, ReaderLoss, Start } from './split-records.ts'
 import { UploadFault } from './upload-fault.ts'
@@ -7,7 +8,7 @@ import type { LineFault } from './upload-fault.ts'
 
 /** Records that go through the import together. */
 export interface Chunk {
-  /** The records one after another, in a buffer of their own. */
+  /** The records one after another, in memory of their own (`chunk-memory.ts`). */
   readonly bytes: Uint8Array<ArrayBuffer>
   /** Where each record ends in `bytes`. */
   readonly ends: readonly number[]
@@ -140,7 +141,8 @@ function openBatch(chunkBytes: number, from: Position) {
 export function packed(records: readonly Uint8Array[]) {
   const ends: number[] = []
   let end = 0
-  const bytes = new Uint8Array(records.reduce((sum, { length }) => sum + length, 0))
+  const length = records.reduce((sum, { length }) => sum + length, 0)
+  const bytes = new Uint8Array(takeMemory(length), 0, length)
   for (const record of records) {
     bytes.set(record, end)
     end += record.length
