@@ -89,7 +89,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Sql {
         serialize: (value: unknown) =>
           value instanceof Uint8Array
             ? `\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}`
-            : 'not bytes',
+            : NO_BYTES,
         parse: (text: string) => Buffer.from(text.slice(2), 'hex'),
       },
       int8: { to: 20, from: [20], serialize: String, parse: Number },
@@ -270,6 +270,9 @@ const CONNECTION_LOST =
 
 const SOCKET_LOST =
   /^(E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH)|ENOTFOUND|EAI_AGAIN)$/
+
+/** What PostgreSQL refuses as bytes, where something else is given. */
+const NO_BYTES = String.raw`\x?`
 
 /** JSON writes what Postgres refuses, and only that and a few harmless others, as these escapes. */
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/i

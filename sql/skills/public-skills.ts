@@ -158,6 +158,9 @@ export async function deleteInstalls(tx: Transaction, orgId: string, forkId?: st
     select from registry_slugs where skill_id in (select skill_id from ${installs})
     order by skill_id for key share`
   await tx`
+    select from registry_skills where skill_id in (select skill_id from ${installs})
+    order by skill_id for no key update`
+  await tx`
     with uninstalled as (
       delete from ${installs} returning skill_id
     )

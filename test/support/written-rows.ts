@@ -18,7 +18,9 @@ export function writeRows(
   const made = [...maker.make(traces, new Map()), ...maker.finish()]
   for (const row of made.flatMap(({ rows }) => rows)) list.addRow(row)
   list.flush()
-  const [file] = made.flatMap(({ full }) => full).filter(({ row_count: rows }) => rows > 0)
+  const [file] = made
+    .flatMap(({ files: finished }) => finished)
+    .filter(({ row_count: rows }) => rows > 0)
   if (!file) throw new Error('The traces gave no row')
   return file
 }

@@ -105,16 +105,17 @@ async function build(building: Building) {
 async function makeFiles({ convert, ...making }: Making) {
   const { version, run, folder, shardBytes, list, drop } = making
   const { recipe } = version
-  const full: Shard[] = []
+  const files: Shard[] = []
   const converted = new Map<string, Promise<Shard>>()
   function take(made: MadeRows) {
     for (const reason of made.dropped) drop(reason)
     for (const row of made.rows) list.addRow(row)
-    if (made.full.length === 0) return
-    full.push(...made.full)
+    if (made.files.length === 0) return
+    files.push(...made.files)
     list.flush()
     if (settlesMore(recipe) || list.hasRareMembers()) return
-    for (const shard of made.full) converted.set(shard.localPath, convert(shard, 'rows', []))
+    const full = made.files.filter(({ size_bytes: bytes }) => bytes >= shardBytes)
+    for (const file of full) converted.set(file.localPath, convert(file, 'rows', []))
   }
   const thread = openRowThread({ recipe, folder, shardBytes }, run.signal, take)
   try {
@@ -122,8 +123,8 @@ async function makeFiles({ convert, ...making }: Making) {
   } finally {
     await thread.close()
   }
-  const files = SPLITS.flatMap((name) => full.filter(({ split }) => split === name))
-  return { files, converted }
+  const inOrder = SPLITS.flatMap((name) => files.filter(({ split }) => split === name))
+  return { files: inOrder, converted }
 }
 
 /**

@@ -12,7 +12,7 @@ function copyLines({ from, to, lines }: Copying) {
   const file = openLineFile(to)
   let line = new Uint8Array(0)
   for (let i = 0; i < lines.length; i += 2) {
-    const [offset = 0, bytes = 0] = lines.subarray(i, i + 2)
+    const [offset = 0, bytes = 0] = [lines[i], lines[i + 1]]
     if (line.length < bytes) line = new Uint8Array(bytes)
     readExactly(source, line, { bytes, from: offset })
     file.write([line.subarray(0, bytes)])

@@ -32,8 +32,8 @@ export async function makeRows({ version, run, list, thread, drop, total }: Maki
     await making
     making = next
     run.signal.throwIfAborted()
-    done += traces.length + deleted
     run.progress(buildProgress('making rows', done / total, total))
+    done += traces.length + deleted
   }
   await making
   await thread.finish()

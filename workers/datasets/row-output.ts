@@ -14,7 +14,7 @@ export interface MadeRows {
   /** The reasons why something gave no row, each as often as it came up. */
   readonly dropped: readonly string[]
   /** The files that were completed: these rows and those before are all they have. */
-  readonly full: readonly Shard[]
+  readonly files: readonly Shard[]
 }
 
 export interface MadeRow extends Place {
@@ -73,7 +73,7 @@ export function openOutput(recipe: Recipe, { files, signatures }: RowFiles) {
     isFull: () => rows.length + dropped.length >= TAKEN_ROWS,
     /** What was put out since it was called before. */
     take(): MadeRows {
-      const made = { rows, dropped, full: files.takeFull() }
+      const made = { rows, dropped, files: files.takeFinished() }
       rows = []
       dropped = []
       return made

@@ -37,29 +37,29 @@ export interface ShardFiles {
    */
   write(splitIndex: number, pieces: readonly string[]): Place
   /** The files that were completed since it was called before. */
-  takeFull(): Shard[]
+  takeFinished(): Shard[]
   /** Completes the last file of each split, which is empty for a split without rows. */
   finish(): void
 }
 
 /** @param shardBytes the size that all files reach, except the last of a split */
 export function openShardFiles(folder: string, shardBytes: number): ShardFiles {
-  let full: Shard[] = []
+  let finished: Shard[] = []
   const splits = SPLITS.map((split) => openSplit(folder, split))
   return {
     write(splitIndex, pieces) {
       const files = splits[splitIndex]
       if (!files) throw new RangeError(`There is no split ${splitIndex}`)
-      if (files.size() >= shardBytes) full.push(files.next())
+      if (files.size() >= shardBytes) finished.push(files.next())
       return files.write(pieces)
     },
-    takeFull() {
-      const taken = full
-      full = []
+    takeFinished() {
+      const taken = finished
+      finished = []
       return taken
     },
     finish() {
-      full.push(...splits.map((files) => files.finish()))
+      finished.push(...splits.map((files) => files.finish()))
     },
   }
 }

@@ -37,8 +37,6 @@ export async function openDuck(
     // DuckDB limits row groups by size only with this off. One thread keeps the order of insertion anyhow.
     preserve_insertion_order: 'false',
     temp_directory: `${folder}/spill`,
-    // Without them, memory that is free is given back only while some is taken.
-    allocator_background_threads: 'true',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
   })

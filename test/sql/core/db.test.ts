@@ -69,6 +69,21 @@ t.test('the connection pool', async (t) => {
     }
   })
 
+  t.test('sends the same values again when a result has another type', async (t) => {
+    const pool = openDatabase(url, { max: 1 })
+    t.teardown(() => pool.end({ timeout: 1 }))
+    await pool`create table changing (bytes bytea, n int)`
+    const insert = () =>
+      pool`insert into changing values (${Buffer.from([1, 2])}, 3) returning bytes, n`
+    await insert()
+    await pool`alter table changing alter n type bigint`
+    t.strictSame([...(await insert())], [{ bytes: Buffer.from([1, 2]), n: 3 }])
+  })
+
+  t.test('refuses as bytes what is none', async (t) => {
+    await t.rejects(Promise.resolve(sql`select ${'x' as unknown as Buffer}::bytea`), /hexadecimal/)
+  })
+
   t.test('any JSON value can be stored once jsonText has written it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.jsonValue({ stringUnit: 'binary' })), async (value) => {

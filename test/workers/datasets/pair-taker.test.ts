@@ -10,7 +10,7 @@ const recipe = completeRecipe('dpo', null, {})
 const nowhere = {
   files: {
     write: () => ({ shard: 0, byteOffset: 0 }),
-    takeFull: () => [],
+    takeFinished: () => [],
     finish: () => undefined,
   },
   signatures: { add: () => undefined, close: () => undefined },
