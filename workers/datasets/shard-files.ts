@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, writeFileSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SPLITS } from '../../jobs/rules/datasets/recipe.ts'
@@ -95,7 +95,7 @@ export function openLineFile(localPath: string) {
   let longest = 0
   function append(bytes: Uint8Array) {
     hash.update(bytes)
-    for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at)
+    writeFileSync(file, bytes)
   }
   function flush() {
     append(buffer.subarray(0, filled))
@@ -109,10 +109,13 @@ export function openLineFile(localPath: string) {
       size_bytes += bytes.length
       return append(bytes)
     }
-    const length = typeof piece === 'string' ? buffer.write(piece, filled) : piece.length
-    if (typeof piece !== 'string') buffer.set(piece, filled)
-    filled += length
-    size_bytes += length
+    const before = filled
+    if (typeof piece === 'string') filled += buffer.write(piece, filled)
+    else {
+      buffer.set(piece, filled)
+      filled += piece.length
+    }
+    size_bytes += filled - before
   }
   return {
     size: () => size_bytes,

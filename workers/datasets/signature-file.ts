@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SIGNATURE_BYTES } from '../../jobs/rules/datasets/signature.ts'
 import { readExactly } from './read-exactly.ts'
@@ -15,9 +15,7 @@ export interface SignatureFile {
 export function openSignatureFile(folder: string): SignatureFile {
   const file = openSync(pathIn(folder), 'w')
   return {
-    add(signature) {
-      for (let at = 0; at < signature.byteLength;) at += writeSync(file, signature, at)
-    },
+    add: (signature) => writeFileSync(file, signature),
     close: () => closeSync(file),
   }
 }

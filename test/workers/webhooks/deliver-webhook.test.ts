@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Test } from 'tap'
 import { createHmac, randomBytes } from 'node:crypto'
 import { sealSecret } from '../../../jobs/rules/core/secret-box.ts'
 import { readMasterKey } from '../../../ops/outbound.ts'
@@ -41,14 +42,7 @@ const MANIFEST = {
 }
 
 t.test('webhook deliveries', async (t) => {
-  const receiver = await startReceiver(t)
-  const service = await openService(t, {
-    env: {
-      OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8',
-      OUTBOUND_CA_FILE: receiver.caFile,
-      WEBHOOK_RETRY_SCHEDULE: '0,0',
-    },
-  })
+  const { receiver, service } = await openBoth(t, { WEBHOOK_RETRY_SCHEDULE: '0,0' })
   await service.startWorkers([deliverWebhookHandler], 20)
   const { sql } = service
   const { queue } = service.context
@@ -285,14 +279,7 @@ t.test('webhook deliveries', async (t) => {
 })
 
 t.test('a job whose worker died after a failed attempt does not make the next one', async (t) => {
-  const receiver = await startReceiver(t)
-  const service = await openService(t, {
-    env: {
-      OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8',
-      OUTBOUND_CA_FILE: receiver.caFile,
-      WEBHOOK_RETRY_SCHEDULE: '3600,3600',
-    },
-  })
+  const { receiver, service } = await openBoth(t, { WEBHOOK_RETRY_SCHEDULE: '3600,3600' })
   const { sql } = service
   const { queue } = service.context
   const org = await service.makeOrganization()
@@ -328,10 +315,7 @@ t.test('a job whose worker died after a failed attempt does not make the next on
 })
 
 t.test('a delivery whose job was given up', async (t) => {
-  const receiver = await startReceiver(t)
-  const service = await openService(t, {
-    env: { OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8', OUTBOUND_CA_FILE: receiver.caFile },
-  })
+  const { receiver, service } = await openBoth(t)
   const { sql, boss } = service
   const { queue } = service.context
   const org = await service.makeOrganization()
@@ -377,3 +361,10 @@ t.test('a delivery whose job was given up', async (t) => {
   t.match(await shown(), { error: null, attempts: [{ number: 1, status_code: 200 }] })
   t.equal(receiver.received.length, 1)
 })
+
+/** A receiver, and a service that reaches it. */
+async function openBoth(t: Test, more: Readonly<Record<string, string>> = {}) {
+  const receiver = await startReceiver(t)
+  const env = { OUTBOUND_ALLOW_CIDRS: '127.0.0.0/8', OUTBOUND_CA_FILE: receiver.caFile, ...more }
+  return { receiver, service: await openService(t, { env }) }
+}
