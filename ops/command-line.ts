@@ -1,14 +1,13 @@
 // Finds the command that words name, reads its options, and runs it.
 import { parseArgs } from 'node:util'
 import { messageOf } from '../jobs/rules/core/error-message.ts'
-import { isDatabaseAway } from '../sql/core/db.ts'
+import { isDatabaseAway, isPooled, openDatabase } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
 import { adminCommand } from './admin-command.ts'
 import { commands } from './commands.ts'
 import type { Command } from './command.ts'
 import { readConfig } from './config.ts'
 import type { Config } from './config.ts'
-import { openCommandPool } from './context.ts'
 import { findDatabase } from './embedded.ts'
 import { databaseError, doesNotAnswer } from './migrate.ts'
 import { checkPatches } from './patches.ts'
@@ -46,6 +45,13 @@ export async function runCommandLine(
     if (sentence === undefined) throw error
     return { code: 1, stdout: '', stderr: `${sentence}\n` }
   }
+}
+
+/** The pool of a command, whose statements end after 30 s unless a pooler refuses the limit. */
+export async function openCommandPool(databaseUrl: string): Promise<Sql> {
+  // Where nothing answers, the command itself says so.
+  const pooled = await isPooled(databaseUrl).catch(() => true)
+  return openDatabase(databaseUrl, { max: 3, pooled })
 }
 
 function findCommand(words: readonly string[]) {

@@ -3,16 +3,17 @@ import { messageOf } from '../jobs/rules/core/error-message.ts'
 import {
   isAccessRefused,
   isDatabaseAway,
+  isPooled,
   isTableMissing,
   isUnsupported,
   openDatabase,
 } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
-import { checkSchema } from '../sql/core/migrate.ts'
+import { checkSchema, listWaiting, migrate } from '../sql/core/migrate.ts'
 import type { SchemaState } from '../sql/core/migrate.ts'
+import { ensureTurnIndex } from '../sql/jobs/pg-boss.ts'
 import { adminCommand } from './admin-command.ts'
-import { isQueueCurrent } from './boss.ts'
-import { migrateAll } from './context.ts'
+import { isQueueCurrent, openBoss, reconcileQueues, reconcileSchedules } from './boss.ts'
 import { pause } from './shutdown.ts'
 import { OperatorError } from './operator-error.ts'
 
@@ -65,6 +66,34 @@ export function keepCurrent(
   return async (ms) => {
     clearInterval(ticking)
     await Promise.race([looking, setTimeout(ms, undefined, { ref: false })])
+  }
+}
+
+/**
+ * Brings the database up to date: our schema, the queue's, and the queues themselves.
+ * @param finish contracting migrations too; see `migrate`
+ * @returns the names of the contracting migrations that wait
+ */
+export async function migrateAll(
+  databaseUrl: string,
+  log: Log,
+  { finish = false } = {},
+): Promise<string[]> {
+  const pooled = await isPooled(databaseUrl)
+  const sql = openDatabase(databaseUrl, { max: 3, pooled, statementTimeoutMs: 0 })
+  async function migrateQueue() {
+    const boss = await openBoss(sql, { log })
+    await ensureTurnIndex(sql)
+    await reconcileQueues(boss)
+    await reconcileSchedules(boss)
+    await boss.stop({ graceful: false })
+  }
+  try {
+    const report = (sentence: string) => log.info?.({}, sentence)
+    await migrate(sql, { also: migrateQueue, report, finish })
+    return await listWaiting(sql)
+  } finally {
+    await sql.end()
   }
 }
 

@@ -7,8 +7,6 @@ import { findSupervisionAge } from '../sql/jobs/pg-boss.ts'
 import { pools } from '../workers/pools.ts'
 import { startWorkers } from '../workers/runtime/start-workers.ts'
 import type { Config } from './config.ts'
-import { slotsOf, workersName } from './connections.ts'
-import { openWorkerContext } from './context.ts'
 import { keepCurrent } from './migrate.ts'
 import {
   meterWorkers,
@@ -22,6 +20,8 @@ import {
 import { runProcess } from './process.ts'
 import { OperatorError } from './operator-error.ts'
 import { findPublicUrlFault } from './outbound.ts'
+import { slotsOf, workersName } from './worker-connections.ts'
+import { openWorkerContext } from './worker-context.ts'
 import { workerHealth } from './worker-health.ts'
 
 await runProcess('workers', async (config, databaseUrl, listener) => {

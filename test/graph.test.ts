@@ -11,6 +11,7 @@ import {
   findFileCycles,
   findImpureRules,
   findLeaks,
+  findLoadedHandlers,
   findOperationImports,
   findPoolImports,
   findQueueUsers,
@@ -61,6 +62,10 @@ t.test('no imports run in a circle, those of types included', async (t) => {
 
 t.test('no pool uses another, and what pools share uses none of them', async (t) => {
   t.same(findPoolImports(files), [])
+})
+
+t.test('an API process loads no handler, nor what only handlers need', async (t) => {
+  t.same(findLoadedHandlers('ops/start-api.ts', files), [])
 })
 
 t.test('areas of rules and of SQL depend on each other in one direction', async (t) => {
@@ -119,6 +124,15 @@ t.test('each check finds a planted violation', async (t) => {
   for (const [path, other, text] of pooled) {
     t.same(findPoolImports(plant({ [path]: text })), [`${path} -> ${other}`])
   }
+  const program = plant({
+    'ops/a.ts': `import { b } from './b.ts'\nimport type { C } from '../workers/evals/c.ts'`,
+    'ops/b.ts': `import { pools } from '../workers/pools.ts'\nimport '../workers/outbound/d.ts'`,
+    'workers/outbound/d.ts': `const e = await import('../import/e.ts')`,
+  })
+  t.same(findLoadedHandlers('ops/a.ts', program), [
+    'ops/b.ts -> workers/pools.ts',
+    'workers/outbound/d.ts -> workers/import/e.ts',
+  ])
   const unqueued = `import { END_CHANNEL, type Executor } from '../../jobs/queue.ts'`
   t.same(findQueueUsers(plant({ 'sql/x/a.ts': unqueued })), [])
   for (const [text, found] of [

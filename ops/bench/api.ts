@@ -1,6 +1,6 @@
 import { createApi } from '../../api/server.ts'
 import { readConfig } from '../config.ts'
-import { openApiContext } from '../context.ts'
+import { openApiContext } from '../api-context.ts'
 import { openBenchFolder } from './prepare.ts'
 import type { Bench } from './prepare.ts'
 

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { connect } from 'node:net'
 import { createApi } from '../../api/server.ts'
 import { readConfig } from '../config.ts'
-import { openApiContext } from '../context.ts'
+import { openApiContext } from '../api-context.ts'
 import { median } from './figures.ts'
 
 /** How a benchmark of two servers loads each of them, for `readOptions`. */

@@ -5,7 +5,7 @@ import postgres from 'postgres'
 import { openDatabase } from '../../sql/core/db.ts'
 import type { Sql } from '../../sql/core/db.ts'
 import { updateRate } from '../../sql/org/organizations.ts'
-import { migrateAll } from '../context.ts'
+import { migrateAll } from '../migrate.ts'
 import { createOrganization } from '../organizations.ts'
 import { startPostgres } from '../postgres.ts'
 

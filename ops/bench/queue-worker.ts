@@ -2,7 +2,7 @@
 // payload says. Arguments: database address, queue, slots.
 import { setTimeout } from 'node:timers/promises'
 import { readConfig } from '../config.ts'
-import { openWorkerContext } from '../context.ts'
+import { openWorkerContext } from '../worker-context.ts'
 import { handler } from '../../workers/runtime/handler.ts'
 import { startWorkers } from '../../workers/runtime/start-workers.ts'
 import { benchJob } from './queue-job.ts'

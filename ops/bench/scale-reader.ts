@@ -1,7 +1,7 @@
 import postgres from 'postgres'
 import { createApi } from '../../api/server.ts'
 import { readConfig } from '../config.ts'
-import { openApiContext } from '../context.ts'
+import { openApiContext } from '../api-context.ts'
 import { median, quantile } from './figures.ts'
 
 /** What a request cost. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { createApi } from '../../api/server.ts'
 import { readConfig } from '../config.ts'
-import { openApiContext } from '../context.ts'
+import { openApiContext } from '../api-context.ts'
 import { findFreePort } from '../free-port.ts'
 import type { Bench } from './prepare.ts'
 

@@ -16,7 +16,7 @@ import { deliverWebhookHandler } from '../../workers/webhooks/deliver-webhook.ts
 import { guardedAgents } from '../../workers/outbound/guarded-agent.ts'
 import { postWebhook } from '../../workers/webhooks/post-webhook.ts'
 import { readConfig } from '../config.ts'
-import { openWorkerContext } from '../context.ts'
+import { openWorkerContext } from '../worker-context.ts'
 import { print, report, round, whole } from './figures.ts'
 import { readOptions } from './options.ts'
 import { openBenchFolder, withBenchDatabase } from './prepare.ts'

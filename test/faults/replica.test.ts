@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Test } from 'tap'
-import { migrateAll } from '../../ops/context.ts'
+import { migrateAll } from '../../ops/migrate.ts'
 import { showReplica } from '../../ops/api-metrics.ts'
 import { openMetrics, showPools } from '../../ops/metrics.ts'
 import { examineReplica, replicaPools, warnOfReplica } from '../../ops/replica.ts'

@@ -2,7 +2,7 @@
 // at once, FAULT_SUPERVISE=1 makes it look after the queues, FAULT_GRACE_MS is its patience. It tells its
 // parent when it is ready and, when asked, what has overrun and how much memory it has.
 import { readConfig } from '../../ops/config.ts'
-import { openWorkerContext } from '../../ops/context.ts'
+import { openWorkerContext } from '../../ops/worker-context.ts'
 import { startWorkers } from '../../workers/runtime/start-workers.ts'
 import { faultHandlers } from './jobs.ts'
 

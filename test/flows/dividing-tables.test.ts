@@ -1,5 +1,5 @@
 import t from 'tap'
-import { migrateAll } from '../../ops/context.ts'
+import { migrateAll } from '../../ops/migrate.ts'
 import type { Sql, Transaction } from '../../sql/core/db.ts'
 import { insertTraces } from '../../sql/traces/trace-inserts.ts'
 import { copyTraces, encodeTraces } from '../../sql/traces/trace-copy.ts'

@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { isWellFormedKey } from '../../jobs/rules/access/api-key.ts'
 import { adminCommand } from '../../ops/admin-command.ts'
 import { runCommandLine } from '../../ops/command-line.ts'
-import { openCommandPool } from '../../ops/context.ts'
+import { openCommandPool } from '../../ops/command-line.ts'
 import { bareEnv } from '../support/bare-env.ts'
 import { makeTestKey, openService } from '../support/service.ts'
 

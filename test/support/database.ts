@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import postgres from 'postgres'
 import type { Test } from 'tap'
-import { migrateAll } from '../../ops/context.ts'
 import { openDatabase } from '../../sql/core/db.ts'
 import { serverUrl } from './cluster.ts'
 
@@ -42,6 +41,8 @@ async function ensureTemplate(server: string, admin: postgres.Sql) {
     if (!exists) {
       await admin.unsafe(`drop database if exists ${name}_making with (force)`)
       await admin.unsafe(`create database ${name}_making`)
+      // Loaded by the first file alone.
+      const { migrateAll } = await import('../../ops/migrate.ts')
       await migrateAll(urlOf(server, `${name}_making`), { warn: () => undefined })
       await admin.unsafe(`alter database ${name}_making rename to ${name}`)
     }

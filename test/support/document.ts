@@ -119,8 +119,11 @@ export function answerOf(document: Document, { responses }: Described, status: n
 export function openChecker(document: Document) {
   const ajv = new Ajv({ strict: false, validateFormats: false })
   ajv.addSchema({ $id: 'doc', components: asJsonSchema(document.components) as object })
+  // The validator compiles each object once.
+  const converted = new WeakMap<Schema, object>()
   return (schema: Schema, value: unknown) => {
-    const local = asJsonSchema(schema) as object
+    const local = converted.get(schema) ?? (asJsonSchema(schema) as object)
+    converted.set(schema, local)
     return ajv.validate(local, value) ? '' : ajv.errorsText()
   }
 }

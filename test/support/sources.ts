@@ -6,6 +6,8 @@ export interface Source {
   readonly text: string
   /** Paths of the files it imports, from the top. */
   readonly local: readonly string[]
+  /** Those of them that are loaded with it, and not for their types alone. */
+  readonly loaded: readonly string[]
   readonly packages: readonly string[]
 }
 
@@ -44,14 +46,20 @@ export function readTree(roots: readonly string[]): Tree {
 
 function parse(path: string, text: string): Source {
   const code = text.replaceAll(/^\s*(\/\/|\*|\/\*).*$/gm, '')
-  const specifiers = [...code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^'\n]+)'/g)].map(
-    ([, s]) => s as string,
-  )
+  const specifiers = specifiersOf(code)
   return {
     text: code,
-    local: specifiers
-      .filter((s) => s.startsWith('.'))
-      .map((s) => posix.join(posix.dirname(path), s)),
+    local: localOf(path, specifiers),
+    loaded: localOf(path, specifiersOf(code.replaceAll(/^(import|export) type\b[^']*'.*'/gm, ''))),
     packages: specifiers.filter((s) => !s.startsWith('.')),
   }
+}
+
+function specifiersOf(code: string) {
+  const found = code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^'\n]+)'/g)
+  return [...found].map(([, s]) => s as string)
+}
+
+function localOf(path: string, specifiers: readonly string[]) {
+  return specifiers.filter((s) => s.startsWith('.')).map((s) => posix.join(posix.dirname(path), s))
 }

@@ -102,6 +102,20 @@ export function findPoolImports(sources: Sources): string[] {
   })
 }
 
+/** The handlers that a program loads, as the last import on the way to each. */
+export function findLoadedHandlers(program: string, sources: Sources): string[] {
+  const seen = new Set([program])
+  const found: string[] = []
+  for (const path of seen) {
+    for (const other of sources.get(path)?.loaded ?? []) {
+      if (/^workers\/(pools\.ts$|(?!runtime\/|outbound\/).*\/)/.test(other))
+        found.push(`${path} -> ${other}`)
+      else seen.add(other)
+    }
+  }
+  return found
+}
+
 export function findFileCycles(sources: Sources): string[] {
   return cyclesOf(new Map([...sources].map(([path, { local }]) => [path, local])))
 }

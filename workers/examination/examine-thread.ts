@@ -40,6 +40,7 @@ import type {
   ThreadTask,
   WorkTask,
 } from './thread-protocol.ts'
+import { openTimeBudget } from './time-budget.ts'
 
 const marks: Int32Array = workerData
 const plans = new Map<number, Plan>()
@@ -189,7 +190,7 @@ function interner() {
 
 /**
  * A compiler that marks which schema is at work. A schema that has proved slow is unverifiable: one the
- * plan lists from the start, another one when its validations take too long on average.
+ * plan lists from the start, another one once its validations have used up their time.
  */
 function markedCompiler(planId: number, slow: ReadonlySet<number>): Compile {
   const compile = schemaCompiler()
@@ -198,13 +199,10 @@ function markedCompiler(planId: number, slow: ReadonlySet<number>): Compile {
     const schemaId = ++made
     if (slow.has(schemaId)) return () => undefined
     const validate = marked(planId, schemaId, () => compile(schema))
-    let budgetMs = ALLOWANCE_MS
+    const budget = openTimeBudget()
     return (value) => {
-      if (budgetMs < 0) return undefined
-      const start = performance.now()
-      const faults = marked(planId, schemaId, () => validate(value))
-      budgetMs += USUAL_MS - (performance.now() - start)
-      return faults
+      if (budget.isUsedUp()) return undefined
+      return budget.spend(() => marked(planId, schemaId, () => validate(value)))
     }
   }
 }
@@ -222,9 +220,6 @@ function marked<T>(planId: number, schemaId: number, work: () => T): T {
 const MAX_VALUES = { examine: 3_000_000, repair: 1_000_000 }
 const [COMMA, BRACE, BRACKET] = Buffer.from(',{[')
 const NONE: never[] = []
-/** How long all validations of a schema together may take beyond `USUAL_MS` for each. */
-const ALLOWANCE_MS = 1000
-const USUAL_MS = 1
 
 interface Plan {
   transition: Transition | undefined

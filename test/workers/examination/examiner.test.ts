@@ -127,6 +127,17 @@ t.test('the examiner', async (t) => {
     ])
   })
 
+  t.test('cannot tell by a schema that takes too long for each of many', async (t) => {
+    const examined = await examine({
+      manifest: stored(tool('slow', { x: string })),
+      target: stored(tool('slow', { x: { type: 'string', pattern: '^(a+)+$' } })),
+      wants: 'compatibility',
+      traces: Array.from({ length: 200 }, () => closed([['slow', { x: `${'a'.repeat(25)}!` }]])),
+    })
+    t.match(examined[0]?.compatibility?.reasons, [{ code: 'tool_schema_incompatible' }])
+    t.match(examined.at(-1)?.compatibility?.reasons, [{ code: 'tool_schema_unverifiable' }])
+  })
+
   t.test('gives up no trace that was not begun when its thread ended', async (t) => {
     const manifest = stored(tool('a', { x: string }, ['x']))
     const fine = closed([['a', { x: 'v' }]])

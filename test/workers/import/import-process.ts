@@ -3,7 +3,7 @@
 // Arguments: database address, data folder, bytes of a chunk and of a page, and the number of the checkpoint at whose
 // second step it halts, if any.
 import { readConfig } from '../../../ops/config.ts'
-import { openWorkerContext } from '../../../ops/context.ts'
+import { openWorkerContext } from '../../../ops/worker-context.ts'
 import { importHandler } from '../../../workers/import/import-traces.ts'
 import { pullHandler } from '../../../workers/import/pull-traces.ts'
 import { handler } from '../../../workers/runtime/handler.ts'

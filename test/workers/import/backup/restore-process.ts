@@ -1,7 +1,7 @@
 // A worker process that only restores, in small chunks: tests start and kill it.
 // Arguments: database address, data folder, bytes of a chunk.
 import { readConfig } from '../../../../ops/config.ts'
-import { openWorkerContext } from '../../../../ops/context.ts'
+import { openWorkerContext } from '../../../../ops/worker-context.ts'
 import { restoreHandler } from '../../../../workers/import/backup/restore-backup.ts'
 import { startWorkers } from '../../../../workers/runtime/start-workers.ts'
 
