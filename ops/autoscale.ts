@@ -39,7 +39,7 @@ export async function adviseScaling(
   const pool = pools[name]
   if (!pool) return undefined
   const slots = concurrency[name] ?? pool.concurrency
-  const names = pool.handlers.map(({ job }) => job.name)
+  const names = pool.jobs.map(({ name }) => name)
   const counted = await countQueuedJobs(boss, names)
   const held = await countHeld(sql, counted)
   const queues = counted.map(({ queue, ready, active }): QueueLoad => {

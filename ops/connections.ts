@@ -1,5 +1,6 @@
 import type { ApiPools, ReadPools } from '../api/context.ts'
 import type { DatabaseOptions } from '../sql/core/db.ts'
+import { pools } from '../workers/pools.ts'
 import type { Config } from './config.ts'
 
 /**
@@ -38,6 +39,15 @@ export function standbyConnections(config: Config): number {
   return sum(Object.values(standbyPools(config)).map(({ max = 0 }) => max)) + 1
 }
 
+/** Jobs that a worker process of some pools runs at once. */
+export function slotsOf({ concurrency }: Config, names: readonly string[]): number {
+  const slots = names.map((name) => {
+    const { jobs = [], concurrency: usual = 1 } = pools[name] ?? {}
+    return jobs.length * (concurrency[name] ?? usual)
+  })
+  return sum(slots)
+}
+
 /** Connections of a worker's pool: one a slot, and some for claims, heartbeats, fetching and settling. */
 export const workerConnections = (slots: number) => slots + SPARE_CONNECTIONS
 
@@ -46,7 +56,22 @@ export function apiConnections(config: Config): number {
   return sum(Object.values(apiPools(config)).map(({ max = 0 }) => max)) + LISTENER
 }
 
-export function sum(numbers: readonly number[]) {
+/** Most connections that a worker process of some pools holds at once. */
+export function workersConnections(config: Config, names: readonly string[]): number {
+  const supervision = names.includes('maintenance') ? SUPERVISION_CONNECTIONS : 0
+  return workerConnections(slotsOf(config, names)) + LISTENER + supervision
+}
+
+/** The name that a worker process is listed under. */
+export const workersName = (names: readonly string[]) => `${WORKERS_OF}${names.join(',')}`
+
+/** Most connections that a process holds at once, by the name it is listed under. */
+export function connectionsOf(config: Config, name: string): number {
+  if (!name.startsWith(WORKERS_OF)) return apiConnections(config)
+  return workersConnections(config, name.slice(WORKERS_OF.length).split(','))
+}
+
+function sum(numbers: readonly number[]) {
   return numbers.reduce((total, each) => total + each, 0)
 }
 
@@ -55,4 +80,5 @@ const SILENCE_MS = 5000
 export const SUPERVISION_CONNECTIONS = 2
 const SPARE_CONNECTIONS = 4
 /** Hears notifications. */
-export const LISTENER = 1
+const LISTENER = 1
+const WORKERS_OF = 'workers of '

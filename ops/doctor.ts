@@ -10,11 +10,11 @@ import { StorageAway } from '../jobs/storage.ts'
 import { POOLS } from '../workers/pool-names.ts'
 import { isQueueCurrent, listProcesses } from './boss.ts'
 import type { Config } from './config.ts'
+import { connectionsOf, workersName } from './connections.ts'
 import { checkDatabase, doesNotAnswer } from './migrate.ts'
 import { examineReplica } from './replica.ts'
 import { openStorage } from './storage/open.ts'
 import { OperatorError } from './operator-error.ts'
-import { connectionsOf, workersName } from './worker-connections.ts'
 
 export interface Report {
   readonly ok: boolean

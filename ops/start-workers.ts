@@ -5,8 +5,10 @@ import { parseArgs } from 'node:util'
 import { messageOf } from '../jobs/rules/core/error-message.ts'
 import { findSupervisionAge } from '../sql/jobs/pg-boss.ts'
 import { pools } from '../workers/pools.ts'
+import type { Pool } from '../workers/pools.ts'
 import { startWorkers } from '../workers/runtime/start-workers.ts'
 import type { Config } from './config.ts'
+import { slotsOf, workersName } from './connections.ts'
 import { keepCurrent } from './migrate.ts'
 import {
   meterWorkers,
@@ -20,19 +22,12 @@ import {
 import { runProcess } from './process.ts'
 import { OperatorError } from './operator-error.ts'
 import { findPublicUrlFault } from './outbound.ts'
-import { slotsOf, workersName } from './worker-connections.ts'
 import { openWorkerContext } from './worker-context.ts'
 import { workerHealth } from './worker-health.ts'
 
 await runProcess('workers', async (config, databaseUrl, listener) => {
   const names = choosePools(config)
-  const handlers = names.flatMap((name) => {
-    const { handlers = [], concurrency = 1 } = pools[name] ?? {}
-    return handlers.map((handler) => ({
-      handler,
-      concurrency: config.concurrency[name] ?? concurrency,
-    }))
-  })
+  const handlers = (await Promise.all(names.map((name) => loadHandlers(config, name)))).flat()
   const slots = slotsOf(config, names)
   const supervise = names.includes('maintenance')
   const metrics = openMetrics()
@@ -91,6 +86,15 @@ function choosePools({ POOL }: Config): string[] {
   throw new OperatorError(
     `There is no pool ${unknown.join(' and no ')}; the pools are ${Object.keys(pools).join(', ')}.`,
   )
+}
+
+async function loadHandlers(config: Config, name: string) {
+  const { load, concurrency } = pools[name] as Pool
+  const { handlers } = await load()
+  return handlers.map((handler) => ({
+    handler,
+    concurrency: config.concurrency[name] ?? concurrency,
+  }))
 }
 
 function readArguments() {

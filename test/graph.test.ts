@@ -64,8 +64,9 @@ t.test('no pool uses another, and what pools share uses none of them', async (t)
   t.same(findPoolImports(files), [])
 })
 
-t.test('an API process loads no handler, nor what only handlers need', async (t) => {
+t.test('a process loads no handlers but those of its pools', async (t) => {
   t.same(findLoadedHandlers('ops/start-api.ts', files), [])
+  t.same(findLoadedHandlers('ops/start-workers.ts', files), [])
 })
 
 t.test('areas of rules and of SQL depend on each other in one direction', async (t) => {
@@ -126,13 +127,12 @@ t.test('each check finds a planted violation', async (t) => {
   }
   const program = plant({
     'ops/a.ts': `import { b } from './b.ts'\nimport type { C } from '../workers/evals/c.ts'`,
-    'ops/b.ts': `import { pools } from '../workers/pools.ts'\nimport '../workers/outbound/d.ts'`,
-    'workers/outbound/d.ts': `const e = await import('../import/e.ts')`,
+    'ops/b.ts': `import { d } from '../workers/d.ts'\nawait import('../workers/import/index.ts')`,
+    'workers/d.ts': `export { e } from './evals/e.ts'\nimport { g } from './import/g.ts'`,
+    'workers/evals/index.ts': `import { c } from './c.ts'\nimport { e } from './e.ts'`,
+    'workers/import/index.ts': `import { f } from './f.ts'`,
   })
-  t.same(findLoadedHandlers('ops/a.ts', program), [
-    'ops/b.ts -> workers/pools.ts',
-    'workers/outbound/d.ts -> workers/import/e.ts',
-  ])
+  t.same(findLoadedHandlers('ops/a.ts', program), ['workers/d.ts -> workers/evals/e.ts'])
   const unqueued = `import { END_CHANNEL, type Executor } from '../../jobs/queue.ts'`
   t.same(findQueueUsers(plant({ 'sql/x/a.ts': unqueued })), [])
   for (const [text, found] of [
@@ -223,14 +223,22 @@ t.test('every job is listed and has one handler, in the folder of its pool', asy
     [],
   )
 
-  const handled = Object.values(pools).flatMap(({ handlers }) =>
-    handlers.map(({ job }) => job.name),
-  )
+  const handled = Object.values(pools).flatMap((pool) => pool.jobs.map(({ name }) => name))
   t.same(handled.sort(), jobs.map(({ name }) => name).sort())
+  const loaded = new Map<string, readonly object[]>()
+  for (const [name, pool] of Object.entries(pools)) {
+    const { handlers } = await pool.load()
+    t.same(
+      handlers.map(({ job }) => job),
+      pool.jobs,
+      `${name} loads a handler for each of its jobs`,
+    )
+    loaded.set(name, handlers)
+  }
   const handlers = await findExports('workers/*/*.ts', (value) => 'work' in value && 'job' in value)
   for (const { place, value } of handlers) {
-    const pool = pools[place.split('/')[1] as string]
-    t.ok(pool?.handlers.includes(value as never), `${place} is in the pool of its folder`)
+    const pool = loaded.get(place.split('/')[1] as string)
+    t.ok(pool?.includes(value), `${place} is in the pool of its folder`)
   }
 })
 

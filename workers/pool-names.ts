@@ -1,4 +1,4 @@
-/** The pools of `pools.ts`, apart from it so that naming one does not load what the handlers need. */
+/** The pools of `pools.ts`, apart from it so that naming one does not load what the jobs need. */
 export const POOLS = [
   'import',
   'evals',

@@ -5,9 +5,9 @@ import type { Endpoint } from '../../api/endpoint.ts'
 import { isReplicated } from '../../api/read-replica.ts'
 import { operations } from '../../api/routes.ts'
 import { migrateAll } from '../../ops/migrate.ts'
-import { pools } from '../../workers/pools.ts'
 import { openPrimary, openStandbyOf } from '../faults/standby.ts'
 import type { Replica } from '../../api/context.ts'
+import { loadHandlers } from '../support/handlers.ts'
 import { openService } from '../support/service.ts'
 import type { Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -77,7 +77,7 @@ function withoutChance(body: unknown) {
 
 /** Something for every list. */
 async function fill(service: Service, client: ReturnType<Service['client']>) {
-  const handlers = Object.values(pools).flatMap(({ handlers }) => handlers)
+  const handlers = await loadHandlers()
   const workers = await service.startWorkers(handlers)
   const impact = (await client.post('/demo/seed-impact')).body
   const skill_name = (await client.post('/demo/seed-skills')).body.skill_names[0]

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { pools } from '../../workers/pools.ts'
+import { loadHandlers } from '../support/handlers.ts'
 import { openService } from '../support/service.ts'
 import { settled } from '../support/settled.ts'
 import { until } from '../support/until.ts'
@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 // action and an MCP server. They cannot be changed, so nothing here may change either.
 
 const service = await openService(t)
-await service.startWorkers(Object.values(pools).flatMap(({ handlers }) => handlers))
+await service.startWorkers(await loadHandlers())
 
 t.test('the SDK probes its key when it starts', async (t) => {
   const { client } = await open()

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import type { Test } from 'tap'
-import { pools } from '../../workers/pools.ts'
 import { bareEnv } from '../support/bare-env.ts'
+import { loadHandlers } from '../support/handlers.ts'
 import { openService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -18,7 +18,7 @@ await service.server.start()
 const address = service.server.info.uri
 const org = await service.makeOrganization()
 const client = service.client(org.key)
-await service.startWorkers(Object.values(pools).flatMap(({ handlers }) => handlers))
+await service.startWorkers(await loadHandlers())
 
 const QUESTION = { role: 'user', content: 'Weather in Paris?' }
 const ANSWER = { role: 'assistant', content: 'It is sunny.' }

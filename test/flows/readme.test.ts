@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { parquetReadObjects } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
 import t from 'tap'
-import { pools } from '../../workers/pools.ts'
+import { loadHandlers } from '../support/handlers.ts'
 import { openService } from '../support/service.ts'
 
 t.test('the walk through of the README works as it stands', async (t) => {
   const service = await openService(t)
   const { key } = await service.makeOrganization()
-  await service.startWorkers(Object.values(pools).flatMap(({ handlers }) => handlers))
+  await service.startWorkers(await loadHandlers())
   await service.server.start()
   const blocks = await readBlocks()
   t.ok(blocks.length >= 6, `${blocks.length} blocks`)

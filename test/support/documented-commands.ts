@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Test } from 'tap'
-import { pools } from '../../workers/pools.ts'
+import { loadHandlers } from './handlers.ts'
 import { openService } from './service.ts'
 
 /**
@@ -16,7 +16,7 @@ export async function openDocumented(
 ) {
   const text = readFileSync(`ops/docs/${document}`, 'utf8')
   const service = await openService(t)
-  await service.startWorkers(Object.values(pools).flatMap(({ handlers }) => handlers))
+  await service.startWorkers(await loadHandlers())
   await service.server.start()
   const { key } = await service.makeOrganization()
   const { key: other } = await service.makeOrganization()

@@ -6,7 +6,7 @@ export interface Source {
   readonly text: string
   /** Paths of the files it imports, from the top. */
   readonly local: readonly string[]
-  /** Those of them that are loaded with it, and not for their types alone. */
+  /** Those of them that are loaded with it: not for their types alone, nor only when a function asks. */
   readonly loaded: readonly string[]
   readonly packages: readonly string[]
 }
@@ -50,10 +50,13 @@ function parse(path: string, text: string): Source {
   return {
     text: code,
     local: localOf(path, specifiers),
-    loaded: localOf(path, specifiersOf(code.replaceAll(/^(import|export) type\b[^']*'.*'/gm, ''))),
+    loaded: localOf(path, specifiersOf(code.replaceAll(NOT_LOADED, ''))),
     packages: specifiers.filter((s) => !s.startsWith('.')),
   }
 }
+
+/** Imports of types, and those that a function may do. */
+const NOT_LOADED = /^(import|export) type\b[^']*'.*'|\bimport\(/gm
 
 function specifiersOf(code: string) {
   const found = code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^'\n]+)'/g)

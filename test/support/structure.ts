@@ -102,15 +102,17 @@ export function findPoolImports(sources: Sources): string[] {
   })
 }
 
-/** The handlers that a program loads, as the last import on the way to each. */
+/** The handlers that a program loads whatever it does, as the last import on the way to each. */
 export function findLoadedHandlers(program: string, sources: Sources): string[] {
+  const handlers = new Set(
+    [...sources].flatMap(([path, { loaded }]) => (POOL_INDEX.test(path) ? loaded : [])),
+  )
   const seen = new Set([program])
   const found: string[] = []
   for (const path of seen) {
     for (const other of sources.get(path)?.loaded ?? []) {
-      if (/^workers\/(pools\.ts$|(?!runtime\/|outbound\/).*\/)/.test(other))
-        found.push(`${path} -> ${other}`)
-      else seen.add(other)
+      if (handlers.has(other)) found.push(`${path} -> ${other}`)
+      seen.add(other)
     }
   }
   return found
@@ -239,3 +241,5 @@ export interface Found {
   readonly place: string
   readonly value: object
 }
+
+const POOL_INDEX = /^workers\/\w+\/index\.ts$/

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { pools } from '../../../workers/pools.ts'
+import { loadHandlers } from '../../support/handlers.ts'
 import { openService } from '../../support/service.ts'
 
 const service = await openService(t)
-await service.startWorkers(Object.values(pools).flatMap(({ handlers }) => handlers))
+await service.startWorkers(await loadHandlers())
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const ROOT = {

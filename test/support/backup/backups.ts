@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Test } from 'tap'
 import { endLine, KINDS } from '../../../jobs/rules/import/backup/lines.ts'
 import type { BackupEnd } from '../../../jobs/rules/import/backup/lines.ts'
-import { pools } from '../../../workers/pools.ts'
+import { loadHandlers } from '../handlers.ts'
 import { openService } from '../service.ts'
 import type { Service } from '../service.ts'
 import { settled } from '../settled.ts'
@@ -21,7 +21,7 @@ export async function openInstallation(
   { without = [] }: { readonly without?: readonly string[] } = {},
 ) {
   const service = await openService(t)
-  const handlers = TENANTS_POOLS.flatMap((name) => pools[name]?.handlers ?? [])
+  const handlers = await loadHandlers(TENANTS_POOLS)
   await service.startWorkers(
     handlers.filter(({ job: { name } }) => !name.endsWith('.sweep') && !without.includes(name)),
   )

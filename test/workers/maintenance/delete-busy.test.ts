@@ -1,7 +1,7 @@
 import t from 'tap'
 import { importTracesHandler } from '../../../workers/import/import-traces.ts'
-import { pools } from '../../../workers/pools.ts'
 import { makeDeleteHandler } from '../../../workers/maintenance/delete-traces.ts'
+import { loadHandlers } from '../../support/handlers.ts'
 import { openService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 
@@ -10,7 +10,7 @@ t.test('traces are deleted while all others write about them', async (t) => {
   const { sql } = service
   const org = await service.makeOrganization()
   const client = service.client(org.key)
-  const evals = pools['evals']?.handlers ?? []
+  const evals = await loadHandlers(['evals'])
   const deleting = makeDeleteHandler({ sliceMs: 100, rowsTogether: 100 })
   const handlers = [...evals, importTracesHandler, deleting]
   const queues = handlers.map(({ job }) => job.name)
