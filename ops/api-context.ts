@@ -7,13 +7,20 @@ import { apiPools } from './connections.ts'
 import { seal } from './outbound.ts'
 import { openReplica } from './replica.ts'
 import { openShared } from './shared-context.ts'
-import type { Opened } from './shared-context.ts'
+
+/** What an API process holds open, and how it lets go. */
+export interface OpenedApi {
+  readonly context: ApiContext
+  readonly boss: PgBoss
+  /** Takes the process out of readiness. */
+  leave(): void
+  /** Lets requests that wait for a job answer at once. */
+  drain(): Promise<void>
+  close(): Promise<void>
+}
 
 /** @param databaseUrl of a database that has been migrated */
-export async function openApiContext(
-  config: Config,
-  databaseUrl: string,
-): Promise<Opened<ApiContext> & { boss: PgBoss; leave(): void; drain(): Promise<void> }> {
+export async function openApiContext(config: Config, databaseUrl: string): Promise<OpenedApi> {
   const options = { name: 'api', pools: apiPools(config), main: 'write', signals: 'auth' } as const
   const opened = await openShared<keyof ApiPools>(config, databaseUrl, options)
   const { pools } = opened
@@ -42,11 +49,9 @@ export async function openApiContext(
       isStopping: () => stopping,
     },
     boss: opened.boss,
-    /** Takes the process out of readiness. */
     leave() {
       stopping = true
     },
-    /** Lets requests that wait for a job answer at once. */
     drain: () => waiter.close(),
     async close() {
       await replica?.standby.close()

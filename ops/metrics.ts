@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { PgBoss } from 'pg-boss'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Storage } from '../jobs/storage.ts'
+import { countHeld } from './autoscale.ts'
+import { countQueuedJobs } from './boss.ts'
 import { gateOf } from '../sql/core/db.ts'
 import type { Sql } from '../sql/core/db.ts'
 import type { Meter } from '../workers/runtime/meter.ts'
 import type { RunningWorkers } from '../workers/runtime/start-workers.ts'
-import { countQueuedJobs } from './boss.ts'
-import { countHeld } from './held-jobs.ts'
 
 /** Metrics of one process in the Prometheus text format; names are the interface of the dashboards. */
 export function openMetrics() {

@@ -9,12 +9,6 @@ import { SUPERVISION_CONNECTIONS } from './connections.ts'
 import { openLog } from './log.ts'
 import { openStorage } from './storage/open.ts'
 
-/** What a process holds open, and how it lets go. */
-export interface Opened<Context> {
-  readonly context: Context
-  close(): Promise<void>
-}
-
 /** What API and worker processes both hold. */
 export async function openShared<Name extends string>(
   config: Config,

@@ -81,7 +81,7 @@ function choosePools({ POOL }: Config): string[] {
   const { values } = readArguments()
   const given = values.pool?.join(',') ?? POOL
   const names = given?.split(',') ?? Object.keys(pools)
-  const unknown = names.filter((name) => !(name in pools))
+  const unknown = names.filter((name) => !Object.hasOwn(pools, name))
   if (unknown.length === 0) return [...new Set(names)]
   throw new OperatorError(
     `There is no pool ${unknown.join(' and no ')}; the pools are ${Object.keys(pools).join(', ')}.`,

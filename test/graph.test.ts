@@ -127,7 +127,7 @@ t.test('each check finds a planted violation', async (t) => {
   }
   const program = plant({
     'ops/a.ts': `import { b } from './b.ts'\nimport type { C } from '../workers/evals/c.ts'`,
-    'ops/b.ts': `import { d } from '../workers/d.ts'\nawait import('../workers/import/index.ts')`,
+    'ops/b.ts': `import { d } from '../workers/d.ts'\nconst f = () => import('../workers/import/f.ts')`,
     'workers/d.ts': `export { e } from './evals/e.ts'\nimport { g } from './import/g.ts'`,
     'workers/evals/index.ts': `import { c } from './c.ts'\nimport { e } from './e.ts'`,
     'workers/import/index.ts': `import { f } from './f.ts'`,

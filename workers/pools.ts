@@ -39,8 +39,8 @@ import type { PoolName } from './pool-names.ts'
 export interface Pool {
   /** Jobs that run at once in one process, each queue by itself. */
   readonly concurrency: number
-  readonly jobs: readonly Pick<Job, 'name'>[]
-  /** Loads what does them. A process loads it of its own pools alone, which saves it tens of MiB. */
+  readonly jobs: readonly Job[]
+  /** Loads their handlers, in the same order. A process does so for its own pools alone, which saves memory. */
   load(): Promise<{ readonly handlers: readonly AnyHandler[] }>
   /** Its jobs cannot be done while the storage is away. Default false. */
   readonly needsStorage?: boolean

@@ -41,7 +41,7 @@ async function ensureTemplate(server: string, admin: postgres.Sql) {
     if (!exists) {
       await admin.unsafe(`drop database if exists ${name}_making with (force)`)
       await admin.unsafe(`create database ${name}_making`)
-      // Loaded by the first file alone.
+      // Only the first test file needs it; the others find the template made.
       const { migrateAll } = await import('../../ops/migrate.ts')
       await migrateAll(urlOf(server, `${name}_making`), { warn: () => undefined })
       await admin.unsafe(`alter database ${name}_making rename to ${name}`)

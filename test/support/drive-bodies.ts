@@ -99,6 +99,7 @@ const jsonBytes = (value: unknown) =>
 const LIMITS = { values: MAX_VALUES, bytes: MAX_BODY_BYTES, members: MAX_MEMBERS - 1 }
 /** The aims for any one request; a processor that others share takes several times as long for the same. */
 const MAX_HOLD_MS = process.env['FAULTS'] === 'long' ? 100 : 500
+/** Of the largest bodies, 550 MiB each; what the one before has left may stand beside it. */
 const MAX_RSS_BYTES = 640 << 20
 const MAX_TRIES = 3
 const LOOK_MS = 1000

@@ -1,8 +1,10 @@
+import { POOLS } from '../../workers/pool-names.ts'
+import type { PoolName } from '../../workers/pool-names.ts'
 import { pools } from '../../workers/pools.ts'
-import type { AnyHandler } from '../../workers/runtime/handler.ts'
+import type { Pool } from '../../workers/pools.ts'
 
 /** The handlers of these pools. */
-export async function loadHandlers(names: readonly string[] = Object.keys(pools)) {
-  const loaded = await Promise.all(names.map(async (name) => pools[name]?.load()))
-  return loaded.flatMap((pool): readonly AnyHandler[] => pool?.handlers ?? [])
+export async function loadHandlers(names: readonly PoolName[] = POOLS) {
+  const loaded = await Promise.all(names.map(async (name) => (pools[name] as Pool).load()))
+  return loaded.flatMap(({ handlers }) => handlers)
 }

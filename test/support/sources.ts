@@ -56,7 +56,7 @@ function parse(path: string, text: string): Source {
 }
 
 /** Imports of types, and those that a function may do. */
-const NOT_LOADED = /^(import|export) type\b[^']*'.*'|\bimport\(/gm
+const NOT_LOADED = /^(import|export) type\b[^'=]*\bfrom '.*'|\bimport\(/gm
 
 function specifiersOf(code: string) {
   const found = code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^'\n]+)'/g)

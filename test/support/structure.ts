@@ -107,6 +107,7 @@ export function findLoadedHandlers(program: string, sources: Sources): string[] 
   const handlers = new Set(
     [...sources].flatMap(([path, { loaded }]) => (POOL_INDEX.test(path) ? loaded : [])),
   )
+  if (handlers.size === 0 || !sources.has(program)) throw new Error(`${program} is not there`)
   const seen = new Set([program])
   const found: string[] = []
   for (const path of seen) {

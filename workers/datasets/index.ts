@@ -1,5 +1,5 @@
 import { buildDatasetHandler } from './build-dataset.ts'
 import { pushDatasetHandler } from './hub/push-dataset.ts'
 
-/** What does the jobs of the pool. */
+/** The handlers of this pool's jobs, in the order of `pools.ts`. */
 export const handlers = [buildDatasetHandler, pushDatasetHandler]

@@ -4,7 +4,7 @@ import { detectViolationsHandler } from './detect-violations.ts'
 import { judgeTracesHandler } from './judge-traces.ts'
 import { settleTracesHandler } from './settle-traces.ts'
 
-/** What does the jobs of the pool. */
+/** The handlers of this pool's jobs, in the order of `pools.ts`. */
 export const handlers = [
   settleTracesHandler,
   judgeTracesHandler,

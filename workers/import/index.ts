@@ -2,5 +2,5 @@ import { restoreBackupHandler } from './backup/restore-backup.ts'
 import { importTracesHandler } from './import-traces.ts'
 import { pullTracesHandler } from './pull-traces.ts'
 
-/** What does the jobs of the pool. */
+/** The handlers of this pool's jobs, in the order of `pools.ts`. */
 export const handlers = [importTracesHandler, pullTracesHandler, restoreBackupHandler]

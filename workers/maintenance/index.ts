@@ -6,7 +6,7 @@ import { rewriteTracesHandler } from './rewrite-traces.ts'
 import { settleLostDeliveriesHandler } from './settle-lost-deliveries.ts'
 import { sweepStorageHandler } from './sweep-storage.ts'
 
-/** What does the jobs of the pool. */
+/** The handlers of this pool's jobs, in the order of `pools.ts`. */
 export const handlers = [
   reconcileJobsHandler,
   settleLostDeliveriesHandler,

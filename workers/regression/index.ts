@@ -8,7 +8,7 @@ import { previewRepairHandler } from './preview-repair.ts'
 import { retargetVerdictsHandler } from './retarget-verdicts.ts'
 import { sweepRegressionsHandler } from './sweep-regressions.ts'
 
-/** What does the jobs of the pool. */
+/** The handlers of this pool's jobs, in the order of `pools.ts`. */
 export const handlers = [
   analyzeCompatibilityHandler,
   retargetVerdictsHandler,

@@ -1,5 +1,5 @@
 import { dispatchReplayHandler } from './dispatch-replay.ts'
 import { prepareReplayHandler } from './prepare-replay.ts'
 
-/** What does the jobs of the pool. */
+/** The handlers of this pool's jobs, in the order of `pools.ts`. */
 export const handlers = [prepareReplayHandler, dispatchReplayHandler]

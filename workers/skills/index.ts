@@ -3,7 +3,7 @@ import { scanSkillHandler } from './scan-skill.ts'
 import { scoreSkillHandler } from './score-skill.ts'
 import { sweepSkillsHandler } from './sweep-skills.ts'
 
-/** What does the jobs of the pool. */
+/** The handlers of this pool's jobs, in the order of `pools.ts`. */
 export const handlers = [
   scanSkillHandler,
   announceSafetyHandler,

@@ -1,5 +1,5 @@
 import { deliverWebhookHandler } from './deliver-webhook.ts'
 import { sendAlertMailHandler } from './send-alert-mail.ts'
 
-/** What does the jobs of the pool. */
+/** The handlers of this pool's jobs, in the order of `pools.ts`. */
 export const handlers = [deliverWebhookHandler, sendAlertMailHandler]

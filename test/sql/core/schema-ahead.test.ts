@@ -1,6 +1,5 @@
 import t from 'tap'
-import { migrateAll } from '../../../ops/migrate.ts'
-import { keepCurrent, prepareDatabase } from '../../../ops/migrate.ts'
+import { keepCurrent, migrateAll, prepareDatabase } from '../../../ops/migrate.ts'
 import { checkSchema, migrate, SchemaTooNew } from '../../../sql/core/migrate.ts'
 import { listMigrations } from '../../../sql/core/migration-files.ts'
 import { openTestDatabase } from '../../support/database.ts'

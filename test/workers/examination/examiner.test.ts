@@ -132,7 +132,7 @@ t.test('the examiner', async (t) => {
       manifest: stored(tool('slow', { x: string })),
       target: stored(tool('slow', { x: { type: 'string', pattern: '^(a+)+$' } })),
       wants: 'compatibility',
-      traces: Array.from({ length: 200 }, () => closed([['slow', { x: `${'a'.repeat(25)}!` }]])),
+      traces: Array.from({ length: 600 }, () => closed([['slow', { x: `${'a'.repeat(22)}!` }]])),
     })
     t.match(examined[0]?.compatibility?.reasons, [{ code: 'tool_schema_incompatible' }])
     t.match(examined.at(-1)?.compatibility?.reasons, [{ code: 'tool_schema_unverifiable' }])

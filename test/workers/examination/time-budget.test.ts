@@ -4,7 +4,7 @@ import { openTimeBudget } from '../../../workers/examination/time-budget.ts'
 t.test('the time that validations of a schema may take', async (t) => {
   let wall = 0
   let cpu = 0
-  const budget = () => openTimeBudget({ wallMs: () => wall, cpuMs: () => cpu })
+  const budget = () => openTimeBudget([() => wall, () => cpu])
   const take =
     (wallMs: number, cpuMs = wallMs) =>
     () => {
