@@ -8,8 +8,8 @@ import type { Readable } from 'node:stream'
 export interface Storage {
   /** Writes all of `source` under the key, durably, and returns its size; nothing is left of a failed write. */
   write(key: string, source: AsyncIterable<Uint8Array>): Promise<number>
-  /** Bytes `start` (default 0) to `end` exclusive (default the last). @throws FileMissing */
-  read(key: string, range?: { start?: number; end?: number }): Promise<Readable>
+  /** @throws FileMissing */
+  read(key: string, options?: ReadOptions): Promise<Readable>
   /** Size in bytes. @throws FileMissing */
   measure(key: string): Promise<number>
   /**
@@ -33,6 +33,15 @@ export interface Storage {
   findFault(): Promise<StorageAway | undefined>
   /** Tries all that is done with a storage, for an operator who asks whether it works. */
   examine(): Promise<void>
+}
+
+export interface ReadOptions {
+  /** The first byte; default 0. */
+  readonly start?: number
+  /** The byte after the last one; default that of the file. */
+  readonly end?: number
+  /** Memory for the next part, of at most so many bytes; default new memory. A storage that reads over a network has its own. */
+  readonly allocate?: (bytes: number) => Buffer
 }
 
 export interface StoredFile {

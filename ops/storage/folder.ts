@@ -5,7 +5,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { FileMissing } from '../../jobs/storage.ts'
-import type { Storage, StoredFile } from '../../jobs/storage.ts'
+import type { ReadOptions, Storage, StoredFile } from '../../jobs/storage.ts'
 import { folderPlace } from './folder-place.ts'
 import { guardPlace } from './guard.ts'
 import type { Guard, GuardLimits } from './guard.ts'
@@ -44,9 +44,9 @@ export function openFolderStorage(
         return bytes
       })
     },
-    async read(key, { start = 0, end = Infinity } = {}) {
+    async read(key, options) {
       await measure(key)
-      return Readable.from(readBytes(guard, pathOf(key), start, end), { objectMode: false })
+      return Readable.from(readBytes(guard, pathOf(key), options), { objectMode: false })
     },
     measure,
     async adopt(key, localPath) {
@@ -135,11 +135,15 @@ async function writeAll(guard: Guard, file: FileHandle, source: AsyncIterable<Ui
   return total
 }
 
-async function* readBytes(guard: Guard, path: string, start: number, end: number) {
+async function* readBytes(
+  guard: Guard,
+  path: string,
+  { start = 0, end = Infinity, allocate = Buffer.allocUnsafe }: ReadOptions = {},
+) {
   const file = await openInTime(guard, () => open(path))
   try {
     for (let at = start; at < end;) {
-      const buffer = Buffer.allocUnsafe(Math.min(STEP_BYTES, end - at))
+      const buffer = allocate(Math.min(STEP_BYTES, end - at))
       const { bytesRead } = await guard.run(() => file.read(buffer, 0, buffer.length, at))
       if (bytesRead === 0) return
       at += bytesRead

@@ -3,7 +3,7 @@ import type { Transaction } from './db.ts'
 
 /** Rows in the binary format of COPY, without its header and trailer. */
 export interface CopyRows {
-  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly bytes: Uint8Array
   /** Where each row ends in `bytes`. */
   readonly ends: readonly number[]
 }
@@ -23,10 +23,10 @@ type CopyType =
 
 /**
  * Writes rows in the binary format of COPY; null and undefined are null in every type.
- * @param expectedBytes of all rows; a guess that is not too low saves copies
+ * @param memory to write into, with anything in it; where it is too small, they are moved into memory of their own
  */
-export function openRowWriter(expectedBytes = FIRST_BYTES) {
-  const out = openBytes(expectedBytes)
+export function openRowWriter(memory: ArrayBufferLike = new ArrayBuffer(FIRST_BYTES)) {
+  const out = openBytes(memory)
   const write = typeWriters(out)
   const ends: number[] = []
   return {
@@ -68,8 +68,8 @@ function typeWriters(out: Bytes): Record<CopyType, (value: never) => void> {
 }
 
 /** A buffer that grows; numbers are big-endian. */
-function openBytes(expectedBytes: number) {
-  let buffer = Buffer.allocUnsafeSlow(expectedBytes)
+function openBytes(memory: ArrayBufferLike) {
+  let buffer: Buffer<ArrayBufferLike> = Buffer.from(memory)
   let at = 0
 
   function reserve(bytes: number) {

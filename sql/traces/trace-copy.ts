@@ -14,22 +14,32 @@ import type { InsertedTrace } from './trace-inserts.ts'
 import { freeDroppedIds } from './periods.ts'
 import { ofTraces } from './traces.ts'
 
-/** Encodes rows of `traces` for `copyTraces`. Apart from it, so that another thread can do it. */
+/**
+ * Encodes rows of `traces` for `copyTraces`. Apart from it, so that another thread can do it.
+ * @param memory as of `openRowWriter`
+ */
+export function openTraceWriter(orgId: string, projectId: string, memory?: ArrayBufferLike) {
+  const writer = openRowWriter(memory)
+  return {
+    add(row: TraceRow) {
+      writer.row([
+        ['uuid', orgId],
+        ['uuid', projectId],
+        ...TRACE_COLUMNS.map((column) => [TRACE_TYPES[column], row[column]] as const),
+      ])
+    },
+    take: writer.take,
+  }
+}
+
 export function encodeTraces(
   orgId: string,
   projectId: string,
   rows: readonly TraceRow[],
 ): CopyRows {
-  const writer = openRowWriter(
-    rows.reduce((sum, { content }) => sum + content.length + OTHER_BYTES, 0),
-  )
-  for (const row of rows) {
-    writer.row([
-      ['uuid', orgId],
-      ['uuid', projectId],
-      ...TRACE_COLUMNS.map((column) => [TRACE_TYPES[column], row[column]] as const),
-    ])
-  }
+  const bytes = rows.reduce((sum, { content }) => sum + content.length + OTHER_BYTES, 0)
+  const writer = openTraceWriter(orgId, projectId, new ArrayBuffer(bytes))
+  rows.forEach(writer.add)
   return writer.take()
 }
 

@@ -28,9 +28,10 @@ export async function openReader(t: Test) {
       chunks,
       container: chunks.at(-1)?.container,
       broken: chunks.at(-1)?.broken?.code,
-      records: chunks.flatMap(({ bytes, ends }) =>
-        ends.map((end, i) => Buffer.from(bytes).toString('utf8', ends[i - 1] ?? 0, end)),
-      ),
+      records: chunks.flatMap(({ bytes, ends }) => {
+        const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+        return ends.map((end, i) => all.toString('utf8', ends[i - 1] ?? 0, end))
+      }),
       lines: chunks.flatMap(({ lines }) => lines),
       /** Line and code of each fault. */
       faults: faults.map(({ line, code }) => [line, code]),

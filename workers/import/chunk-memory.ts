@@ -1,21 +1,68 @@
 /**
- * Memory of chunks that were parsed, for those that come: as garbage it would make V8 mark the whole heap every
- * few chunks.
+ * Memory that the main thread and those that parse both see. It is used again and again: as garbage it would make V8
+ * mark the whole heap every other chunk, and moved back and forth as well, because V8 takes what comes back for new.
  */
-const spares: ArrayBuffer[] = []
+const spares: SharedArrayBuffer[] = []
+/** What a run that ended early did not give back is collected, and made anew. */
+let made: WeakRef<SharedArrayBuffer>[] = []
 
-/** Memory of at least so many bytes, with anything in it. */
-export function takeMemory(bytes: number): ArrayBuffer {
-  const at = spares.findIndex((spare) => spare.byteLength >= bytes)
-  const [found] = at < 0 ? [] : spares.splice(at, 1)
-  return found ?? new ArrayBuffer(Math.max(bytes, USUAL_BYTES))
+/** Memory with anything in it; undefined where so much is more than one has, and while all of them are in use. */
+export function takeMemory(bytes = 0): SharedArrayBuffer | undefined {
+  if (bytes > MEMORY_BYTES) return undefined
+  const spare = spares.pop()
+  if (spare) return spare
+  made = made.filter((each) => each.deref())
+  if (made.length === MEMORIES) return undefined
+  const memory = new SharedArrayBuffer(MEMORY_BYTES)
+  made.push(new WeakRef(memory))
+  return memory
 }
 
-export function giveBackMemory(memory: ArrayBuffer) {
-  if (memory.byteLength === USUAL_BYTES && spares.length < SPARES) spares.push(memory)
+/** Call it when no thread uses it any more. */
+export function giveBackMemory(memory: SharedArrayBuffer) {
+  spares.push(memory)
+}
+
+/** Puts texts one after another into memory that another thread can see. */
+export function openPacker() {
+  let bytes: Uint8Array = EMPTY
+  let ends: number[] = []
+  return {
+    /** Copies it. */
+    add(text: Uint8Array) {
+      const start = ends.at(-1) ?? 0
+      const end = start + text.length
+      if (end > bytes.length) bytes = enlarged(bytes, start, end)
+      bytes.set(text, start)
+      ends.push(end)
+    },
+    /** What was added, and where each text ends in it. Begins anew. */
+    take() {
+      const taken = { bytes: bytes.subarray(0, ends.at(-1) ?? 0), ends }
+      bytes = EMPTY
+      ends = []
+      return taken
+    },
+  }
+}
+
+/** Larger memory with the first of these bytes. */
+function enlarged({ buffer }: Uint8Array, used: number, bytes: number) {
+  const memory =
+    takeMemory(bytes) ?? new ArrayBuffer(Math.max(bytes, MEMORY_BYTES, 2 * buffer.byteLength))
+  const larger = new Uint8Array(memory)
+  larger.set(new Uint8Array(buffer, 0, used))
+  if (buffer instanceof SharedArrayBuffer) giveBackMemory(buffer)
+  return larger
+}
+
+/** What has to be moved to another thread so that it sees these. */
+export function movedWith(...views: readonly (Uint8Array | undefined)[]): ArrayBuffer[] {
+  return views.flatMap((view) => (view?.buffer instanceof ArrayBuffer ? view.buffer : []))
 }
 
 /** A chunk of an import has 4 MiB and what its last record goes beyond that; a single record may take more. */
-const USUAL_BYTES = 5 << 20
-/** One for each chunk that is read, sent or parsed at a time. */
-const SPARES = 4
+const MEMORY_BYTES = 5 << 20
+/** For the records of those chunks of one import that are read and parsed at a time, and for the rows of as many. */
+const MEMORIES = 8
+const EMPTY = new Uint8Array()

@@ -4,12 +4,11 @@ import { readRecord } from '../../jobs/rules/import/read-record.ts'
 import type { ReadRecord } from '../../jobs/rules/import/read-record.ts'
 import type { ContentForm } from '../../jobs/rules/traces/content.ts'
 import { toTraceRow } from '../../jobs/rules/traces/trace-row.ts'
-import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import type { CopyRows } from '../../sql/core/copy-rows.ts'
 import type { TraceScore } from '../../sql/evals/eval-scores.ts'
 import { encodeParts } from '../../sql/import/import-parts.ts'
 import type { StagedChunk } from '../../sql/import/import-parts.ts'
-import { encodeTraces } from '../../sql/traces/trace-copy.ts'
+import { openTraceWriter } from '../../sql/traces/trace-copy.ts'
 import { sentenceOf } from './fault-sentence.ts'
 import type { ParsedChunk, PartsRecord, WholeRecord } from './parse-chunk.ts'
 import { joinParts } from './stage-parts.ts'
@@ -97,10 +96,13 @@ export function encodeChunk(
 
 export type ChunkEncoder = ReturnType<typeof openChunkEncoder>
 
-/** Makes rows of the whole traces of one chunk. */
-export function openChunkEncoder(settings: ImportSettings) {
+/**
+ * Makes rows of the whole traces of one chunk.
+ * @param memory for the rows, as long as it is large enough
+ */
+export function openChunkEncoder(settings: ImportSettings, memory?: ArrayBufferLike) {
   const seen = new Set<string>()
-  const rows: TraceRow[] = []
+  const rows = openTraceWriter(settings.orgId, settings.projectId, memory)
   const traceIds: string[] = []
   const lines: number[] = []
   const scores: TraceScore[] = []
@@ -126,7 +128,7 @@ export function openChunkEncoder(settings: ImportSettings) {
       seen.add(key)
       traceIds.push(key)
       lines.push(line)
-      if (!settings.dryRun) rows.push(toTraceRow(trace, settings.contentForm))
+      if (!settings.dryRun) rows.add(toTraceRow(trace, settings.contentForm))
       for (const score of found.scores) scores.push({ ...score, trace_id: key })
       for (const code of found.losses) losses.push({ code, trace_id: key })
     }
@@ -148,8 +150,7 @@ export function openChunkEncoder(settings: ImportSettings) {
       skipped += knownCount
     },
     finish() {
-      const copied = encodeTraces(settings.orgId, settings.projectId, rows)
-      return { rows: copied, traceIds, lines, scores, losses, skipped, faults }
+      return { rows: rows.take(), traceIds, lines, scores, losses, skipped, faults }
     },
   }
 }

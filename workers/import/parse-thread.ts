@@ -3,6 +3,7 @@
 import { parentPort } from 'node:worker_threads'
 import { assemblePage } from './assemble-page.ts'
 import { parseLines } from './backup/parse-lines.ts'
+import { movedWith } from './chunk-memory.ts'
 import { encodeChunk, openChunkEncoder } from './encode-chunk.ts'
 import type { ImportSettings, ChunkEncoder } from './encode-chunk.ts'
 import { parseChunk } from './parse-chunk.ts'
@@ -21,22 +22,20 @@ function work({ taskId, ...task }: ThreadTask): [ThreadReply, ArrayBuffer[]] {
   try {
     switch (task.kind) {
       case 'parse': {
-        const result = parse(task)
-        return [{ taskId, result }, [result.memory]]
+        return [{ taskId, result: parse(task) }, []]
       }
       case 'encode': {
         const { chunk, settings, encoder } = take(task.chunkId)
         const result = encodeChunk(chunk, task.known, settings, task.chunkNo, encoder)
-        const staged = result.staged ? [result.staged.rows.bytes.buffer] : []
-        return [{ taskId, result }, [result.rows.bytes.buffer, ...staged]]
+        return [{ taskId, result }, movedWith(result.rows.bytes, result.staged?.rows.bytes)]
       }
       case 'assemble': {
         const result = assemblePage(task.traces, task.settings)
-        return [{ taskId, result }, [result.rows.bytes.buffer]]
+        return [{ taskId, result }, movedWith(result.rows.bytes)]
       }
       case 'restore': {
         const result = parseLines(task.chunk, task.settings)
-        return [{ taskId, result }, [result.traces.bytes.buffer]]
+        return [{ taskId, result }, movedWith(result.traces.bytes)]
       }
       case 'drop':
         take(task.chunkId)
@@ -51,13 +50,13 @@ function work({ taskId, ...task }: ThreadTask): [ThreadReply, ArrayBuffer[]] {
  * Where traces are expected to be new, each is encoded as soon as it is parsed. What was parsed of it is garbage then,
  * and need not be moved about until the database has said what it knows: that takes a fifth less time.
  */
-function parse({ chunkId, chunk: given, settings, areNew }: ParseTask): ParsedReply {
-  const encoder = openChunkEncoder(settings)
+function parse({ chunkId, chunk: given, settings, areNew, memory }: ParseTask): ParsedReply {
+  const encoder = openChunkEncoder(settings, memory)
   const chunk = parseChunk(given, settings.format, areNew ? encoder.addNew : undefined)
   parsed.set(chunkId, { chunk, settings, encoder })
   const { candidates, ...rest } = chunk
   const traceIds = [...new Set(candidates.flatMap(traceIdsOf))]
-  return { ...rest, traceIds, memory: given.bytes.buffer }
+  return { ...rest, traceIds }
 }
 
 function traceIdsOf(candidate: Candidate) {

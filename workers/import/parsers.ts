@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { ThreadEnded } from '../runtime/give-up.ts'
-import { giveBackMemory } from './chunk-memory.ts'
+import { giveBackMemory, movedWith, takeMemory } from './chunk-memory.ts'
 import type { EncodedPage, PageSettings, PageTrace } from './assemble-page.ts'
 import type { BackupChunk } from './backup/backup-chunks.ts'
 import type { LineSettings, ParsedLines } from './backup/parse-lines.ts'
@@ -9,15 +9,15 @@ import type { Chunk } from './containers/read-chunks.ts'
 import type { ParsedChunk } from './parse-chunk.ts'
 
 /** A parsed chunk, which its thread holds. Call exactly one of `encode` and `drop`. */
-export interface ThreadChunk extends Omit<ParsedReply, 'memory'> {
+export interface ThreadChunk extends ParsedReply {
   /** Makes rows of all traces and parts except the known ones. */
   encode(known: ReadonlySet<string>, chunkNo: number): Promise<EncodedChunk>
   drop(): void
+  /** Call it when the rows are stored: their memory is used for others. */
+  release(): void
 }
 
 export interface ParsedReply extends Omit<ParsedChunk, 'candidates'> {
-  /** That of the chunk, which is free again. */
-  readonly memory: ArrayBuffer
   /** Of traces that are not encoded yet. */
   readonly traceIds: readonly string[]
 }
@@ -28,6 +28,8 @@ export interface ParseTask {
   readonly chunk: ChunkBytes
   readonly settings: ImportSettings
   readonly areNew: boolean
+  /** For the rows. */
+  readonly memory: SharedArrayBuffer | undefined
 }
 
 export type ThreadTask = { readonly taskId: number } & (
@@ -55,7 +57,7 @@ export type ThreadReply = { readonly taskId: number } & (
 )
 
 /**
- * Parses a chunk in the thread that has the fewest. The chunk's bytes are transferred to it.
+ * Parses a chunk in the thread that has the fewest. The memory of its bytes may not be used afterwards.
  * @param areNew whether whole traces are expected to be new, and encoded without being asked for
  */
 export async function parseInThread(
@@ -65,6 +67,7 @@ export async function parseInThread(
 ): Promise<ThreadChunk> {
   const thread = pickThread()
   const chunkId = ++lastId
+  const memory = takeMemory()
   thread.chunks++
   try {
     const { bytes, ends, lines } = chunk
@@ -74,9 +77,10 @@ export async function parseInThread(
       chunk: { bytes, ends, lines },
       settings,
       areNew,
+      memory,
     }
-    const { memory, ...parsed } = await thread.run<ParsedReply>(task, [bytes.buffer])
-    giveBackMemory(memory)
+    const parsed = await thread.run<ParsedReply>(task, movedWith(bytes))
+    if (bytes.buffer instanceof SharedArrayBuffer) giveBackMemory(bytes.buffer)
     return {
       ...parsed,
       async encode(known, chunkNo) {
@@ -90,6 +94,9 @@ export async function parseInThread(
         thread.chunks--
         thread.run({ kind: 'drop', chunkId }).catch(() => undefined)
       },
+      release() {
+        if (memory) giveBackMemory(memory)
+      },
     }
   } catch (error) {
     thread.chunks--
@@ -97,7 +104,7 @@ export async function parseInThread(
   }
 }
 
-/** Puts traces together in the thread that has the fewest. The bytes of their parts are transferred to it. */
+/** Puts traces together in the thread that has the fewest. The bytes of their parts are moved to it. */
 export async function assembleInThread(
   traces: readonly PageTrace[],
   bytes: ArrayBuffer,
@@ -106,13 +113,13 @@ export async function assembleInThread(
   return runInThread<EncodedPage>({ kind: 'assemble', traces, settings }, [bytes])
 }
 
-/** Parses lines of a backup in the thread that has the fewest. Their bytes are transferred to it. */
+/** Parses lines of a backup in the thread that has the fewest. Their bytes are moved to it. */
 export async function parseLinesInThread(
   { bytes, ends, lines, starts, faults }: LineBytes,
   settings: LineSettings,
 ): Promise<ParsedLines> {
   const chunk = { bytes, ends, lines, starts, faults }
-  return runInThread<ParsedLines>({ kind: 'restore', chunk, settings }, [bytes.buffer])
+  return runInThread<ParsedLines>({ kind: 'restore', chunk, settings }, movedWith(bytes))
 }
 
 async function runInThread<T>(task: DistributedOmit<ThreadTask>, moved: ArrayBuffer[]): Promise<T> {

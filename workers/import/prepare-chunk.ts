@@ -5,14 +5,14 @@ import type { EncodedChunk, ImportSettings } from './encode-chunk.ts'
 import { parseInThread } from './parsers.ts'
 import type { ChunkBytes, ThreadChunk } from './parsers.ts'
 
-export interface PreparedRecords extends Pick<ThreadChunk, 'format' | 'readable'> {
+export interface PreparedRecords extends Pick<ThreadChunk, 'format' | 'readable' | 'release'> {
   readonly encoded: EncodedChunk
   readonly faults: readonly LineFault[]
 }
 
 /**
- * Parses records and makes rows of the traces that the project does not have yet. The bytes are
- * transferred to a thread.
+ * Parses records and makes rows of the traces that the project does not have yet. The memory
+ * of the bytes may not be used afterwards.
  * @param areNew whether whole traces are expected to be new: it is then not asked which of them the project has,
  * and `storeStep` leaves those out
  */
@@ -28,8 +28,8 @@ export async function prepareChunk(
     throw error
   })
   const encoded = await parsed.encode(known, chunkNo)
-  const { format, readable, faults } = parsed
-  return { encoded, format, readable, faults: [...faults, ...encoded.faults] }
+  const { format, readable, release, faults } = parsed
+  return { encoded, format, readable, release, faults: [...faults, ...encoded.faults] }
 }
 
 async function findKnown({ sql, signal }: Run, settings: ImportSettings, ids: readonly string[]) {

@@ -43,6 +43,7 @@ export async function readFile(
       const isSliceEnd = slice.isOver()
       const next = { ...advance(cursor, prepared, settings), attempt: run.attempt, isSliceEnd }
       const { skipped } = await storeStep(run, item, stepOf(item, prepared, next), next)
+      prepared.release()
       areNew = skipped === 0 && !item.dry_run
       cursor = next
       if (isSliceEnd && !next.end) return CONTINUE

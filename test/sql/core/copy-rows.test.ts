@@ -1,9 +1,17 @@
 import t from 'tap'
 import { openRowWriter } from '../../../sql/core/copy-rows.ts'
 
-t.test('rows are the same whatever size was expected', (t) => {
-  const [exact, ...others] = [undefined, 0, 1, 1 << 20].map((expectedBytes) => {
-    const writer = openRowWriter(expectedBytes)
+t.test('rows are the same whatever memory they are written into', (t) => {
+  const memories = [
+    undefined,
+    new ArrayBuffer(0),
+    new ArrayBuffer(1),
+    Buffer.alloc(1 << 20, 'x').buffer,
+    new SharedArrayBuffer(1000),
+    new SharedArrayBuffer(1 << 20),
+  ]
+  const [exact, ...others] = memories.map((memory) => {
+    const writer = openRowWriter(memory)
     for (const text of ['', 'short', 'ä'.repeat(100_000)]) {
       writer.row([
         ['text', text],
@@ -19,10 +27,13 @@ t.test('rows are the same whatever size was expected', (t) => {
   t.end()
 })
 
-t.test('no rows are no bytes, and their memory can go to another thread', (t) => {
-  const { bytes, ends } = openRowWriter(0).take()
+t.test('no rows are no bytes, and memory that is too small stays as it is', (t) => {
+  const { bytes, ends } = openRowWriter(new ArrayBuffer(0)).take()
   t.same(ends, [])
-  const moved = structuredClone(bytes, { transfer: [bytes.buffer] })
-  t.equal(moved.length, 0)
+  t.equal(bytes.length, 0)
+  const small = new SharedArrayBuffer(10)
+  const writer = openRowWriter(small)
+  writer.row([['text', 'longer than ten bytes']])
+  t.not(writer.take().bytes.buffer, small)
   t.end()
 })

@@ -2,6 +2,8 @@ import { isConverted } from '../../../jobs/rules/import/container.ts'
 import type { Storage } from '../../../jobs/storage.ts'
 import { isGzip, openInflate } from './inflate.ts'
 import type { Inflate } from './inflate.ts'
+import { openPartMemory } from './part-memory.ts'
+import type { PartMemory } from './part-memory.ts'
 import { dropBytes } from './peek.ts'
 import type { Start } from './split-records.ts'
 
@@ -11,6 +13,8 @@ export interface Upload extends Reading {
   readonly bytes: AsyncIterable<Buffer>
   /** How many bytes of the stored file were read or skipped. */
   readonly consumed: () => number
+  /** Takes parts of `bytes` that nobody looks at any more. */
+  readonly free: PartMemory['free']
 }
 
 /** What reading needs beside the bytes. */
@@ -37,6 +41,7 @@ export async function openUpload(
   settings: Omit<Reading, 'inflate'>,
 ): Promise<Upload> {
   const { format, signal, makeScratchFolder } = settings
+  const { allocate, free } = openPartMemory()
   const inflate = openInflate()
   const offset = from && !isConverted(from.container) ? from.offset : 0
   const zipped = await beginsAsGzip(storage, key)
@@ -49,10 +54,11 @@ export async function openUpload(
       yield bytes
     }
   }
-  const stored = count(await storage.read(key, { start }))
+  const stored = count(await storage.read(key, { start, allocate }))
   return {
     bytes: zipped ? dropBytes(inflate(stored), offset) : stored,
     consumed: () => consumed,
+    free,
     format,
     signal,
     makeScratchFolder,

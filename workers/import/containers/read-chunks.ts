@@ -1,6 +1,6 @@
 import type { Container } from '../../../jobs/rules/import/container.ts'
 import type { Upload } from './open-upload.ts'
-import { takeMemory } from '../chunk-memory.ts'
+import { openPacker } from '../chunk-memory.ts'
 import { readRecords } from './read-records.ts'
 import type { Found, Position, ReaderLoss, Start } from './split-records.ts'
 import { UploadFault } from './upload-fault.ts'
@@ -9,7 +9,7 @@ import type { LineFault } from './upload-fault.ts'
 /** Records that go through the import together. */
 export interface Chunk {
   /** The records one after another, in memory of their own (`chunk-memory.ts`). */
-  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly bytes: Uint8Array
   /** Where each record ends in `bytes`. */
   readonly ends: readonly number[]
   /** The line of each record. */
@@ -81,7 +81,12 @@ export async function* readChunks(
     isLast,
   })
   try {
-    for await (const { found, entry, ...batched } of readRecords(upload.bytes, from, upload)) {
+    for await (const { found, entry, ...batched } of readRecords(
+      upload.bytes,
+      from,
+      upload,
+      upload.free,
+    )) {
       container = batched.container
       for (const each of found) if (batch.add(each, entry)) yield chunk(false)
     }
@@ -94,7 +99,7 @@ export async function* readChunks(
 
 /** Collects the records and faults of one chunk after the other. */
 function openBatch(chunkBytes: number, from: Position) {
-  let records: Buffer[] = []
+  const records = openPacker()
   let lines: number[] = []
   let faults: LineFault[] = []
   let losses: Partial<Record<ReaderLoss, number>> = {}
@@ -104,8 +109,7 @@ function openBatch(chunkBytes: number, from: Position) {
   let next = from
   return {
     take() {
-      const taken = { ...packed(records), lines, faults, losses, entries, broken, next }
-      records = []
+      const taken = { ...records.take(), lines, faults, losses, entries, broken, next }
       lines = []
       faults = []
       losses = {}
@@ -121,7 +125,7 @@ function openBatch(chunkBytes: number, from: Position) {
         entries.push({ line: next.line, name: entry })
       }
       if (found.kind === 'record') {
-        records.push(found.bytes)
+        records.add(found.bytes)
         lines.push(next.line)
       } else if (found.kind === 'fault') {
         faults.push({ line: next.line, code: found.code, message: found.message })
@@ -135,20 +139,6 @@ function openBatch(chunkBytes: number, from: Position) {
       entries.push({ line: next.line, name: null })
     },
   }
-}
-
-/** Copies: a view would keep the whole read buffer, and only memory of our own can go to a thread. */
-export function packed(records: readonly Uint8Array[]) {
-  const ends: number[] = []
-  let end = 0
-  const length = records.reduce((sum, { length }) => sum + length, 0)
-  const bytes = new Uint8Array(takeMemory(length), 0, length)
-  for (const record of records) {
-    bytes.set(record, end)
-    end += record.length
-    ends.push(end)
-  }
-  return { bytes, ends }
 }
 
 /** An entry of an archive that a chunk has something of. */

@@ -2,7 +2,7 @@ import { NEWLINE, OPEN_BRACE } from '../../../jobs/rules/core/json-bytes.ts'
 import { isConverted } from '../../../jobs/rules/import/container.ts'
 import type { ConvertedContainer } from '../../../jobs/rules/import/container.ts'
 import { beginsAsRequest, bomLength, detectContainer, HEAD_BYTES } from './containers.ts'
-import type { Reading } from './open-upload.ts'
+import type { Reading, Upload } from './open-upload.ts'
 import { dropBytes, peek } from './peek.ts'
 import type { Peeked } from './peek.ts'
 import { readCsv } from './read-csv.ts'
@@ -19,15 +19,17 @@ import type { Start } from './split-records.ts'
 /**
  * Reads the records of a file, whatever its container is.
  * @param source begins where `from` is, or at the start of a file that is converted
+ * @param free takes parts of the source that are not looked at any more
  * @throws UploadFault after all that could be read
  */
 export async function* readRecords(
   source: AsyncIterable<Buffer>,
   from: Start | undefined,
   reading: Reading,
+  free?: Upload['free'],
 ): AsyncGenerator<Batch> {
   if (from && !isConverted(from.container)) {
-    yield* readText(source, { ...from, container: from.container })
+    yield* readText(source, { ...from, container: from.container }, free)
     return
   }
   const peeked = await peek(source, (_, size) => size >= HEAD_BYTES)
@@ -36,8 +38,8 @@ export async function* readRecords(
     if (isConverted(container)) {
       const batches = convert(container, peeked, reading, from)
       yield* from ? behind(batches, from) : batches
-    } else if (beginsAsRequest(peeked.head)) yield* readRequests(peeked, offset)
-    else yield* readText(dropBytes(peeked.bytes, offset), { container, offset, line: 0 })
+    } else if (beginsAsRequest(peeked.head)) yield* readRequests(peeked, offset, free)
+    else yield* readText(dropBytes(peeked.bytes, offset), { container, offset, line: 0 }, free)
   } finally {
     await peeked.close()
   }
@@ -78,7 +80,11 @@ async function* behind(batches: AsyncIterable<Batch>, { offset }: Start): AsyncG
  * Reads requests of OpenTelemetry. Where each has a line of its own, as collectors write them, a line that
  * was cut off costs only itself; a request that is larger than a record can be is read as an envelope.
  */
-async function* readRequests({ bytes }: Peeked, offset: number): AsyncGenerator<Batch> {
+async function* readRequests(
+  { bytes }: Peeked,
+  offset: number,
+  free?: Upload['free'],
+): AsyncGenerator<Batch> {
   const peeked = await peek(
     bytes,
     (part, size) => part.includes(NEWLINE) || size > MAX_RECORD_BYTES,
@@ -86,7 +92,7 @@ async function* readRequests({ bytes }: Peeked, offset: number): AsyncGenerator<
   try {
     const container = hasWholeLine(peeked) ? 'lines' : 'envelope'
     const start = container === 'lines' ? bomLength(peeked.head) : offset
-    yield* readText(dropBytes(peeked.bytes, start), { container, offset: start, line: 0 })
+    yield* readText(dropBytes(peeked.bytes, start), { container, offset: start, line: 0 }, free)
   } finally {
     await peeked.close()
   }

@@ -1,10 +1,11 @@
 import { isSpace } from '../../../jobs/rules/core/json-bytes.ts'
 import type { Container, TextContainer } from '../../../jobs/rules/import/container.ts'
 import { detectText, HEAD_BYTES } from './containers.ts'
+import type { Upload } from './open-upload.ts'
 import { openSplitter } from './split-records.ts'
 import type { Found, Position, Splitter } from './split-records.ts'
 
-/** What is found in some bytes; take all of it before the next batch. */
+/** What is found in some bytes; take all of it, and copy its records, before the next batch. */
 export interface Batch {
   readonly container: Container
   readonly found: Iterable<Found>
@@ -16,10 +17,12 @@ export interface Batch {
  * Reads the records of JSON text. What follows an envelope is read as a file of its own would be: another
  * envelope, or whatever else.
  * @param from where the bytes begin
+ * @param free takes parts of the source that are not looked at any more
  */
 export async function* readText(
   source: AsyncIterable<Buffer>,
   from: Position & { readonly container: TextContainer },
+  free: Upload['free'] = () => undefined,
 ): AsyncGenerator<Batch> {
   let { container } = from
   let splitter: Splitter | undefined = openSplitter(container, from)
@@ -32,7 +35,7 @@ export async function* readText(
     for (;;) {
       if (!splitter) {
         if (ahead.length === 0) {
-          ahead = data.subarray(countSpaces(data))
+          ahead = Buffer.from(data.subarray(countSpaces(data)))
           at = { ...at, offset: at.offset + data.length - ahead.length }
         } else ahead = Buffer.concat([ahead, data])
         if (ahead.length < HEAD_BYTES && (!isLast || ahead.length === 0)) return
@@ -51,7 +54,10 @@ export async function* readText(
     }
   }
 
-  for await (const bytes of source) yield* take(bytes, false)
+  for await (const bytes of source) {
+    yield* take(bytes, false)
+    free(bytes)
+  }
   yield* take(EMPTY, true)
   if (splitter) yield { container, found: splitter.end() }
 }

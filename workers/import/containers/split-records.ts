@@ -33,7 +33,7 @@ export type Found =
 export type ReaderLoss = 'entries_skipped' | 'attachment_dropped'
 
 export interface Splitter {
-  /** Takes the next bytes, wherever they are cut, and yields what ends in them. */
+  /** Takes the next bytes, wherever they are cut, and yields what ends in them. Keeps nothing but copies of them. */
   push(bytes: Buffer): Iterable<Found>
   /** Where an envelope has ended, and what of the bytes last pushed comes after it. */
   rest(): { readonly bytes: Buffer; readonly from: Position } | undefined
@@ -70,7 +70,7 @@ function splitLines({ offset, line }: Position): Splitter {
         line++
         yield* close(whole, { offset, line })
       }
-      carry = join(carry, bytes.subarray(start))
+      carry = Buffer.concat([carry, bytes.subarray(start)])
       if (carry.length > MAX_RECORD_BYTES || skipping) {
         skipping = true
         offset += carry.length
@@ -124,7 +124,7 @@ function splitValues(container: TextContainer, { offset, line }: Position): Spli
       }
       const kept = scanner.isInValue() && !skipping ? data.length - start : 0
       if (kept > MAX_RECORD_BYTES) skipping = true
-      carry = skipping || kept === 0 ? EMPTY : data.subarray(start)
+      carry = skipping || kept === 0 ? EMPTY : Buffer.from(data.subarray(start))
       offset += data.length - carry.length
     },
     rest: () => rest && { bytes: rest, from: { offset, line } },

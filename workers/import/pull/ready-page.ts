@@ -1,7 +1,7 @@
 import type { Run } from '../../runtime/handler.ts'
-import { packed } from '../containers/read-chunks.ts'
 import { MAX_RECORD_BYTES, TOO_LONG } from '../containers/split-records.ts'
 import type { LineFault } from '../containers/upload-fault.ts'
+import { openPacker } from '../chunk-memory.ts'
 import type { EncodedChunk, ImportSettings } from '../encode-chunk.ts'
 import { prepareChunk } from '../prepare-chunk.ts'
 import { countCodes } from '../store-step.ts'
@@ -27,12 +27,16 @@ export async function readyPage(
   const chunks: EncodedChunk[] = []
   const faults: LineFault[] = []
   const lost: string[] = []
+  const packer = openPacker()
   for (const { records: some, lines, long } of chunksOf(records, before.line)) {
     run.signal.throwIfAborted()
-    const chunk = { ...packed(some), lines }
+    some.forEach(packer.add)
+    const chunk = { ...packer.take(), lines }
     const prepared = await prepareChunk(run, settings, chunk, {
       chunkNo: before.chunkNo + chunks.length,
     })
+    // There are no whole traces, of which it would have the rows.
+    prepared.release()
     chunks.push(prepared.encoded)
     for (const line of long) faults.push({ line, ...TOO_LONG })
     for (const fault of prepared.faults) faults.push(fault)

@@ -95,6 +95,34 @@ t.test('reading an upload in chunks', async (t) => {
     }
   })
 
+  t.test('a file of several reads gives its records, whose memory is used again', async (t) => {
+    const objects = Array.from({ length: 40_000 }, (_, n) => ({
+      n,
+      text: String(n).repeat(n % 50),
+    }))
+    const lines = objects.map((each) => JSON.stringify(each))
+    const envelope = JSON.stringify({ traces: objects })
+    const files = {
+      lines: [lines.join('\n'), `\n${lines.join('\n')}`],
+      values: [objects.map((each) => JSON.stringify(each, null, 2)).join('')],
+      array: [JSON.stringify(objects)],
+      envelope: [envelope, `${envelope}\n${' '.repeat(2 << 20)}${envelope}`],
+    }
+    for (const [container, variants] of Object.entries(files)) {
+      for (const [i, content] of variants.entries()) {
+        t.ok(content.length > 4 << 20)
+        const found = await read(content, { chunkBytes: 1 << 20 })
+        t.equal(found.container, container)
+        const copies = container === 'envelope' ? i + 1 : 1
+        t.equal(found.records.length, copies * lines.length)
+        const differs = found.records.findIndex(
+          (record, i) => JSON.stringify(JSON.parse(record)) !== lines[i % lines.length],
+        )
+        t.equal(differs, -1, container)
+      }
+    }
+  })
+
   t.test('an empty file has one empty chunk', async (t) => {
     for (const content of ['', '\n \n', '[]', gzipSync('')]) {
       const { chunks, records, faults } = await read(content)

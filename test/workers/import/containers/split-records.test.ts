@@ -10,7 +10,10 @@ import fc from '../../../support/property.ts'
 
 const START = { offset: 0, line: 0 }
 
-/** What a splitter finds when the text comes in pieces of the given sizes, over and over. */
+/**
+ * What a splitter finds when the text comes in pieces of the given sizes, over and over. The memory of each piece
+ * is overwritten before the next one.
+ */
 function split(
   container: TextContainer,
   text: string | Buffer,
@@ -22,7 +25,11 @@ function split(
   const found = []
   for (let at = 0, i = 0; at < bytes.length; i++) {
     const end = at + (sizes[i % sizes.length] ?? bytes.length)
-    found.push(...splitter.push(bytes.subarray(at, end)))
+    const piece = Buffer.from(bytes.subarray(at, end))
+    for (const each of splitter.push(piece)) {
+      found.push(each.kind === 'record' ? { ...each, bytes: Buffer.from(each.bytes) } : each)
+    }
+    piece.fill('!')
     at = end
   }
   let broken: UploadFault | undefined
