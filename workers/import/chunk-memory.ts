@@ -25,7 +25,7 @@ export function giveBackMemory(memory: SharedArrayBuffer) {
 
 /** Puts texts one after another into memory that another thread can see. */
 export function openPacker() {
-  let bytes: Uint8Array = EMPTY
+  let bytes: Uint8Array = new Uint8Array()
   let ends: number[] = []
   return {
     /** Copies it. */
@@ -39,7 +39,8 @@ export function openPacker() {
     /** What was added, and where each text ends in it. Begins anew. */
     take() {
       const taken = { bytes: bytes.subarray(0, ends.at(-1) ?? 0), ends }
-      bytes = EMPTY
+      // Of its own: it may be moved to a thread.
+      bytes = new Uint8Array()
       ends = []
       return taken
     },
@@ -65,4 +66,3 @@ export function movedWith(...views: readonly (Uint8Array | undefined)[]): ArrayB
 const MEMORY_BYTES = 5 << 20
 /** For the records of those chunks of one import that are read and parsed at a time, and for the rows of as many. */
 const MEMORIES = 8
-const EMPTY = new Uint8Array()
