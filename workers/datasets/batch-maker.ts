@@ -1,5 +1,5 @@
 import type { Recipe } from '../../jobs/rules/datasets/recipe.ts'
-import { decodeContents } from '../../jobs/rules/traces/content.ts'
+import { decodeContent } from '../../jobs/rules/traces/content.ts'
 import { manifestOf } from './listed-trace.ts'
 import type { ManifestTools, RawTrace } from './listed-trace.ts'
 import { openPairTaker } from './pair-taker.ts'
@@ -22,9 +22,9 @@ export function openBatchMaker(recipe: Recipe, to: RowFiles): BatchMaker {
   return {
     *make(traces, tools) {
       for (const [id, list] of tools) known.set(id, list)
-      for (const [{ trace, content: _, ...previews }, content] of decodeContents(traces)) {
+      for (const { trace, content: bytes, ...previews } of traces) {
         const declared = known.get(manifestOf(trace) ?? '')
-        takes.take(trace, { ...content, ...previews }, output, declared)
+        takes.take(trace, { ...decodeContent(bytes), ...previews }, output, declared)
         if (output.isFull()) yield output.take()
       }
       yield output.take()

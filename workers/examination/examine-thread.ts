@@ -19,7 +19,7 @@ import { showRepair } from '../../jobs/rules/manifests/shown-repair.ts'
 import {
   contentText,
   encodeContent,
-  inflateContents,
+  peekContent,
   readContent,
 } from '../../jobs/rules/traces/content.ts'
 import type { InflatedContent } from '../../jobs/rules/traces/content.ts'
@@ -103,7 +103,8 @@ function answer(task: WorkTask): ThreadReply {
 /** @param work is given undefined for a trace that has to be given up */
 function ofEach<Result>(task: WorkTask, work: (trace: UsingTrace | undefined) => Result) {
   const results: Result[] = []
-  for (const [closed, inflated] of inflateContents(unpack(task))) {
+  for (const closed of unpack(task)) {
+    const inflated = peekContent(closed.content)
     Atomics.add(marks, BEAT, 1)
     const isOpened = !mayHoldMoreValues(inflated.text, MAX_VALUES.examine)
     results.push(work(isOpened ? open(closed, inflated) : undefined))

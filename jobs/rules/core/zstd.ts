@@ -6,7 +6,7 @@ import {
   zstdDecompress,
   zstdDecompressSync,
 } from 'node:zlib'
-import { openCompressor } from './zstd-context.ts'
+import { openCompressor, openInflater } from './zstd-context.ts'
 
 /** As one zstd frame, which begins with `ZSTD_MAGIC`. */
 export function compressText(text: string): Buffer {
@@ -20,47 +20,17 @@ export function compressInThread(text: Buffer): Promise<Buffer> {
 
 /** @throws Error for bytes that are no zstd frame, or one that was cut or damaged */
 export function inflateText(frame: Uint8Array): Buffer {
-  return zstdDecompressSync(frame)
+  const kept = inflateShort(frame)
+  return kept ? Buffer.from(kept) : zstdDecompressSync(frame)
 }
 
-/**
- * The texts of frames, as `inflateText` gives them. Short ones are inflated together: a call of its own takes
- * ten times as long as a short text does.
- */
-export function* inflateTexts(frames: Iterable<Uint8Array>): Generator<Buffer> {
-  let group: SizedFrame[] = []
-  let bytes = 0
-  for (const frame of frames) {
-    const size = toldSize(frame) ?? Infinity
-    if (group.length > 0 && bytes + size > TOGETHER_BYTES) {
-      yield* inflateTogether(group, bytes)
-      ;[group, bytes] = [[], 0]
-    }
-    group.push({ frame, size })
-    bytes += size
-  }
-  yield* inflateTogether(group, bytes)
+/** As `inflateText`, in memory that may be that of the next text as well. */
+export function peekText(frame: Uint8Array): Buffer {
+  return inflateShort(frame) ?? zstdDecompressSync(frame)
 }
 
-/** @param bytes of all their texts */
-function* inflateTogether(group: readonly SizedFrame[], bytes: number): Generator<Buffer> {
-  const frames = group.map(({ frame }) => frame)
-  const all = frames.length > 1 ? inflateUpTo(Buffer.concat(frames), bytes) : undefined
-  // One by one where a frame is damaged or tells another size, so that the error is of that frame.
-  if (all?.length !== bytes) {
-    for (const frame of frames) yield inflateText(frame)
-    return
-  }
-  let at = 0
-  for (const { size } of group) yield all.subarray(at, (at += size))
-}
-
-function inflateUpTo(frames: Uint8Array, bytes: number) {
-  try {
-    return zstdDecompressSync(frames, { maxOutputLength: bytes, chunkSize: Math.max(64, bytes) })
-  } catch {
-    return undefined
-  }
+function inflateShort(frame: Uint8Array) {
+  return inflate(frame, toldSize(frame) ?? Infinity)
 }
 
 /**
@@ -88,18 +58,11 @@ function optionsFor({ length }: { readonly length: number }) {
   return { ...FAST, chunkSize }
 }
 
-/** Of the texts that are inflated together. */
-const TOGETHER_BYTES = 1 << 20
 /** The first byte of every frame. */
 export const ZSTD_MAGIC = 0x28
 /** Level 1: about a quarter of the size at several hundred MB/s. */
 const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 const compressShort = openCompressor(FAST)
+const inflate = openInflater()
 const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
-
-interface SizedFrame {
-  readonly frame: Uint8Array
-  /** Of its text, in bytes; infinite where it is not told, which then is the only one of its group. */
-  readonly size: number
-}

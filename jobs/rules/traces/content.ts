@@ -6,7 +6,7 @@ import {
   compressText,
   inflateInThread,
   inflateText,
-  inflateTexts,
+  peekText,
   ZSTD_MAGIC,
 } from '../core/zstd.ts'
 import { openShared, sharedPieces } from './shared-content.ts'
@@ -70,25 +70,14 @@ export async function encodeContentInSteps(
  * @throws Error for bytes that are damaged, or of a form that this release does not know
  */
 export function decodeContent(bytes: Uint8Array): TraceContent {
-  return readContent(inflateContent(bytes))
-}
-
-/**
- * As `decodeContent`, of several, whose short ones are inflated together. Gives each with its content, when it
- * is asked for.
- */
-export function* decodeContents<T extends { readonly content: Uint8Array }>(
-  encoded: readonly T[],
-): Generator<[T, TraceContent]> {
-  for (const [each, inflated] of inflateContents(encoded)) yield [each, readContent(inflated)]
+  return readContent(peekContent(bytes))
 }
 
 /** As `decodeContent`, in steps: it awaits `pause` between them, and a thread inflates a large content. */
 export async function decodeContentInSteps(bytes: Uint8Array, pause: Pause): Promise<TraceContent> {
   if (bytes.length < LARGE_BOX) return decodeContent(bytes)
-  const form = formOf(bytes)
+  const { form, text } = await inflateLarge(bytes)
   try {
-    const text = await inflateInThread(frameOf(bytes))
     const value = await inSteps(parseInPieces(text), pause)
     return form === 'shared' ? await inSteps(openShared(value), pause) : (value as TraceContent)
   } catch (error) {
@@ -105,56 +94,45 @@ export interface InflatedContent {
 
 /** @throws Error as `decodeContent` */
 export function inflateContent(bytes: Uint8Array): InflatedContent {
+  return inflateWith(inflateText, bytes)
+}
+
+/** As `inflateContent`, in memory that may be that of the next content as well. */
+export function peekContent(bytes: Uint8Array): InflatedContent {
+  return inflateWith(peekText, bytes)
+}
+
+function inflateWith(inflate: typeof inflateText, bytes: Uint8Array): InflatedContent {
   const form = formOf(bytes)
   try {
-    return { form, text: inflateText(frameOf(bytes)) }
+    return { form, text: inflate(frameOf(bytes)) }
   } catch (error) {
     throw damaged(error)
   }
 }
 
 /**
- * As `inflateContent`, of several, whose short ones are inflated together. Gives each with its text, when it
- * is asked for.
- */
-export function* inflateContents<T extends { readonly content: Uint8Array }>(
-  encoded: readonly T[],
-): Generator<[T, InflatedContent]> {
-  const texts = inflateTexts(encoded.map(({ content }) => frameOf(content)))
-  for (const each of encoded) yield [each, nextInflated(texts, formOf(each.content))]
-}
-
-function nextInflated(texts: Generator<Buffer, void>, form: ContentForm): InflatedContent {
-  try {
-    const { value: text } = texts.next()
-    return { form, text: text as Buffer }
-  } catch (error) {
-    throw damaged(error)
-  }
-}
-
-/**
- * The texts of contents, as `contentText` would give them, in pieces that are written without parsing. Short
- * ones are inflated together, and a thread inflates a large one. Gives each with its pieces, some of which are
- * empty, so that whoever takes them may pause.
+ * The texts of contents, as `contentText` would give them, in pieces that are written without parsing. A thread
+ * inflates a large one. Gives each with its pieces, some of which are empty, so that whoever takes them may pause.
  * @throws Error as `decodeContent`, also while pieces are taken
  */
 export async function* writeContents<T extends { readonly content: Uint8Array }>(
   encoded: readonly T[],
 ): AsyncGenerator<[T, Generator<Uint8Array>]> {
-  const isLarge = ({ content }: T) => content.length >= LARGE_BOX
-  const short = encoded.filter((each) => !isLarge(each))
-  const texts = inflateTexts(short.map(({ content }) => frameOf(content)))
   for (const each of encoded) {
-    const form = formOf(each.content)
-    try {
-      const text = isLarge(each)
-        ? await inflateInThread(frameOf(each.content))
-        : (texts.next().value as Buffer)
-      yield [each, textPieces({ form, text })]
-    } catch (error) {
-      throw damaged(error)
-    }
+    const { content } = each
+    const inflated =
+      content.length < LARGE_BOX ? inflateContent(content) : await inflateLarge(content)
+    yield [each, textPieces(inflated)]
+  }
+}
+
+async function inflateLarge(bytes: Uint8Array): Promise<InflatedContent> {
+  const form = formOf(bytes)
+  try {
+    return { form, text: await inflateInThread(frameOf(bytes)) }
+  } catch (error) {
+    throw damaged(error)
   }
 }
 

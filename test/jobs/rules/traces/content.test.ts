@@ -4,12 +4,14 @@ import {
   contentText,
   decodeContent,
   decodeContentInSteps,
-  decodeContents,
   encodeContent,
   encodeContentInSteps,
   inflateContent,
+  peekContent,
+  readContent,
   shareContent,
 } from '../../../../jobs/rules/traces/content.ts'
+import type { InflatedContent } from '../../../../jobs/rules/traces/content.ts'
 import type { TraceContent } from '../../../../jobs/rules/traces/trace.ts'
 import { contents, encoded, growing } from '../../../support/any-content.ts'
 import { recorded } from '../../../support/recorded-trace.ts'
@@ -35,24 +37,25 @@ t.test('any content comes back from either form as it was, member by member', as
   )
 })
 
-t.test('contents of any sizes and forms come back together as they do one by one', (t) => {
-  fc.assert(
-    fc.property(fc.array(encoded(), { maxLength: 30 }), (all) => {
-      const boxes = all.map((content) => ({ content }))
-      const read = [...decodeContents(boxes)]
-      t.ok(read.every(([box], i) => box === boxes[i]))
-      const texts = read.map(([, content]) => contentText(content))
-      t.strictSame(
-        texts,
-        all.map((bytes) => contentText(decodeContent(bytes))),
-      )
-    }),
-  )
-  t.end()
-})
+t.test(
+  'contents of any sizes and forms that are read one after another have their own texts',
+  (t) => {
+    fc.assert(
+      fc.property(fc.array(encoded(), { maxLength: 30 }), (all) => {
+        const inflated = all.map(inflateContent)
+        for (const [i, bytes] of all.entries()) {
+          t.same(peekContent(bytes), inflated[i])
+          t.strictSame(decodeContent(bytes), readContent(inflated[i] as InflatedContent))
+        }
+      }),
+    )
+    t.end()
+  },
+)
 
-t.test('of contents decoded together those before a damaged one are read', (t) => {
+t.test('contents behind a damaged one are read', (t) => {
   const good = Array.from({ length: 3 }, (_, n) => encodeContent(growing(n).content, 'shared'))
+  const texts = good.map((bytes) => contentText(decodeContent(bytes)))
   const frame = encodeContent(growing(1).content, 'whole')
   const short = Buffer.from(frame)
   // The byte after magic and descriptor is the lowest of the size it tells.
@@ -65,12 +68,13 @@ t.test('of contents decoded together those before a damaged one are read', (t) =
     [Buffer.of(0x28), DAMAGED.message],
     [other, /begins with 0x02/],
   ] as const) {
-    const decoding = decodeContents([...good, bad, ...good].map((content) => ({ content })))
-    for (const bytes of good) {
-      const { value } = decoding.next()
-      t.same(value?.[1], decodeContent(bytes))
+    for (const read of [decodeContent, inflateContent, peekContent]) {
+      t.throws(() => read(bad), { message })
+      t.strictSame(
+        good.map((bytes) => contentText(decodeContent(bytes))),
+        texts,
+      )
     }
-    t.throws(() => decoding.next(), { message })
   }
   t.end()
 })
