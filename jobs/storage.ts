@@ -40,7 +40,10 @@ export interface ReadOptions {
   readonly start?: number
   /** The byte after the last one; default that of the file. */
   readonly end?: number
-  /** Memory for the next part, of at most so many bytes; default new memory. A storage that reads over a network has its own. */
+  /**
+   * Memory for the next part, of at most so many bytes; default new memory. A storage that reads over a network
+   * ignores it.
+   */
   readonly allocate?: (bytes: number) => Buffer
 }
 

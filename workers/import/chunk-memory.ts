@@ -1,20 +1,20 @@
 /**
  * Memory that the main thread and those that parse both see. It is used again and again: as garbage it would make V8
- * mark the whole heap every other chunk, and moved back and forth as well, because V8 takes what comes back for new.
+ * mark the whole heap every other chunk. So it would where it is moved: V8 counts what comes back as new memory.
  */
 const spares: SharedArrayBuffer[] = []
-/** What a run that ended early did not give back is collected, and made anew. */
-let made: WeakRef<SharedArrayBuffer>[] = []
+let made = 0
+/** Where a run ends before it has stored its rows, their memory is not given back, but collected. */
+const collected = new FinalizationRegistry(() => void made--)
 
-/** Memory with anything in it; undefined where so much is more than one has, and while all of them are in use. */
+/** Memory with anything in it. Undefined for more bytes than one has, and while all are in use. */
 export function takeMemory(bytes = 0): SharedArrayBuffer | undefined {
   if (bytes > MEMORY_BYTES) return undefined
   const spare = spares.pop()
-  if (spare) return spare
-  made = made.filter((each) => each.deref())
-  if (made.length === MEMORIES) return undefined
+  if (spare || made === MEMORIES) return spare
+  made++
   const memory = new SharedArrayBuffer(MEMORY_BYTES)
-  made.push(new WeakRef(memory))
+  collected.register(memory, undefined)
   return memory
 }
 

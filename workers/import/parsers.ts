@@ -67,7 +67,7 @@ export async function parseInThread(
 ): Promise<ThreadChunk> {
   const thread = pickThread()
   const chunkId = ++lastId
-  const memory = takeMemory()
+  const memory = settings.dryRun ? undefined : takeMemory()
   thread.chunks++
   try {
     const { bytes, ends, lines } = chunk

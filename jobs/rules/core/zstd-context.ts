@@ -26,7 +26,7 @@ export function openCompressor(
  * Inflates frames in one native context into one buffer, which are kept: as garbage, what is inflated would make V8
  * mark the whole heap again and again. The function is told how many bytes a frame holds, and the next call
  * overwrites what it returns. It returns undefined for more than 1 MiB, for a frame that is damaged or holds another
- * number, and as `openCompressor`.
+ * number, and where Node lacks the internals that `openContext` needs.
  */
 export function openInflater(
   open: () => object = createZstdDecompress,

@@ -155,7 +155,7 @@ export async function shareContent(bytes: Uint8Array, pause: Pause): Promise<Buf
   if (!isShared(content, 'shared') || formOf(bytes) === 'shared') return undefined
   const shared = await encodeContentInSteps(content, { form: 'shared', pause })
   const again = shared && contentText(await decodeContentInSteps(shared, pause))
-  return again === inflateContent(bytes).text.toString() ? shared : undefined
+  return again === peekContent(bytes).text.toString() ? shared : undefined
 }
 
 /** @throws Error as `decodeContent` */

@@ -26,11 +26,11 @@ t.test('what is not given back is made anew once it is garbage', async (t) => {
   t.equal(takeMemory(), undefined)
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('globalThis.gc') as () => void
-  let again: SharedArrayBuffer[] = []
+  const again: SharedArrayBuffer[] = []
   for (let i = 0; i < 500 && again.length < 8; i++) {
-    await delay(1)
     collect()
-    again = [...again, ...takeAll()]
+    again.push(...takeAll())
+    await delay(1)
   }
   t.equal(again.length, 8)
   again.forEach(giveBackMemory)

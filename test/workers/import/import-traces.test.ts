@@ -53,6 +53,24 @@ t.test('working off an import', async (t) => {
     })
   })
 
+  await t.test('stores of imports that run at once what is theirs', async (t) => {
+    const names = ['one', 'other', 'third']
+    const fileNamed = (name: string) =>
+      Array.from({ length: 400 }, (_, i) =>
+        JSON.stringify({ trace_id: `t${i}`, agent_name: name, task_id: `${name} ${i}` }),
+      ).join('\n')
+    const imports = await Promise.all(names.map((name) => submit(fileNamed(name))))
+    const { stop } = await service.startWorkers([importHandler({ chunkBytes: CHUNK_BYTES })])
+    await Promise.all(imports.map(({ ended }) => ended()))
+    await stop()
+    for (const [i, { orgId }] of imports.entries()) {
+      const rows = await sql<{ trace_id: string; task_id: string }[]>`
+        select trace_id, task_id from traces where org_id = ${orgId} and agent_name = ${names[i] as string}`
+      t.equal(rows.length, 400)
+      t.ok(rows.every((row) => row.task_id === `${names[i]} ${row.trace_id.slice(1)}`))
+    }
+  })
+
   await t.test(
     'skips known traces that come after many new ones, and goes on with new ones',
     async (t) => {

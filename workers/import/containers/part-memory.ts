@@ -7,7 +7,7 @@ export function openPartMemory() {
   return {
     allocate(bytes: number): Buffer {
       const at = spares.findIndex(({ byteLength }) => byteLength >= bytes)
-      const memory = spares.splice(at, at < 0 ? 0 : 1)[0] ?? new ArrayBuffer(bytes)
+      const memory = spares.splice(at, at < 0 ? 0 : 1)[0] ?? Buffer.allocUnsafeSlow(bytes).buffer
       own.add(memory)
       return Buffer.from(memory, 0, bytes)
     },

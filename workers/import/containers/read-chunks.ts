@@ -8,7 +8,7 @@ import type { LineFault } from './upload-fault.ts'
 
 /** Records that go through the import together. */
 export interface Chunk {
-  /** The records one after another, in memory of their own (`chunk-memory.ts`). */
+  /** The records one after another, in memory that is used again once they are parsed (`chunk-memory.ts`). */
   readonly bytes: Uint8Array
   /** Where each record ends in `bytes`. */
   readonly ends: readonly number[]
