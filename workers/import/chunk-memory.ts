@@ -18,9 +18,9 @@ export function takeMemory(bytes = 0): SharedArrayBuffer | undefined {
   return memory
 }
 
-/** Call it when no thread uses it any more. */
-export function giveBackMemory(memory: SharedArrayBuffer) {
-  spares.push(memory)
+/** Call it when no thread uses the memory any more. Ignores what is not from here. */
+export function giveBackMemory(memory: ArrayBufferLike | undefined) {
+  if (memory instanceof SharedArrayBuffer) spares.push(memory)
 }
 
 /** Puts texts one after another into memory that another thread can see. */
@@ -53,7 +53,7 @@ function enlarged({ buffer }: Uint8Array, used: number, bytes: number) {
     takeMemory(bytes) ?? new ArrayBuffer(Math.max(bytes, MEMORY_BYTES, 2 * buffer.byteLength))
   const larger = new Uint8Array(memory)
   larger.set(new Uint8Array(buffer, 0, used))
-  if (buffer instanceof SharedArrayBuffer) giveBackMemory(buffer)
+  giveBackMemory(buffer)
   return larger
 }
 

@@ -21,9 +21,8 @@ parentPort?.on('message', (task: ThreadTask) => {
 function work({ taskId, ...task }: ThreadTask): [ThreadReply, ArrayBuffer[]] {
   try {
     switch (task.kind) {
-      case 'parse': {
+      case 'parse':
         return [{ taskId, result: parse(task) }, []]
-      }
       case 'encode': {
         const { chunk, settings, encoder } = take(task.chunkId)
         const result = encodeChunk(chunk, task.known, settings, task.chunkNo, encoder)

@@ -80,7 +80,7 @@ export async function parseInThread(
       memory,
     }
     const parsed = await thread.run<ParsedReply>(task, movedWith(bytes))
-    if (bytes.buffer instanceof SharedArrayBuffer) giveBackMemory(bytes.buffer)
+    giveBackMemory(bytes.buffer)
     return {
       ...parsed,
       async encode(known, chunkNo) {
@@ -94,9 +94,7 @@ export async function parseInThread(
         thread.chunks--
         thread.run({ kind: 'drop', chunkId }).catch(() => undefined)
       },
-      release() {
-        if (memory) giveBackMemory(memory)
-      },
+      release: () => giveBackMemory(memory),
     }
   } catch (error) {
     thread.chunks--
@@ -113,13 +111,18 @@ export async function assembleInThread(
   return runInThread<EncodedPage>({ kind: 'assemble', traces, settings }, [bytes])
 }
 
-/** Parses lines of a backup in the thread that has the fewest. Their bytes are moved to it. */
+/**
+ * Parses lines of a backup in the thread that has the fewest. The memory of their bytes may not be used afterwards.
+ */
 export async function parseLinesInThread(
   { bytes, ends, lines, starts, faults }: LineBytes,
   settings: LineSettings,
 ): Promise<ParsedLines> {
   const chunk = { bytes, ends, lines, starts, faults }
-  return runInThread<ParsedLines>({ kind: 'restore', chunk, settings }, movedWith(bytes))
+  const task = { kind: 'restore', chunk, settings } as const
+  const parsed = await runInThread<ParsedLines>(task, movedWith(bytes))
+  giveBackMemory(bytes.buffer)
+  return parsed
 }
 
 async function runInThread<T>(task: DistributedOmit<ThreadTask>, moved: ArrayBuffer[]): Promise<T> {

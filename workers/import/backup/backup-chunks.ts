@@ -1,5 +1,6 @@
 import { isSpace, NEWLINE } from '../../../jobs/rules/core/json-bytes.ts'
 import { KINDS } from '../../../jobs/rules/import/backup/lines.ts'
+import { openPacker } from '../chunk-memory.ts'
 import type { Upload } from '../containers/open-upload.ts'
 import type { Position } from '../containers/split-records.ts'
 import { UploadFault } from '../containers/upload-fault.ts'
@@ -7,8 +8,8 @@ import type { LineFault } from '../containers/upload-fault.ts'
 
 /** Lines of a backup that are stored together. */
 export interface BackupChunk {
-  /** The lines one after another, in a buffer of their own. */
-  readonly bytes: Uint8Array<ArrayBuffer>
+  /** The lines one after another, in memory that is used again once they are parsed (`chunk-memory.ts`). */
+  readonly bytes: Uint8Array
   /** Where each line ends in `bytes`. */
   readonly ends: readonly number[]
   /** The number of each line. */
@@ -124,7 +125,7 @@ function join(parts: readonly Buffer[], end: Buffer) {
 
 /** Collects the lines of one chunk after the other. */
 function openBatch(from: Position) {
-  let texts: Buffer[] = []
+  const texts = openPacker()
   let lines: number[] = []
   let starts: number[] = []
   let faults: UnreadLine[] = []
@@ -142,14 +143,13 @@ function openBatch(from: Position) {
       next = { offset: start + size, line: next.line + 1 }
       if (bytes === null) faults.push({ line: next.line, kind, ...TOO_LONG })
       else if (!isBlank(bytes)) {
-        texts.push(bytes)
+        texts.add(bytes)
         lines.push(next.line)
         starts.push(start)
       }
     },
     take() {
-      const taken = { ...packed(texts), lines, starts, faults, next }
-      texts = []
+      const taken = { ...texts.take(), lines, starts, faults, next }
       lines = []
       starts = []
       faults = []
@@ -157,18 +157,6 @@ function openBatch(from: Position) {
       return taken
     },
   }
-}
-
-/** Copies: only memory of our own can go to a thread. */
-function packed(texts: readonly Buffer[]) {
-  const bytes = new Uint8Array(texts.reduce((sum, { length }) => sum + length, 0))
-  const ends: number[] = []
-  let end = 0
-  for (const text of texts) {
-    bytes.set(text, end)
-    ends.push((end += text.length))
-  }
-  return { bytes, ends }
 }
 
 /** Whether a line comes together with the one before it; a damaged one may be about that. */
