@@ -34,19 +34,21 @@ async function findInLog(sql: Sql, lines: readonly string[]) {
   return isLeaked ? ['the log'] : []
 }
 
-/** Names of tables, those of the queue included, of which a row as text matches a regular expression. */
+/**
+ * Names of tables, those of the queue included, of which a row as text matches a regular expression. It is one
+ * statement: so many at once would open all connections that a pool may have.
+ */
 export async function findInTables(sql: Sql, pattern = KEY_IN_TABLE) {
-  const tables = await sql<{ schema: string; name: string }[]>`
-    select table_schema as schema, table_name as name from information_schema.tables
-    where table_schema in ('public', 'pgboss') and table_type = 'BASE TABLE'`
-  const found = await Promise.all(
-    tables.map(async ({ schema, name }) => {
-      const [row] = await sql`
-        select 1 from ${sql(schema)}.${sql(name)} t where t::text ~ ${pattern} limit 1`
-      return row ? [`${schema}.${name}`] : []
-    }),
+  const tables = await sql<{ name: string }[]>`
+    select format('%I.%I', relnamespace::regnamespace, relname) as name from pg_class
+    where relnamespace in ('public'::regnamespace, 'pgboss'::regnamespace)
+      and relkind in ('r', 'p') and not relispartition`
+  const searches = tables.map(
+    ({ name }) =>
+      `select '${name}' as name where exists (select from ${name} t where t::text ~ $1)`,
   )
-  return found.flat()
+  const found = await sql.unsafe<{ name: string }[]>(searches.join(' union all '), [pattern])
+  return found.map(({ name }) => name)
 }
 
 const KEY = /svc_sk_[0-9A-Za-z]{38}/

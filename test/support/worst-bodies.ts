@@ -12,13 +12,13 @@ interface Limits {
 }
 
 /**
- * Makes the bodies, by name, that cost an operation most within its limits. Each is the example of its
- * document, which is accepted, with one member driven to the limits, so that the operation works on it as
+ * The bodies, by name and how they are made, that cost an operation most within its limits. Each is the example
+ * of its document, which is accepted, with one member driven to the limits, so that the operation works on it as
  * far as it can.
  */
 export function openWorstBodies(document: Document, limits: Limits) {
-  const values = [...freeValues(limits)]
-  return function* (schema: Schema): Generator<[string, unknown]> {
+  const values = freeValues(limits)
+  return function* (schema: Schema): Generator<[string, () => unknown]> {
     const { properties = {}, example = {} } = resolved(document, schema)
     const put = (name: string, value: unknown) => ({ ...(example as object), [name]: value })
     for (const [name, member] of Object.entries(properties)) {
@@ -33,14 +33,14 @@ export function openWorstBodies(document: Document, limits: Limits) {
       ] as const) {
         const most = Math.min(maxItems, limits.values / (4 + countValues(item)))
         const count = Math.min(most, limits.bytes / sizeOf(item) - 10)
-        yield [`${name} ${what}`, put(name, fill(count, item))]
+        yield [`${name} ${what}`, () => put(name, fill(count, item))]
       }
     }
     const free = Object.keys(properties).filter((name) =>
       choicesOf(document, properties[name] as Schema).some((each) => !each.type || isFree(each)),
     )
     for (const name of ['unknown', ...free]) {
-      for (const [what, value] of values) yield [`${name}: ${what}`, put(name, value)]
+      for (const [what, make] of values) yield [`${name}: ${what}`, () => put(name, make())]
     }
   }
 }
@@ -139,21 +139,23 @@ function worstSpans(): [string, () => unknown][] {
 }
 
 /** Values that fill the limits, each in a way of its own. */
-function* freeValues({ values, bytes, members }: Limits): Generator<[string, object]> {
+function freeValues({ values, bytes, members }: Limits): [string, () => object][] {
   const count = values - 200
   const names = Array.from({ length: count }, (_, i) => `n${i}`)
   const wide = (from: number) =>
     Object.fromEntries(names.slice(from, from + members).map((name) => [name, 0]))
   const deep = (depth: number): unknown => (depth === 0 ? [] : [deep(depth - 1)])
-  yield ['empty objects', { a: fill(count, {}) }]
-  yield ['wide objects', { a: fill(count / members - 1, 0).map((_, i) => wide(i * members)) }]
-  yield ['a wide object', wide(0)]
-  yield ['distinct objects', { a: names.slice(0, count / 2).map((name) => ({ [name]: 0 })) }]
-  yield ['deep lists', { a: Array.from({ length: count / 60 }, () => deep(58)) }]
-  yield ['a long text', { a: 'x'.repeat(bytes - 4000) }]
-  yield ['a text of escapes', { a: '"'.repeat(bytes / 2 - 4000) }]
-  yield ['a text of NULs', { a: '\0'.repeat(bytes / 6 - 4000) }]
-  yield ['a text beyond ASCII', { a: 'é'.repeat(bytes / 2 - 4000) }]
+  return [
+    ['empty objects', () => ({ a: fill(count, {}) })],
+    ['wide objects', () => ({ a: fill(count / members - 1, 0).map((_, i) => wide(i * members)) })],
+    ['a wide object', () => wide(0)],
+    ['distinct objects', () => ({ a: names.slice(0, count / 2).map((name) => ({ [name]: 0 })) })],
+    ['deep lists', () => ({ a: Array.from({ length: count / 60 }, () => deep(58)) })],
+    ['a long text', () => ({ a: 'x'.repeat(bytes - 4000) })],
+    ['a text of escapes', () => ({ a: '"'.repeat(bytes / 2 - 4000) })],
+    ['a text of NULs', () => ({ a: '\0'.repeat(bytes / 6 - 4000) })],
+    ['a text beyond ASCII', () => ({ a: 'é'.repeat(bytes / 2 - 4000) })],
+  ]
 }
 
 /** A small value with every member there is. */

@@ -12,7 +12,7 @@ import { component, manifest, tool, traceOf } from '../../support/manifests.ts'
 const string = { type: 'string' }
 const ignore = () => undefined
 let serial = 0
-const stored = (...components: Component[]) => ({ id: `m${++serial}`, ...manifest(...components) })
+const stored = (...components: Component[]) => ({ id: `r${++serial}`, ...manifest(...components) })
 const closed = (...args: Parameters<typeof traceOf>) => ({
   ...toTraceRow(traceOf(...args), 'shared'),
   given_up: false,

@@ -1,0 +1,3 @@
+import { runArea } from '../support/area.ts'
+
+await runArea(import.meta.filename)
