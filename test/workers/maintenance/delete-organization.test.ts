@@ -96,7 +96,7 @@ t.test('a deletion whose process is killed goes on, and ends jobs that run', asy
   const { service, remove, isGone } = await openScene(t)
   const { sql } = service
   const org = { ...(await service.makeOrganization()), files: [] }
-  for (let batch = 0; batch < 6; batch++) {
+  for (let batch = 0; batch < 20; batch++) {
     const traces = Array.from({ length: 500 }, (_, i) => ({ trace_id: `t${batch}-${i}` }))
     await storeJudged(sql, org, traces)
   }
@@ -109,7 +109,7 @@ t.test('a deletion whose process is killed goes on, and ends jobs that run', asy
     return row?.n ?? 0
   }
   const first = await startWorkerProcess(service, 'maintenance', {})
-  await until(async () => (await count()) < 3000)
+  await until(async () => (await count()) < 10_000)
   const [job] = await sql<{ state: string }[]>`select state from jobs where id = ${body.job_id}`
   if ((await count()) > 0) t.equal(job?.state, 'running')
   await remove(org)
