@@ -6,12 +6,13 @@ import t from 'tap'
  * Runs the test files of a part of `test` one after the other in this process: loading the service takes longer than
  * most of them. `test/areas/api.skills.ts` runs those of `test/api/skills`, and `test/areas/api.ts` those of `test/api`
  * that no other area has. Each file can be run by itself, too.
+ * @param area the path of its file
  */
-export async function runArea(name: string) {
+export async function runArea(area: string) {
   // What a file opened is closed behind its last test, and not behind the last file.
   const teardowns: (() => unknown)[] = []
   t.teardown = (handler) => void teardowns.unshift(handler)
-  for (const file of filesOf(name)) {
+  for (const file of filesOf(area)) {
     await import(`../../${file}`)
     // Its tests are in the queue; this one comes behind them.
     await t.test(`${file} leaves nothing open`, async (t) => {
@@ -22,8 +23,8 @@ export async function runArea(name: string) {
   t.end()
 }
 
-function filesOf(name: string) {
-  const own = folderOf(name)
+function filesOf(area: string) {
+  const own = folderOf(area)
   const others = globSync('test/areas/*.ts')
     .map(folderOf)
     .filter((folder) => folder.startsWith(own) && folder !== own)
@@ -34,5 +35,4 @@ function filesOf(name: string) {
   return files
 }
 
-/** @param area such as `test/areas/api.skills.ts` */
 const folderOf = (area: string) => `test/${basename(area, '.ts').replaceAll('.', '/')}/`

@@ -84,14 +84,12 @@ export async function driveBodies(t: Test, isTried: (path: string, name: string)
     // A streamed body is never in memory as a whole.
     if (!body || 'stream' in body) continue
     const described = document.paths[fullPath(path)]?.[method.toLowerCase()]?.requestBody
-    const bodies: Iterable<[string, () => unknown]>[] = [
-      bodiesOf(described?.content['application/json']?.schema ?? {}),
-      [['a bomb of lists', () => bomb]],
-      largeBodies(path, LIMITS),
+    const bodies: [string, () => unknown][] = [
+      ...bodiesOf(described?.content['application/json']?.schema ?? {}),
+      ['a bomb of lists', () => bomb],
+      ...largeBodies(path, LIMITS),
     ]
-    for (const each of bodies) {
-      for (const [name, make] of each) await send(method, path, name, make)
-    }
+    for (const [name, make] of bodies) await send(method, path, name, make)
   }
 }
 

@@ -35,21 +35,25 @@ async function findInLog(sql: Sql, lines: readonly string[]) {
 }
 
 /**
- * Names of tables, those of the queue included, of which a row as text matches a regular expression. It is one
- * statement: so many at once would open all connections that a pool may have.
+ * Names of tables, those of the queue included, of which a row as text matches one of the patterns: regular
+ * expressions of PostgreSQL, or what `literally` makes. It is one statement: so many at once would open all
+ * connections that a pool may have.
  */
-export async function findInTables(sql: Sql, pattern = KEY_IN_TABLE) {
+export async function findInTables(sql: Sql, patterns: readonly string[] = [KEY_IN_TABLE]) {
   const tables = await sql<{ name: string }[]>`
     select format('%I.%I', relnamespace::regnamespace, relname) as name from pg_class
     where relnamespace in ('public'::regnamespace, 'pgboss'::regnamespace)
       and relkind in ('r', 'p') and not relispartition`
   const searches = tables.map(
     ({ name }) =>
-      `select '${name}' as name where exists (select from ${name} t where t::text ~ $1)`,
+      `select '${name}' as name where exists (select from ${name} t where t::text ~ any($1::text[]))`,
   )
-  const found = await sql.unsafe<{ name: string }[]>(searches.join(' union all '), [pattern])
+  const found = await sql.unsafe<{ name: string }[]>(searches.join(' union all '), [patterns])
   return found.map(({ name }) => name)
 }
+
+/** The pattern of a text itself. PostgreSQL reads what `RegExp.escape` makes as another one. */
+export const literally = (text: string) => `***=${text}`
 
 const KEY = /svc_sk_[0-9A-Za-z]{38}/
 /** As text, or as the hexadecimal that bytes are shown in. */

@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import { pullTracesHandler } from '../../../../workers/import/pull-traces.ts'
 import { makePlatformTraces } from '../../../support/platforms/platform-traces.ts'
 import { DOUBLES, openPulls } from '../../../support/platforms/pulls.ts'
-import { findInTables } from '../../../support/secrets.ts'
+import { findInTables, literally } from '../../../support/secrets.ts'
 import { openService } from '../../../support/service.ts'
 
 const TRACES = makePlatformTraces(2)
@@ -42,8 +42,7 @@ t.test('a key that is refused is in no log, row, error or payload', async (t) =>
       const pair = Buffer.from(`${keys['public_key']}:${WRONG_KEY}`).toString('base64')
       const forms = [WRONG_KEY, pair, Buffer.from(WRONG_KEY).toString('hex')]
       const look = async () => {
-        for (const form of forms)
-          found.push(...(await findInTables(service.sql, RegExp.escape(form))))
+        found.push(...(await findInTables(service.sql, forms.map(literally))))
       }
       await look()
       const shown = await pulled.ended()
