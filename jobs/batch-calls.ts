@@ -14,60 +14,84 @@ export function batchCalls<Context extends object, Item, Result>(
     groupOf = () => '',
     processOf = (context) => context,
     weights = { of: () => 0, max: Infinity },
+    beside = { calls: 1, keyOf: () => '' },
   }: Grouping<Context, Item> = {},
 ): (context: Context, item: Item) => Promise<Result> {
-  const processes = new WeakMap<object, Map<string, Waiting<Item, Result>[]>>()
+  const processes = new WeakMap<object, Map<string, Group<Item, Result>>>()
 
   function groupsOf(context: Context) {
     const process = processOf(context)
-    const groups = processes.get(process) ?? new Map<string, Waiting<Item, Result>[]>()
+    const groups = processes.get(process) ?? new Map<string, Group<Item, Result>>()
     processes.set(process, groups)
     return groups
   }
 
-  async function drain(context: Context, group: string, waiting: Waiting<Item, Result>[]) {
-    // So that what is given at once goes together from the first call on.
-    await Promise.resolve()
-    while (waiting.length > 0) {
-      const taken = waiting.splice(0, countTogether(waiting, max, weights))
-      try {
-        const items = taken.map(({ item }) => item)
-        const results = (await taken[0]?.asCalled(() => work(context, items))) ?? []
-        taken.forEach(({ resolve }, i) => resolve(results[i] as Result))
-      } catch (error) {
-        for (const { reject } of taken) reject(error)
-      }
+  /** Begins the calls that are due, and forgets a group that nothing is left of. */
+  function begin(context: Context, name: string, group: Group<Item, Result>) {
+    while (group.waiting.length > 0 && group.calls < beside.calls) {
+      const { taken, left, isFull } = choose(group)
+      if (group.calls > 0 && !isFull) return
+      group.waiting = left
+      void call(context, name, group, taken)
     }
-    groupsOf(context).delete(group)
+    if (group.calls === 0) groupsOf(context).delete(name)
+  }
+
+  /** Those of a group that go into its next call, and whether more are left than it takes. */
+  function choose({ waiting, busyKeys }: Group<Item, Result>) {
+    const taken: Waiting<Item, Result>[] = []
+    const left: Waiting<Item, Result>[] = []
+    let weight = 0
+    let isFull = false
+    for (const each of waiting) {
+      if (isFull || busyKeys.has(beside.keyOf(each.item))) {
+        left.push(each)
+        continue
+      }
+      weight += weights.of(each.item)
+      isFull = taken.length > 0 && (taken.length === max || weight > weights.max)
+      const chosen = isFull ? left : taken
+      chosen.push(each)
+    }
+    return { taken, left, isFull }
+  }
+
+  async function call(
+    context: Context,
+    name: string,
+    group: Group<Item, Result>,
+    taken: readonly Waiting<Item, Result>[],
+  ) {
+    const items = taken.map(({ item }) => item)
+    const keys = items.map(beside.keyOf)
+    group.calls++
+    for (const key of keys) group.busyKeys.add(key)
+    try {
+      const results = (await taken[0]?.asCalled(() => work(context, items))) ?? []
+      taken.forEach(({ resolve }, i) => resolve(results[i] as Result))
+    } catch (error) {
+      for (const { reject } of taken) reject(error)
+    }
+    group.calls--
+    for (const key of keys) group.busyKeys.delete(key)
+    begin(context, name, group)
   }
 
   return (context, item) =>
     new Promise((resolve, reject) => {
       const groups = groupsOf(context)
-      const group = groupOf(item)
-      const waiting = groups.get(group)
-      const added = { item, asCalled: AsyncLocalStorage.snapshot(), resolve, reject }
-      if (waiting) return void waiting.push(added)
-      const opened = [added]
-      groups.set(group, opened)
-      void drain(context, group, opened)
+      const name = groupOf(item)
+      const group = groups.get(name) ?? { waiting: [], calls: 0, busyKeys: new Set() }
+      groups.set(name, group)
+      group.waiting.push({ item, asCalled: AsyncLocalStorage.snapshot(), resolve, reject })
+      if (group.isAwaited) return
+      group.isAwaited = true
+      // So that what is given at once goes together from the first call on.
+      queueMicrotask(() => {
+        group.isAwaited = false
+        begin(context, name, group)
+      })
     })
-}
-
-/** How many of those that wait go into one call. */
-function countTogether<Item>(
-  waiting: readonly { readonly item: Item }[],
-  max: number,
-  weights: Weights<Item>,
-) {
-  let weight = 0
-  let count = 0
-  for (const { item } of waiting) {
-    weight += weights.of(item)
-    if (count > 0 && (count === max || weight > weights.max)) break
-    count++
-  }
-  return count
 }
 
 interface Grouping<Context, Item> {
@@ -77,16 +101,36 @@ interface Grouping<Context, Item> {
   readonly processOf?: (context: Context) => object
   /** Of the items of one call, which end it at `max` of them together, or after one; default none. */
   readonly weights?: Weights<Item>
+  /** Default one call of a group at a time. */
+  readonly beside?: Beside<Item>
 }
 
 interface Weights<Item> {
   readonly of: (item: Item) => number
   readonly max: number
 }
+
+interface Beside<Item> {
+  /** Most calls of a group at a time. One begins beside another only when more items wait than it takes. */
+  readonly calls: number
+  /** Items that have the same key are worked on in the order in which they came. */
+  readonly keyOf: (item: Item) => string
+}
+
+interface Group<Item, Result> {
+  waiting: Waiting<Item, Result>[]
+  /** Those under way. */
+  calls: number
+  /** Keys of what is worked on. */
+  readonly busyKeys: Set<string>
+  /** A look at what waits is due. */
+  isAwaited?: boolean
+}
+
 interface Waiting<Item, Result> {
-  item: Item
+  readonly item: Item
   /** Runs a function in the asynchronous context of the caller. */
-  asCalled: <T>(work: () => T) => T
-  resolve: (result: Result) => void
-  reject: (error: unknown) => void
+  readonly asCalled: <T>(work: () => T) => T
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
 }

@@ -163,7 +163,8 @@ const BYTES_TOGETHER = 4 << 20
 
 /**
  * Stores a trace together with those that other requests of its organization send to this process at the
- * same time. All of them count against one quota, so their transactions would wait for each other.
+ * same time. All of them count against one quota, so their transactions would wait for each other at their
+ * end. Until then two run side by side. What is sent of one trace keeps its order.
  * @throws when the database is away
  */
 export const storeTrace: (context: ApiContext, arrival: Arrival) => Promise<Outcome> = batchCalls(
@@ -173,6 +174,7 @@ export const storeTrace: (context: ApiContext, arrival: Arrival) => Promise<Outc
     groupOf: ({ principal }) => principal.orgId,
     processOf: ({ queue }) => queue,
     weights: { of: ({ size }) => size, max: BYTES_TOGETHER },
+    beside: { calls: 2, keyOf: ({ row }) => row.trace_id },
   },
 )
 

@@ -51,6 +51,52 @@ t.test('calls answered together', async (t) => {
     t.same(currentWork(), {})
   })
 
+  t.test('begins a call beside another only when more waits than it takes', async (t) => {
+    const { calls, give, endOf } = openCalls({ calls: 2, keyOf: (item) => item })
+    const given = give('a', 'b')
+    await turn()
+    t.same(calls, [['a', 'b']])
+    given.push(...give('c', 'd'))
+    await turn()
+    t.same(calls, [['a', 'b']])
+    given.push(...give('e', 'f', 'g', 'h'))
+    await turn()
+    t.same(calls.slice(1), [['c', 'd']])
+    endOf('c')
+    await turn()
+    t.same(calls.slice(2), [['e', 'f']])
+    endOf('a')
+    await turn()
+    t.same(calls.length, 3)
+    endOf('e')
+    await turn()
+    t.same(calls.slice(3), [['g', 'h']])
+    endOf('g')
+    t.same(await Promise.all(given), ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
+  })
+
+  t.test('keeps the order of items that have the same key', async (t) => {
+    const { calls, give, endOf } = openCalls({ calls: 2, keyOf: ([key]) => key as string })
+    const given = give('a1', 'b1', 'a2', 'b2', 'c1', 'a3', 'd1', 'd2')
+    await turn()
+    t.same(calls, [
+      ['a1', 'b1'],
+      ['c1', 'd1'],
+    ])
+    endOf('a1')
+    await turn()
+    t.same(calls.slice(2), [['a2', 'b2']])
+    endOf('a2')
+    await turn()
+    // No more are left than one call takes.
+    t.same(calls.slice(3), [])
+    endOf('c1')
+    await turn()
+    t.same(calls.slice(3), [['a3', 'd2']])
+    endOf('a3')
+    t.same(await Promise.all(given), ['a1', 'b1', 'a2', 'b2', 'c1', 'a3', 'd1', 'd2'])
+  })
+
   t.test('rejects the items of a failed call and goes on with the others', async (t) => {
     const work = batchCalls(async (_: object, items: string[]) => {
       if (items.includes('bad')) throw new Error('no')
@@ -64,3 +110,25 @@ t.test('calls answered together', async (t) => {
     t.match(c, { status: 'fulfilled', value: 'c' })
   })
 })
+
+/** Calls of two items that end when they are told to, by the first of their items. */
+function openCalls(beside: { calls: number; keyOf: (item: string) => string }) {
+  const ends = new Map<string, () => void>()
+  const work = batchCalls(
+    async (calls: string[][], items: string[]) => {
+      calls.push(items)
+      await new Promise<void>((resolve) => ends.set(items[0] as string, resolve))
+      return items
+    },
+    2,
+    { beside },
+  )
+  const calls: string[][] = []
+  return {
+    calls,
+    give: (...items: string[]) => items.map((item) => work(calls, item)),
+    endOf: (item: string) => ends.get(item)?.(),
+  }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
