@@ -1,3 +1,4 @@
+import { order } from '../../jobs/rules/core/order.ts'
 import type { TraceRow } from '../../jobs/rules/traces/trace-row.ts'
 import type { Transaction } from '../../sql/core/db.ts'
 import type { TraceKey } from '../../sql/traces/traces.ts'
@@ -17,22 +18,27 @@ export interface AssignedTrace {
   readonly row: TraceRow & TraceKey
 }
 
-/** Finds or creates the projects that traces go to, each of them once. An error is the answer for a trace. */
+/**
+ * Finds or creates the projects that traces go to, each of them once, in one order, so that two transactions
+ * never wait for each other. An error is the answer for a trace.
+ */
 export async function assignProjects(tx: Transaction, arrivals: readonly Arrival[]) {
+  const named = new Map(arrivals.map((arrival) => [nameOf(arrival), arrival]))
   const projects = new Map<string, string | Error>()
-  const assigned: (AssignedTrace | Error)[] = []
-  for (const arrival of arrivals) {
-    const { principal, row } = arrival
-    const name = `${principal.keyId} ${arrival.project ?? ''}`
-    const project = projects.get(name) ?? (await findProjectId(tx, arrival))
-    projects.set(name, project)
-    assigned.push(
-      project instanceof Error
-        ? project
-        : { arrival, row: { ...row, org_id: principal.orgId, project_id: project } },
-    )
+  for (const [name, arrival] of [...named].sort(([a], [b]) => order(a, b))) {
+    projects.set(name, await findProjectId(tx, arrival))
   }
-  return assigned
+  return arrivals.map((arrival): AssignedTrace | Error => {
+    const project = projects.get(nameOf(arrival)) as string | Error
+    if (project instanceof Error) return project
+    const { principal, row } = arrival
+    return { arrival, row: { ...row, org_id: principal.orgId, project_id: project } }
+  })
+}
+
+/** What a key calls a project. */
+function nameOf({ principal, project = '' }: Arrival) {
+  return `${project} ${principal.keyId}`
 }
 
 async function findProjectId(tx: Transaction, { principal, project }: Arrival) {

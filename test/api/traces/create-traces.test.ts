@@ -89,4 +89,42 @@ t.test('POST /traces/batch', async (t) => {
     )
     t.ok(jobs.every(({ n }) => n <= 500))
   })
+
+  t.test('takes many batches of an organization at once', async (t) => {
+    const { key, orgId } = await service.makeOrganization()
+    const crowded = service.client(key)
+    const started = [...Array(8).keys()].map((request) => makeBatch(request, 'running'))
+    const finished = started.map((_, request) => makeBatch(request, 'success'))
+    const together = started.flatMap((batch, i) => [batch, finished[i]])
+    const answers = await Promise.all(together.map((batch) => crowded.post('/traces/batch', batch)))
+    t.match(
+      answers,
+      together.map(() => ({ status: 200, body: { errors: [] } })),
+      'none was in the way',
+    )
+    const count = (of: 'count' | 'updated' | 'skipped') =>
+      answers.reduce((sum, { body }) => sum + body[of], 0)
+    t.equal(count('count'), 2400)
+    t.equal(count('updated') + count('skipped'), 2400)
+    const [stored] = await service.sql`
+      select count(*)::int as traces, count(*) filter (where status = 'success')::int as finished,
+        (select count(*)::int from projects where org_id = ${orgId} and name like 'at-once-%') as projects,
+        (select count(*)::int from eval_scores where org_id = ${orgId}) as scores,
+        (select current::int from usage where org_id = ${orgId} and metric = 'traces_ingested') as counted
+      from traces where org_id = ${orgId}`
+    t.same(stored, { traces: 2400, finished: 2400, projects: 6, scores: 2400, counted: 2400 })
+  })
 })
+
+/** 300 traces of six projects, which each request names in another order. */
+function makeBatch(request: number, status: string) {
+  return [...Array(300).keys()].map((i) => ({
+    trace_id: `crowd-${request}-${i}`,
+    project: `at-once-${(request * 5 + i * (request % 2 ? 1 : 5)) % 6}`,
+    agent_name: `agent-${i % 7}`,
+    manifest_hash: (i % 9).toString().repeat(64),
+    status,
+    started_at: '2026-03-01T10:00:00Z',
+    scores: { reward: 1 },
+  }))
+}
