@@ -118,8 +118,11 @@ function requireNewName(name: string) {
   if (!isName(name)) throw badRequest('The name of a new project is 1 to 256 printable characters')
 }
 
-/** Names are unique in the organization, and the name `default` belongs to the first workspace. */
-function defaultName({ workspaceId }: Principal) {
+/**
+ * The name of the project that a write to none makes. Names are unique in the organization, and the name
+ * `default` belongs to the first workspace.
+ */
+export function defaultName({ workspaceId }: Principal) {
   return workspaceId === null ? 'default' : `default-${workspaceId}`
 }
 

@@ -3,8 +3,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 /**
  * Turns a function of many items into one of one item: items of a group that arrive while a call for it
  * is under way go together into the next one, `max` at most. Alone, an item waits for nothing. When a
- * call fails, each item of it is rejected with the same error. Every process has groups of its own; the
- * first item of a group brings the context for all of it. A call is a part of the work
+ * call fails, each item of it is rejected with the same error. Every process has groups of its own; any
+ * item of a group brings the context for others of it. A call is a part of the work
  * (`current-work.ts`) of its first item.
  */
 export function batchCalls<Context extends object, Item, Result>(
@@ -34,7 +34,7 @@ export function batchCalls<Context extends object, Item, Result>(
       group.waiting = left
       void call(context, name, group, taken)
     }
-    if (group.calls === 0) groupsOf(context).delete(name)
+    if (group.calls === 0 && !group.isAwaited) groupsOf(context).delete(name)
   }
 
   /** Those of a group that go into its next call, and whether more are left than it takes. */

@@ -4,7 +4,7 @@ import type { Transaction } from '../../sql/core/db.ts'
 import type { TraceKey } from '../../sql/traces/traces.ts'
 import { ApiError } from '../errors.ts'
 import type { Principal } from '../principal.ts'
-import { writableProject } from '../projects.ts'
+import { defaultName, writableProject } from '../projects.ts'
 import type { SentTrace } from './sent-trace.ts'
 
 /** A trace that was sent, and by whom. */
@@ -36,14 +36,13 @@ export async function assignProjects(tx: Transaction, arrivals: readonly Arrival
   })
 }
 
-/** What a key calls a project. */
+/** What a key calls a project, which begins with the name that a new one gets. An empty name is none. */
 function nameOf({ principal, project = '' }: Arrival) {
-  return `${project} ${principal.keyId}`
+  return [project || defaultName(principal), project, principal.keyId].join('\0')
 }
 
 async function findProjectId(tx: Transaction, { principal, project }: Arrival) {
   try {
-    // An empty name is none.
     return (await writableProject(tx, principal, project || undefined)).id
   } catch (error) {
     if (error instanceof ApiError) return error
