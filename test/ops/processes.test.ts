@@ -77,6 +77,8 @@ t.test('a process on its own', async (t) => {
   })
 
   t.test('shows whether its storage is there, where it needs it', async (t) => {
+    // One whose storage nobody has marked.
+    const { url: DATABASE_URL } = await openTestDatabase(t)
     const DATA_DIR = await makeFolder(t)
     const storage = join(DATA_DIR, 'shared')
     async function begin(script: string, pools: readonly string[]) {
