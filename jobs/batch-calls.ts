@@ -3,8 +3,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 /**
  * Turns a function of many items into one of one item: items of a group that arrive while a call for it
  * is under way go together into the next one, `max` at most. Alone, an item waits for nothing. When a
- * call fails, each item of it is rejected with the same error. Every process has groups of its own; any
- * item of a group brings the context for others of it. A call is a part of the work
+ * call fails, each item of it is rejected with the same error. Every process has groups of its own; the
+ * first item of a group brings the context for all of it. A call is a part of the work
  * (`current-work.ts`) of its first item.
  */
 export function batchCalls<Context extends object, Item, Result>(
@@ -17,28 +17,28 @@ export function batchCalls<Context extends object, Item, Result>(
     beside = { calls: 1, keyOf: () => '' },
   }: Grouping<Context, Item> = {},
 ): (context: Context, item: Item) => Promise<Result> {
-  const processes = new WeakMap<object, Map<string, Group<Item, Result>>>()
+  const processes = new WeakMap<object, Map<string, Group<Context, Item, Result>>>()
 
   function groupsOf(context: Context) {
     const process = processOf(context)
-    const groups = processes.get(process) ?? new Map<string, Group<Item, Result>>()
+    const groups = processes.get(process) ?? new Map<string, Group<Context, Item, Result>>()
     processes.set(process, groups)
     return groups
   }
 
   /** Begins the calls that are due, and forgets a group that nothing is left of. */
-  function begin(context: Context, name: string, group: Group<Item, Result>) {
+  function begin(group: Group<Context, Item, Result>) {
     while (group.waiting.length > 0 && group.calls < beside.calls) {
       const { taken, left, isFull } = choose(group)
       if (group.calls > 0 && !isFull) return
       group.waiting = left
-      void call(context, name, group, taken)
+      void call(group, taken)
     }
-    if (group.calls === 0 && !group.isAwaited) groupsOf(context).delete(name)
+    if (group.calls === 0 && !group.isAwaited) groupsOf(group.context).delete(group.name)
   }
 
   /** Those of a group that go into its next call, and whether more are left than it takes. */
-  function choose({ waiting, busyKeys }: Group<Item, Result>) {
+  function choose({ waiting, busyKeys }: Group<Context, Item, Result>) {
     const taken: Waiting<Item, Result>[] = []
     const left: Waiting<Item, Result>[] = []
     let weight = 0
@@ -57,9 +57,7 @@ export function batchCalls<Context extends object, Item, Result>(
   }
 
   async function call(
-    context: Context,
-    name: string,
-    group: Group<Item, Result>,
+    group: Group<Context, Item, Result>,
     taken: readonly Waiting<Item, Result>[],
   ) {
     const items = taken.map(({ item }) => item)
@@ -67,21 +65,27 @@ export function batchCalls<Context extends object, Item, Result>(
     group.calls++
     for (const key of keys) group.busyKeys.add(key)
     try {
-      const results = (await taken[0]?.asCalled(() => work(context, items))) ?? []
+      const results = (await taken[0]?.asCalled(() => work(group.context, items))) ?? []
       taken.forEach(({ resolve }, i) => resolve(results[i] as Result))
     } catch (error) {
       for (const { reject } of taken) reject(error)
     }
     group.calls--
     for (const key of keys) group.busyKeys.delete(key)
-    begin(context, name, group)
+    begin(group)
   }
 
   return (context, item) =>
     new Promise((resolve, reject) => {
       const groups = groupsOf(context)
       const name = groupOf(item)
-      const group = groups.get(name) ?? { waiting: [], calls: 0, busyKeys: new Set() }
+      const group = groups.get(name) ?? {
+        context,
+        name,
+        waiting: [],
+        calls: 0,
+        busyKeys: new Set(),
+      }
       groups.set(name, group)
       group.waiting.push({ item, asCalled: AsyncLocalStorage.snapshot(), resolve, reject })
       if (group.isAwaited) return
@@ -89,7 +93,7 @@ export function batchCalls<Context extends object, Item, Result>(
       // So that what is given at once goes together from the first call on.
       queueMicrotask(() => {
         group.isAwaited = false
-        begin(context, name, group)
+        begin(group)
       })
     })
 }
@@ -117,7 +121,9 @@ interface Beside<Item> {
   readonly keyOf: (item: Item) => string
 }
 
-interface Group<Item, Result> {
+interface Group<Context, Item, Result> {
+  readonly context: Context
+  readonly name: string
   waiting: Waiting<Item, Result>[]
   /** Those under way. */
   calls: number

@@ -6,7 +6,7 @@ t.test('calls answered together', async (t) => {
   t.test('takes what arrives during a call together into the next one', async (t) => {
     const double = batchCalls(async (calls: number[][], items: number[]) => {
       calls.push(items)
-      await new Promise((resolve) => setImmediate(resolve))
+      await turn()
       return items.map((n) => n * 2)
     }, 3)
     const calls: number[][] = []
@@ -38,7 +38,7 @@ t.test('calls answered together', async (t) => {
 
   t.test('is a part of the work of its first item', async (t) => {
     const work = batchCalls(async (works: unknown[], items: string[]) => {
-      await new Promise((resolve) => setImmediate(resolve))
+      await turn()
       works.push(currentWork().request_id)
       return items
     }, 2)
