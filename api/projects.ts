@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
+import { order } from '../jobs/rules/core/order.ts'
 import { isName } from '../jobs/rules/core/reader.ts'
 import { isUuid } from '../jobs/rules/core/uuid.ts'
 import type { Queryable } from '../sql/core/db.ts'
@@ -80,6 +81,28 @@ export async function writableProject(
   return found ?? createProject(sql, principal, named ?? defaultName(principal))
 }
 
+/** What a key calls a project, as a text that begins with the name that a new one gets. */
+export function namingOf({ principal, project }: Naming) {
+  return JSON.stringify([project || defaultName(principal), project ?? null, principal.keyId])
+}
+
+/**
+ * Finds or makes the projects that several writes go to, each of them once and in one order, so that two
+ * transactions that make some never wait for each other.
+ * @returns what was found, by `namingOf`
+ */
+export async function findProjects<Write extends Naming, Found>(
+  writes: readonly Write[],
+  find: (write: Write) => Promise<Found>,
+) {
+  const named = new Map(writes.map((write) => [namingOf(write), write]))
+  const found = new Map<string, Found>()
+  for (const [naming, write] of [...named].sort(([a], [b]) => order(a, b))) {
+    found.set(naming, await find(write))
+  }
+  return found
+}
+
 /**
  * The project that a write goes to: the one named, else the key's own, else the default one. Undefined
  * where a write would create it, which a dry run does not.
@@ -118,11 +141,8 @@ function requireNewName(name: string) {
   if (!isName(name)) throw badRequest('The name of a new project is 1 to 256 printable characters')
 }
 
-/**
- * The name of the project that a write to none makes. Names are unique in the organization, and the name
- * `default` belongs to the first workspace.
- */
-export function defaultName({ workspaceId }: Principal) {
+/** Names are unique in the organization, and the name `default` belongs to the first workspace. */
+function defaultName({ workspaceId }: Principal) {
   return workspaceId === null ? 'default' : `default-${workspaceId}`
 }
 
@@ -150,4 +170,10 @@ async function findReadable(sql: Queryable, principal: Principal, named: string)
 function mayUse({ scope, workspaceId, projectId }: Principal, project: ProjectRow) {
   if (scope === 'project') return project.id === projectId
   return scope === 'global' || project.workspace_id === workspaceId
+}
+
+/** A write to a project, which names it or leaves it to the key. */
+interface Naming {
+  readonly principal: Principal
+  readonly project?: string | undefined
 }

@@ -3,7 +3,7 @@ import type { ReadSpan } from '../../jobs/rules/import/format.ts'
 import type { Queryable } from '../../sql/core/db.ts'
 import { ApiError } from '../errors.ts'
 import type { Principal } from '../principal.ts'
-import { findWritableProject } from '../projects.ts'
+import { findProjects, findWritableProject, namingOf } from '../projects.ts'
 
 /** Spans of one trace that a request brought. */
 export interface SpanArrival {
@@ -37,13 +37,12 @@ export interface ArrivedTrace {
 
 /** Finds the projects that arrivals of one organization go to, and puts those of one trace together. */
 export async function groupArrivals(sql: Queryable, arrivals: readonly SpanArrival[]) {
-  const projects = new Map<string, string | null | ApiError>()
+  const projects = await findProjects(arrivals, (arrival) => findProjectId(sql, arrival))
   const traces = new Map<string, SpanArrival[]>()
   const told: Told[] = []
   for (const arrival of arrivals) {
     const naming = namingOf(arrival)
-    const project = projects.get(naming) ?? (await findProjectId(sql, arrival))
-    projects.set(naming, project)
+    const project = projects.get(naming)
     if (project instanceof ApiError) {
       told.push([arrival, { kind: 'failed', error: project }])
       continue
@@ -55,11 +54,6 @@ export async function groupArrivals(sql: Queryable, arrivals: readonly SpanArriv
   }
   const grouped = [...traces.values()].map((each) => traceOf(each, projects))
   return { traces: grouped, told }
-}
-
-/** What the project of an arrival depends on. */
-export function namingOf({ principal, project }: SpanArrival) {
-  return JSON.stringify([principal.keyId, project ?? null])
 }
 
 function traceOf(arrivals: readonly SpanArrival[], projects: ReadonlyMap<string, unknown>) {

@@ -7,9 +7,8 @@ import { reviseTraces } from '../../sql/transactions/revise-trace.ts'
 import { acceptTraces, insertTied } from '../../sql/transactions/store-traces.ts'
 import type { ApiContext } from '../context.ts'
 import type { ApiError } from '../errors.ts'
-import { writableProject } from '../projects.ts'
+import { findProjects, namingOf, writableProject } from '../projects.ts'
 import { quotaExceeded } from '../quota.ts'
-import { namingOf } from './span-arrivals.ts'
 import type { SpanArrival, Told } from './span-arrivals.ts'
 import type { UnitedTrace } from './unite-spans.ts'
 
@@ -36,19 +35,22 @@ export async function writeSpanTraces(
 }
 
 /** Makes the projects that are named and not there yet. */
-async function assignProjects(tx: Transaction, united: readonly UnitedTrace[]) {
-  const made = new Map<string, string>()
-  const assigned: AssignedTrace[] = []
-  for (const trace of united) {
-    const [{ principal, project }] = trace.arrivals as [SpanArrival]
-    const naming = namingOf({ principal, project } as SpanArrival)
-    const projectId =
-      trace.projectId ?? made.get(naming) ?? (await writableProject(tx, principal, project)).id
-    made.set(naming, projectId)
-    assigned.push({ ...trace, row: { ...trace.row, org_id: trace.orgId, project_id: projectId } })
-  }
-  return assigned
+async function assignProjects(
+  tx: Transaction,
+  united: readonly UnitedTrace[],
+): Promise<AssignedTrace[]> {
+  const unplaced = united.filter(({ projectId }) => projectId === null).map(firstOf)
+  const made = await findProjects(
+    unplaced,
+    async ({ principal, project }) => (await writableProject(tx, principal, project)).id,
+  )
+  return united.map((trace) => {
+    const project_id = trace.projectId ?? (made.get(namingOf(firstOf(trace))) as string)
+    return { ...trace, row: { ...trace.row, org_id: trace.orgId, project_id } }
+  })
 }
+
+const firstOf = ({ arrivals }: UnitedTrace) => arrivals[0] as SpanArrival
 
 async function insertNew(tx: Transaction, traces: readonly AssignedTrace[]) {
   const sent = traces.filter(({ revision }) => revision === null)
